@@ -88,11 +88,9 @@ LOOKS: dict[str, Callable[[MountedRollouts], object]] = {
         b"verification" in it.library.read_file(EVE, NAME, "agents/understudy.yaml", None)
     ),
     "export": lambda it: it.library.export(EVE, NAME, None).file_name.startswith("learning-sched"),
-    "grants": lambda it: it.library.grants(EVE, NAME).agents == (),
-    "access": lambda it: (
-        it.library.access(EVE, NAME, agent_id="default", user_id=None).access.allowed
-    ),
-    "usage": lambda it: it.library.usage(EVE, NAME)[1][0].used == 0,
+    "grants": lambda it: it.library.grants(EVE, NAME) == (),
+    "access": lambda it: it.library.access(EVE, NAME, agent_id="default", user_id=None).allowed,
+    "usage": lambda it: it.library.usage(EVE, NAME, PageRequest()).items[0].used == 0,
 }
 
 

@@ -11,7 +11,12 @@ from understudy.core.errors import Conflict, Invalid, Rejected
 from understudy.skills.authority import Author
 from understudy.skills.content_gate import ContentGuard
 from understudy.skills.dependencies.names import Manager
-from understudy.skills.dependencies.service import Checked, Installed, InstalledOne
+from understudy.skills.dependencies.service import (
+    Installed,
+    InstalledOne,
+    NeedsStatus,
+    RescannedSkill,
+)
 from understudy.skills.events import SkillEventName
 from understudy.skills.model import SkillStatus
 from understudy.skills.service import SkillService
@@ -42,13 +47,15 @@ def test_a_rescan_archives_what_lacks_something_and_brings_it_back_when_it_is_th
     first = depot.dependencies.rescan(ROOT)
 
     assert first.updated == 1
-    assert first.results == (Checked(slug=SLUG, status="archived", missing=(PIP,)),)
+    assert first.results == (
+        RescannedSkill(slug=SLUG, status=NeedsStatus.ARCHIVED, missing=(PIP,)),
+    )
     assert depot.shop.row().status is SkillStatus.ARCHIVED
     assert depot.dependencies.rescan(ROOT).updated == 0
     depot.stock.put(SLUG, Manager.PIP, NAME)
     second = depot.dependencies.rescan(ROOT)
     assert second.updated == 1
-    assert second.results == (Checked(slug=SLUG, status="active"),)
+    assert second.results == (RescannedSkill(slug=SLUG, status=NeedsStatus.ACTIVE),)
     assert (depot.shop.row().status, depot.shop.row().missing_deps) == (SkillStatus.ACTIVE, ())
 
 
@@ -57,7 +64,10 @@ def test_a_skill_that_needs_nothing_is_ok(depot: DependencyHarness) -> None:
 
     rescan = depot.dependencies.rescan(ROOT)
 
-    assert (rescan.updated, rescan.results) == (0, (Checked(slug=SLUG, status="ok"),))
+    assert (rescan.updated, rescan.results) == (
+        0,
+        (RescannedSkill(slug=SLUG, status=NeedsStatus.OK),),
+    )
 
 
 def test_what_is_switched_off_or_deleted_is_not_touched(depot: DependencyHarness) -> None:

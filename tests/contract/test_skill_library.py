@@ -321,9 +321,9 @@ class TestDetails:
         assert [file.path for file in library.files(BOB, "notes", None)] == ["SKILL.md", "more.md"]
         assert library.versions(BOB, "notes", ALL).items == ()
         assert library.export(BOB, "notes", None).file_name == "notes.zip"
-        assert library.grants(BOB, "notes").agents == ()
+        assert library.grants(BOB, "notes") == ()
         answer = library.access(BOB, "notes", agent_id=None, user_id=None)
-        assert (answer.access.allowed, answer.version) == (True, None)
+        assert (answer.allowed, answer.version) == (True, None)
         with pytest.raises(NotFound):
             library.files(BOB, "notes", 1)
 
@@ -344,7 +344,7 @@ class TestDetails:
 
         def of(who: Principal, user_id: str | None = None) -> tuple[str, str]:
             answer = library.access(who, "notes", agent_id="default", user_id=user_id)
-            return str(answer.skill.origin), str(answer.access.reason)
+            return "local" if answer.skill_id == "local:notes" else "managed", str(answer.reason)
 
         # Switched off, and yet nothing takes its place for whom it is.
         assert of(ANN) == of(ADMIN, "ann") == ("managed", "disabled")
@@ -362,7 +362,7 @@ class TestDetails:
         assert shop.one("notes", user_id="bob").origin is SkillOrigin.LOCAL
         assert library.get(BOB, "local:notes").skill.origin is SkillOrigin.LOCAL
         asked = library.access(ADMIN, "local:notes", agent_id=None, user_id="ann")
-        assert not asked.access.allowed
+        assert not asked.allowed
         with pytest.raises(Rejected):
             library.access(BOB, "notes", agent_id=None, user_id="ann")
 
@@ -447,7 +447,7 @@ class TestAccess:
             library.access(ANN, "weekly", agent_id=agent, user_id=user) for agent, user in asked
         ]
 
-        assert [(str(one.access.reason), one.access.allowed, one.version) for one in answers] == [
+        assert [(str(one.reason), one.allowed, one.version) for one in answers] == [
             ("agent_grant", True, 1),
             ("agent_grant", True, 2),
             ("none", False, None),
@@ -462,7 +462,7 @@ class TestAccess:
             unit.skill_grants.give_agent(to_agent(skill))
 
         mine = library.access(BOB, "weekly", agent_id="default", user_id=None)
-        assert mine.access.reason is AccessReason.AGENT_GRANT
+        assert mine.reason is AccessReason.AGENT_GRANT
         with pytest.raises(NotFound):
             library.access(BOB, "weekly", agent_id="another", user_id=None)
 
@@ -482,8 +482,8 @@ class TestAccess:
     ) -> None:
         shop.keep("weekly", visibility=Visibility.PUBLIC)
 
-        assert library.access(BOB, "weekly", agent_id=None, user_id="bob").access.allowed
-        assert library.access(ADMIN, "weekly", agent_id=None, user_id="bob").access.allowed
+        assert library.access(BOB, "weekly", agent_id=None, user_id="bob").allowed
+        assert library.access(ADMIN, "weekly", agent_id=None, user_id="bob").allowed
         for look in ("access of others", "grants"):
             error = refusal(look, library, BOB, "weekly")
             assert isinstance(error, Rejected)
@@ -497,9 +497,7 @@ class TestAccess:
             unit.skill_grants.give_agent(to_agent(skill))
             unit.skill_grants.give_user(to_user(skill))
 
-        grants = library.grants(ANN, "weekly")
-        assert [grant.agent_id for grant in grants.agents] == ["default"]
-        assert [grant.user_id for grant in grants.users] == ["bob"]
+        assert library.grants(ANN, "weekly") == (to_agent(skill), to_user(skill))
 
 
 class TestAgents:

@@ -210,7 +210,7 @@ def test_creating_the_same_again_changes_nothing(shop: SkillServiceHarness) -> N
     first = shop.service.create(ANN, OK_MD)
     again = shop.service.create(ANN, OK_MD)
 
-    assert again.is_unchanged
+    assert again.unchanged
     assert again.skill == first.skill == shop.row()
     assert again.version == first.version
     assert len(shop.audit()) == 1
@@ -223,7 +223,7 @@ def test_a_run_that_creates_on_its_users_own_slug_is_granted_the_skill(
     shop.service.create(ANN, OK_MD)
     again = shop.service.create(run_of(ANN), content)
 
-    assert (again.granted, again.is_unchanged) == (True, version == 1)
+    assert (again.granted, again.unchanged) == (True, version == 1)
     assert (again.skill.version, again.skill.visibility) == (version, Visibility.INTERNAL)
     assert again.skill == shop.row()
     assert shop.grants() == (["default"], [])
@@ -247,7 +247,7 @@ def test_a_run_that_has_the_skill_and_creates_it_again_changes_nothing(
     before, written = shop.state(), shop.audit()
     again = shop.service.create(run_of(ANN), OK_MD)
 
-    assert (again.granted, again.is_unchanged) == (True, True)
+    assert (again.granted, again.unchanged) == (True, True)
     assert (shop.state(), shop.audit()) == (before, written)
 
 
@@ -335,7 +335,7 @@ def test_a_version_that_was_damaged_can_be_put_anew(shop: SkillServiceHarness) -
 
     again = shop.service.create(ANN, OK_MD)
 
-    assert (again.is_unchanged, again.skill.version) == (False, 2)
+    assert (again.unchanged, again.skill.version) == (False, 2)
     assert again.skill.digest == kept.skill.digest
     assert shop.bundle().manifest_text == OK_MD
 

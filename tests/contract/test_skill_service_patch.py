@@ -90,7 +90,7 @@ def test_a_patch_that_changes_nothing_makes_no_version(shop: SkillServiceHarness
 
     kept = shop.service.patch(ANN, SLUG, find="Collect", replace="Collect")
 
-    assert (kept.is_unchanged, kept.version.number, kept.matches) == (True, 1, 1)
+    assert (kept.unchanged, kept.version.number, kept.matches) == (True, 1, 1)
     assert shop.state() == before
     assert len(shop.audit()) == 1
 
@@ -412,7 +412,7 @@ def test_restoring_makes_an_old_version_the_newest(shop: SkillServiceHarness) ->
     assert (kept.skill.version, kept.version.restored_from) == (3, 1)
     assert shop.bundle() == make_bundle(files=SCRIPT)
     assert shop.audit()[0].action == "skills.restore"
-    assert shop.service.restore(ANN, SLUG, 3).is_unchanged
+    assert shop.service.restore(ANN, SLUG, 3).unchanged
     with pytest.raises(NotFound) as problem:
         shop.service.restore(ANN, SLUG, 9)
     assert code_of(problem) == "skill_version_not_found"

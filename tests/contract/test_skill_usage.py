@@ -12,6 +12,7 @@ from tests.support.skill_runs import ANN, BOB, OK_MD, ROOT, SkillRuns, author, m
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.core.clock import DAY_MS
 from understudy.core.errors import NotFound
+from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
 from understudy.guard.scan import scan_bundle
 from understudy.runs.model import RunStatus
@@ -53,7 +54,7 @@ def figures(
 ) -> list[SkillVersionUsage]:
     local = LocalSkills(roots=(), guard=scan_bundle, clock=skilled.shop.clock)
     library = SkillLibrary(skilled.units, local, BundleChecks())
-    return list(library.usage(who, ref)[1])
+    return list(library.usage(who, ref, PageRequest()).items)
 
 
 async def test_runs_are_counted_by_what_they_did_with_a_skill(skilled: SkillRuns) -> None:

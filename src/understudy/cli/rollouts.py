@@ -13,6 +13,7 @@ from understudy.cli.screen import visible
 from understudy.core.text import short_digest
 
 if TYPE_CHECKING:
+    from understudy.skills.runtime_settings import RuntimeSettings
     from understudy.wire.rollouts import (
         LifecycleEventView,
         RolloutDiff,
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         TallyView,
         TrialView,
     )
-    from understudy.wire.skills import SkillRuntime
 
 STAGES: Final = "`draft`, `verified`, `canary`, `active` or `revoked`"
 # What promoting leads to; taking back is a command of its own.
@@ -314,7 +314,7 @@ def _evidence(each: "RolloutEvidence") -> str:
     return f"{each.run_id} ({each.kind} {how}, {each.proof})"
 
 
-def _runtime(runtime: "SkillRuntime") -> str:
+def _runtime(runtime: "RuntimeSettings") -> str:
     said = {
         "profile": runtime.agent_profile,
         "allowed": " ".join(runtime.allowed_tools),

@@ -17,7 +17,7 @@ from understudy.skills.bundles.limits import MANIFEST
 
 if TYPE_CHECKING:
     from understudy.guard.rule import Finding
-    from understudy.wire.skill_dependencies import InstalledView
+    from understudy.skills.dependencies.service import Installed
 
 commands = Commands("Look at skills before they are kept.")
 
@@ -301,7 +301,7 @@ def _install_one(daemon: DaemonConnection, label: str, key: str | None) -> None:
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _show_installed(view: "InstalledView") -> None:
+def _show_installed(view: "Installed") -> None:
     rows = [
         (manager, name)
         for manager, names in (("system", view.system), ("pip", view.pip), ("npm", view.npm))

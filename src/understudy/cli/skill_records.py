@@ -12,11 +12,11 @@ from understudy.cli.output import note, understudy
 from understudy.cli.screen import Pairs, count, visible
 
 if TYPE_CHECKING:
-    from understudy.wire.skill_requests import AcknowledgedFinding
+    from understudy.skills.runtime_settings import RuntimeSettings
     from understudy.wire.skills import (
+        AcknowledgedFinding,
         SkillDetail,
         SkillKept,
-        SkillRuntime,
         SkillView,
     )
 
@@ -63,7 +63,7 @@ def answering_for(entries: Sequence[str] | None) -> Iterator[None]:
 
 def acknowledged(entries: Sequence[str] | None) -> list["AcknowledgedFinding"]:
     """`P1.sudo@SKILL.md:12=our image needs it` as what is acknowledged."""
-    from understudy.wire.skill_requests import AcknowledgedFinding
+    from understudy.wire.skills import AcknowledgedFinding
 
     found = []
     for entry in entries or ():
@@ -137,7 +137,7 @@ def detail_pairs(view: "SkillDetail") -> Pairs:
         ("id", view.id),
         ("name", visible(view.name)),
         ("description", visible(view.description)),
-        ("when to use", visible(view.when_to_use or "")),
+        ("when to use", visible(view.when_to_use)),
         ("version", _version(view)),
         ("origin", view.origin),
         ("owner", view.owner_id),
@@ -145,9 +145,9 @@ def detail_pairs(view: "SkillDetail") -> Pairs:
         ("state", state(view)),
         ("misses", view.missing_deps),
         ("tags", view.tags),
-        ("author", visible(view.author or "")),
-        ("license", visible(view.license or "")),
-        ("compatibility", visible(view.compatibility or "")),
+        ("author", visible(view.author)),
+        ("license", visible(view.license)),
+        ("compatibility", visible(view.compatibility)),
         ("runs", _runs(view.runtime)),
         ("tools", view.runtime.allowed_tools or view.allowed_tools),
         ("not the tools", view.runtime.blocked_tools),
@@ -204,7 +204,7 @@ def _version(view: "SkillDetail") -> str:
     return f"{number or 'none kept'}{label} ({view.size} bytes)"
 
 
-def _runs(runtime: "SkillRuntime") -> str:
+def _runs(runtime: "RuntimeSettings") -> str:
     where = "apart, in a sidechain" if runtime.context == "fork" else "in the conversation"
     wishes = (
         ("agent", runtime.agent_profile),

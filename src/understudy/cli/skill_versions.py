@@ -22,8 +22,9 @@ from understudy.cli.skill_records import (
 )
 
 if TYPE_CHECKING:
-    from understudy.wire.skill_usage import SkillUsage, UsageFigures
-    from understudy.wire.skills import SkillDiff, SkillFile, SkillFileDiff
+    from understudy.skills.diff import FileDiff, SkillDiff
+    from understudy.skills.usage import SkillUsage, UsageFigures
+    from understudy.wire.skills import SkillFile
 
 commands = Commands("Skills as folders and archives.")
 
@@ -216,7 +217,7 @@ def _show_diff(view: "SkillDiff") -> None:
         note("not everything is shown: there is too much of it")
 
 
-def _patch(file: "SkillFileDiff") -> str:
+def _patch(file: "FileDiff") -> str:
     if file.diff is not None:
         return file.diff
     return (

@@ -154,7 +154,7 @@ def create(
 ) -> None:
     """Keep a SKILL.md and print its id; of a skill of yours it becomes the next version."""
     from understudy.client.calls import given
-    from understudy.wire.skill_requests import CreateSkill
+    from understudy.wire.skills import CreateSkill
 
     content = inputs.read_file(file)
     with connect(ctx) as daemon, answering_for(acknowledge):
@@ -188,7 +188,7 @@ def patch(
 ) -> None:
     """Replace text in SKILL.md: a new version, whose other files are those of the one before."""
     from understudy.client.calls import given
-    from understudy.wire.skill_requests import PatchSkill
+    from understudy.wire.skills import PatchSkill
 
     fields = given(
         find=find,
@@ -227,7 +227,7 @@ def update(
 ) -> None:
     """Change what is said of a skill, or make it public; its content stays."""
     from understudy.client.calls import given
-    from understudy.wire.skill_requests import UpdateSkill
+    from understudy.wire.skills import UpdateSkill
 
     if tags and no_tags:
         raise typer.BadParameter("give --tag or --no-tags, not both")

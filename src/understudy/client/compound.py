@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from understudy.client.calls import FormUpload, at, body_of, given, post
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from understudy.wire.rollout_requests import PromoteSkill
     from understudy.wire.rollouts import RolloutView, Stage
     from understudy.wire.runs import RunView
-    from understudy.wire.skill_requests import AcknowledgedFinding
-    from understudy.wire.skills import SkillKept
+    from understudy.wire.skills import AcknowledgedFinding, SkillKept
 
 ZIP: Final = "application/zip"
 # Why a skill goes no further by itself.
@@ -109,4 +109,4 @@ def promotion(now: RolloutView, to: Stage | None) -> PromoteSkill:
         raise NoNextStage(f"{now.skill_name} is {now.status}: {ENDS.get(now.status, ENDED)}")
     said = ("skill_name", "instructions", "description", "when_to_use", "version")
     fields = {name: getattr(now, name) for name in said}
-    return PromoteSkill(**fields, **now.runtime.model_dump(), status=stage)
+    return PromoteSkill(**fields, **given(**asdict(now.runtime)), status=stage)

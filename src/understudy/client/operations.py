@@ -34,6 +34,12 @@ if TYPE_CHECKING:
     from understudy.schedules.model import ScheduleExecution
     from understudy.sessions.model import Persona, Project, ProjectMember
     from understudy.sessions.tasks import TaskDetail
+    from understudy.skills.catalogue_entry import SkillAccess
+    from understudy.skills.dependencies.environments import Runtimes
+    from understudy.skills.dependencies.service import Installed, InstalledOne, Rescan
+    from understudy.skills.diff import SkillDiff
+    from understudy.skills.ports import BundleFile
+    from understudy.skills.usage import SkillUsage
     from understudy.wire.agents import (
         AgentView,
         CreateAgent,
@@ -106,36 +112,24 @@ if TYPE_CHECKING:
         SessionView,
     )
     from understudy.wire.sidechains import SidechainView
-    from understudy.wire.skill_dependencies import (
-        InstalledOneView,
-        InstalledView,
-        RescanView,
-        RuntimesView,
-    )
-    from understudy.wire.skill_requests import (
-        AcknowledgedFinding,
-        CreateSkill,
-        PatchSkill,
-        UpdateSkill,
-    )
-    from understudy.wire.skill_usage import SkillUsage
     from understudy.wire.skills import (
+        AcknowledgedFinding,
         AgentSkillView,
+        CreateSkill,
         GrantView,
         OfferedSkill,
-        SkillAccess,
+        PatchSkill,
         SkillChanged,
         SkillDeleted,
         SkillDetail,
-        SkillDiff,
         SkillFile,
-        SkillFileEntry,
         SkillKept,
         SkillPatched,
         SkillToggled,
         SkillVersions,
         SkillView,
         TrashedSkillView,
+        UpdateSkill,
     )
     from understudy.wire.tasks import CreateTask, UpdateTask
 
@@ -162,6 +156,12 @@ ANSWERS: Final = {
     "understudy.schedules.model": "ScheduleExecution",
     "understudy.sessions.model": "Persona Project ProjectMember",
     "understudy.sessions.tasks": "TaskDetail",
+    "understudy.skills.catalogue_entry": "SkillAccess",
+    "understudy.skills.dependencies.environments": "Runtimes",
+    "understudy.skills.dependencies.service": "Installed InstalledOne Rescan",
+    "understudy.skills.diff": "SkillDiff",
+    "understudy.skills.ports": "BundleFile",
+    "understudy.skills.usage": "SkillUsage",
     "understudy.wire.agents": "AgentView FileSummary FileVersionDetail FileVersionView FileView",
     "understudy.wire.approvals": "ApprovalView QuestionView",
     "understudy.wire.assets": "CollectedView",
@@ -182,9 +182,7 @@ ANSWERS: Final = {
     "understudy.wire.schedules": "ScheduleAnswer ScheduleView",
     "understudy.wire.sessions": "InterruptView ReplyTargetsView SessionEventsView SessionView",
     "understudy.wire.sidechains": "SidechainView",
-    "understudy.wire.skill_dependencies": "InstalledOneView InstalledView RescanView RuntimesView",
-    "understudy.wire.skill_usage": "SkillUsage",
-    "understudy.wire.skills": "AgentSkillView GrantView OfferedSkill SkillAccess SkillChanged SkillDeleted SkillDetail SkillDiff SkillFile SkillFileEntry SkillKept SkillPatched SkillToggled SkillVersions SkillView TrashedSkillView",
+    "understudy.wire.skills": "AgentSkillView GrantView OfferedSkill SkillChanged SkillDeleted SkillDetail SkillFile SkillKept SkillPatched SkillToggled SkillVersions SkillView TrashedSkillView",
 }
 
 
@@ -1246,19 +1244,19 @@ class SkillDependenciesCalls(Group[S]):
     """Calls about skill dependencies."""
 
     @POST("/v1/skills/rescan-deps")
-    def rescan(self, *, key: str | None = None) -> RescanView:
+    def rescan(self, *, key: str | None = None) -> Rescan:
         """Look again at what every skill in use needs; archive those that lack something."""
 
     @POST("/v1/skills/install-deps")
-    def install(self, *, key: str | None = None) -> InstalledView:
+    def install(self, *, key: str | None = None) -> Installed:
         """Install the packages that skills lack, each into the environment of its skill."""
 
     @POST("/v1/skills/install-dep")
-    def install_one(self, dep: str, *, key: str | None = None) -> InstalledOneView:
+    def install_one(self, dep: str, *, key: str | None = None) -> InstalledOne:
         """Install one package for every skill that needs it."""
 
     @GET("/v1/skills/runtimes")
-    def runtimes(self) -> RuntimesView:
+    def runtimes(self) -> Runtimes:
         """What there is on the daemon's machine to run scripts with."""
 
 
@@ -1391,7 +1389,7 @@ class SkillsCalls(SkillUploads[S]):
     @GET("/v1/skills/{skill_id}/files")
     def files_page(
         self, skill_id: str, *, version: int | None = None, **page: Unpack[Paging]
-    ) -> Items[SkillFileEntry]:
+    ) -> Page[BundleFile]:
         """The files of a version, by path."""
 
     files = every(files_page)
@@ -1403,6 +1401,15 @@ class SkillsCalls(SkillUploads[S]):
     @GET("/v1/skills/{skill_id}/export")
     def export(self, skill_id: str, *, version: int | None = None) -> bytes:
         """A version as a ZIP archive that any reader of Agent Skills takes."""
+
+    @GET("/v1/skills/{skill_id}/usage")
+    def usage_page(
+        self, skill_id: str, *, days: int | None = None, **page: Unpack[Paging]
+    ) -> SkillUsage:
+        """Per version, in how many runs it was on offer and used, and how those that used it
+        ended."""
+
+    usage = every(usage_page)
 
     @GET("/v1/agents/{agent_id}/skills")
     def of_agent_page(self, agent_id: str, **page: Unpack[Paging]) -> Items[AgentSkillView]:
@@ -1419,15 +1426,6 @@ class SkillsCalls(SkillUploads[S]):
         first."""
 
     of_session = every(of_session_page)
-
-    @GET("/v1/skills/{skill_id}/usage")
-    def usage_page(
-        self, skill_id: str, *, days: int | None = None, **page: Unpack[Paging]
-    ) -> SkillUsage:
-        """Per version, in how many runs it was on offer and used, and how those that used it
-        ended."""
-
-    usage = every(usage_page)
 
 
 class TasksCalls(Group[S]):

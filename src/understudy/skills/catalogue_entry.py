@@ -3,14 +3,16 @@
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from understudy.core.errors import Invalid
+from understudy.core.records import OMIT
 from understudy.core.scope import ALL, Gate
 from understudy.sessions.model import Session
 from understudy.sessions.scopes import effective_capability_scope
-from understudy.skills.access import Access, AccessReason
+from understudy.skills.access import AccessReason
 from understudy.skills.bundles.manifest import Manifest
-from understudy.skills.model import AgentGrant, Skill, SkillOrigin, UserGrant, sort_name
+from understudy.skills.model import Skill, SkillOrigin, sort_name
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
 from understudy.skills.slug import slug_refused
 from understudy.skills.usage import NO_VERSION, SkillListing
@@ -111,21 +113,18 @@ class SkillWithManifest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SkillAccessAnswer:
+class SkillAccess:
     """Whether an agent that works for a user may use a skill, why, and in which version."""
 
-    access: Access
+    skill_id: str
+    slug: str
+    allowed: bool
+    reason: AccessReason
     # None where the answer is no, and for a skill that has no versions.
-    version: int | None
-    skill: Skill
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grants:
-    """To whom a skill is granted."""
-
-    agents: tuple[AgentGrant, ...]
-    users: tuple[UserGrant, ...]
+    version: Annotated[int | None, OMIT] = None
+    # Who was asked about.
+    agent_id: Annotated[str | None, OMIT] = None
+    user_id: Annotated[str | None, OMIT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

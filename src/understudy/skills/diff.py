@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
-from typing import Final
+from typing import Annotated, Final
 
 from understudy.core.line_diff import Effort, unified
+from understudy.core.records import OMIT
 from understudy.guard.texts import is_text
 from understudy.skills.bundles.bundle import Bundle
 
@@ -30,9 +31,9 @@ class FileDiff:
 
     path: str
     change: FileChange
-    old_size: int | None
-    new_size: int | None
-    diff: str | None
+    old_size: Annotated[int | None, OMIT] = None
+    new_size: Annotated[int | None, OMIT] = None
+    diff: Annotated[str | None, OMIT] = None
     # Not all of it is shown.
     cut: bool = False
 
@@ -41,9 +42,17 @@ class FileDiff:
 class BundleDiff:
     """Every file that differs, by path."""
 
-    old_digest: str
-    new_digest: str
+    from_digest: str
+    to_digest: str
     files: tuple[FileDiff, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillDiff(BundleDiff):
+    """What changed from one version of a skill to another."""
+
+    from_version: int
+    to_version: int
 
 
 @dataclass(slots=True)
@@ -64,8 +73,8 @@ def compare(old: Bundle, new: Bundle) -> BundleDiff:
     effort, room = Effort(MAX_STEPS), _Room(MAX_DIFF_LINES, MAX_DIFF_CHARS)
     differing = [path for path in sorted({*old, *new}) if old.get(path) != new.get(path)]
     return BundleDiff(
-        old_digest=old.digest,
-        new_digest=new.digest,
+        from_digest=old.digest,
+        to_digest=new.digest,
         files=tuple(_file(path, old.get(path), new.get(path), effort, room) for path in differing),
     )
 

@@ -1,8 +1,8 @@
 """What may be changed of a skill beside its files: name, description, tags, visibility."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from understudy.core.errors import FieldError, UnderstudyError
 from understudy.guard.scan import scan_text
@@ -23,23 +23,6 @@ class SkillFieldChanges:
     description: str | None = None
     tags: tuple[str, ...] | None = None
     visibility: Visibility | None = None
-
-    @classmethod
-    def given(
-        cls,
-        *,
-        name: str | None,
-        description: str | None,
-        tags: Sequence[str] | None,
-        visibility: str | None,
-    ) -> Self:
-        """The values as a caller sent them."""
-        return cls(
-            name=name,
-            description=description,
-            tags=None if tags is None else tuple(tags),
-            visibility=None if visibility is None else Visibility(visibility),
-        )
 
 
 def _name(value: Value) -> str:

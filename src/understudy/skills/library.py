@@ -1,16 +1,17 @@
 """The skills that a person may know of: lists, versions, files, and who may use what."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.agents.model import require_agent
 from understudy.core.errors import NotFound
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
+from understudy.core.records import extended
 from understudy.skills import errors
-from understudy.skills.access import Access, AccessReason, access_of
+from understudy.skills.access import AccessReason, access_of
 from understudy.skills.authority import Author, find, is_live, knows, owns_or_administers
 from understudy.skills.bundles.archive import write_archive
 from understudy.skills.bundles.checks import BundleChecks
@@ -20,11 +21,10 @@ from understudy.skills.bundles.standard import Words, export
 from understudy.skills.catalogue_entry import (
     AgentSkill,
     Exported,
-    Grants,
-    SkillAccessAnswer,
+    SkillAccess,
     SkillWithManifest,
 )
-from understudy.skills.diff import BundleDiff, compare
+from understudy.skills.diff import SkillDiff, compare
 from understudy.skills.grants import check_agent_id, check_user_id
 from understudy.skills.local.skill import LocalSkill, fits, merged, record_of
 from understudy.skills.local.skills import LocalSkills
@@ -32,6 +32,7 @@ from understudy.skills.managed_entries import ManagedEntries
 from understudy.skills.model import (
     LOCAL,
     PROMOTED,
+    AgentGrant,
     GrantedSkill,
     Skill,
     SkillFilter,
@@ -39,6 +40,7 @@ from understudy.skills.model import (
     SkillStatus,
     SkillVersion,
     TrashedSkill,
+    UserGrant,
     is_id,
     list_key,
     number_of,
@@ -54,7 +56,7 @@ from understudy.skills.sources import (
     SkillSource,
     folder_source,
 )
-from understudy.skills.usage import SkillVersionUsage
+from understudy.skills.usage import SkillUsage, SkillVersionUsage, summed
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -128,9 +130,9 @@ class SkillLibrary:
             return unit.skills.versions(source.skill.skill_id, request)
 
     def usage(
-        self, principal: Principal, ref: str, *, since_ms: int = 0
-    ) -> tuple[Skill, tuple[SkillVersionUsage, ...]]:
-        """A skill, and what came of each of its versions since a time; newest first.
+        self, principal: Principal, ref: str, request: PageRequest, *, since_ms: int = 0
+    ) -> SkillUsage:
+        """What became of the runs that knew of a skill since a time, by version, newest first.
 
         Its owner and admins may look at one that lies in the trash, too.
         """
@@ -138,10 +140,17 @@ class SkillLibrary:
         with self._units.read() as unit:
             skill = self._find_even_deleted(unit, principal, ref)
             found = unit.skill_uses.usage(skill.skill_id, since_ms=since_ms)
-        if any(it.version == skill.version for it in found):
-            return skill, found
-        current = SkillVersionUsage(ref=skill.skill_id, version=skill.version)
-        return skill, tuple(sorted((current, *found), key=lambda it: -it.version))
+        if not any(it.version == skill.version for it in found):
+            current = SkillVersionUsage(ref=skill.skill_id, version=skill.version)
+            found = tuple(sorted((current, *found), key=lambda it: -it.version))
+        return extended(
+            SkillUsage,
+            Page.cut(found, request),
+            skill_id=skill.skill_id,
+            slug=skill.slug,
+            since_ms=since_ms,
+            total=summed(found),
+        )
 
     def files(self, principal: Principal, ref: str, version: int | None) -> tuple[BundleFile, ...]:
         """The files of a version by path."""
@@ -159,11 +168,11 @@ class SkillLibrary:
                 raise errors.file_not_found(source.skill.slug, path)
             return data
 
-    def diff(self, principal: Principal, ref: str, old: int, new: int) -> BundleDiff:
+    def diff(self, principal: Principal, ref: str, old: int, new: int) -> SkillDiff:
         """What changed between two versions."""
         with self._looking(principal, ref) as (_, source):
             before, after = source.bundle(old), source.bundle(new)
-        return compare(before, after)
+        return extended(SkillDiff, compare(before, after), from_version=old, to_version=new)
 
     def export(self, principal: Principal, ref: str, version: int | None) -> Exported:
         """A version as an archive that every reader of the standard takes; the one that counts has
@@ -183,7 +192,7 @@ class SkillLibrary:
 
     def access(
         self, principal: Principal, ref: str, *, agent_id: str | None, user_id: str | None
-    ) -> SkillAccessAnswer:
+    ) -> SkillAccess:
         """Whether an agent that works for a user may use a skill, and why.
 
         Everybody may ask for themselves, of a skill that they know or may use in this way; for
@@ -193,6 +202,7 @@ class SkillLibrary:
             check_agent_id(agent_id)
         asked = principal.user_id if user_id is None else check_user_id(user_id)
         who = {"agent_id": agent_id or "", "user_id": asked}
+        about: dict[str, Any] = {"agent_id": agent_id, "user_id": user_id}
         with self._looking(principal, ref, agent_id=agent_id) as (unit, source):
             skill = source.skill
             if asked != principal.user_id:
@@ -200,26 +210,28 @@ class SkillLibrary:
             if isinstance(source, KeptSource):
                 granted = unit.skills.with_grants(skill.skill_id, **who)
                 if is_id(ref) or stands(unit, skill.slug, **who):
-                    return _answer(granted or GrantedSkill(skill=skill), asked)
+                    return _access(granted or GrantedSkill(skill=skill), asked, about)
             # They know of no kept one with this slug: for them it is one of the others.
             beside = self._finder.beside_called(unit, skill.slug, **who)
         if beside:
-            return _answer(GrantedSkill(skill=beside[0]), asked)
-        return SkillAccessAnswer(
-            access=Access(allowed=False, reason=AccessReason.NONE), version=None, skill=skill
+            return _access(GrantedSkill(skill=beside[0]), asked, about)
+        return SkillAccess(
+            skill_id=skill.skill_id,
+            slug=skill.slug,
+            allowed=False,
+            reason=AccessReason.NONE,
+            **about,
         )
 
-    def grants(self, principal: Principal, ref: str) -> Grants:
-        """To whom a skill is granted; for its owner and admins."""
+    def grants(self, principal: Principal, ref: str) -> tuple[AgentGrant | UserGrant, ...]:
+        """The grants to agents and then those to users; for the skill's owner and admins."""
         with self._looking(principal, ref) as (unit, source):
             if not isinstance(source, KeptSource):
-                return Grants(agents=(), users=())
+                return ()
             _require_owner(source.skill, principal)
             skill_id = source.skill.skill_id
-            return Grants(
-                agents=unit.skill_grants.to_agents(skill_id),
-                users=unit.skill_grants.to_users(skill_id),
-            )
+            grants = unit.skill_grants
+            return (*grants.to_agents(skill_id), *grants.to_users(skill_id))
 
     def of_agent(self, principal: Principal, agent_id: str) -> tuple[AgentSkill, ...]:
         """The kept skills that an agent may use when it works for the caller, by name.
@@ -271,12 +283,17 @@ def _require_owner(skill: Skill, principal: Principal) -> None:
         raise errors.not_owner_error(skill.slug)
 
 
-def _answer(granted: GrantedSkill, user_id: str) -> SkillAccessAnswer:
+def _access(granted: GrantedSkill, user_id: str, about: Mapping[str, Any]) -> SkillAccess:
     decision = access_of(granted, user_id)
     pinned = granted.agent_grant.pinned_version if granted.agent_grant else None
     version = number_of(granted.skill) if pinned is None else pinned
-    return SkillAccessAnswer(
-        access=decision, version=version if decision.allowed else None, skill=granted.skill
+    return SkillAccess(
+        skill_id=granted.skill.skill_id,
+        slug=granted.skill.slug,
+        allowed=decision.allowed,
+        reason=decision.reason,
+        version=version if decision.allowed else None,
+        **about,
     )
 
 

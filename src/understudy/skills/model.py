@@ -91,6 +91,12 @@ class Skill:
         return self.origin is SkillOrigin.SYSTEM
 
     @property
+    def told_version(self) -> int | str | None:
+        """The version as callers are told it: of a skill without stored versions, what its SKILL.md
+        says."""
+        return self.version if self.origin in KEPT else self.frontmatter.get("version") or None
+
+    @property
     def when_to_use(self) -> str:
         """What its manifest says about that; empty when nothing."""
         written = (self.frontmatter.get(key) for key in ("when-to-use", "when_to_use"))

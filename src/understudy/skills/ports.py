@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from pydantic import computed_field
+
 from understudy.skills import errors
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.model import (
@@ -28,10 +30,17 @@ Places = Mapping[str, Mapping[int, BundlePlace]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleFile:
-    """A file of a bundle."""
+    """A file of a bundle; a bundle lists no folders."""
 
     path: str
     size: int
+    is_dir: bool = False
+
+    @computed_field
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

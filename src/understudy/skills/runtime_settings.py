@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
+from understudy.core.records import OMIT
 from understudy.core.text import BYTE_ORDER_MARK
 from understudy.skills import errors
 from understudy.skills.bundles.bundle import Bundle, decode
@@ -34,10 +35,10 @@ class RuntimeSettings:
     allowed_tools: tuple[str, ...] = ()
     blocked_tools: tuple[str, ...] = ()
     context: SkillContext = SkillContext.INLINE
-    agent_profile: str | None = None
-    provider: str | None = None
-    model: str | None = None
-    fallback_model: str | None = None
+    agent_profile: Annotated[str | None, OMIT] = None
+    provider: Annotated[str | None, OMIT] = None
+    model: Annotated[str | None, OMIT] = None
+    fallback_model: Annotated[str | None, OMIT] = None
 
 
 # Another profile or model is for a child; the run itself keeps its own.

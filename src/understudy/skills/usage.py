@@ -1,10 +1,12 @@
 """What became of the runs that were told of a skill, and of those that used it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 from understudy.core.clock import DAY_MS, Clock
+from understudy.core.page import Page
+from understudy.core.records import HIDDEN, OMIT
 from understudy.runs.model import RunStatus
 
 if TYPE_CHECKING:
@@ -36,22 +38,41 @@ class SkillListing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SkillVersionUsage:
-    """How many runs were told of a version, used it, and ended how."""
+class UsageFigures:
+    """How many runs were told of a skill, used it, and ended how."""
 
-    ref: str
-    version: int
     offered: int = 0
     used: int = 0
     succeeded: int = 0
     failed: int = 0
     abandoned: int = 0
-    last_used_at_ms: int | None = None
+    last_used_at_ms: Annotated[int | None, OMIT] = None
 
     @property
     def ended(self) -> int:
         """The runs that used it and are over."""
         return self.succeeded + self.failed + self.abandoned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillVersionUsage(UsageFigures):
+    """The figures of one version; a skill that lies in a folder has only version 0."""
+
+    ref: Annotated[str, HIDDEN] = ""
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillUsage(Page[SkillVersionUsage]):
+    """A page of the versions that runs knew of, newest first, and the sums over all of them."""
+
+    # Again, as Pydantic does not see the type that a page was given.
+    items: tuple[SkillVersionUsage, ...]
+    skill_id: str
+    slug: str
+    # Since when is counted; 0: ever.
+    since_ms: int
+    total: UsageFigures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +123,21 @@ def _total(ref: str, version: int, offered: int, own: Sequence[UsedBy]) -> Skill
         used=sum(it.runs for it in own),
         last_used_at_ms=max((it.last_at_ms for it in own), default=None),
         **ended,
+    )
+
+
+def summed(usages: Iterable[UsageFigures]) -> UsageFigures:
+    """The sums over several versions, and when the last of them was used."""
+    counted = tuple(usages)
+    return UsageFigures(
+        offered=sum(it.offered for it in counted),
+        used=sum(it.used for it in counted),
+        succeeded=sum(it.succeeded for it in counted),
+        failed=sum(it.failed for it in counted),
+        abandoned=sum(it.abandoned for it in counted),
+        last_used_at_ms=max(
+            (it.last_used_at_ms for it in counted if it.last_used_at_ms is not None), default=None
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.bundles.manifest import ManifestReading, described, read
 from understudy.skills.change import SkillChange
+from understudy.skills.dependencies.availability import next_steps
 from understudy.skills.drafts import Draft
 from understudy.skills.lifecycle import after_grants
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
@@ -29,7 +30,7 @@ class StoredSkill:
     version: SkillVersion
     # Whether the agent that acts may use it.
     granted: bool = False
-    is_unchanged: bool = False
+    unchanged: bool = False
     # Of a patch: how often its text was there, and how often it was replaced.
     replaced: int = 0
     matches: int = 0
@@ -38,6 +39,13 @@ class StoredSkill:
     def missing(self) -> tuple[str, ...]:
         """What it needs and this machine has not; it can be used all the same."""
         return self.skill.missing_deps
+
+    @property
+    def deps_warning(self) -> str | None:
+        """What is missing and how to install it; None when nothing is."""
+        if not self.missing:
+            return None
+        return f"what it needs is not there: {'; '.join(next_steps(self.missing))}"
 
 
 # What a SKILL.md says of a skill, and its row repeats.
@@ -88,7 +96,7 @@ def unchanged(unit: "Unit", author: Author, skill: Skill) -> StoredSkill:
         skill=skill,
         version=require_version(unit, skill, skill.version),
         granted=grants.is_caller_granted(unit, author, skill),
-        is_unchanged=True,
+        unchanged=True,
     )
 
 

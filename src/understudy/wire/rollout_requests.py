@@ -4,14 +4,14 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from understudy.wire.base import JsonObject, RequestBody
+from understudy.skills.runtime_settings import SkillContext
+from understudy.wire.base import JsonObject, Lax, RequestBody
 from understudy.wire.learnings import Id
 from understudy.wire.rollouts import EvidenceKind, Stage
-from understudy.wire.skills import Context
 
 MAX_TOOLS: Final = 200
 MAX_CASES: Final = 20
-Tools = Annotated[list[Id], Field(max_length=MAX_TOOLS)]
+Tools = Lax[Annotated[list[Id], Field(max_length=MAX_TOOLS)]]
 
 
 class PromoteSkill(RequestBody):
@@ -24,7 +24,7 @@ class PromoteSkill(RequestBody):
     version: str | None = None
     allowed_tools: Tools = Field(default_factory=list)
     blocked_tools: Tools = Field(default_factory=list)
-    context: Context = "fork"
+    context: Lax[SkillContext] = SkillContext.FORK
     agent_profile: str | None = None
     provider: str | None = None
     model: str | None = None

@@ -4,8 +4,9 @@ from typing import Literal, TypeAlias
 
 from understudy.learnings.model import Verification
 from understudy.sessions.learning_scopes import LearningScope
+from understudy.skills.diff import FileDiff
+from understudy.skills.runtime_settings import RuntimeSettings
 from understudy.wire.base import Omitted, View
-from understudy.wire.skills import SkillFileDiff, SkillRuntime
 
 Stage: TypeAlias = Literal["draft", "verified", "canary", "active", "revoked"]
 EvidenceKind: TypeAlias = Literal["verification", "canary"]
@@ -31,7 +32,7 @@ class RolloutSummary(View):
     version: Omitted[str] = None
     # What it tells an agent to do.
     instructions: str
-    runtime: SkillRuntime
+    runtime: RuntimeSettings
     definition_fingerprint: str
     # Of the files that an active one has.
     digest: str
@@ -171,7 +172,7 @@ class SnapshotView(View):
     when_to_use: Omitted[str] = None
     version: Omitted[str] = None
     instructions: str
-    runtime: SkillRuntime
+    runtime: RuntimeSettings
     definition_fingerprint: str
     attempt: int
     promoted_at_ms: int
@@ -191,7 +192,7 @@ class RolloutDiff(View):
     to_status: Stage
     from_fingerprint: str
     to_fingerprint: str
-    files: list[SkillFileDiff]
+    files: list[FileDiff]
 
 
 class ReplayedRun(View):

@@ -1,17 +1,24 @@
-"""Skills as the daemon shows them."""
+"""Skills on the wire: answers that differ from the records, and what callers send."""
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
-from understudy.wire.base import Items, Omitted, View
+from pydantic import Field
 
-Visibility: TypeAlias = Literal["private", "internal", "public"]
-Status: TypeAlias = Literal["active", "archived", "deleted"]
-Origin: TypeAlias = Literal["system", "managed", "promoted", "local"]
-Context: TypeAlias = Literal["inline", "fork"]
-Reason: TypeAlias = Literal[
-    "inactive", "disabled", "system", "public", "owner", "agent_grant", "user_grant", "none"
-]
-Encoding: TypeAlias = Literal["utf-8", "base64"]
+from understudy.core.principal import Principal
+from understudy.core.records import OMIT_EMPTY
+from understudy.skills.access import AccessReason
+from understudy.skills.authority import actions_of
+from understudy.skills.catalogue_entry import CatalogueEntry
+from understudy.skills.model import Skill, SkillOrigin, SkillStatus, Visibility
+from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
+from understudy.skills.versions import StoredSkill
+from understudy.wire.base import Int32, Items, Lax, Omitted, RequestBody, VersionNumber, View
+
+# More findings than this nobody has looked at one by one.
+MAX_ACKNOWLEDGED: Final = 50
+MAX_USER_ID_CHARS: Final = 255
+# What a SKILL.md may say and mostly does not.
+Unsaid: TypeAlias = Annotated[str, OMIT_EMPTY]
 
 
 class SkillView(View):
@@ -21,13 +28,13 @@ class SkillView(View):
     slug: str
     name: str
     description: str
-    origin: Origin
+    origin: SkillOrigin
     owner_id: str
     visibility: Visibility
-    status: Status
+    status: SkillStatus
     enabled: bool
-    # The number of the version that counts. A promoted or local skill has none that are kept: what
-    # its SKILL.md calls it, or null.
+    # The number of the current version. A promoted or local skill has no stored versions: what its
+    # SKILL.md calls it, or null.
     version: int | str | None
     is_system: bool
     tags: list[str]
@@ -38,6 +45,17 @@ class SkillView(View):
     created_at_ms: int
     updated_at_ms: int
     actions: list[str]
+
+    @classmethod
+    def seen_by(cls, caller: Principal, skill: Skill, **more: Any) -> Self:
+        """A skill as a caller sees it."""
+        return cls.of(
+            skill,
+            id=skill.skill_id,
+            version=skill.told_version,
+            actions=actions_of(skill, caller),
+            **more,
+        )
 
 
 class SkillChanged(SkillView):
@@ -53,10 +71,21 @@ class SkillToggled(SkillView):
 
 
 class SkillKept(SkillView):
-    """A skill after a version was kept; `unchanged` says that it had this content already."""
+    """A skill after a version was stored; `unchanged` says that it had this content already."""
 
     unchanged: bool
     deps_warning: Omitted[str] = None
+
+    @classmethod
+    def stored(cls, caller: Principal, stored: StoredSkill, **more: Any) -> Self:
+        """A skill whose version was stored, as a caller sees it."""
+        return cls.seen_by(
+            caller,
+            stored.skill,
+            unchanged=stored.unchanged,
+            deps_warning=stored.deps_warning,
+            **more,
+        )
 
 
 class SkillPatched(SkillKept):
@@ -66,29 +95,17 @@ class SkillPatched(SkillKept):
     replaced: int
 
 
-class SkillRuntime(View):
-    """How a skill wants to be run; what it does not say is left out."""
-
-    context: Context
-    allowed_tools: list[str]
-    blocked_tools: list[str]
-    agent_profile: Omitted[str] = None
-    provider: Omitted[str] = None
-    model: Omitted[str] = None
-    fallback_model: Omitted[str] = None
-
-
 class SkillDetail(SkillView):
     """A skill with what it tells an agent to do."""
 
     instructions: str
-    runtime: SkillRuntime
+    runtime: RuntimeSettings
     allowed_tools: list[str]
-    when_to_use: Omitted[str] = None
-    author: Omitted[str] = None
-    version_label: Omitted[str] = None
-    license: Omitted[str] = None
-    compatibility: Omitted[str] = None
+    when_to_use: Unsaid = ""
+    author: Unsaid = ""
+    version_label: Unsaid = ""
+    license: Unsaid = ""
+    compatibility: Unsaid = ""
     # Where its files lie on the daemon's machine; only an admin is told.
     path: Omitted[str] = None
     # Its SKILL.md, and of a promoted skill the folder that all of them lie in.
@@ -102,17 +119,22 @@ class OfferedSkill(View):
     slug: str
     name: str
     description: str
-    origin: Origin
+    origin: SkillOrigin
     digest: str
-    context: Context
-    reason: Reason
+    context: SkillContext
+    reason: AccessReason
     missing_deps: list[str]
     # Why nobody can use it now, where that is so.
     unusable: Omitted[str] = None
     id: Omitted[str] = None
     # As in `SkillView`.
     version: int | str | None
-    when_to_use: Omitted[str] = None
+    when_to_use: Unsaid = ""
+
+    @classmethod
+    def from_entry(cls, entry: CatalogueEntry) -> Self:
+        """A skill in the catalogue of an agent."""
+        return cls.of(entry, id=entry.skill_id, version=entry.told_version)
 
 
 class AgentSkillView(View):
@@ -143,60 +165,18 @@ class SkillVersionView(View):
 
 
 class SkillVersions(Items[SkillVersionView]):
-    """Versions, newest first, and which of them is current; null where none are kept."""
+    """Versions, newest first, and which of them is current; null where none are stored."""
 
     current: int | None
 
 
-class SkillFileEntry(View):
-    """A file of a skill."""
-
-    path: str
-    name: str
-    is_dir: bool = False
-    size: int
-
-
 class SkillFile(View):
-    """What is in a file; what is not text comes as base64."""
+    """The content of a file; what is not text comes as base64."""
 
     path: str
     size: int
-    encoding: Encoding
+    encoding: Literal["utf-8", "base64"]
     content: str
-
-
-class SkillFileDiff(View):
-    """A file that differs; no `diff` for what is not text, and `cut` when not all of it is shown."""
-
-    path: str
-    change: Literal["added", "removed", "changed"]
-    old_size: Omitted[int] = None
-    new_size: Omitted[int] = None
-    diff: Omitted[str] = None
-    cut: bool
-
-
-class SkillDiff(View):
-    """What changed from one version to another."""
-
-    from_version: int
-    to_version: int
-    from_digest: str
-    to_digest: str
-    files: list[SkillFileDiff]
-
-
-class SkillAccess(View):
-    """Whether an agent that works for a user may use a skill, in which version, and why."""
-
-    skill_id: str
-    slug: str
-    allowed: bool
-    reason: Reason
-    version: Omitted[int] = None
-    agent_id: Omitted[str] = None
-    user_id: Omitted[str] = None
 
 
 class GrantView(View):
@@ -229,3 +209,90 @@ class TrashedSkillView(View):
     version: int
     deleted_by: str
     deleted_at_ms: int
+
+
+class AcknowledgedFinding(RequestBody):
+    """A finding of the content guard that an admin takes upon themselves, and why."""
+
+    rule_id: str = Field(min_length=1, max_length=100)
+    path: str = Field(default="SKILL.md", min_length=1, max_length=1000)
+    line: Int32
+    reason: str = Field(min_length=1, max_length=1000)
+
+
+Findings = Annotated[list[AcknowledgedFinding], Field(max_length=MAX_ACKNOWLEDGED)]
+
+
+class _Guarded(RequestBody):
+    acknowledged: Findings = Field(default=[])
+
+
+class CreateSkill(_Guarded):
+    """A skill of one file; without a slug it is in the front matter, or made from the name."""
+
+    content: str
+    slug: str | None = Field(default=None, max_length=200)
+
+
+class PatchSkill(_Guarded):
+    """Put `replace` in the place of `find` in SKILL.md: its first place, all of them, or with
+    `strict` only where there is just one."""
+
+    find: str
+    replace: str
+    replace_all: bool = False
+    strict: bool = False
+    expected_version: Int32 | None = None
+
+
+class UpdateSkill(RequestBody):
+    """Changes to a skill; what is left out keeps its value, and nothing else can be changed."""
+
+    name: str | None = None
+    description: str | None = None
+    tags: list[str] | None = None
+    visibility: Lax[Visibility] | None = None
+
+
+class ToggleSkill(RequestBody):
+    """Whether the skill is offered at all."""
+
+    enabled: bool
+
+
+class RestoreSkill(_Guarded):
+    """Which earlier version to bring back, as a new one."""
+
+    version: VersionNumber
+
+
+class UndeleteSkill(_Guarded):
+    """How a deleted skill comes back."""
+
+
+class RevokeAgent(RequestBody):
+    """The agent that may no longer use a skill."""
+
+    agent_id: str
+
+
+class RevokeUser(RequestBody):
+    """The user who may no longer use a skill."""
+
+    user_id: str = Field(min_length=1, max_length=MAX_USER_ID_CHARS)
+
+
+class GrantAgent(RevokeAgent, _Guarded):
+    """The agent that may use a skill; without a version, or with 0, always the current one."""
+
+    version: Int32 | None = None
+
+
+class GrantUser(RevokeUser):
+    """The user who may use a skill."""
+
+
+class InstallDependency(RequestBody):
+    """One thing that skills miss, such as `pip:requests` or `npm:left-pad`."""
+
+    dep: str

@@ -5,9 +5,9 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from understudy.core.principal import Role
+from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
 from understudy.wire.base import Int32, Omitted, RequestBody, View
-from understudy.wire.skill_requests import UpdateSkill
-from understudy.wire.skills import Origin, Status, Visibility
+from understudy.wire.skills import UpdateSkill
 
 PROTOCOL = 3
 MAX_ID_CHARS = 128
@@ -104,13 +104,13 @@ class NamedSkill(View):
     slug: str
     name: str
     description: str
-    source: Origin
+    source: SkillOrigin
     version: int
     visibility: Visibility
     tags: list[str]
     is_system: bool
     enabled: bool
-    status: Status
+    status: SkillStatus
     author: Omitted[str] = None
     missing_deps: list[str]
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from understudy.core.errors import Invalid
 from understudy.core.page import MAX_LIMIT, PageRequest
 from understudy.core.principal import Principal
+from understudy.core.records import parsed
 from understudy.skills import errors
 from understudy.skills.authority import Author
 from understudy.skills.field_changes import SkillFieldChanges
@@ -62,12 +63,7 @@ def update_skill(
             pointer="/params/updates",
             detail="say what is to change: name, description, tags or visibility",
         )
-    changes = SkillFieldChanges.given(
-        name=given.name,
-        description=given.description,
-        tags=given.tags,
-        visibility=given.visibility,
-    )
+    changes = parsed(SkillFieldChanges, given.model_dump())
     ref = _ref(params)
     try:
         services.skills.service.update(Author(principal=principal), ref, changes)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.client.fake_daemon import answers, client_of, pages
 from understudy.client import Client, RefusedError, UnsafeError
-from understudy.wire.skill_requests import (
+from understudy.wire.skills import (
     AcknowledgedFinding,
     CreateSkill,
     PatchSkill,

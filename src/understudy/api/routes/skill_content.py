@@ -1,30 +1,30 @@
-"""What is in a skill: its versions, its files, and what changed between two versions."""
+"""What is in a skill: versions, files, what changed between two versions, and how it was used."""
 
-from typing import Annotated, Any, Final
+import base64
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 
+from understudy.api.answers import RAW_HEADERS
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import viewer
 from understudy.api.paging import Paging, items
 from understudy.api.routes.skills import ONE, SkillRef
 from understudy.api.services import Caller, Services
-from understudy.api.views.skills import (
-    archive_response,
-    diff_view,
-    entry_view,
-    file_view,
-    version_view,
-)
+from understudy.core.clock import DAY_MS
 from understudy.core.page import Page
+from understudy.skills.diff import SkillDiff
 from understudy.skills.model import number_of
-from understudy.wire import skills as wire
-from understudy.wire.base import Items, VersionNumber
+from understudy.skills.ports import BundleFile
+from understudy.skills.usage import SkillUsage, day_begin
+from understudy.wire.base import VersionNumber
+from understudy.wire.skills import SkillFile, SkillVersions, SkillVersionView
 
 router = APIRouter(tags=["skills"], route_class=GatedRoute)
 InVersion = Annotated[
     VersionNumber | None, Query(description="which version; the current one if none")
 ]
+MAX_DAYS: Final = 3650
 ARCHIVE: Final[dict[int | str, dict[str, Any]]] = {
     200: {"content": {"application/zip": {}}, "description": "The archive"}
 }
@@ -32,15 +32,14 @@ ARCHIVE: Final[dict[int | str, dict[str, Any]]] = {
 
 @router.get(ONE + "/versions", operation_id="skills.versions")
 @viewer()
-def versions(
-    skill_id: SkillRef, services: Services, caller: Caller, page: Paging
-) -> wire.SkillVersions:
+def versions(skill_id: SkillRef, services: Services, caller: Caller, page: Paging) -> SkillVersions:
     """The versions of a skill, newest first, and which of them is current."""
-    found = items(services.skills.library.versions(caller, skill_id, page), version_view)
-    current = services.skills.library.current(caller, skill_id)
-    return wire.SkillVersions(
-        items=found.items, next_cursor=found.next_cursor, current=number_of(current)
+    found = items(
+        services.skills.library.versions(caller, skill_id, page),
+        lambda version: SkillVersionView.of(version, version=version.number),
     )
+    current = services.skills.library.current(caller, skill_id)
+    return SkillVersions.of(found, current=number_of(current))
 
 
 @router.get(ONE + "/diff", operation_id="skills.diff")
@@ -51,19 +50,18 @@ def diff(
     caller: Caller,
     old: Annotated[VersionNumber, Query(alias="from", description="the version to start from")],
     new: Annotated[VersionNumber, Query(alias="to", description="the version to compare it with")],
-) -> wire.SkillDiff:
+) -> SkillDiff:
     """What changed from one version to another, file by file."""
-    return diff_view(services.skills.library.diff(caller, skill_id, old, new), old, new)
+    return services.skills.library.diff(caller, skill_id, old, new)
 
 
 @router.get(ONE + "/files", operation_id="skills.files")
 @viewer()
 def files(
     skill_id: SkillRef, services: Services, caller: Caller, page: Paging, version: InVersion = None
-) -> Items[wire.SkillFileEntry]:
+) -> Page[BundleFile]:
     """The files of a version, by path."""
-    found = services.skills.library.files(caller, skill_id, version)
-    return items(Page.cut(found, page), entry_view)
+    return Page.cut(services.skills.library.files(caller, skill_id, version), page)
 
 
 @router.get(ONE + "/files/{path:path}", operation_id="skills.file")
@@ -74,9 +72,15 @@ def read_file(
     services: Services,
     caller: Caller,
     version: InVersion = None,
-) -> wire.SkillFile:
+) -> SkillFile:
     """What is in a file of a version."""
-    return file_view(path, services.skills.library.read_file(caller, skill_id, path, version))
+    data = services.skills.library.read_file(caller, skill_id, path, version)
+    encoding: Literal["utf-8", "base64"] = "utf-8"
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        encoding, text = "base64", base64.b64encode(data).decode()
+    return SkillFile(path=path, size=len(data), encoding=encoding, content=text)
 
 
 @router.get(
@@ -87,4 +91,34 @@ def export(
     skill_id: SkillRef, services: Services, caller: Caller, version: InVersion = None
 ) -> Response:
     """A version as a ZIP archive that any reader of Agent Skills takes."""
-    return archive_response(services.skills.library.export(caller, skill_id, version))
+    exported = services.skills.library.export(caller, skill_id, version)
+    return Response(
+        exported.content,
+        headers={
+            **RAW_HEADERS,
+            "Content-Type": "application/zip",
+            # The name has only letters that a header can have.
+            "Content-Disposition": f'attachment; filename="{exported.file_name}"',
+        },
+    )
+
+
+@router.get(ONE + "/usage", operation_id="skills.usage")
+@viewer()
+def usage(
+    skill_id: SkillRef,
+    services: Services,
+    caller: Caller,
+    page: Paging,
+    days: Annotated[
+        int | None,
+        Query(
+            ge=1,
+            le=MAX_DAYS,
+            description="only today and so many days (UTC) before it; all if not set",
+        ),
+    ] = None,
+) -> SkillUsage:
+    """Per version, in how many runs it was on offer and used, and how those that used it ended."""
+    since = 0 if days is None else max(day_begin(services.ground.clock.now_ms() - days * DAY_MS), 0)
+    return services.skills.library.usage(caller, skill_id, page, since_ms=since)

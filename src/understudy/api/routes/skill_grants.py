@@ -7,22 +7,24 @@ from fastapi import APIRouter, Path, Query
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.routes.skills import ONE, SkillRef
+from understudy.api.routes.skills import ONE, SkillRef, acknowledged
 from understudy.api.services import Caller, Services
-from understudy.api.skill_bodies import acknowledged, grantee
-from understudy.api.views.skills import (
-    access_view,
-    agent_skill_view,
-    changed_view,
-    every_grant,
-    grant_view,
-    offered_view,
-)
+from understudy.core.errors import Invalid
 from understudy.core.page import Page
 from understudy.skills.authority import Author
-from understudy.wire import skills as wire
+from understudy.skills.catalogue_entry import AgentSkill, SkillAccess
+from understudy.skills.model import AgentGrant, UserGrant
 from understudy.wire.base import Items
-from understudy.wire.skill_requests import GrantAgent, GrantUser, RevokeAgent, RevokeUser
+from understudy.wire.skills import (
+    AgentSkillView,
+    GrantAgent,
+    GrantUser,
+    GrantView,
+    OfferedSkill,
+    RevokeAgent,
+    RevokeUser,
+    SkillChanged,
+)
 
 router = APIRouter(tags=["skills"], route_class=GatedRoute)
 AGENTS: Final = ONE + "/grants/agent"
@@ -39,27 +41,26 @@ def access(
     caller: Caller,
     agent_id: ByAgent = None,
     user_id: ByUser = None,
-) -> wire.SkillAccess:
+) -> SkillAccess:
     """Whether an agent that works for a user may use a skill, in which version, and why."""
-    answer = services.skills.library.access(caller, skill_id, agent_id=agent_id, user_id=user_id)
-    return access_view(answer, agent_id=agent_id, user_id=user_id)
+    return services.skills.library.access(caller, skill_id, agent_id=agent_id, user_id=user_id)
 
 
 @router.get(ONE + "/grants", operation_id="skills.grants")
 @viewer()
 def grants(
     skill_id: SkillRef, services: Services, caller: Caller, page: Paging
-) -> Items[wire.GrantView]:
+) -> Items[GrantView]:
     """The agents and then the users that may use a skill; for its owner and admins."""
     found = services.skills.library.grants(caller, skill_id)
-    return items(Page.cut(every_grant(found), page), grant_view)
+    return items(Page.cut(found, page), _grant_view)
 
 
 @router.post(AGENTS, operation_id="skills.grant_agent", status_code=201)
 @operator(action="skills.grant")
 def grant_agent(
     skill_id: SkillRef, body: GrantAgent, services: Services, caller: Caller
-) -> wire.SkillChanged:
+) -> SkillChanged:
     """Let an agent use a skill, always its current version or only the one named, which the guard
     reads again if it is an earlier one."""
     skill = services.skills.service.grant_agent(
@@ -69,17 +70,17 @@ def grant_agent(
         version=body.version,
         acknowledged=acknowledged(body.acknowledged),
     )
-    return changed_view(skill, caller)
+    return SkillChanged.seen_by(caller, skill)
 
 
 @router.post(USERS, operation_id="skills.grant_user", status_code=201)
 @operator(action="skills.grant")
 def grant_user(
     skill_id: SkillRef, body: GrantUser, services: Services, caller: Caller
-) -> wire.SkillChanged:
+) -> SkillChanged:
     """Let a user's runs use a skill, whichever agent does the work."""
     skill = services.skills.service.grant_user(Author(principal=caller), skill_id, body.user_id)
-    return changed_view(skill, caller)
+    return SkillChanged.seen_by(caller, skill)
 
 
 @router.delete(AGENTS + "/{agent_id}", operation_id="skills.revoke_agent")
@@ -89,11 +90,10 @@ def revoke_agent(
     agent_id: Annotated[str, Path(description="id of the agent")],
     services: Services,
     caller: Caller,
-) -> wire.SkillChanged:
+) -> SkillChanged:
     """Take a grant from an agent; the last grant makes an internal skill private again."""
-    return changed_view(
-        services.skills.service.revoke_agent(Author(principal=caller), skill_id, agent_id), caller
-    )
+    skill = services.skills.service.revoke_agent(Author(principal=caller), skill_id, agent_id)
+    return SkillChanged.seen_by(caller, skill)
 
 
 @router.delete(USERS + "/{user_id}", operation_id="skills.revoke_user")
@@ -103,11 +103,10 @@ def revoke_user(
     user_id: Annotated[str, Path(description="id of the user")],
     services: Services,
     caller: Caller,
-) -> wire.SkillChanged:
+) -> SkillChanged:
     """Take a grant from a user; the last grant makes an internal skill private again."""
-    return changed_view(
-        services.skills.service.revoke_user(Author(principal=caller), skill_id, user_id), caller
-    )
+    skill = services.skills.service.revoke_user(Author(principal=caller), skill_id, user_id)
+    return SkillChanged.seen_by(caller, skill)
 
 
 @router.delete(AGENTS, operation_id="skills.revoke_named_agent")
@@ -118,9 +117,9 @@ def revoke_named_agent(
     caller: Caller,
     agent_id: ByAgent = None,
     body: RevokeAgent | None = None,
-) -> wire.SkillChanged:
+) -> SkillChanged:
     """The same for an agent named in the query or in the body."""
-    named = grantee("agent_id", agent_id, None if body is None else body.agent_id)
+    named = _grantee("agent_id", agent_id, None if body is None else body.agent_id)
     return revoke_agent(skill_id, named, services, caller)
 
 
@@ -132,9 +131,9 @@ def revoke_named_user(
     caller: Caller,
     user_id: ByUser = None,
     body: RevokeUser | None = None,
-) -> wire.SkillChanged:
+) -> SkillChanged:
     """The same for a user named in the query or in the body."""
-    named = grantee("user_id", user_id, None if body is None else body.user_id)
+    named = _grantee("user_id", user_id, None if body is None else body.user_id)
     return revoke_user(skill_id, named, services, caller)
 
 
@@ -145,13 +144,13 @@ def of_agent(
     services: Services,
     caller: Caller,
     page: Paging,
-) -> Items[wire.AgentSkillView]:
+) -> Items[AgentSkillView]:
     """The kept skills that an agent may use when it works for the caller, by name.
 
     Of those that it was granted and may not use now, the caller sees their own; an admin all.
     """
     held = services.skills.library.of_agent(caller, agent_id)
-    return items(Page.cut(held, page), agent_skill_view)
+    return items(Page.cut(held, page), _agent_skill_view)
 
 
 @router.get("/v1/sessions/{session_id}/skills", operation_id="sessions.skills")
@@ -162,7 +161,7 @@ def of_session(
     caller: Caller,
     page: Paging,
     query: Annotated[str | None, Query(description="what it is to be good for")] = None,
-) -> Items[wire.OfferedSkill]:
+) -> Items[OfferedSkill]:
     """What a run that the caller submits now could use in a session: by name, or best first."""
     session = services.sessions.get(session_id)
     offered = services.skills.catalogue.list_for(
@@ -170,4 +169,29 @@ def of_session(
     )
     if query is not None:
         offered = services.skills.catalogue.find(offered, query, len(offered))
-    return items(Page.cut(offered, page), offered_view)
+    return items(Page.cut(offered, page), OfferedSkill.from_entry)
+
+
+def _grant_view(grant: AgentGrant | UserGrant) -> GrantView:
+    return GrantView.of(grant, kind="agent" if isinstance(grant, AgentGrant) else "user")
+
+
+def _agent_skill_view(held: AgentSkill) -> AgentSkillView:
+    return AgentSkillView.of(
+        held.skill,
+        id=held.skill.skill_id,
+        granted=held.granted,
+        allowed=held.allowed,
+        pinned_version=held.pinned_version,
+    )
+
+
+def _grantee(field: str, in_query: str | None, in_body: str | None) -> str:
+    """Whose grant is revoked, named in one of two places."""
+    named = {name for name in (in_query, in_body) if name}
+    where = f"name one {field}: in the path, in the query or in the body"
+    if not named:
+        raise Invalid("grantee_missing", domain="skills", pointer=f"/{field}", detail=where)
+    if len(named) > 1:
+        raise Invalid("grantee_ambiguous", domain="skills", pointer=f"/{field}", detail=where)
+    return named.pop()

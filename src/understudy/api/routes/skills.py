@@ -1,35 +1,54 @@
-"""Skills: which there are, and changing them."""
+"""Skills: which there are, changing them, and what they need of the daemon's machine."""
 
-from typing import Annotated, Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Annotated, Any, Final, cast
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Path, Query, Request
+from pydantic import TypeAdapter, ValidationError
 
+from understudy.api.bodies import located, record_of
 from understudy.api.gate import GatedRoute
-from understudy.api.operations import operator, viewer
+from understudy.api.multipart import MEDIA_TYPE, Form
+from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.services import Caller, Services
-from understudy.api.skill_bodies import acknowledged
-from understudy.api.skill_upload import UPLOAD_BODY, Uploaded
-from understudy.api.views.skills import (
-    changed_view,
-    detail_view,
-    kept_view,
-    patched_view,
-    toggled_view,
-    trashed_view,
-    viewed_by,
-)
+from understudy.core.errors import FieldError, Invalid
+from understudy.core.pointer import pointer
+from understudy.core.strict_json import parse
+from understudy.skills.acknowledgement import Acknowledged
 from understudy.skills.authority import Author
 from understudy.skills.bundles.archive import MAX_ARCHIVE_BYTES, read_archive
+from understudy.skills.bundles.limits import MANIFEST
+from understudy.skills.catalogue_entry import SkillWithManifest
+from understudy.skills.dependencies.environments import Runtimes
+from understudy.skills.dependencies.service import Installed, InstalledOne, Rescan
 from understudy.skills.field_changes import SkillFieldChanges
-from understudy.skills.model import SkillFilter, SkillOrigin, SkillStatus, Visibility
-from understudy.wire import skills as wire
+from understudy.skills.model import (
+    SkillFilter,
+    SkillOrigin,
+    SkillStatus,
+    TrashedSkill,
+    Visibility,
+)
 from understudy.wire.base import Items
-from understudy.wire.skill_requests import (
+from understudy.wire.skills import (
+    AcknowledgedFinding,
     CreateSkill,
+    Findings,
+    InstallDependency,
     PatchSkill,
     RestoreSkill,
+    SkillChanged,
+    SkillDeleted,
+    SkillDetail,
+    SkillKept,
+    SkillPatched,
+    SkillToggled,
+    SkillView,
     ToggleSkill,
+    TrashedSkillView,
     UndeleteSkill,
     UpdateSkill,
 )
@@ -39,23 +58,87 @@ SkillRef = Annotated[str, Path(description="id or slug of the skill")]
 ALL: Final = "/v1/skills"
 TRASH: Final = ALL + "/trash"
 ONE: Final = ALL + "/{skill_id}"
+# What a detail says as the SKILL.md does.
+_FROM_MANIFEST: Final = (
+    "allowed_tools",
+    "when_to_use",
+    "author",
+    "version_label",
+    "license",
+    "compatibility",
+)
+_FINDINGS: Final = TypeAdapter(Findings)
+UPLOAD_BODY: Final[dict[str, Any]] = {
+    "required": True,
+    "content": {
+        MEDIA_TYPE: {
+            "schema": {
+                "type": "object",
+                "required": ["file"],
+                "additionalProperties": False,
+                "properties": {
+                    "file": {
+                        "type": "string",
+                        "format": "binary",
+                        "description": "a ZIP archive of at most 20 MB",
+                    },
+                    "slug": {"type": "string", "description": "where the archive names none"},
+                    "acknowledged": {
+                        "type": "string",
+                        "contentMediaType": "application/json",
+                        "description": "a JSON list as `acknowledged` of `skills.create`",
+                    },
+                },
+            }
+        }
+    },
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """What was uploaded."""
+
+    archive: bytes
+    slug: str | None
+    acknowledged: tuple[Acknowledged, ...]
+
+
+def upload_of(request: Request) -> Upload:
+    """The fields of the form, which the gate has read."""
+    fields = cast("Form", request.state.form).fields
+    if "file" not in fields:
+        raise Invalid(
+            "upload_missing",
+            domain="skills",
+            pointer="/file",
+            detail="the form needs a field `file` with the archive",
+        )
+    return Upload(
+        archive=fields["file"],
+        slug=_text("slug", fields["slug"]) if fields.get("slug") else None,
+        acknowledged=_acknowledged(fields.get("acknowledged", b"")),
+    )
+
+
+Uploaded = Annotated[Upload, Depends(upload_of)]
 
 
 def _filter(
     query: Annotated[
         str | None, Query(description="part of slug, name, description or a tag")
     ] = None,
-    origin: Annotated[wire.Origin | None, Query(description="only of this origin")] = None,
-    visibility: Annotated[wire.Visibility | None, Query(description="only so visible")] = None,
-    status: Annotated[wire.Status | None, Query(description="only of this status")] = None,
+    origin: Annotated[SkillOrigin | None, Query(description="only of this origin")] = None,
+    visibility: Annotated[Visibility | None, Query(description="only so visible")] = None,
+    status: Annotated[SkillStatus | None, Query(description="only of this status")] = None,
     owner_id: Annotated[str | None, Query(description="only of this owner")] = None,
     enabled: Annotated[bool | None, Query(description="only switched on, or off")] = None,
 ) -> SkillFilter:
     return SkillFilter(
         query=query,
-        origin=None if origin is None else SkillOrigin(origin),
-        visibility=None if visibility is None else Visibility(visibility),
-        status=None if status is None else SkillStatus(status),
+        origin=origin,
+        visibility=visibility,
+        status=status,
         owner_id=owner_id,
         enabled=enabled,
     )
@@ -68,14 +151,15 @@ def list_skills(
     caller: Caller,
     page: Paging,
     narrowed: Annotated[SkillFilter, Depends(_filter)],
-) -> Items[wire.SkillView]:
+) -> Items[SkillView]:
     """The skills that the caller may know of, by name."""
-    return items(services.skills.library.page(caller, page, narrowed), viewed_by(caller))
+    found = services.skills.library.page(caller, page, narrowed)
+    return items(found, lambda skill: SkillView.seen_by(caller, skill))
 
 
 @router.post(ALL, operation_id="skills.create", status_code=201)
 @operator(body_id="slug")
-def create(body: CreateSkill, services: Services, caller: Caller) -> wire.SkillKept:
+def create(body: CreateSkill, services: Services, caller: Caller) -> SkillKept:
     """Keep a SKILL.md as a new skill, or as the next version of the caller's own."""
     kept = services.skills.service.create(
         Author(principal=caller),
@@ -83,7 +167,7 @@ def create(body: CreateSkill, services: Services, caller: Caller) -> wire.SkillK
         slug=body.slug,
         acknowledged=acknowledged(body.acknowledged),
     )
-    return kept_view(kept, caller)
+    return SkillKept.stored(caller, kept)
 
 
 @router.post(
@@ -93,7 +177,7 @@ def create(body: CreateSkill, services: Services, caller: Caller) -> wire.SkillK
     openapi_extra={"requestBody": UPLOAD_BODY},
 )
 @operator(form=frozenset({"file", "slug", "acknowledged"}), max_body_bytes=MAX_ARCHIVE_BYTES)
-def upload(uploaded: Uploaded, services: Services, caller: Caller) -> wire.SkillKept:
+def upload(uploaded: Uploaded, services: Services, caller: Caller) -> SkillKept:
     """Keep a ZIP archive with a SKILL.md and what belongs to it."""
     kept = services.skills.service.keep(
         Author(principal=caller),
@@ -102,14 +186,14 @@ def upload(uploaded: Uploaded, services: Services, caller: Caller) -> wire.Skill
         slug=uploaded.slug,
         acknowledged=uploaded.acknowledged,
     )
-    return kept_view(kept, caller)
+    return SkillKept.stored(caller, kept)
 
 
 @router.get(TRASH, operation_id="skills.trash")
 @viewer()
-def list_trash(services: Services, caller: Caller, page: Paging) -> Items[wire.TrashedSkillView]:
+def list_trash(services: Services, caller: Caller, page: Paging) -> Items[TrashedSkillView]:
     """Deleted skills that can come back: the caller's own, for an admin all of them."""
-    return items(services.skills.library.trash(caller, page), trashed_view)
+    return items(services.skills.library.trash(caller, page), _trashed_view)
 
 
 @router.post(TRASH + "/{trash_name}/restore", operation_id="skills.undelete")
@@ -119,53 +203,82 @@ def undelete(
     services: Services,
     caller: Caller,
     body: UndeleteSkill | None = None,
-) -> wire.SkillChanged:
+) -> SkillChanged:
     """Bring a deleted skill back, with its versions and without its grants; the guard reads it
     again."""
     taken = () if body is None else acknowledged(body.acknowledged)
     skill = services.skills.service.undelete(
         Author(principal=caller), trash_name, acknowledged=taken
     )
-    return changed_view(skill, caller)
+    return SkillChanged.seen_by(caller, skill)
+
+
+@router.post(ALL + "/rescan-deps", operation_id="skills.rescan")
+@admin()
+def rescan(services: Services, caller: Caller) -> Rescan:
+    """Look again at what every skill in use needs; archive those that lack something."""
+    return services.skills.dependencies.rescan(Author(principal=caller))
+
+
+@router.post(ALL + "/install-deps", operation_id="skills.install")
+@admin()
+def install(services: Services, caller: Caller) -> Installed:
+    """Install the packages that skills lack, each into the environment of its skill."""
+    return services.skills.dependencies.install_missing(Author(principal=caller))
+
+
+@router.post(ALL + "/install-dep", operation_id="skills.install_one")
+@admin(action="skills.install", body_id="dep")
+def install_one(body: InstallDependency, services: Services, caller: Caller) -> InstalledOne:
+    """Install one package for every skill that needs it."""
+    return services.skills.dependencies.install_one(Author(principal=caller), body.dep)
+
+
+@router.get(ALL + "/runtimes", operation_id="skills.runtimes")
+@admin()
+def runtimes(services: Services) -> Runtimes:
+    """What there is on the daemon's machine to run scripts with."""
+    return services.skills.dependencies.runtimes()
 
 
 @router.get(ONE, operation_id="skills.get")
 @viewer()
-def get(skill_id: SkillRef, services: Services, caller: Caller) -> wire.SkillDetail:
+def get(skill_id: SkillRef, services: Services, caller: Caller) -> SkillDetail:
     """One skill, with what it tells an agent to do."""
-    return detail_view(services.skills.library.get(caller, skill_id), caller)
+    detail = services.skills.library.get(caller, skill_id)
+    return SkillDetail.seen_by(
+        caller,
+        detail.skill,
+        instructions=detail.instructions,
+        runtime=detail.runtime,
+        **{name: getattr(detail.manifest, name) for name in _FROM_MANIFEST},
+        **_places(detail),
+    )
 
 
 @router.put(ONE, operation_id="skills.update")
 @operator()
 def update(
     skill_id: SkillRef, body: UpdateSkill, services: Services, caller: Caller
-) -> wire.SkillChanged:
+) -> SkillChanged:
     """Change name, description, tags or visibility; only an admin makes a skill public."""
-    changes = SkillFieldChanges.given(
-        name=body.name,
-        description=body.description,
-        tags=body.tags,
-        visibility=body.visibility,
-    )
+    changes = record_of(SkillFieldChanges, body)
     skill = services.skills.service.update(Author(principal=caller), skill_id, changes)
-    return changed_view(skill, caller)
+    return SkillChanged.seen_by(caller, skill)
 
 
 @router.delete(ONE, operation_id="skills.delete")
 @operator()
-def delete(skill_id: SkillRef, services: Services, caller: Caller) -> wire.SkillDeleted:
+def delete(skill_id: SkillRef, services: Services, caller: Caller) -> SkillDeleted:
     """Move a skill to the trash; its grants are gone for good."""
     trashed = services.skills.service.delete(Author(principal=caller), skill_id)
-    return wire.SkillDeleted(trash_name=trashed.trash_name)
+    return SkillDeleted(trash_name=trashed.trash_name)
 
 
 @router.post(ONE + "/patch", operation_id="skills.patch")
 # Whose skill it is, the service knows.
 @operator()
-def patch(
-    skill_id: SkillRef, body: PatchSkill, services: Services, caller: Caller
-) -> wire.SkillPatched:
+def patch(skill_id: SkillRef, body: PatchSkill, services: Services, caller: Caller) -> SkillPatched:
     """Replace a text in SKILL.md, as a new version with the same companions."""
     kept = services.skills.service.patch(
         Author(principal=caller),
@@ -177,24 +290,24 @@ def patch(
         expected_version=body.expected_version,
         acknowledged=acknowledged(body.acknowledged),
     )
-    return patched_view(kept, caller)
+    return SkillPatched.stored(caller, kept, matches=kept.matches, replaced=kept.replaced)
 
 
 @router.post(ONE + "/toggle", operation_id="skills.toggle")
 @operator()
 def toggle(
     skill_id: SkillRef, body: ToggleSkill, services: Services, caller: Caller
-) -> wire.SkillToggled:
+) -> SkillToggled:
     """Switch a skill on or off; switched on, what it needs is looked for again."""
     skill = services.skills.service.toggle(Author(principal=caller), skill_id, enabled=body.enabled)
-    return toggled_view(skill, caller)
+    return SkillToggled.seen_by(caller, skill)
 
 
 @router.post(ONE + "/restore", operation_id="skills.restore")
 @operator()
 def restore(
     skill_id: SkillRef, body: RestoreSkill, services: Services, caller: Caller
-) -> wire.SkillKept:
+) -> SkillKept:
     """Bring an earlier version back, as a new one."""
     kept = services.skills.service.restore(
         Author(principal=caller),
@@ -202,4 +315,64 @@ def restore(
         body.version,
         acknowledged=acknowledged(body.acknowledged),
     )
-    return kept_view(kept, caller)
+    return SkillKept.stored(caller, kept)
+
+
+def acknowledged(given: Sequence[AcknowledgedFinding]) -> tuple[Acknowledged, ...]:
+    """The findings that a caller takes upon themselves."""
+    return tuple(Acknowledged(**finding.model_dump()) for finding in given)
+
+
+def _trashed_view(trashed: TrashedSkill) -> TrashedSkillView:
+    return TrashedSkillView.of(
+        trashed.skill,
+        id=trashed.skill.skill_id,
+        trash_name=trashed.trash_name,
+        deleted_by=trashed.deleted_by,
+        deleted_at_ms=trashed.deleted_at_ms,
+    )
+
+
+def _places(detail: SkillWithManifest) -> dict[str, str]:
+    """Where the files of a skill lie, as far as the caller is told."""
+    if detail.path is None:
+        return {}
+    folder = FilePath(detail.path)
+    root = {"skill_root": str(folder.parent)} if detail.skill.origin is SkillOrigin.PROMOTED else {}
+    return {"path": detail.path, "skill_path": str(folder / MANIFEST), **root}
+
+
+def _text(field: str, data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise Invalid(
+            "invalid_text", domain="api", pointer=f"/{field}", detail="this is not UTF-8 text"
+        ) from None
+
+
+def _acknowledged(data: bytes) -> tuple[Acknowledged, ...]:
+    if not data.strip():
+        return ()
+    with located("acknowledged"):
+        given = parse(data)
+    try:
+        return acknowledged(_FINDINGS.validate_python(given))
+    except ValidationError as error:
+        raise _wrong(error) from None
+
+
+def _wrong(error: ValidationError) -> Invalid:
+    return Invalid(
+        "bad_request",
+        domain="api",
+        detail="`acknowledged` is not a list of findings",
+        errors=tuple(
+            FieldError(
+                pointer=pointer(["acknowledged", *found["loc"]]),
+                code=found["type"],
+                detail=found["msg"],
+            )
+            for found in error.errors(include_url=False, include_input=False)[:10]
+        ),
+    )

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Final
 
-from understudy.api.views.skills import offered_view
 from understudy.core.scope import Scope
 from understudy.learnings.model import Learning
 from understudy.memory.record import RunEvidence, RunMemory, RunMemoryRecord, record_json
@@ -28,6 +27,7 @@ from understudy.wire.memory import (
     RunMemoryView,
     SearchResultView,
 )
+from understudy.wire.skills import OfferedSkill
 
 # How many skills are shown, by name; `/v1/sessions/{id}/skills` has them all.
 MAX_SKILLS: Final = 200
@@ -52,7 +52,7 @@ def context_view(context: MemoryContext) -> MemoryContextView:
         )
         if kept
         else None,
-        visible_skills=[offered_view(one) for one in context.skills[:MAX_SKILLS]],
+        visible_skills=[OfferedSkill.from_entry(one) for one in context.skills[:MAX_SKILLS]],
         visible_skill_count=len(context.skills),
     )
 

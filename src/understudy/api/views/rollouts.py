@@ -16,7 +16,6 @@ from understudy.rollout.stages import Stage
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.diff import BundleDiff
 from understudy.wire import rollouts as wire
-from understudy.wire.skills import SkillFileDiff, SkillRuntime
 
 
 def summary_view(counted: Counted, *, home: Path | None = None) -> wire.RolloutSummary:
@@ -64,7 +63,7 @@ def diff_view(old: Rollout, new: Rollout, diff: BundleDiff) -> wire.RolloutDiff:
         to_status=new.status.value,
         from_fingerprint=old.fingerprint,
         to_fingerprint=new.fingerprint,
-        files=[SkillFileDiff(**asdict(file)) for file in diff.files],
+        files=list(diff.files),
     )
 
 
@@ -113,7 +112,7 @@ def _said(definition: Definition) -> dict[str, Any]:
         "when_to_use": definition.when_to_use,
         "version": definition.version,
         "instructions": definition.instructions,
-        "runtime": SkillRuntime(**asdict(definition.runtime)),
+        "runtime": definition.runtime,
         "definition_fingerprint": definition.fingerprint,
     }
 

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 from understudy.core.errors import Conflict
+from understudy.core.records import OMIT_EMPTY
 from understudy.redaction.scrub import preview
 from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.slug import check_slug
@@ -113,7 +114,7 @@ class Runtime:
 
     name: str
     available: bool
-    version: str = ""
+    version: Annotated[str, OMIT_EMPTY] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

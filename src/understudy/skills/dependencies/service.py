@@ -4,14 +4,16 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord
 from understudy.core.page import MAX_LIMIT, PageRequest, decode_cursor
 from understudy.core.principal import Role
+from understudy.core.records import OMIT_EMPTY
 from understudy.skills.authority import Author, is_live
 from understudy.skills.bundles import manifest
 from understudy.skills.change import SkillChange, SkillTransactions
@@ -29,9 +31,13 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
 
-# Said of a skill that needs nothing, and of one whose bundle cannot be read.
-NOTHING_NEEDED = "ok"
-DAMAGED = "damaged"
+class NeedsStatus(StrEnum):
+    """What a rescan says of a skill."""
+
+    OK = "ok"  # it needs nothing
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+    DAMAGED = "damaged"  # its bundle cannot be read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +55,11 @@ class Needs:
         return SkillStatus.ARCHIVED if self.missing else SkillStatus.ACTIVE
 
     @property
-    def said(self) -> str:
-        """The status as people are told it."""
+    def reported_status(self) -> NeedsStatus:
+        """The status as a rescan reports it."""
         if self.is_damaged:
-            return DAMAGED
-        return str(self.status) if self.requirements.dependencies else NOTHING_NEEDED
+            return NeedsStatus.DAMAGED
+        return NeedsStatus(self.status) if self.requirements.dependencies else NeedsStatus.OK
 
     @property
     def is_news(self) -> bool:
@@ -161,11 +167,11 @@ NOTHING_MISSING: Final = "every skill in use has what it needs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class RescannedSkill:
     """How one skill stands: `ok` when it needs nothing, else its status, and what it lacks."""
 
     slug: str
-    status: str
+    status: NeedsStatus
     missing: tuple[str, ...] = ()
 
 
@@ -174,7 +180,7 @@ class Rescan:
     """How every skill in use stands, and how many of them changed."""
 
     updated: int
-    results: tuple[Checked, ...]
+    results: tuple[RescannedSkill, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +191,7 @@ class Installed:
     pip: tuple[str, ...] = ()
     npm: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
-    message: str = ""
+    message: Annotated[str, OMIT_EMPTY] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +199,7 @@ class InstalledOne:
     """Whether one dependency is there now, for every skill that needs it."""
 
     ok: bool
-    error: str = ""
+    error: Annotated[str, OMIT_EMPTY] = ""
 
 
 class DependencyService:
@@ -276,10 +282,12 @@ class DependencyService:
     def _check(self, author: Author) -> Rescan:
         """How every skill in use stands, written down where it is news."""
         updated = 0
-        results: list[Checked] = []
+        results: list[RescannedSkill] = []
         for needs in self._needs():
             updated += needs.is_news and self._keep(author, needs)
-            one = Checked(slug=needs.skill.slug, status=needs.said, missing=needs.missing)
+            one = RescannedSkill(
+                slug=needs.skill.slug, status=needs.reported_status, missing=needs.missing
+            )
             results.append(one)
             payload = {"slug": one.slug, "status": one.status, "missing": list(one.missing)}
             self._events.tell(SkillEventName.DEPS_CHECKED, payload)

@@ -19,7 +19,7 @@ def created(kept: StoredSkill) -> str:
 
 def published(kept: StoredSkill, *, files: int, left_out: Sequence[str]) -> str:
     """A skill that was made from a folder."""
-    counted = "" if kept.is_unchanged else f"It has {files} file{'' if files == 1 else 's'}."
+    counted = "" if kept.unchanged else f"It has {files} file{'' if files == 1 else 's'}."
     without = f"Left out as links or devices: {listed(left_out)}." if left_out else ""
     return _sentences(_kept(kept), counted, without, _granted(kept), _missing(kept.missing))
 
@@ -27,7 +27,7 @@ def published(kept: StoredSkill, *, files: int, left_out: Sequence[str]) -> str:
 def patched(kept: StoredSkill) -> str:
     """A skill in which some text was replaced."""
     slug, number = kept.skill.slug, kept.version.number
-    if kept.is_unchanged:
+    if kept.unchanged:
         return (
             f"Nothing changed: skill {slug} would be as it is. It stays at version {number}; "
             "look at find and replace again."
@@ -59,7 +59,7 @@ def missing_deps(missing: Sequence[str]) -> str:
 
 def _kept(kept: StoredSkill) -> str:
     skill, number = kept.skill, kept.version.number
-    if kept.is_unchanged:
+    if kept.unchanged:
         # It may well be granted only now, so this does not say that nothing changed.
         return f"The content of skill {skill.slug} was this very one already, in version {number}."
     verb = "Created" if number == 1 else "Kept a new version of"
