@@ -12,9 +12,9 @@ from tests.api.live import Live
 from tests.support.command_line_in_process import Typed, typed
 from tests.support.evolving_runs import working
 from understudy.client import Client
+from understudy.evolution.record import NudgeEntry, OfferEntry, SkillVersionEntry, SoulVersionEntry
 from understudy.evolution.switch_costs import costs
 from understudy.testing.answers import call
-from understudy.wire.evolution import NudgeEntry, OfferEntry, SkillVersionEntry, SoulVersionEntry
 
 NUMBERS = count(1)
 SKILL = "---\nname: {name}\ndescription: Tells the weather.\n---\nLook out of the window.\n"
@@ -138,7 +138,7 @@ def test_an_agent_shows_its_switches_as_they_count(api: TestClient) -> None:
     assert switches["self_evolve"]["on"] is True
     assert switches["skill_evolve"]["on"] is False
     parts = [cost["part"] for each in view["switches"] for cost in each["costs"]]
-    assert parts == [cost.part for cost in costs()]
+    assert parts == [cost.part for _, cost in costs()]
     # What was shown may come back.
     assert api.put("/v1/agents/a1", json=view).json() == view
     turned = api.put("/v1/agents/a1", json={"agent_type": "open"}).json()
@@ -147,7 +147,7 @@ def test_an_agent_shows_its_switches_as_they_count(api: TestClient) -> None:
 
 
 def test_switches_are_set_and_shown_with_what_they_cost(live: Live, agent: str) -> None:
-    tokens = {cost.part: cost.tokens for cost in costs()}
+    tokens = {cost.part: cost.tokens for _, cost in costs()}
     invoke(live, "agents", "set", agent, "--no-skill-evolve", "--soul-review")
 
     told = invoke(live, "agents", "show", agent).stdout

@@ -9,7 +9,7 @@ from tests.api.live import Live
 from tests.support.command_line_in_process import Typed, typed
 from tests.support.model_scripts import play
 from understudy.client import Client
-from understudy.wire.rollout_requests import StartTrial, TrialCase
+from understudy.wire.rollouts import StartTrial, TrialCase
 
 MARKER = "NOTES_OK"
 TASK = "Write the notes."

@@ -16,15 +16,16 @@ from understudy.core.page import PageRequest, decode_cursor
 from understudy.core.principal import Principal, Role
 from understudy.evolution.proposals import FileProposal, ProposalState
 from understudy.evolution.record import (
-    Entry,
     EntryKind,
-    Nudged,
-    OfferMade,
-    SkillMade,
-    SoulProposed,
-    SoulWritten,
+    EvolutionEntry,
+    EvolutionRecord,
+    NudgeEntry,
+    OfferEntry,
+    OfferState,
+    ProposalEntry,
+    SkillVersionEntry,
+    SoulVersionEntry,
 )
-from understudy.evolution.record_service import EvolutionRecord
 from understudy.evolution.remarks import remark_event
 from understudy.evolution.text_diff import text_diff
 from understudy.runs.model import Run
@@ -60,7 +61,7 @@ def write_soul(house: UnitsOnDatabase, version: int, content: str, **fields: Any
 
 def record(
     house: UnitsOnDatabase, who: Principal = ALICE, kind: EntryKind | None = None, limit: int = 50
-) -> list[Entry]:
+) -> list[EvolutionEntry]:
     page = EvolutionRecord(house.units).page(who, "evolver", PageRequest(limit=limit), kind=kind)
     return list(page.items)
 
@@ -114,9 +115,9 @@ def test_every_version_of_the_soul_is_there_with_what_it_changed(
 
     second, first = record(house, kind=EntryKind.SOUL_VERSION)
 
-    assert isinstance(second, SoulWritten)
-    assert isinstance(first, SoulWritten)
-    assert (second.file.version, second.file.actor, second.file.run_id) == (2, "ann", run.run_id)
+    assert isinstance(second, SoulVersionEntry)
+    assert isinstance(first, SoulVersionEntry)
+    assert (second.version, second.actor, second.run_id) == (2, "ann", run.run_id)
     assert "-Be brief.\n+Be very brief." in (second.diff or "")
     assert (first.diff or "").startswith("--- /dev/null")
     assert "+Be warm.\n+Be brief." in (first.diff or "")
@@ -133,20 +134,20 @@ def test_everything_stands_in_the_order_of_time_newest_first(
     found = record(house)
 
     assert [type(each) for each in found] == [
-        SkillMade,
-        SkillMade,
-        OfferMade,
-        Nudged,
-        SoulWritten,
+        SkillVersionEntry,
+        SkillVersionEntry,
+        OfferEntry,
+        NudgeEntry,
+        SoulVersionEntry,
     ]
 
 
 def test_only_what_runs_of_this_agent_did_counts(house: UnitsOnDatabase, run: Run) -> None:
     [nudge] = record(house, kind=EntryKind.NUDGE)
 
-    assert isinstance(nudge, Nudged)
-    assert nudge.event.run_id == run.run_id
-    assert nudge.event.data == {"nudge": "70", "step": 14, "agent_id": "evolver", "locale": "en"}
+    assert isinstance(nudge, NudgeEntry)
+    assert nudge.run_id == run.run_id
+    assert (nudge.nudge, nudge.step, nudge.locale) == ("70", 14, "en")
 
 
 def test_an_offer_is_there_with_its_answer(house: UnitsOnDatabase, run: Run) -> None:
@@ -163,8 +164,8 @@ def test_an_offer_is_there_with_its_answer(house: UnitsOnDatabase, run: Run) -> 
 
     [entry] = record(house, kind=EntryKind.OFFER)
 
-    assert isinstance(entry, OfferMade)
-    assert (entry.offer.state, entry.offer.resolved_by) == (RequestState.DENIED, "alice")
+    assert isinstance(entry, OfferEntry)
+    assert (entry.state, entry.answered_by) == (OfferState.DECLINED, "alice")
 
 
 def test_the_first_version_of_a_skill_is_told_from_those_that_change_it(
@@ -174,9 +175,9 @@ def test_the_first_version_of_a_skill_is_told_from_those_that_change_it(
 
     changed, created = record(house, kind=EntryKind.SKILL_VERSION)
 
-    assert isinstance(changed, SkillMade)
-    assert isinstance(created, SkillMade)
-    assert [(it.version.number, it.is_new) for it in (changed, created)] == [(2, False), (1, True)]
+    assert isinstance(changed, SkillVersionEntry)
+    assert isinstance(created, SkillVersionEntry)
+    assert [(it.version, it.created) for it in (changed, created)] == [(2, False), (1, True)]
 
 
 @pytest.mark.parametrize(
@@ -203,11 +204,11 @@ def test_what_waits_for_an_admin_only_admins_see(house: UnitsOnDatabase, run: Ru
 
     [entry] = record(house, ADMIN, EntryKind.PROPOSAL)
 
-    assert isinstance(entry, SoulProposed)
+    assert isinstance(entry, ProposalEntry)
     assert "-Be warm.\n+Be cold." in (entry.diff or "")
     assert record(house, ALICE, EntryKind.PROPOSAL) == []
-    assert SoulProposed not in {type(each) for each in record(house, ALICE)}
-    assert SoulProposed in {type(each) for each in record(house, ADMIN)}
+    assert ProposalEntry not in {type(each) for each in record(house, ALICE)}
+    assert ProposalEntry in {type(each) for each in record(house, ADMIN)}
 
 
 def test_pages_hold_each_entry_once(house: UnitsOnDatabase, run: Run) -> None:
@@ -216,7 +217,7 @@ def test_pages_hold_each_entry_once(house: UnitsOnDatabase, run: Run) -> None:
         write_soul(house, version, f"Be {version}.", created_at_ms=NOW)
     keep_skill(house, run, visibility=Visibility.PUBLIC)
     service, request = EvolutionRecord(house.units), PageRequest(limit=3)
-    seen: list[Entry] = []
+    seen: list[EvolutionEntry] = []
     while True:
         page = service.page(ALICE, "evolver", request)
         seen += page.items
@@ -226,7 +227,7 @@ def test_pages_hold_each_entry_once(house: UnitsOnDatabase, run: Run) -> None:
 
     assert seen == record(house)
     assert len(seen) == 14
-    souls = [each.file.version for each in seen if isinstance(each, SoulWritten)]
+    souls = [each.version for each in seen if isinstance(each, SoulVersionEntry)]
     assert souls == sorted(souls, reverse=True)
 
 
@@ -263,7 +264,7 @@ def test_entries_of_all_kinds_at_one_moment_are_told_once_whatever_a_page_holds(
 
 def walked(
     house: UnitsOnDatabase, who: Principal, limit: int, kind: EntryKind | None = None
-) -> Iterator[Entry]:
+) -> Iterator[EvolutionEntry]:
     service, request = EvolutionRecord(house.units), PageRequest(limit=limit)
     while True:
         page = service.page(who, "evolver", request, kind=kind)
@@ -291,10 +292,10 @@ def test_a_page_compares_only_so_much_and_says_what_it_left_out(
     write_soul(house, 8, texts[1] + "more\n")
     began = time.process_time()
 
-    found = [each for each in record(house) if isinstance(each, SoulWritten)]
+    found = [each for each in record(house) if isinstance(each, SoulVersionEntry)]
 
     assert time.process_time() - began < 2
-    assert [each.file.version for each in found] == list(range(8, 0, -1))
+    assert [each.version for each in found] == list(range(8, 0, -1))
     first, *others = (each.diff for each in found)
     assert first == text_diff(texts[1], texts[1] + "more\n", "SOUL.md")
     assert others == [None] * 7

@@ -43,7 +43,7 @@ class Required:
         """Why it cannot become active; None when it can, and nothing changes either way."""
         missing = self.replays.bench.stage.get().missing
         assert [it.code for it in missing] in ([], ["needs_replay"])
-        return missing[0].words if missing else None
+        return missing[0].detail if missing else None
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from understudy.rollout.evidence import NOTHING, Counts, EvidenceSums
 from understudy.rollout.model import EvidenceKind, EvidenceRecord, Proof, Rollout, RolloutEventName
 from understudy.rollout.service import SHOWN, SHOWN_IN_LIST
 from understudy.rollout.stages import Stage
-from understudy.storage.rollout_rows import event_row, evidence_row
+from understudy.storage.rows import to_row
 from understudy.storage.schema import rollout_events, rollout_evidence
 from understudy.storage.unit import Units
 
@@ -120,9 +120,12 @@ def crowd(units: Units, rollout: Rollout, numbers: range) -> None:
         found = make_evidence(
             rollout, run_id, kind=EvidenceKind.CANARY, session_id=f"s{at}", recorded_at_ms=NOW + at
         )
-        evidence.append(evidence_row(found))
+        evidence.append(to_row(found, rollout_evidence))
         events.append(
-            event_row(make_event(rollout, event=RolloutEventName.ROLLOUT_RESULT, run_id=run_id))
+            to_row(
+                make_event(rollout, event=RolloutEventName.ROLLOUT_RESULT, run_id=run_id),
+                rollout_events,
+            )
         )
     with units.write() as unit:
         unit.connection.execute(sa.insert(rollout_evidence), evidence)

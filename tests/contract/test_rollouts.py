@@ -14,7 +14,13 @@ from understudy.learnings.model import Kind, LearningSource, LearningStatus, Tie
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.definition import DEFAULT_DESCRIPTION
 from understudy.rollout.model import EvidenceKind, RolloutFilter
-from understudy.rollout.replay.report import CaseReport, Fared, JudgedBy, ReplayCase, ReplayVerdict
+from understudy.rollout.replay.report import (
+    JudgedBy,
+    ReplayCase,
+    ReplayedCase,
+    ReplayedRun,
+    ReplayVerdict,
+)
 from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import TrialState
 from understudy.sessions.learning_scopes import session_scope
@@ -315,14 +321,14 @@ def test_a_policy_asks_for_a_replay_before_it_is_active(hand: RolloutHarness) ->
             unit.rollout_trials.add(other)
         with pytest.raises(Invalid):
             hand.promote(status=Stage.ACTIVE)
-    fared = Fared(run_id="run_1", verdict=ReplayVerdict.SUCCEEDED, judged_by=JudgedBy.MARKER)
+    fared = ReplayedRun(run_id="run_1", verdict=ReplayVerdict.SUCCEEDED, judged_by=JudgedBy.MARKER)
     judged = ReplayCase(
         trial_id="trl_4",
         number=1,
         recorded_run_id="run_1",
         owner_id="alice",
         marker="x",
-        report=CaseReport(recorded=fared, without_skill=fared, with_skill=fared),
+        report=ReplayedCase(recorded=fared, without_skill=fared, with_skill=fared),
         judged_at_ms=NOW,
     )
     with hand.units.write() as unit:

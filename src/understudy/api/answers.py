@@ -27,5 +27,5 @@ def _tree(kind: Any, value: Any, handler: SerializerFunctionWrapHandler) -> Any:
         tree = handler(value)
     except ValueError:
         # Nested deeper than pydantic follows on the way to JSON.
-        tree = TypeAdapter(kind).dump_python(value)
+        tree = TypeAdapter(kind).dump_python(value, by_alias=True)
     return showable(tree)

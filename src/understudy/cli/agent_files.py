@@ -11,8 +11,9 @@ from understudy.cli.options import AgentId, Commands, Cursor, Key, Limit, TextFi
 from understudy.cli.output import note, print_json, understudy
 
 if TYPE_CHECKING:
+    from understudy.evolution.proposals import ProposalState
     from understudy.wire.agents import FileVersionDetail, FileVersionView
-    from understudy.wire.proposals import ProposalDetail, ProposalState
+    from understudy.wire.proposals import ProposalDetail
 
 commands = Commands("Context files of an agent, with their history.")
 

@@ -12,8 +12,9 @@ from understudy.cli.options import AgentId, Commands, Cursor, Key, Limit
 from understudy.cli.output import note, understudy
 
 if TYPE_CHECKING:
+    from understudy.evolution.record import EntryKind, EvolutionEntry
+    from understudy.evolution.switch_costs import Cost, SwitchInForce
     from understudy.wire.agents import AgentView
-    from understudy.wire.evolution import CostView, EntryKind, EvolutionEntry, SwitchView
 
 SWITCH_COLUMNS: Final = ("switch", "now", "costs now", "costs when on")
 OPEN: Final = "Open agents never evolve: every switch is off, whatever is stored."
@@ -70,13 +71,13 @@ def tell_switches(view: "AgentView") -> None:
         screen.table(SWITCH_COLUMNS, [_switch_row(each) for each in view.switches], empty="")
 
 
-def _switch_row(switch: "SwitchView") -> tuple[object, ...]:
+def _switch_row(switch: "SwitchInForce") -> tuple[object, ...]:
     costs = switch.costs
     parts = "; ".join(f"{_part(cost)}: {cost.tokens} {TIMES[cost.when]}" for cost in costs)
     return switch.name, _value(switch), _sum(costs if switch.on else ()), parts or "nothing"
 
 
-def _value(switch: "SwitchView") -> object:
+def _value(switch: "SwitchInForce") -> object:
     if not isinstance(switch.value, bool):
         return switch.value
     if switch.value and not switch.on:
@@ -84,7 +85,7 @@ def _value(switch: "SwitchView") -> object:
     return "on" if switch.value else "off"
 
 
-def _sum(costs: Iterable["CostView"]) -> str:
+def _sum(costs: Iterable["Cost"]) -> str:
     """What is spent as things stand, in tokens."""
     spent = dict.fromkeys(TIMES, 0)
     for cost in costs:
@@ -93,7 +94,7 @@ def _sum(costs: Iterable["CostView"]) -> str:
     return ", ".join(told) or "0 tokens"
 
 
-def _part(cost: "CostView") -> str:
+def _part(cost: "Cost") -> str:
     return PARTS.get(cost.part) or cost.part.replace("_", " ")
 
 

@@ -20,14 +20,13 @@ from understudy.cli.rollouts import (
 )
 
 if TYPE_CHECKING:
-    from understudy.wire.rollouts import (
+    from understudy.rollout.replay.report import (
         ReplayedCase,
         ReplayedRun,
-        ReplayReportView,
+        ReplayReport,
         ReplayTotals,
-        TrialCaseView,
-        TrialView,
     )
+    from understudy.wire.rollouts import TrialCaseView, TrialView
 
 commands = Commands("Steps of rollouts.")
 
@@ -75,7 +74,7 @@ def promote(
     An edit starts the rollout over: earlier evidence no longer counts.
     """
     from understudy.client.calls import given
-    from understudy.wire.rollout_requests import PromoteSkill
+    from understudy.wire.rollouts import PromoteSkill
 
     fields: dict[str, Any] = given(
         description=description,
@@ -125,7 +124,7 @@ def result(
 ) -> None:
     """Count a run that has ended as evidence for a promoted skill."""
     from understudy.client.calls import given
-    from understudy.wire.rollout_requests import RolloutResult
+    from understudy.wire.rollouts import RolloutResult
 
     fields = given(
         kind=kind,
@@ -211,7 +210,7 @@ def trial(
     With --case it is a replay: recorded runs, run again with the skill and without, and compared.
     """
     from understudy.client.calls import given
-    from understudy.wire.rollout_requests import StartTrial
+    from understudy.wire.rollouts import StartTrial
 
     fields = given(
         expected_output_contains=expect,
@@ -275,7 +274,7 @@ def show_trial(view: "TrialView") -> None:
         screen.table(UNDER_WAY, map(_replay_under_way, view.cases), empty="")
 
 
-def _show_report(report: "ReplayReportView") -> None:
+def _show_report(report: "ReplayReport") -> None:
     screen.document("\n")
     rows = [*map(_row, report.cases), _sum(report)]
     screen.table(COLUMNS, rows, empty="There was no case.")
@@ -305,7 +304,7 @@ def _row(case: "ReplayedCase") -> tuple[object, ...]:
     )
 
 
-def _sum(report: "ReplayReportView") -> tuple[object, ...]:
+def _sum(report: "ReplayReport") -> tuple[object, ...]:
     without, with_ = report.without_skill, report.with_skill
     return (
         "all",

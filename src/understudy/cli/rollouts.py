@@ -13,16 +13,11 @@ from understudy.cli.screen import visible
 from understudy.core.text import short_digest
 
 if TYPE_CHECKING:
+    from understudy.rollout.confidence import SuccessTally
+    from understudy.rollout.model import EvidenceRecord, LifecycleEvent
+    from understudy.rollout.service import RolloutDiff
     from understudy.skills.runtime_settings import RuntimeSettings
-    from understudy.wire.rollouts import (
-        LifecycleEventView,
-        RolloutDiff,
-        RolloutEvidence,
-        RolloutSummary,
-        RolloutView,
-        TallyView,
-        TrialView,
-    )
+    from understudy.wire.rollouts import RolloutSummary, RolloutView, TrialView
 
 STAGES: Final = "`draft`, `verified`, `canary`, `active` or `revoked`"
 # What promoting leads to; taking back is a command of its own.
@@ -155,7 +150,7 @@ COLUMNS: Final[screen.Layout] = {
 }
 
 
-def _step(event: "LifecycleEventView") -> str:
+def _step(event: "LifecycleEvent") -> str:
     if event.from_status in (None, event.to_status):
         return event.to_status
     return f"{event.from_status} → {event.to_status}"
@@ -249,7 +244,7 @@ def tell_released(view: "RolloutView") -> None:
         note(f"  {hint.format(understudy=understudy(), skill=shlex.quote(view.skill_name))}")
 
 
-def _outcome(event: "LifecycleEventView") -> str | None:
+def _outcome(event: "LifecycleEvent") -> str | None:
     if event.rollout_kind is None:
         return None
     return f"{event.rollout_kind} {'succeeded' if event.success else 'failed'}"
@@ -297,7 +292,7 @@ def _uses(view: "RolloutView") -> str | None:
     return f"{ended}; lately {_rate(view.uses.recent)}, baseline {_rate(view.uses.baseline)}"
 
 
-def _rate(tally: "TallyView") -> str:
+def _rate(tally: "SuccessTally") -> str:
     return f"{tally.successes} of {tally.tries}"
 
 
@@ -309,7 +304,7 @@ def _evidence_lines(view: "RolloutView") -> list[str]:
     return [f"{screen.count(earlier, 'earlier run')}, then", *newest] if earlier > 0 else newest
 
 
-def _evidence(each: "RolloutEvidence") -> str:
+def _evidence(each: "EvidenceRecord") -> str:
     how = "succeeded" if each.success else "failed"
     return f"{each.run_id} ({each.kind} {how}, {each.proof})"
 

@@ -32,7 +32,8 @@ from understudy.wire.runs import TERMINAL_STATUSES
 if TYPE_CHECKING:
     from understudy.core.page import Page
     from understudy.learnings.model import LearningUse
-    from understudy.wire.rollouts import RolloutView, Stage, TrialView
+    from understudy.rollout.stages import Stage
+    from understudy.wire.rollouts import RolloutView, TrialView
     from understudy.wire.runs import RunView
     from understudy.wire.runtime import StatusView
 

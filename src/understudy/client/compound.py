@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from understudy.assets.model import Asset
     from understudy.client.calls import HttpCall
+    from understudy.rollout.stages import Stage
     from understudy.wire.approvals import AnswerBody
-    from understudy.wire.rollout_requests import PromoteSkill
-    from understudy.wire.rollouts import RolloutView, Stage
+    from understudy.wire.rollouts import PromoteSkill, RolloutView
     from understudy.wire.runs import RunView
     from understudy.wire.skills import AcknowledgedFinding, SkillKept
 
@@ -102,11 +102,11 @@ def _questions(run_id: str) -> str:
 
 def promotion(now: RolloutView, to: Stage | None) -> PromoteSkill:
     """What moves a skill to its next stage, or to another, and leaves what it says as it is."""
-    from understudy.wire.rollout_requests import PromoteSkill
+    from understudy.wire.rollouts import PromoteSkill
 
     stage = to or (None if now.next is None else now.next.status)
     if stage is None:
         raise NoNextStage(f"{now.skill_name} is {now.status}: {ENDS.get(now.status, ENDED)}")
     said = ("skill_name", "instructions", "description", "when_to_use", "version")
-    fields = {name: getattr(now, name) for name in said}
-    return PromoteSkill(**fields, **given(**asdict(now.runtime)), status=stage)
+    fields = {name: getattr(now, name) for name in said} | given(**asdict(now.runtime))
+    return PromoteSkill.model_validate({**fields, "status": stage})

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from understudy.core.audit import AuditEntry
     from understudy.core.page import Page
     from understudy.deliveries.model import DeliveryLog
+    from understudy.evolution.record import EvolutionEntry
     from understudy.learnings.bulk import BulkResult
     from understudy.learnings.candidates import ReviewItem
     from understudy.learnings.lineage import Lineage
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from understudy.memory.policy import RunMemoryPolicy
     from understudy.review.dry_run import DryRun
     from understudy.review.policy import LearningPolicy
+    from understudy.rollout.model import LifecycleEvent
+    from understudy.rollout.service import RolloutDiff
     from understudy.runs.artifacts import Artifact
     from understudy.runs.model import DebugRequest
     from understudy.runtime.model import Revision
@@ -59,7 +62,6 @@ if TYPE_CHECKING:
     from understudy.wire.base import Deleted, Items
     from understudy.wire.checkpoints import CheckpointView
     from understudy.wire.events import RunEventView
-    from understudy.wire.evolution import EvolutionEntry
     from understudy.wire.learnings import (
         BulkDecision,
         CreateCandidate,
@@ -91,13 +93,13 @@ if TYPE_CHECKING:
     from understudy.wire.projects import AddMember, CreateProject, UpdateProject
     from understudy.wire.proposals import ProposalDetail, ProposalView
     from understudy.wire.replies import ReplyTargetBody, WebhookSecretView
-    from understudy.wire.rollout_requests import PromoteSkill, RolloutResult, StartTrial
     from understudy.wire.rollouts import (
-        LifecycleEventView,
-        RolloutDiff,
+        PromoteSkill,
+        RolloutResult,
         RolloutSummary,
         RolloutView,
         SnapshotView,
+        StartTrial,
         TrialView,
     )
     from understudy.wire.runs import RunView, SubmitInput
@@ -140,6 +142,7 @@ ANSWERS: Final = {
     "understudy.core.audit": "AuditEntry",
     "understudy.core.page": "Page",
     "understudy.deliveries.model": "DeliveryLog",
+    "understudy.evolution.record": "EvolutionEntry",
     "understudy.learnings.bulk": "BulkResult",
     "understudy.learnings.candidates": "ReviewItem",
     "understudy.learnings.lineage": "Lineage",
@@ -150,6 +153,8 @@ ANSWERS: Final = {
     "understudy.memory.policy": "RunMemoryPolicy",
     "understudy.review.dry_run": "DryRun",
     "understudy.review.policy": "LearningPolicy",
+    "understudy.rollout.model": "LifecycleEvent",
+    "understudy.rollout.service": "RolloutDiff",
     "understudy.runs.artifacts": "Artifact",
     "understudy.runs.model": "DebugRequest",
     "understudy.runtime.model": "Revision",
@@ -168,7 +173,6 @@ ANSWERS: Final = {
     "understudy.wire.base": "Deleted Items",
     "understudy.wire.checkpoints": "CheckpointView",
     "understudy.wire.events": "RunEventView",
-    "understudy.wire.evolution": "EvolutionEntry",
     "understudy.wire.learnings": "NextReviewItem RevokedLearnings",
     "understudy.wire.mcp": "SessionMcpServersView",
     "understudy.wire.memory": "MemoryContextView MemoryExplainView MemoryReportView MemorySearchView RunMemoryItem RunMemoryView",
@@ -176,7 +180,7 @@ ANSWERS: Final = {
     "understudy.wire.policies": "CandidateExplainView PolicyRevisionView PolicyView",
     "understudy.wire.proposals": "ProposalDetail ProposalView",
     "understudy.wire.replies": "WebhookSecretView",
-    "understudy.wire.rollouts": "LifecycleEventView RolloutDiff RolloutSummary RolloutView SnapshotView TrialView",
+    "understudy.wire.rollouts": "RolloutSummary RolloutView SnapshotView TrialView",
     "understudy.wire.runs": "RunView",
     "understudy.wire.runtime": "RouteView RuntimeView StatusView ToolView",
     "understudy.wire.schedules": "ScheduleAnswer ScheduleView",
@@ -326,7 +330,7 @@ class AgentsCalls(Group[S]):
     @GET("/v1/agents/{agent_id}/evolution")
     def evolution_page(
         self, agent_id: str, *, kind: str | None = None, **page: Unpack[Paging]
-    ) -> Items[EvolutionEntry]:
+    ) -> Page[EvolutionEntry]:
         """Versions of SOUL.md, nudges, offers and answers, and skills made by its runs; newest
         first. What the caller may not know of is left out, so a page may hold fewer items than
         the limit."""
@@ -872,7 +876,7 @@ class RolloutsCalls(Group[S]):
         """One promoted skill: what it says, where it stands, and what the next stage asks for."""
 
     @GET("/v1/learning-skills/{skill_name}/events")
-    def events_page(self, skill_name: str, **page: Unpack[Paging]) -> Items[LifecycleEventView]:
+    def events_page(self, skill_name: str, **page: Unpack[Paging]) -> Page[LifecycleEvent]:
         """Everything that happened to it, oldest first."""
 
     events = every(events_page)

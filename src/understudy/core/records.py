@@ -9,7 +9,7 @@ from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
 
-from pydantic import Field, TypeAdapter, ValidationError, computed_field
+from pydantic import AliasChoices, Field, TypeAdapter, ValidationError, computed_field
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -50,6 +50,11 @@ Omitted: TypeAlias = Annotated[T | None, OMIT]
 OMIT_EMPTY: Final[Any] = Field(exclude_if=_is_empty, json_schema_extra=_never_null)
 # Stored, and in no answer.
 HIDDEN: Final[Any] = Field(exclude=True)
+
+
+def renamed(name: str, shown: str) -> Any:
+    """A field that answers show under another name, and that is read under either."""
+    return Field(serialization_alias=shown, validation_alias=AliasChoices(name, shown))
 
 
 def shown_if_set(shown: T) -> T:

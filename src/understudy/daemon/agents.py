@@ -10,7 +10,7 @@ from understudy.daemon.skills import SkillPlane
 from understudy.evolution.context_files import AgentContextFiles
 from understudy.evolution.file_checks import FileChecks
 from understudy.evolution.proposal_service import ProposalService
-from understudy.evolution.record_service import EvolutionRecord
+from understudy.evolution.record import EvolutionRecord
 from understudy.evolution.soul import SoulLimits
 from understudy.evolution.usage_review import TOPIC as SUGGESTIONS
 from understudy.evolution.usage_review import Suggester

@@ -29,6 +29,12 @@ class ShownProposal:
     # The file was changed since; it can only be rejected.
     is_outdated: bool
 
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """What a person can do with it now."""
+        actions = self.proposal.actions
+        return tuple(each for each in actions if each != "approve" or not self.is_outdated)
+
 
 @dataclass(frozen=True, slots=True)
 class ProposalService:

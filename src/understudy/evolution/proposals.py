@@ -39,6 +39,10 @@ PROPOSAL: Final = Machine(
 )
 
 
+# The decisions of a person, by the state that they lead to.
+ACTIONS: Final = {ProposalState.APPROVED: "approve", ProposalState.REJECTED: "reject"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileProposal:
     """What a run wants a file of its agent to become, and what was decided."""
@@ -59,6 +63,16 @@ class FileProposal:
     reason: str | None = None
     # The version that came of it.
     file_version: int | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes of the content."""
+        return len(self.content.encode())
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """What a person can do with it now."""
+        return tuple(ACTIONS[to] for to in PROPOSAL.allowed(self.state) if to in ACTIONS)
 
 
 def require_proposal(unit: "Unit", agent_id: str, proposal_id: str) -> FileProposal:

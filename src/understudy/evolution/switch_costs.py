@@ -22,9 +22,8 @@ When = Literal["every_request", "once_per_run"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What one part takes while its switch is on."""
+    """What one part takes in tokens while its switch is on."""
 
-    switch: Switch
     part: str
     when: When
     tokens: int
@@ -57,22 +56,22 @@ _PARTS: Final[tuple[tuple[Switch, str, When, Callable[[], str]], ...]] = (
 
 
 @cache
-def costs() -> tuple[Cost, ...]:
-    """Every part, measured with the one tokenizer that the daemon counts with."""
+def costs() -> tuple[tuple[Switch, Cost], ...]:
+    """Every part with its switch, measured with the one tokenizer that the daemon counts with."""
     return tuple(
-        Cost(switch=switch, part=part, when=when, tokens=estimate_tokens(text()))
+        (switch, Cost(part=part, when=when, tokens=estimate_tokens(text())))
         for switch, part, when, text in _PARTS
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwitchInForce:
-    """One switch, and the parts that it brings in."""
+    """A switch as it counts for the next run, whatever is stored; what is off costs nothing."""
 
     name: str
     value: bool | int
     # Whether it does anything: another switch may keep it from that.
-    is_on: bool
+    on: bool
     costs: tuple[Cost, ...] = ()
 
 
@@ -91,8 +90,8 @@ def switches_in_force(agent: Agent) -> tuple[SwitchInForce, ...]:
         SwitchInForce(
             name=name,
             value=value,
-            is_on=is_on,
-            costs=tuple(cost for cost in costs() if cost.switch == name),
+            on=is_on,
+            costs=tuple(cost for switch, cost in costs() if switch == name),
         )
         for name, value, is_on in values
     )

@@ -5,6 +5,7 @@ Tools and routes come and go with the daemon's settings, so it is looked at when
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from understudy.core.clock import shown_time
@@ -16,12 +17,22 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 
+class CaveatCode(StrEnum):
+    """What a caveat is about."""
+
+    UNKNOWN_TOOL = "unknown_tool"
+    TOOL_ALLOWED_AND_BLOCKED = "tool_allowed_and_blocked"
+    UNKNOWN_ROUTE = "unknown_route"
+    SOURCE_ENDS = "source_ends"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caveat:
-    """One thing that deserves a look, and where in the record it is."""
+    """Something in a definition that has no effect here, or ends one day; nothing is refused for it."""
 
-    code: str
+    code: CaveatCode
     message: str
+    # Where it stands in the request that promotes the skill.
     pointer: str
 
 
@@ -51,7 +62,7 @@ class Caveats:
                 is_plain = SLASH not in name and not any(sign in name for sign in WILDCARDS)
                 if is_plain and name not in known:
                     yield Caveat(
-                        code="unknown_tool",
+                        code=CaveatCode.UNKNOWN_TOOL,
                         message=f"this daemon has no tool {name}",
                         pointer=f"/{part}/{at}",
                     )
@@ -60,7 +71,7 @@ class Caveats:
         route = definition.runtime.provider
         if route is not None and not self.has_route(route):
             message = f"this daemon has no route {route}; no use of the skill can begin"
-            yield Caveat(code="unknown_route", message=message, pointer="/provider")
+            yield Caveat(code=CaveatCode.UNKNOWN_ROUTE, message=message, pointer="/provider")
 
 
 NO_CAVEATS = Caveats()
@@ -74,7 +85,7 @@ def source_caveats(unit: "Unit", rollout: Rollout) -> tuple[Caveat, ...]:
     if ends_at_ms is None:
         return ()
     message = f"its learning ends on {shown_time(ends_at_ms)}, and the skill is taken back then"
-    return (Caveat(code="source_ends", message=message, pointer="/source_learning_id"),)
+    return (Caveat(code=CaveatCode.SOURCE_ENDS, message=message, pointer="/source_learning_id"),)
 
 
 def _both(definition: Definition) -> Iterator[Caveat]:
@@ -82,7 +93,7 @@ def _both(definition: Definition) -> Iterator[Caveat]:
     for at, name in enumerate(runtime.allowed_tools):
         if any(matches(pattern, name) for pattern in runtime.blocked_tools):
             yield Caveat(
-                code="tool_allowed_and_blocked",
+                code=CaveatCode.TOOL_ALLOWED_AND_BLOCKED,
                 message=f"{name} is allowed and blocked; what is blocked is never used",
                 pointer=f"/allowed_tools/{at}",
             )

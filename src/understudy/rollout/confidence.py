@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
+from understudy.core.records import shown_if_set
+
 # Two-sided, 95 %.
 Z_95: Final = 1.959963984540054
 
@@ -19,6 +21,7 @@ class SuccessTally:
         if not 0 <= self.successes <= self.tries:
             raise ValueError(f"{self.successes} of {self.tries} is no tally")
 
+    @shown_if_set
     @property
     def rate(self) -> float | None:
         """The share that succeeded; None where nothing was tried."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.text import short_digest
@@ -19,7 +20,7 @@ class GuardReason:
     """Why not."""
 
     code: str
-    words: str
+    detail: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +53,7 @@ def is_verified(case: RolloutCase) -> GuardReason | None:
     spread = f" in {sessions} sessions" if sessions > 1 else ""
     return GuardReason(
         code="needs_verification",
-        words=f"needs {wanted}{spread} for {case.definition}; there are"
+        detail=f"needs {wanted}{spread} for {case.definition}; there are"
         f" {counts.successful_run_count}"
         + (f" in {counts.distinct_session_count}" if spread else ""),
     )
@@ -63,7 +64,7 @@ def has_canary(case: RolloutCase) -> GuardReason | None:
     if case.counts.canary_success_count:
         return None
     return GuardReason(
-        code="needs_canary", words=f"needs one successful canary for {case.definition}"
+        code="needs_canary", detail=f"needs one successful canary for {case.definition}"
     )
 
 
@@ -74,7 +75,7 @@ def has_no_failure(case: RolloutCase) -> GuardReason | None:
         return None
     return GuardReason(
         code="canary_failed",
-        words=f"{_many(failures, 'canary run')} failed for {case.definition};"
+        detail=f"{_many(failures, 'canary run')} failed for {case.definition};"
         " take it back to draft and mend it",
     )
 
@@ -96,14 +97,14 @@ def is_replayed(case: RolloutCase) -> GuardReason | None:
         )
     else:
         return None
-    return GuardReason(code="needs_replay", words=words)
+    return GuardReason(code="needs_replay", detail=words)
 
 
 def is_free(case: RolloutCase) -> GuardReason | None:
     """Nobody holds it."""
     if case.rollout.held_reason is None:
         return None
-    return GuardReason(code="rollout_held", words="it is held; release it first")
+    return GuardReason(code="rollout_held", detail="it is held; release it first")
 
 
 _TO_ACTIVE: Final[tuple[Guard, ...]] = (
@@ -139,22 +140,38 @@ def _many(number: int, what: str) -> str:
     return f"one {what}" if number == 1 else f"{number} {what}s"
 
 
-RELEASE: Final = "release"
-_ON_ITS_WAY: Final = ("promote", "result", "trial", "hold", "revoke")
-# In each stage, by the name of the route.
-ACTIONS: Final[Mapping[Stage, tuple[str, ...]]] = {
-    Stage.DRAFT: _ON_ITS_WAY,
-    Stage.VERIFIED: _ON_ITS_WAY,
-    Stage.CANARY: _ON_ITS_WAY,
-    Stage.ACTIVE: ("result", "revoke"),
-    Stage.REVOKED: ("promote", "rollback"),
+class RolloutAction(StrEnum):
+    """What a caller can do with a rollout, by the name of the operation."""
+
+    PROMOTE = "promote"
+    RESULT = "result"
+    TRIAL = "trial"
+    HOLD = "hold"
+    RELEASE = "release"
+    REVOKE = "revoke"
+    ROLLBACK = "rollback"
+
+
+_UNDER_WAY: Final = (
+    RolloutAction.PROMOTE,
+    RolloutAction.RESULT,
+    RolloutAction.TRIAL,
+    RolloutAction.HOLD,
+    RolloutAction.REVOKE,
+)
+ACTIONS: Final[Mapping[Stage, tuple[RolloutAction, ...]]] = {
+    Stage.DRAFT: _UNDER_WAY,
+    Stage.VERIFIED: _UNDER_WAY,
+    Stage.CANARY: _UNDER_WAY,
+    Stage.ACTIVE: (RolloutAction.RESULT, RolloutAction.REVOKE),
+    Stage.REVOKED: (RolloutAction.PROMOTE, RolloutAction.ROLLBACK),
 }
-_NOT_WHILE_HELD: Final = frozenset({"hold", "rollback"})
+_NOT_WHILE_HELD: Final = frozenset({RolloutAction.HOLD, RolloutAction.ROLLBACK})
 
 
-def actions_of(rollout: Rollout) -> tuple[str, ...]:
-    """What a caller can do now; what is held can be released."""
+def actions_of(rollout: Rollout) -> tuple[RolloutAction, ...]:
+    """What a caller can do now; a rollout that is held can be released."""
     actions = ACTIONS[rollout.status]
     if rollout.held_reason is None:
         return actions
-    return (*(it for it in actions if it not in _NOT_WHILE_HELD), RELEASE)
+    return (*(it for it in actions if it not in _NOT_WHILE_HELD), RolloutAction.RELEASE)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from understudy.agents.built_in import VERIFICATION_AGENT_ID
+from understudy.core.records import HIDDEN, OMIT, renamed
 from understudy.rollout.stages import LIVE, Stage
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
@@ -82,40 +83,40 @@ class EvidenceRecord:
     """What one run showed, for one definition in one attempt."""
 
     evidence_id: str
-    skill_name: str
+    skill_name: Annotated[str, HIDDEN] = ""
     attempt: int
-    fingerprint: str
+    fingerprint: Annotated[str, renamed("fingerprint", "definition_fingerprint")]
     kind: EvidenceKind
     proof: Proof
     run_id: str
     session_id: str
     # The session above all that are above it: what one person does counts as one.
-    root_session_id: str
+    root_session_id: Annotated[str, HIDDEN] = ""
     success: bool
     note: str
     actor: str
     recorded_at_ms: int
-    trial_id: str | None = None
+    trial_id: Annotated[str | None, OMIT] = None
     # The commit that the workspace stood at; None where nothing was executed, or it has none.
-    workspace_digest: str | None = None
+    workspace_digest: Annotated[str | None, OMIT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LifecycleEvent:
     """One thing that happened to a rollout; never changed afterwards."""
 
-    skill_name: str
+    skill_name: Annotated[str, HIDDEN] = ""
     event: RolloutEventName
     recorded_at_ms: int
     to_status: Stage
     actor: str
-    from_status: Stage | None = None
-    rollout_kind: EvidenceKind | None = None
-    run_id: str | None = None
-    session_id: str | None = None
-    success: bool | None = None
-    definition_fingerprint: str | None = None
-    reason: str | None = None
+    from_status: Annotated[Stage | None, OMIT] = None
+    rollout_kind: Annotated[EvidenceKind | None, OMIT] = None
+    run_id: Annotated[str | None, OMIT] = None
+    session_id: Annotated[str | None, OMIT] = None
+    success: Annotated[bool | None, OMIT] = None
+    definition_fingerprint: Annotated[str | None, OMIT] = None
+    reason: Annotated[str | None, OMIT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

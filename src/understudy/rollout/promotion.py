@@ -177,24 +177,24 @@ def _require_ours(found: Rollout, learning: Learning) -> None:
 
 BLOCKERS: Final[tuple[tuple[GuardReason, Callable[[Learning, int], bool]], ...]] = (
     (
-        GuardReason(code="source_not_procedure", words="only a procedure becomes a skill"),
+        GuardReason(code="source_not_procedure", detail="only a procedure becomes a skill"),
         lambda it, _: it.kind is not Kind.PROCEDURE,
     ),
     (
-        GuardReason(code="source_not_active", words="the learning is not active"),
+        GuardReason(code="source_not_active", detail="the learning is not active"),
         lambda it, _: it.status is not LearningStatus.ACTIVE,
     ),
     (
-        GuardReason(code="source_not_active_tier", words="the learning is not of the active tier"),
+        GuardReason(code="source_not_active_tier", detail="the learning is not of the active tier"),
         lambda it, _: it.publish_tier is not Tier.ACTIVE,
     ),
     (
-        GuardReason(code="source_expired", words="the time of the learning is over"),
+        GuardReason(code="source_expired", detail="the time of the learning is over"),
         lambda it, now_ms: it.is_expired(now_ms),
     ),
     (
         GuardReason(
-            code="source_not_workspace", words="only a learning of the workspace is promoted"
+            code="source_not_workspace", detail="only a learning of the workspace is promoted"
         ),
         lambda it, _: it.scope.kind is not ScopeKind.WORKSPACE,
     ),

@@ -48,7 +48,7 @@ def secret_definition(problems: Iterable[FieldError]) -> Invalid:
 def bad_source(reasons: Iterable[GuardReason]) -> Invalid:
     """Not every learning can become a skill."""
     errors = tuple(
-        FieldError(pointer="/source_learning_id", code=reason.code, detail=reason.words)
+        FieldError(pointer="/source_learning_id", code=reason.code, detail=reason.detail)
         for reason in reasons
     )
     return Invalid(
@@ -115,7 +115,7 @@ def unknown_step_error(current: Stage, target: Stage) -> Invalid:
 def guarded(rollout: Rollout, target: Stage, reasons: Iterable[GuardReason]) -> Invalid:
     """Something is missing for the next stage."""
     errors = tuple(
-        FieldError(pointer="/status", code=reason.code, detail=reason.words) for reason in reasons
+        FieldError(pointer="/status", code=reason.code, detail=reason.detail) for reason in reasons
     )
     missing = "; ".join(error.detail for error in errors)
     return Invalid(

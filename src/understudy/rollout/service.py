@@ -36,7 +36,7 @@ from understudy.rollout.regression import Uses, uses_of
 from understudy.rollout.results import Result, record
 from understudy.rollout.revocation import revoke
 from understudy.rollout.stages import NEXT, ROLLOUT, Stage
-from understudy.skills.diff import BundleDiff, compare
+from understudy.skills.diff import FileDiff, compare
 
 if TYPE_CHECKING:
     from understudy.review.policy import PromotionSettings
@@ -70,15 +70,27 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NextStage:
+    """The stage that promoting leads to next, and what is missing for it; nothing if it may go now."""
+
+    status: Stage
+    missing: tuple[GuardReason, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutDetail(Counted):
     """A rollout with everything that is told of it."""
 
     uses: Uses
-    # The stage that promoting leads to next, and what it still asks for.
-    next: Stage | None = None
-    missing: tuple[GuardReason, ...] = ()
+    # None for a rollout that is active or revoked.
+    next: NextStage | None = None
     # What of its definition will not do here what it says, and that it will end.
     warnings: tuple[Caveat, ...] = ()
+
+    @property
+    def missing(self) -> tuple[GuardReason, ...]:
+        """What the next stage still asks for."""
+        return () if self.next is None else self.next.missing
 
 
 Change = Callable[[RolloutChanges, Rollout], Rollout]
@@ -228,8 +240,7 @@ class RolloutService:
             evidence=told.evidence,
             events=told.events,
             uses=uses_of(unit, rollout, rules, own),
-            next=NEXT.get(rollout.status),
-            missing=_missing(unit, rollout, rules, own),
+            next=_next(unit, rollout, rules, own),
             warnings=(*self.caveats(rollout.definition), *source_caveats(unit, rollout)),
         )
 
@@ -239,13 +250,14 @@ class RolloutService:
         return given
 
 
-def _missing(
+def _next(
     unit: "Unit", rollout: Rollout, rules: "PromotionSettings", sums: EvidenceSums
-) -> tuple[GuardReason, ...]:
+) -> NextStage | None:
     target = NEXT.get(rollout.status)
     if target is None:
-        return ()
-    return missing(rollout.status, target, case_of(unit, rollout, rules, sums))
+        return None
+    reasons = missing(rollout.status, target, case_of(unit, rollout, rules, sums))
+    return NextStage(status=target, missing=reasons)
 
 
 def _counted(
@@ -362,19 +374,30 @@ def _restored(changes: RolloutChanges, rollout: Rollout, record: Rollout) -> Rol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """Two states of a rollout, and what differs."""
+class RolloutDiff:
+    """What changed from one revision of a rollout to another, in the files that it has or would have."""
 
-    old: Rollout
-    new: Rollout
-    diff: BundleDiff
+    from_number: int
+    to_number: int
+    from_status: Stage
+    to_status: Stage
+    from_fingerprint: str
+    to_fingerprint: str
+    files: tuple[FileDiff, ...]
 
 
 def compared(
     rollouts: RolloutService, skill_name: str, *, old: int | None, new: int | None
-) -> Compared:
-    """What changed between two revisions: by default since it last said something else."""
+) -> RolloutDiff:
+    """What changed between two revisions: by default since the last other definition."""
     later = rollouts.at(skill_name, new)
     earlier = rollouts.before(later) if old is None else rollouts.at(skill_name, old)
-    diff = compare(bundle_of(earlier.definition), bundle_of(later.definition))
-    return Compared(old=earlier, new=later, diff=diff)
+    return RolloutDiff(
+        from_number=earlier.revision,
+        to_number=later.revision,
+        from_status=earlier.status,
+        to_status=later.status,
+        from_fingerprint=earlier.fingerprint,
+        to_fingerprint=later.fingerprint,
+        files=compare(bundle_of(earlier.definition), bundle_of(later.definition)).files,
+    )

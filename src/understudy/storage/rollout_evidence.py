@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
@@ -12,8 +13,7 @@ from understudy.core.batches import batches
 from understudy.rollout.evidence import Counts, EvidenceSums
 from understudy.rollout.model import EvidenceKind, EvidenceRecord, Proof, Rollout
 from understudy.storage.paging import readable
-from understudy.storage.rollout_rows import evidence_row, read_evidence
-from understudy.storage.rows import insert_new
+from understudy.storage.rows import from_row, insert_new, to_row
 from understudy.storage.schema import rollout_evidence as table
 
 # The name of a skill, and a fingerprint.
@@ -32,7 +32,7 @@ class SqlEvidence:
     def add(self, evidence: EvidenceRecord) -> bool:
         """Keep what a run showed; False when the run speaks in this attempt already."""
         self._counted = {}
-        return insert_new(self._connection, table, evidence_row(evidence))
+        return insert_new(self._connection, table, to_row(evidence, table))
 
     def of_run(self, skill_name: str, attempt: int, run_id: str) -> EvidenceRecord | None:
         """What a run showed in an attempt."""
@@ -40,7 +40,7 @@ class SqlEvidence:
             return None
         values = {"wanted": skill_name, "of_attempt": attempt, "of_run": run_id}
         row = self._connection.execute(_OF_RUN, values).first()
-        return None if row is None else read_evidence(row)
+        return None if row is None else _read(row)
 
     def newest(
         self, rollouts: Sequence[Rollout], *, limit: int
@@ -48,7 +48,7 @@ class SqlEvidence:
         """So many of each kind at most, by name and oldest first."""
         # Of one that is looked at by itself there may be much: none of it is touched but these.
         look = self._newest_of_one if len(rollouts) == 1 else self._newest_of_many
-        found = sorted(readable(look(rollouts, limit), read_evidence), key=_IN_ORDER)
+        found = sorted(readable(look(rollouts, limit), _read), key=_IN_ORDER)
         said = {name: tuple(some) for name, some in groupby(found, key=attrgetter("skill_name"))}
         return {each.skill_name: said.get(each.skill_name, ()) for each in rollouts}
 
@@ -104,6 +104,7 @@ class SqlEvidence:
         ]
 
 
+_read = partial(from_row, kind=EvidenceRecord)
 _IN_ORDER: Final = attrgetter("skill_name", "recorded_at_ms", "evidence_id")
 _OF_CURRENT: Final = sa.tuple_(table.c.skill_name, table.c.attempt).in_(
     sa.bindparam("current", expanding=True)

@@ -1,26 +1,17 @@
 """The stores of trials, and of the cases of replays."""
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from functools import partial
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
 from understudy.rollout.model import Rollout
-from understudy.rollout.replay.report import (
-    SIDES,
-    CaseReport,
-    Fared,
-    JudgedBy,
-    ReplayCase,
-    ReplayVerdict,
-)
+from understudy.rollout.replay.report import JudgedBy, ReplayCase, ReplayVerdict
 from understudy.rollout.trials.trial import Trial, TrialState
-from understudy.storage.columns import fields_of, read_record
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import readable, select_page
-from understudy.storage.rollout_rows import read_trial, trial_row
+from understudy.storage.rows import from_row, to_row
 from understudy.storage.schema import rollout_replay_cases as cases
 from understudy.storage.schema import rollout_trials as trials
 from understudy.storage.schema.rollouts import PENDING
@@ -41,14 +32,14 @@ class TrialStore:
 
     def add(self, trial: Trial) -> None:
         """Keep a new one."""
-        self._connection.execute(sa.insert(trials).values(trial_row(trial)))
+        self._connection.execute(sa.insert(trials).values(to_row(trial, trials)))
 
     def update(self, trial: Trial) -> bool:
         """Replace a trial that is pending; False when it is over, and then nothing changes."""
         statement = (
             sa.update(trials)
             .where(trials.c.trial_id == trial.trial_id, PENDING)
-            .values(trial_row(trial))
+            .values(to_row(trial, trials))
         )
         return self._connection.execute(statement).rowcount == 1
 
@@ -60,7 +51,7 @@ class TrialStore:
         """Trials that are not over, of one skill or of all, oldest first."""
         query = _PENDING if skill_name is None else _PENDING_OF
         rows = self._connection.execute(query, {"most": limit, "name": skill_name}).all()
-        return tuple(readable(rows, read_trial))
+        return tuple(readable(rows, _read_trial))
 
     def count_pending(self, skill_name: str, attempt: int, fingerprint: str) -> int:
         """How many trials of a definition are not over; those that cannot be read among them."""
@@ -72,7 +63,7 @@ class TrialStore:
         query = sa.select(trials).where(trials.c.skill_name == skill_name)
         by = (trials.c.trial_id,)
         return select_page(
-            self._connection, query, request, by=by, read=read_trial, descending=True
+            self._connection, query, request, by=by, read=_read_trial, descending=True
         )
 
     def newest_marker(self, skill_name: str, attempt: int, fingerprint: str) -> str:
@@ -81,12 +72,12 @@ class TrialStore:
         values = {"name": skill_name, "of_attempt": attempt, "definition": fingerprint}
         row = self._connection.execute(_MARKED, values).first()
         # One that cannot be read must not pass for one that expected nothing.
-        return "" if row is None else read_trial(row).marker
+        return "" if row is None else _read_trial(row).marker
 
     def with_report(self, skill_name: str, attempt: int) -> tuple[Trial, ...]:
         """Trials of an attempt that are over and have a report, newest first; at most fifty."""
         values = {"name": skill_name, "of_attempt": attempt}
-        return tuple(readable(self._connection.execute(_REPORTED, values).all(), read_trial))
+        return tuple(readable(self._connection.execute(_REPORTED, values).all(), _read_trial))
 
     def _one(self, query: sa.Select[Any], wanted: str, *, lock: bool = False) -> Trial | None:
         if not wanted.isprintable():
@@ -94,9 +85,10 @@ class TrialStore:
             return None
         locked = self._dialect.locked(query) if lock else query
         row = self._connection.execute(locked, {"wanted": wanted}).first()
-        return None if row is None else read_trial(row)
+        return None if row is None else _read_trial(row)
 
 
+_read_trial = partial(from_row, kind=Trial)
 # Asked at the end of every run, so they are put together only once.
 _ONE: Final = sa.select(trials).where(trials.c.trial_id == sa.bindparam("wanted"))
 _OF_RUN: Final = sa.select(trials).where(trials.c.run_id == sa.bindparam("wanted"))
@@ -138,19 +130,6 @@ _REPORTED: Final = (
     .order_by(trials.c.trial_id.desc())
     .limit(MOST_REPORTED)
 )
-
-
-SAID: Final[Mapping[str, type[Any]]] = {
-    "run_id": str,
-    "verdict": str,
-    "judged_by": str,
-    "reason": str,
-    "tool_calls": int,
-    "unrecorded_calls": int,
-    "input_tokens": int,
-    "output_tokens": int,
-    "took_ms": int,
-}
 
 
 class ReplayCaseStore:
@@ -267,33 +246,11 @@ _VOUCHED: Final = sa.select(
 def _row(case: ReplayCase) -> dict[str, Any]:
     report = case.report
     with_skill = None if report is None else report.with_skill.verdict
-    return {
-        **asdict(case),
+    return to_row(case, cases) | {
         "yardstick": None if case.yardstick is None else str(case.yardstick),
         "is_regression": None if report is None else report.is_regression,
         "is_success": None if report is None else with_skill is ReplayVerdict.SUCCEEDED,
     }
 
 
-def _read(row: Any) -> ReplayCase:
-    return read_record(row, _case, what=f"case {row.number} of trial {row.trial_id}")
-
-
-def _case(row: Any) -> ReplayCase:
-    plain = {name: getattr(row, name) for name in ReplayCase.__slots__}
-    if row.marker is not None and not isinstance(row.marker, str):
-        raise TypeError("not a text")
-    report = None if row.report is None else _report(row.report)
-    return ReplayCase(**plain | {"report": report})
-
-
-def _report(stored: Any) -> CaseReport:
-    if not isinstance(stored, dict):
-        raise TypeError("not a JSON object")
-    return CaseReport(**{side: _fared(stored.get(side)) for side in SIDES})
-
-
-def _fared(stored: Any) -> Fared:
-    said = fields_of(stored, SAID, optional=False)
-    said |= {"verdict": ReplayVerdict(said["verdict"]), "judged_by": JudgedBy(said["judged_by"])}
-    return Fared(**said)
+_read = partial(from_row, kind=ReplayCase)

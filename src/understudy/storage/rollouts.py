@@ -1,6 +1,7 @@
 """The store of rollouts: their records, what happened to them, and what speaks for them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -24,15 +25,13 @@ from understudy.storage.paging import readable, select_page
 from understudy.storage.rollout_evidence import SqlEvidence
 from understudy.storage.rollout_rows import (
     definition_row,
-    event_row,
-    read_event,
     read_remnant,
     read_rollout,
     read_snapshot,
     rollout_row,
     snapshot_row,
 )
-from understudy.storage.rows import insert_new, replace_version
+from understudy.storage.rows import from_row, insert_new, replace_version, to_row
 from understudy.storage.schema import canary_secret, learnings, rollout_events, rollouts
 from understudy.storage.schema import rollout_definitions as definitions
 from understudy.storage.schema import rollout_snapshots as table
@@ -132,18 +131,18 @@ class RolloutStore:
 
     def add_event(self, event: LifecycleEvent) -> None:
         """Note what happened."""
-        self._connection.execute(sa.insert(rollout_events), event_row(event))
+        self._connection.execute(sa.insert(rollout_events), to_row(event, rollout_events))
 
     def events(self, skill_name: str, request: PageRequest) -> Page[LifecycleEvent]:
         """What happened, oldest first."""
         query = sa.select(rollout_events).where(rollout_events.c.skill_name == skill_name)
         by = (rollout_events.c.number,)
-        return select_page(self._connection, query, request, by=by, read=read_event)
+        return select_page(self._connection, query, request, by=by, read=_read_event)
 
     def demoted(self, skill_name: str) -> frozenset[str]:
         """The fingerprints that were ever taken back because they did worse than their baseline."""
         rows = self._connection.execute(_DEMOTED, {"wanted": skill_name}).all()
-        return frozenset(it.definition_fingerprint or "" for it in readable(rows, read_event))
+        return frozenset(it.definition_fingerprint or "" for it in readable(rows, _read_event))
 
     def recent_events(
         self, skill_names: Collection[str], *, limit: int
@@ -152,7 +151,7 @@ class RolloutStore:
         names = tuple(skill_names)
         look = self._recent_of_one if len(names) == 1 else self._recent_of_many
         found = {name: list[LifecycleEvent]() for name in names}
-        for event in readable(look(names, limit), read_event):
+        for event in readable(look(names, limit), _read_event):
             found[event.skill_name].append(event)
         return {name: tuple(events) for name, events in found.items()}
 
@@ -218,6 +217,7 @@ class RolloutStore:
         return None if row is None else read_rollout(row)
 
 
+_read_event = partial(from_row, kind=LifecycleEvent)
 # Asked whenever a prompt is put together or a run ends, so they are made only once.
 _ONE: Final = sa.select(rollouts).where(rollouts.c.skill_name == sa.bindparam("wanted"))
 _LIVE_OF: Final = sa.select(rollouts).where(
@@ -307,6 +307,7 @@ class CanarySecretStore:
         return insert_new(self._connection, canary_secret, values)
 
 
+_read_event = partial(from_row, kind=LifecycleEvent)
 # Asked whenever a prompt is put together while there is a canary.
 _GET: Final = sa.select(canary_secret.c.secret)
 

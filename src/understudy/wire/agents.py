@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from understudy.agents.model import AgentType
+from understudy.evolution.switch_costs import SwitchInForce
 from understudy.wire.base import (
     Int32,
     JsonObject,
@@ -13,7 +14,6 @@ from understudy.wire.base import (
     VersionNumber,
     View,
 )
-from understudy.wire.evolution import SwitchView
 
 
 class AgentBody(RequestBody):
@@ -61,7 +61,7 @@ class AgentView(View):
     permissions: JsonObject
     owner_id: Omitted[str] = None
     # What of `other_config` counts for its next run, and what that costs.
-    switches: list[SwitchView] = Field(default_factory=list)
+    switches: list[SwitchInForce] = Field(default_factory=list)
     version: int
     created_at_ms: int
     updated_at_ms: int

@@ -1,12 +1,9 @@
 """Changes to context files that wait for a decision, on the wire."""
 
-from typing import Literal, TypeAlias
-
 from pydantic import Field
 
+from understudy.evolution.proposals import ProposalState
 from understudy.wire.base import Omitted, RequestBody, View
-
-ProposalState: TypeAlias = Literal["pending", "approved", "rejected", "superseded"]
 
 
 class RejectProposal(RequestBody):

@@ -1,265 +1,107 @@
-"""Rollouts as the daemon shows them: where a promoted skill stands, and what speaks for it."""
+"""Rollouts on the wire: the views that flatten a rollout and its definition, and request bodies."""
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Final
+
+from pydantic import Field
 
 from understudy.learnings.model import Verification
+from understudy.rollout.caveats import Caveat
+from understudy.rollout.guards import RolloutAction
+from understudy.rollout.model import EvidenceKind, EvidenceRecord, LifecycleEvent
+from understudy.rollout.regression import Uses
+from understudy.rollout.replay.report import ReplayReport
+from understudy.rollout.service import NextStage
+from understudy.rollout.stages import Stage
+from understudy.rollout.trials.trial import TrialState
 from understudy.sessions.learning_scopes import LearningScope
-from understudy.skills.diff import FileDiff
-from understudy.skills.runtime_settings import RuntimeSettings
-from understudy.wire.base import Omitted, View
+from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
+from understudy.wire.base import JsonObject, Lax, Omitted, RequestBody, View
+from understudy.wire.learnings import Id
 
-Stage: TypeAlias = Literal["draft", "verified", "canary", "active", "revoked"]
-EvidenceKind: TypeAlias = Literal["verification", "canary"]
-Proof: TypeAlias = Literal["attested", "executed"]
-TrialState: TypeAlias = Literal["pending", "passed", "failed"]
-Verdict: TypeAlias = Literal["succeeded", "failed", "undecided"]
-JudgedBy: TypeAlias = Literal["marker", "judge", "status"]
-EventName: TypeAlias = Literal[
-    "promote", "rollout_result", "revoke", "rollback", "hold", "release", "demote"
-]
-Action: TypeAlias = Literal["promote", "result", "trial", "hold", "release", "revoke", "rollback"]
+MAX_TOOLS: Final = 200
+MAX_CASES: Final = 20
+Tools = Annotated[Lax[list[Id]], Field(max_length=MAX_TOOLS)]
 
 
-class RolloutSummary(View):
-    """A promoted skill as it stands; the counts are those of its current definition."""
+class RolloutState(View):
+    """The definition and the state of a rollout, as the rollout and its snapshots show them."""
 
-    skill_name: str
     source_learning_id: str
-    source_scope: LearningScope
     status: Stage
     description: str
     when_to_use: Omitted[str] = None
     version: Omitted[str] = None
-    # What it tells an agent to do.
+    # What the skill tells an agent to do.
     instructions: str
     runtime: RuntimeSettings
     definition_fingerprint: str
-    # Of the files that an active one has.
+    attempt: int
+    promoted_at_ms: int
+    promoted_by: str
+    held_reason: Omitted[str] = None
+    # Whether the daemon revoked the skill because it did worse than its baseline.
+    is_demoted: bool
+    revoked_at_ms: Omitted[int] = None
+    revoked_reason: Omitted[str] = None
+
+
+class RolloutSummary(RolloutState):
+    """A promoted skill in a list; the counts are those of its current definition."""
+
+    skill_name: str
+    source_scope: LearningScope
+    # Of the files that an active skill has.
     digest: str
     verification_status: Verification
     successful_run_count: int
     distinct_session_count: int
-    # The newest 200 of so many as `successful_run_count` says, in a list too.
+    # The newest 200 of the `successful_run_count` runs, in a list too.
     verifier_run_ids: list[str]
     real_daemon_verified: bool
-    # The commit that the workspace stood at when it was last executed with success, if it has one.
+    # The workspace's commit when the skill was last executed with success, if it has one.
     last_verified_workspace_digest: str | None = None
-    # How many of the runs carried this very definition out.
+    # How many of the runs executed this very definition.
     executed_run_count: int
     canary_success_count: int
     canary_failure_count: int
-    attempt: int
     revision: int
-    promoted_at_ms: int
-    promoted_by: str
     updated_at_ms: int
-    held_reason: Omitted[str] = None
-    # Whether the daemon took it back because it did worse than its baseline.
-    is_demoted: bool
-    revoked_at_ms: Omitted[int] = None
-    revoked_reason: Omitted[str] = None
     # The newest of both, oldest first: up to 20 in a list, up to 200 of one skill.
-    evidence_refs: list["RolloutEvidence"]
-    lifecycle_events: list["LifecycleEventView"]
-    # Where its files lie on the daemon's machine whenever it is active; only an admin is told.
+    evidence_refs: list[EvidenceRecord]
+    lifecycle_events: list[LifecycleEvent]
+    # Where the skill's files are on the daemon's machine while it is active; shown to admins only.
     skill_path: Omitted[str] = None
     skill_root: Omitted[str] = None
-    actions: list[Action]
-
-
-class RolloutEvidence(View):
-    """What one run showed of a definition."""
-
-    evidence_id: str
-    kind: EvidenceKind
-    proof: Proof
-    run_id: str
-    session_id: str
-    success: bool
-    note: str
-    definition_fingerprint: str
-    attempt: int
-    actor: str
-    recorded_at_ms: int
-    trial_id: Omitted[str] = None
-    # The commit that the workspace stood at, where it was executed.
-    workspace_digest: Omitted[str] = None
-
-
-class LifecycleEventView(View):
-    """One thing that happened to a rollout."""
-
-    event: EventName
-    recorded_at_ms: int
-    from_status: Omitted[Stage] = None
-    to_status: Stage
-    rollout_kind: Omitted[EvidenceKind] = None
-    run_id: Omitted[str] = None
-    session_id: Omitted[str] = None
-    success: Omitted[bool] = None
-    definition_fingerprint: Omitted[str] = None
-    reason: Omitted[str] = None
-    actor: str
-
-
-class MissingView(View):
-    """Something that keeps a rollout from its next stage."""
-
-    code: str
-    detail: str
-
-
-class CaveatView(View):
-    """Something that will not do here what it says, or not for ever; nothing is refused for it."""
-
-    code: Literal["unknown_tool", "tool_allowed_and_blocked", "unknown_route", "source_ends"]
-    message: str
-    # Where in what was asked for.
-    pointer: str
-
-
-class NextStageView(View):
-    """Where a rollout goes next, and what is missing for it; nothing when it may go there now."""
-
-    status: Stage
-    missing: list[MissingView]
-
-
-class OutcomeCountsView(View):
-    """What became of runs that used a skill; those that somebody stopped say nothing of it."""
-
-    succeeded: int
-    failed: int
-    abandoned: int
-
-
-class TallyView(View):
-    """How many of a number of runs succeeded; no rate where there were none."""
-
-    successes: int
-    tries: int
-    rate: Omitted[float] = None
-
-
-class UsesView(View):
-    """Who is offered the current definition, and what became of the runs that used it."""
-
-    # Of the sessions that may know of it at all.
-    offered_percent: int
-    canary: OutcomeCountsView
-    active: OutcomeCountsView
-    # What an active skill is measured by, and what its newest runs show.
-    baseline: TallyView
-    recent: TallyView
+    actions: list[RolloutAction]
 
 
 class RolloutView(RolloutSummary):
-    """A promoted skill with where it goes next, and how it fares."""
+    """A promoted skill with its next stage, and how its uses ended."""
 
-    next: Omitted[NextStageView] = None
-    uses: UsesView
-    warnings: list[CaveatView]
+    next: Omitted[NextStage] = None
+    uses: Uses
+    warnings: list[Caveat]
 
 
-class SnapshotView(View):
+class SnapshotView(RolloutState):
     """A rollout as it was before it changed."""
 
     number: int
     recorded_at_ms: int
-    status: Stage
-    source_learning_id: str
-    description: str
-    when_to_use: Omitted[str] = None
-    version: Omitted[str] = None
-    instructions: str
-    runtime: RuntimeSettings
-    definition_fingerprint: str
-    attempt: int
-    promoted_at_ms: int
-    promoted_by: str
-    held_reason: Omitted[str] = None
-    is_demoted: bool
-    revoked_at_ms: Omitted[int] = None
-    revoked_reason: Omitted[str] = None
-
-
-class RolloutDiff(View):
-    """What changed from one state of a rollout to another, in the files that it has or would have."""
-
-    from_number: int
-    to_number: int
-    from_status: Stage
-    to_status: Stage
-    from_fingerprint: str
-    to_fingerprint: str
-    files: list[FileDiff]
-
-
-class ReplayedRun(View):
-    """How one run of a case went."""
-
-    run_id: str
-    verdict: Verdict
-    judged_by: JudgedBy
-    # Why it is no success.
-    reason: str
-    tool_calls: int
-    # Calls that the recording had no answer for.
-    unrecorded_calls: int
-    input_tokens: int
-    output_tokens: int
-    took_ms: int
-
-
-class ReplayedCase(View):
-    """A recorded run, and how its input went without the skill and with it."""
-
-    recorded: ReplayedRun
-    without_skill: ReplayedRun
-    with_skill: ReplayedRun
-    # Whether something that worked before, or may have, does not with the skill.
-    is_regression: bool
-
-
-class ReplayTotals(View):
-    """All runs of one side together."""
-
-    successes: int
-    tries: int
-    tool_calls: int
-    unrecorded_calls: int
-    input_tokens: int
-    output_tokens: int
-    took_ms: int
-
-
-class ReplayReportView(View):
-    """What a replay came to."""
-
-    cases: list[ReplayedCase]
-    recorded: ReplayTotals
-    without_skill: ReplayTotals
-    with_skill: ReplayTotals
-    # Between these the rate of success with the skill lies, in 95 of 100 such replays.
-    wilson_lower_bound: float
-    wilson_upper_bound: float
-    # The recorded runs that fare worse with the skill.
-    regressions: list[str]
-    is_clean: bool
 
 
 class TrialCaseView(View):
-    """A case of a replay, and the runs that its input got."""
+    """A case of a replay, and the runs of its input."""
 
     run_id: str
     marker: Omitted[str] = None
-    # Only one trial looked at by itself tells them.
+    # Only in the answer for one trial, not in a list.
     without_run_id: Omitted[str] = None
     with_run_id: Omitted[str] = None
 
 
 class TrialView(View):
-    """One execution of a definition by the daemon itself, and what came of it."""
+    """One execution of a definition by the daemon itself, and its result."""
 
     trial_id: str
     skill_name: str
@@ -267,16 +109,76 @@ class TrialView(View):
     state: TrialState
     definition_fingerprint: str
     attempt: int
-    # What it had to contain, also where that was taken from the trial before; left out where
-    # anything that is not blank will do.
+    # What the output had to contain, also where that was taken from the trial before; left out where
+    # any output that is not blank passes.
     expected_output_contains: Omitted[str] = None
-    # Why it failed, or counts for nothing.
+    # Why the trial failed, or is no evidence.
     reason: Omitted[str] = None
     run_id: Omitted[str] = None
     session_id: Omitted[str] = None
-    # With some it is a replay.
+    # A trial with cases is a replay.
     cases: list[TrialCaseView]
-    report: Omitted[ReplayReportView] = None
+    report: Omitted[ReplayReport] = None
     actor: str
     created_at_ms: int
     ended_at_ms: Omitted[int] = None
+
+
+class PromoteSkill(RequestBody):
+    """What a procedure is to become; sent again, it moves the skill to another stage."""
+
+    skill_name: Id
+    instructions: str
+    description: str | None = None
+    when_to_use: str | None = None
+    version: str | None = None
+    allowed_tools: Tools = Field(default_factory=list)
+    blocked_tools: Tools = Field(default_factory=list)
+    context: Lax[SkillContext] = SkillContext.FORK
+    agent_profile: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    fallback_model: str | None = None
+    # A draft where it is left out; a skill that is active stays so.
+    status: Lax[Stage] | None = None
+
+
+class RolloutResult(RequestBody):
+    """A run that is evidence for or against the skill."""
+
+    kind: Lax[EvidenceKind]
+    run_id: Id
+    # What its last output has to contain.
+    expected_output_contains: str
+    # Refused when the definition is another one by now.
+    definition_fingerprint: Id | None = None
+
+
+class TrialCase(RequestBody):
+    """A recorded run whose input is to run again."""
+
+    run_id: Id
+    # What the outputs have to contain; by default `expected_output_contains` of the trial.
+    marker: str | None = None
+
+
+class StartTrial(RequestBody):
+    """What the daemon is to try: exactly the current definition."""
+
+    # What the output has to contain. Without it, it is what the newest trial of this definition
+    # expected; if none expected anything, a trial passes if its run completes with any output
+    # at all. A replay leaves it to the judge, or to how its runs end.
+    expected_output_contains: str | None = None
+    # With cases it is a replay: each runs again, with the skill and without.
+    cases: list[TrialCase] | None = Field(default=None, min_length=1, max_length=MAX_CASES)
+    # By default what the stage asks for next.
+    kind: Lax[EvidenceKind] | None = None
+    # What the skill is given, as `use_skill` would be.
+    params: JsonObject | str | None = None
+    definition_fingerprint: Id | None = None
+
+
+class RolloutReason(RequestBody):
+    """Why, for whoever reads the record later."""
+
+    reason: str | None = None

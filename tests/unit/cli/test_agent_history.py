@@ -3,14 +3,16 @@
 import pytest
 
 from understudy.cli.agents import ROWS
-from understudy.wire.evolution import OfferEntry
+from understudy.core.records import parsed
+from understudy.evolution.record import OfferEntry
 
 
 @pytest.mark.parametrize(
     ("state", "told"), [("offered", "offer open"), ("declined", "offer declined")]
 )
 def test_an_offer_is_told_by_what_became_of_it(state: str, told: str) -> None:
-    entry = OfferEntry.model_validate(
+    entry = parsed(
+        OfferEntry,
         {
             "kind": "offer",
             "at_ms": 1,
@@ -20,7 +22,7 @@ def test_an_offer_is_told_by_what_became_of_it(state: str, told: str) -> None:
             "state": state,
             "user_id": "ann",
             "question": "Keep it?",
-        }
+        },
     )
 
     assert ROWS["offer"](entry) == (told, "ann", "off_1 Keep it?")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.support.rollout_factories import make_evidence, make_rollout
-from understudy.api.views.rollouts import rollout_view
+from understudy.api.routes.rollouts import rollout_view
 from understudy.cli.rollouts import MOST_EVIDENCE, pairs
 from understudy.rollout.confidence import SuccessTally
 from understudy.rollout.evidence import Counts

@@ -9,7 +9,9 @@ import pytest
 from tests.unit.client.fake_daemon import answers, client_of, pages
 from understudy.client import Client
 from understudy.client.errors import NoNextStage, WaitTimeout
-from understudy.wire.rollout_requests import PromoteSkill, RolloutResult, StartTrial
+from understudy.rollout.model import EvidenceKind
+from understudy.rollout.stages import Stage
+from understudy.wire.rollouts import PromoteSkill, RolloutResult, StartTrial
 
 PATH = "/v1/learning-skills"
 SUMMARY = {
@@ -87,7 +89,7 @@ def sent(request: httpx2.Request) -> tuple[str, str, Any]:
 
 def test_what_changes_a_rollout_is_sent_under_keys() -> None:
     client, seen = talking(*[ROLLOUT] * 6, TRIAL)
-    result = RolloutResult(kind="canary", run_id="run_1", expected_output_contains="OK")
+    result = RolloutResult(kind=EvidenceKind.CANARY, run_id="run_1", expected_output_contains="OK")
 
     client.rollouts.promote("lrn_1", PromoteSkill(skill_name="team:notes", instructions="Write."))
     client.rollouts.result("team:notes", result)
@@ -135,7 +137,7 @@ def test_advancing_sends_exactly_the_definition_that_is_there() -> None:
     }
 
     client.rollouts.advance("team:notes")
-    client.rollouts.advance("team:notes", to="draft")
+    client.rollouts.advance("team:notes", to=Stage.DRAFT)
 
     assert [sent(request)[2] for request in seen[1::2]] == [
         {**said, "status": "canary"},

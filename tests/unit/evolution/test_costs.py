@@ -25,13 +25,13 @@ TOKENS_PER_FOREIGN_BYTE = 0.385
 
 @pytest.mark.parametrize(("part", "most"), CEILINGS.items())
 def test_each_part_stays_within_its_budget(part: str, most: int) -> None:
-    [found] = [cost for cost in costs() if cost.part == part]
+    [found] = [cost for _, cost in costs() if cost.part == part]
 
     assert 0 < found.tokens <= most
 
 
 def test_no_part_is_without_a_budget() -> None:
-    assert [cost.part for cost in costs()] == list(CEILINGS)
+    assert [cost.part for _, cost in costs()] == list(CEILINGS)
 
 
 @pytest.mark.parametrize("locale", [each for each in LOCALES if each != DEFAULT])
@@ -51,18 +51,18 @@ def test_a_frozen_soul_costs_nothing() -> None:
     found = {each.name: each for each in switches_in_force(make_agent(other_config=stored))}
 
     assert found["self_evolve"].value is True
-    assert not found["self_evolve"].is_on
+    assert not found["self_evolve"].on
 
 
 def test_the_switches_are_told_as_they_count_and_not_as_they_are_stored() -> None:
     stored = {"self_evolve": True, "skill_evolve": "yes", "skill_nudge_interval": 3}
     found = {each.name: each for each in switches_in_force(make_agent(other_config=stored))}
 
-    assert found["self_evolve"].is_on
-    assert not found["skill_evolve"].is_on
+    assert found["self_evolve"].on
+    assert not found["skill_evolve"].on
     assert found["skill_nudge_interval"].value == 3
     # No postscript without skills.
-    assert not found["skill_nudge_interval"].is_on
+    assert not found["skill_nudge_interval"].on
     assert [cost.part for cost in found["self_evolve"].costs] == ["self_section"]
     assert found["soul_frozen"].costs == ()
 
@@ -71,4 +71,4 @@ def test_an_open_agent_has_everything_off() -> None:
     stored = {"self_evolve": True, "skill_evolve": True}
     agent = make_agent(agent_type=AgentType.OPEN, other_config=stored)
 
-    assert not any(each.is_on for each in switches_in_force(agent))
+    assert not any(each.on for each in switches_in_force(agent))

@@ -8,8 +8,7 @@ from typing import Any, cast
 from tests.support.factories import ADMIN, NOW, make_agent, make_file
 from understudy.agents.model import ContextFile
 from understudy.core.page import Page, PageRequest
-from understudy.evolution.record import EntryKind, RecordPlace, SoulWritten
-from understudy.evolution.record_service import EvolutionRecord
+from understudy.evolution.record import EntryKind, EvolutionRecord, RecordPlace, SoulVersionEntry
 
 
 class Book:
@@ -55,6 +54,6 @@ def test_texts_are_compared_once_the_unit_is_over() -> None:
 
     page = EvolutionRecord(cast("Any", book)).page(ADMIN, "evolver", PageRequest())
 
-    entries = cast("Sequence[SoulWritten]", page.items)
+    entries = cast("Sequence[SoulVersionEntry]", page.items)
     assert ["+Be 2." in (each.diff or "") for each in entries] == [True, False]
     assert "+Be 1." in (entries[1].diff or "")

@@ -52,7 +52,7 @@ def test_what_is_proven_takes_every_step(step: tuple[Stage, Stage]) -> None:
 
 
 def words(case: RolloutCase) -> list[str]:
-    return [it.words for it in missing(Stage.CANARY, Stage.ACTIVE, case)]
+    return [it.detail for it in missing(Stage.CANARY, Stage.ACTIVE, case)]
 
 
 def test_a_reason_names_the_definition_that_it_is_about() -> None:

@@ -12,7 +12,6 @@ from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.services import Caller, Services
-from understudy.api.views.evolution import switch_view
 from understudy.core.page import Page
 from understudy.evolution.switch_costs import switches_in_force
 from understudy.evolution.text_diff import text_diff
@@ -141,7 +140,7 @@ def file_version_detail(shown: ShownVersion) -> FileVersionDetail:
 
 
 def _view(agent: Agent) -> AgentView:
-    return AgentView.of(agent, switches=[switch_view(each) for each in switches_in_force(agent)])
+    return AgentView.of(agent, switches=switches_in_force(agent))
 
 
 def _fields(body: CreateAgent | UpdateAgent) -> AgentFields:

@@ -1,20 +1,24 @@
-"""How an agent came to be what it is."""
+"""How an agent came to be what it is, and the changes to its context files that wait for a decision."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 
 from understudy.api.gate import GatedRoute
-from understudy.api.operations import viewer
+from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.routes.agents import AgentId
 from understudy.api.services import Caller, Services
-from understudy.api.views.evolution import entry_view
-from understudy.evolution import record
+from understudy.core.page import Page
+from understudy.evolution.proposals import ProposalState
+from understudy.evolution.record import EntryKind, EvolutionEntry
 from understudy.wire.base import Items
-from understudy.wire.evolution import EntryKind, EvolutionEntry
+from understudy.wire.proposals import ProposalDetail, ProposalView, RejectProposal
 
 router = APIRouter(tags=["agents"], route_class=GatedRoute)
+ProposalId = Annotated[str, Path(description="id of the proposal")]
+ALL: Final = "/v1/agents/{agent_id}/proposals"
+ONE: Final = ALL + "/{proposal_id}"
 
 
 @router.get("/v1/agents/{agent_id}/evolution", operation_id="agents.evolution")
@@ -25,10 +29,62 @@ def list_entries(
     caller: Caller,
     page: Paging,
     kind: Annotated[EntryKind | None, Query(description="only entries of this kind")] = None,
-) -> Items[EvolutionEntry]:
+) -> Page[EvolutionEntry]:
     """Versions of SOUL.md, nudges, offers and answers, and skills made by its runs; newest first.
 
     What the caller may not know of is left out, so a page may hold fewer items than the limit.
     """
-    wanted = None if kind is None else record.EntryKind(kind)
-    return items(services.agents.evolution.page(caller, agent_id, page, kind=wanted), entry_view)
+    return services.agents.evolution.page(caller, agent_id, page, kind=kind)
+
+
+@router.get(ALL, operation_id="agents.proposals")
+# What was not approved may hold what one user told an agent.
+@operator()
+def list_proposals(
+    agent_id: AgentId,
+    services: Services,
+    caller: Caller,
+    page: Paging,
+    state: Annotated[ProposalState | None, Query(description="only those in this state")] = None,
+) -> Items[ProposalView]:
+    """What an agent's runs proposed, newest first."""
+    return items(
+        services.agents.proposals.page(caller, agent_id, page, state=state), ProposalView.of
+    )
+
+
+@router.get(ONE, operation_id="agents.proposal")
+@operator()
+def get(
+    agent_id: AgentId, proposal_id: ProposalId, services: Services, caller: Caller
+) -> ProposalDetail:
+    """One proposal with its text and what it changes."""
+    shown = services.agents.proposals.get(caller, agent_id, proposal_id)
+    return ProposalDetail.of(
+        shown.proposal, diff=shown.diff, outdated=shown.is_outdated, actions=shown.actions
+    )
+
+
+@router.post(ONE + "/approve", operation_id="agents.approve_proposal")
+@operator()
+def approve(
+    agent_id: AgentId, proposal_id: ProposalId, services: Services, caller: Caller
+) -> ProposalView:
+    """Put it in force as a new version; others that wait for the same file are overtaken."""
+    return ProposalView.of(services.agents.proposals.approve(caller, agent_id, proposal_id))
+
+
+@router.post(ONE + "/reject", operation_id="agents.reject_proposal")
+@operator()
+def reject(
+    agent_id: AgentId,
+    proposal_id: ProposalId,
+    services: Services,
+    caller: Caller,
+    body: RejectProposal | None = None,
+) -> ProposalView:
+    """Say no to it; the file stays as it is."""
+    reason = body.reason if body else None
+    return ProposalView.of(
+        services.agents.proposals.reject(caller, agent_id, proposal_id, reason=reason)
+    )

@@ -1,58 +1,95 @@
-"""Rollouts: procedures that become skills, stage by stage, and how they are taken back."""
+"""Rollouts: procedures that become skills, stage by stage, and the trials of their definitions."""
 
+import asyncio
+import time
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi import Path as InPath
+from pydantic import ValidationError
 
+from understudy.api.bodies import record_of
 from understudy.api.gate import GatedRoute
+from understudy.api.idempotency import CUT_OFF_MS, HEADER
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.rollout_bodies import (
-    WhichRollouts,
-    promotion,
-    reason_in,
-    result,
-)
 from understudy.api.routes.learnings import ONE as LEARNING
 from understudy.api.routes.learnings import LearningId
 from understudy.api.services import Caller, Services
-from understudy.api.views.rollouts import (
-    diff_view,
-    event_view,
-    rollout_view,
-    snapshot_view,
-    summary_view,
-)
+from understudy.core.errors import DamagedRecord
+from understudy.core.page import Page
 from understudy.core.principal import Principal, Role
-from understudy.rollout.service import RolloutDetail, compared
-from understudy.wire import rollouts as wire
+from understudy.core.records import parsed
+from understudy.rollout.definition import Promotion
+from understudy.rollout.guards import actions_of
+from understudy.rollout.model import Definition, LifecycleEvent, Rollout, RolloutFilter, Snapshot
+from understudy.rollout.mount_keeper import PLACE
+from understudy.rollout.replay.report import ReplayReport
+from understudy.rollout.results import Result
+from understudy.rollout.service import Counted, RolloutDetail, RolloutDiff, compared
+from understudy.rollout.stages import Stage
+from understudy.rollout.trials.trial import CaseWish, Trial, TrialState, TrialWish
+from understudy.skills.bundles.limits import MANIFEST
 from understudy.wire.base import Items, VersionNumber
-from understudy.wire.rollout_requests import PromoteSkill, RolloutReason, RolloutResult
+from understudy.wire.rollouts import (
+    PromoteSkill,
+    RolloutReason,
+    RolloutResult,
+    RolloutSummary,
+    RolloutView,
+    SnapshotView,
+    StartTrial,
+    TrialCaseView,
+    TrialView,
+)
 
 router = APIRouter(tags=["rollouts"], route_class=GatedRoute)
 SkillName = Annotated[str, InPath(description="name of the promoted skill")]
 Number = Annotated[VersionNumber | None, Query()]
+TrialId = Annotated[str, InPath(description="id of the trial")]
 ALL: Final = "/v1/learning-skills"
 ONE: Final = ALL + "/{skill_name}"
+MAX_WAIT_MS: Final = 60_000
+# Shorter than an idempotency key is held, or a repeat would start another trial.
+KEYED_WAIT_MS: Final = CUT_OFF_MS - 15_000
+# A trial is a whole run: polling more often would not end it sooner.
+POLL_S: Final = 0.25
+WaitMs = Annotated[
+    int, Query(ge=0, le=MAX_WAIT_MS, description="how long to wait for its end, in milliseconds")
+]
+
+
+def _filter(
+    source_learning_id: Annotated[
+        str | None, Query(description="only those of this learning")
+    ] = None,
+    status: Annotated[Stage | None, Query(description="only in this stage")] = None,
+) -> RolloutFilter:
+    return RolloutFilter(source_learning_id=source_learning_id, status=status)
 
 
 @router.post(LEARNING + "/promote-skill", operation_id="rollouts.promote")
 @operator(body_id="skill_name")
 def promote(
     learning_id: LearningId, body: PromoteSkill, services: Services, caller: Caller
-) -> wire.RolloutView:
+) -> RolloutView:
     """Make a draft of a procedure; sent again for the same skill, change it or move it on."""
-    return _shown(services, caller, services.rollouts.promote(caller, learning_id, promotion(body)))
+    return _shown(
+        services, caller, services.rollouts.promote(caller, learning_id, record_of(Promotion, body))
+    )
 
 
 @router.get(ALL, operation_id="rollouts.list")
 @viewer()
 def list_rollouts(
-    services: Services, caller: Caller, page: Paging, which: WhichRollouts
-) -> Items[wire.RolloutSummary]:
+    services: Services,
+    caller: Caller,
+    page: Paging,
+    which: Annotated[RolloutFilter, Depends(_filter)],
+) -> Items[RolloutSummary]:
     """Promoted skills of every stage, by name, each with the newest of its evidence and events."""
     view = partial(summary_view, home=_home(services, caller))
     return items(services.rollouts.page(page, narrowed=which), view)
@@ -60,25 +97,23 @@ def list_rollouts(
 
 @router.get(ONE, operation_id="rollouts.get")
 @viewer()
-def get(skill_name: SkillName, services: Services, caller: Caller) -> wire.RolloutView:
+def get(skill_name: SkillName, services: Services, caller: Caller) -> RolloutView:
     """One promoted skill: what it says, where it stands, and what the next stage asks for."""
     return _shown(services, caller, services.rollouts.get(skill_name))
 
 
 @router.get(ONE + "/events", operation_id="rollouts.events")
 @viewer()
-def events(
-    skill_name: SkillName, services: Services, page: Paging
-) -> Items[wire.LifecycleEventView]:
+def events(skill_name: SkillName, services: Services, page: Paging) -> Page[LifecycleEvent]:
     """Everything that happened to it, oldest first."""
-    return items(services.rollouts.events(skill_name, page), event_view)
+    return services.rollouts.events(skill_name, page)
 
 
 @router.get(ONE + "/history", operation_id="rollouts.history")
 @viewer()
-def history(skill_name: SkillName, services: Services, page: Paging) -> Items[wire.SnapshotView]:
+def history(skill_name: SkillName, services: Services, page: Paging) -> Items[SnapshotView]:
     """How it was before each change, newest first."""
-    return items(services.rollouts.history(skill_name, page), snapshot_view)
+    return items(services.rollouts.history(skill_name, page), _snapshot_view)
 
 
 @router.get(ONE + "/diff", operation_id="rollouts.diff")
@@ -93,20 +128,21 @@ def diff(
     new: Annotated[
         Number, Query(alias="to", description="the revision to compare it with; the current one")
     ] = None,
-) -> wire.RolloutDiff:
+) -> RolloutDiff:
     """What changed from one revision to another, in the files of the skill."""
-    found = compared(services.rollouts, skill_name, old=old, new=new)
-    return diff_view(found.old, found.new, found.diff)
+    return compared(services.rollouts, skill_name, old=old, new=new)
 
 
 @router.post(ONE + "/rollout-result", operation_id="rollouts.result")
 @operator()
 def record_result(
     skill_name: SkillName, body: RolloutResult, services: Services, caller: Caller
-) -> wire.RolloutView:
+) -> RolloutView:
     """Have a run count as evidence; the same run again changes nothing."""
     return _shown(
-        services, caller, services.rollouts.record_result(caller, skill_name, result(body))
+        services,
+        caller,
+        services.rollouts.record_result(caller, skill_name, record_of(Result, body)),
     )
 
 
@@ -114,43 +150,104 @@ def record_result(
 @operator()
 def hold(
     skill_name: SkillName, services: Services, caller: Caller, body: RolloutReason | None = None
-) -> wire.RolloutView:
+) -> RolloutView:
     """Let it go no further for now."""
-    held = services.rollouts.hold(caller, skill_name, reason=reason_in(body))
-    return _shown(services, caller, held)
+    reason = None if body is None else body.reason
+    return _shown(services, caller, services.rollouts.hold(caller, skill_name, reason=reason))
 
 
 @router.post(ONE + "/release", operation_id="rollouts.release")
 @operator()
 def release(
     skill_name: SkillName, services: Services, caller: Caller, body: RolloutReason | None = None
-) -> wire.RolloutView:
+) -> RolloutView:
     """Let one that is held go on."""
-    released = services.rollouts.release(caller, skill_name, reason=reason_in(body))
-    return _shown(services, caller, released)
+    reason = None if body is None else body.reason
+    return _shown(services, caller, services.rollouts.release(caller, skill_name, reason=reason))
 
 
 @router.post(ONE + "/revoke", operation_id="rollouts.revoke")
 @operator()
 def revoke(
     skill_name: SkillName, services: Services, caller: Caller, body: RolloutReason | None = None
-) -> wire.RolloutView:
+) -> RolloutView:
     """Take it back: its files are removed, and no agent is offered it; the record stays."""
-    revoked = services.rollouts.revoke(caller, skill_name, reason=reason_in(body))
-    return _shown(services, caller, revoked)
+    reason = None if body is None else body.reason
+    return _shown(services, caller, services.rollouts.revoke(caller, skill_name, reason=reason))
 
 
 @router.post(ONE + "/rollback", operation_id="rollouts.rollback")
 @operator()
 def rollback(
     skill_name: SkillName, services: Services, caller: Caller, body: RolloutReason | None = None
-) -> wire.RolloutView:
+) -> RolloutView:
     """Have a revoked one in force again, as it last was while its learning still holds."""
-    restored = services.rollouts.rollback(caller, skill_name, reason=reason_in(body))
-    return _shown(services, caller, restored)
+    reason = None if body is None else body.reason
+    return _shown(services, caller, services.rollouts.rollback(caller, skill_name, reason=reason))
 
 
-def _shown(services: Services, caller: Principal, detail: RolloutDetail) -> wire.RolloutView:
+@router.post(
+    ONE + "/trial",
+    operation_id="rollouts.trial",
+    status_code=202,
+    responses={200: {"model": TrialView, "description": "it is over"}},
+)
+@operator()
+async def begin_trial(
+    skill_name: SkillName,
+    services: Services,
+    caller: Caller,
+    request: Request,
+    response: Response,
+    body: StartTrial | None = None,
+    wait_ms: WaitMs = 0,
+) -> TrialView:
+    """Execute exactly the current definition, or run recorded runs again with it and without.
+
+    Answers at once with the trial as it is then, or within `wait_ms` as soon as it is over; until
+    then the status is 202.
+    """
+    begun = await asyncio.to_thread(services.trials.begin, caller, skill_name, _wish(body))
+    trial = await _over_within(services, request, begun, wait_ms)
+    if trial.state is not TrialState.PENDING:
+        response.status_code = 200
+    return await asyncio.to_thread(_trial_view, services, trial)
+
+
+@router.get(ONE + "/trials", operation_id="rollouts.trials")
+@viewer()
+def list_trials(skill_name: SkillName, services: Services, page: Paging) -> Items[TrialView]:
+    """The trials of a promoted skill, newest first, without reports."""
+    return items(services.trials.page(skill_name, page), _trial_in_list)
+
+
+@router.get(ONE + "/trials/{trial_id}", operation_id="rollouts.get_trial")
+@viewer()
+def get_trial(skill_name: SkillName, trial_id: TrialId, services: Services) -> TrialView:
+    """One trial, and how it ended."""
+    return _trial_view(services, services.trials.get(skill_name, trial_id))
+
+
+async def _over_within(services: Services, request: Request, trial: Trial, wait_ms: int) -> Trial:
+    """The trial once it has ended, the time is up, or the client has disconnected."""
+    most = KEYED_WAIT_MS if HEADER in request.headers else MAX_WAIT_MS
+    until = time.monotonic() + min(wait_ms, most) / 1000
+    while trial.state is TrialState.PENDING and (left := until - time.monotonic()) > 0:
+        # A shutdown of the daemon is no reason to fail: the trial goes on after the restart.
+        if services.ground.shutting_down.is_set() or await request.is_disconnected():
+            break
+        await asyncio.sleep(min(POLL_S, left))
+        trial = await asyncio.to_thread(services.trials.get, trial.skill_name, trial.trial_id)
+    return trial
+
+
+def _wish(given: StartTrial | None) -> TrialWish:
+    body = given or StartTrial()
+    cases = tuple(CaseWish(run_id=it.run_id, marker=it.marker) for it in body.cases or ())
+    return record_of(TrialWish, body, marker=body.expected_output_contains, cases=cases)
+
+
+def _shown(services: Services, caller: Principal, detail: RolloutDetail) -> RolloutView:
     """A rollout as this caller may see it."""
     return rollout_view(detail, home=_home(services, caller))
 
@@ -158,3 +255,80 @@ def _shown(services: Services, caller: Principal, detail: RolloutDetail) -> wire
 def _home(services: Services, caller: Principal) -> Path | None:
     """Only an admin is told of folders of the machine."""
     return services.ground.settings.home if caller.role.includes(Role.ADMIN) else None
+
+
+def summary_view(counted: Counted, *, home: Path | None = None) -> RolloutSummary:
+    """A rollout in a list; with the home, also where its files are."""
+    return RolloutSummary.of(counted.record, **_told(counted, home))
+
+
+def rollout_view(detail: RolloutDetail, *, home: Path | None = None) -> RolloutView:
+    """A rollout with everything about it; with the home, also where its files are."""
+    more = {"next": detail.next, "uses": detail.uses, "warnings": detail.warnings}
+    return RolloutView.of(detail.record, **_told(detail, home), **more)
+
+
+def _told(counted: Counted, home: Path | None) -> dict[str, Any]:
+    record, counts = counted.record, counted.counts
+    return {
+        **_said(record.definition),
+        **_paths(record, home),
+        **asdict(counts),
+        "verification_status": counts.verification_status,
+        "real_daemon_verified": counts.real_daemon_verified,
+        "verifier_run_ids": counted.verifier_run_ids,
+        "last_verified_workspace_digest": counted.workspace_digest,
+        "evidence_refs": counted.evidence,
+        "lifecycle_events": counted.events,
+        "actions": actions_of(record),
+    }
+
+
+def _said(definition: Definition) -> dict[str, Any]:
+    return {**asdict(definition), "definition_fingerprint": definition.fingerprint}
+
+
+def _paths(record: Rollout, home: Path | None) -> dict[str, str]:
+    if home is None:
+        return {}
+    root = home.joinpath(*PLACE)
+    return {"skill_root": str(root), "skill_path": str(root / record.source_learning_id / MANIFEST)}
+
+
+def _snapshot_view(snapshot: Snapshot) -> SnapshotView:
+    return SnapshotView.of(
+        snapshot.record,
+        **_said(snapshot.record.definition),
+        number=snapshot.number,
+        recorded_at_ms=snapshot.recorded_at_ms,
+    )
+
+
+def _trial_in_list(trial: Trial) -> TrialView:
+    return TrialView.of(trial, **_trial_fields(trial), cases=trial.cases, report=None)
+
+
+def _trial_view(services: Services, trial: Trial) -> TrialView:
+    """A trial with the runs of its cases, and its report."""
+    cases = [
+        TrialCaseView.of(case, run_id=case.recorded_run_id) for case in services.trials.cases(trial)
+    ]
+    return TrialView.of(trial, **_trial_fields(trial), cases=cases, report=_report(trial))
+
+
+def _trial_fields(trial: Trial) -> dict[str, Any]:
+    return {
+        "definition_fingerprint": trial.fingerprint,
+        "expected_output_contains": trial.marker or None,
+    }
+
+
+def _report(trial: Trial) -> ReplayReport | None:
+    try:
+        return None if trial.report is None else parsed(ReplayReport, dict(trial.report))
+    except ValidationError as problem:
+        raise DamagedRecord(
+            "record_damaged",
+            domain="storage",
+            detail=f"the stored report of trial {trial.trial_id} cannot be read",
+        ) from problem

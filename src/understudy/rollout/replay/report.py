@@ -1,11 +1,13 @@
 """What a replay amounts to: how each recorded run fares with and without the skill."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.rollout.confidence import ConfidenceInterval, SuccessTally, wilson_interval
+from pydantic import TypeAdapter, computed_field
+
+from understudy.rollout.confidence import SuccessTally, wilson_interval
 from understudy.rollout.model import Rollout
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ class JudgedBy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fared:
+class ReplayedRun:
     """How one run of a case went."""
 
     run_id: str
@@ -46,18 +48,19 @@ class Fared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CaseReport:
+class ReplayedCase:
     """One recorded run, and how its input went the other two times."""
 
-    recorded: Fared
-    without_skill: Fared
-    with_skill: Fared
+    recorded: ReplayedRun
+    without_skill: ReplayedRun
+    with_skill: ReplayedRun
 
     @property
-    def sides(self) -> tuple[Fared, Fared, Fared]:
+    def sides(self) -> tuple[ReplayedRun, ReplayedRun, ReplayedRun]:
         """All its runs."""
         return self.recorded, self.without_skill, self.with_skill
 
+    @computed_field
     @property
     def is_regression(self) -> bool:
         """Whether what worked before, or may have, is not known to work with the skill."""
@@ -68,10 +71,11 @@ class CaseReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
+class ReplayTotals:
     """All runs of one side together."""
 
-    tally: SuccessTally
+    successes: int
+    tries: int
     tool_calls: int
     unrecorded_calls: int
     input_tokens: int
@@ -79,29 +83,49 @@ class Totals:
     took_ms: int
 
 
-SIDES: Final[Mapping[str, Callable[[CaseReport], Fared]]] = {
-    "recorded": lambda case: case.recorded,
-    "without_skill": lambda case: case.without_skill,
-    "with_skill": lambda case: case.with_skill,
-}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayReport:
-    """All cases of a replay."""
+    """All cases of a replay, with the totals of each side."""
 
-    cases: tuple[CaseReport, ...]
+    cases: tuple[ReplayedCase, ...]
 
+    @computed_field
     @property
-    def interval(self) -> ConfidenceInterval:
-        """Where the rate of success with the skill probably is."""
-        return wilson_interval(self.totals("with_skill").tally)
+    def recorded(self) -> ReplayTotals:
+        """The totals of the recorded runs."""
+        return self._totals(lambda case: case.recorded)
 
+    @computed_field
+    @property
+    def without_skill(self) -> ReplayTotals:
+        """The totals of the runs without the skill."""
+        return self._totals(lambda case: case.without_skill)
+
+    @computed_field
+    @property
+    def with_skill(self) -> ReplayTotals:
+        """The totals of the runs with the skill."""
+        return self._totals(lambda case: case.with_skill)
+
+    @computed_field
+    @property
+    def wilson_lower_bound(self) -> float:
+        """The success rate with the skill is at least this, with 95 % confidence."""
+        return wilson_interval(self._tally).low
+
+    @computed_field
+    @property
+    def wilson_upper_bound(self) -> float:
+        """The success rate with the skill is at most this, with 95 % confidence."""
+        return wilson_interval(self._tally).high
+
+    @computed_field
     @property
     def regressions(self) -> tuple[str, ...]:
         """The recorded runs that fare worse with the skill."""
         return tuple(case.recorded.run_id for case in self.cases if case.is_regression)
 
+    @computed_field
     @property
     def is_clean(self) -> bool:
         """Whether nothing fares worse."""
@@ -112,17 +136,20 @@ class ReplayReport:
         """Why the replay speaks for nothing; None when it speaks for the skill."""
         if self.regressions:
             return f"{len(self.regressions)} of {len(self.cases)} cases went worse with the skill"
-        if not self.totals("with_skill").tally.successes:
+        if not self.with_skill.successes:
             # Otherwise runs that always fail would be a replay that everything passes.
             return "no case succeeded with the skill"
         return None
 
-    def totals(self, side: str) -> Totals:
-        """The sum of what the runs of a side did."""
-        runs = [SIDES[side](case) for case in self.cases]
-        successes = sum(run.verdict is ReplayVerdict.SUCCEEDED for run in runs)
-        return Totals(
-            tally=SuccessTally(successes=successes, tries=len(runs)),
+    @property
+    def _tally(self) -> SuccessTally:
+        return SuccessTally(successes=self.with_skill.successes, tries=self.with_skill.tries)
+
+    def _totals(self, side: Callable[[ReplayedCase], ReplayedRun]) -> ReplayTotals:
+        runs = [side(case) for case in self.cases]
+        return ReplayTotals(
+            successes=sum(run.verdict is ReplayVerdict.SUCCEEDED for run in runs),
+            tries=len(runs),
             tool_calls=sum(run.tool_calls for run in runs),
             unrecorded_calls=sum(run.unrecorded_calls for run in runs),
             input_tokens=sum(run.input_tokens for run in runs),
@@ -133,24 +160,8 @@ class ReplayReport:
 
 def report_json(report: ReplayReport) -> dict[str, Any]:
     """The report as it is kept with its trial."""
-    return {
-        "cases": _cases_json(report.cases),
-        **{side: _totals_json(report.totals(side)) for side in SIDES},
-        "wilson_lower_bound": report.interval.low,
-        "wilson_upper_bound": report.interval.high,
-        "regressions": list(report.regressions),
-        "is_clean": report.is_clean,
-    }
-
-
-def _cases_json(cases: Sequence[CaseReport]) -> list[dict[str, Any]]:
-    return [asdict(case) | {"is_regression": case.is_regression} for case in cases]
-
-
-def _totals_json(totals: Totals) -> dict[str, Any]:
-    said = asdict(totals)
-    tally = said.pop("tally")
-    return {**tally, **said}
+    kept: dict[str, Any] = TypeAdapter(ReplayReport).dump_python(report, mode="json")
+    return kept
 
 
 def tally_in(report: Mapping[str, Any]) -> SuccessTally:
@@ -178,7 +189,7 @@ class ReplayCase:
     without_run_id: str | None = None
     with_run_id: str | None = None
     # How all three went, once they have ended and were judged, and when that was.
-    report: CaseReport | None = None
+    report: ReplayedCase | None = None
     judged_at_ms: int | None = None
 
     @property

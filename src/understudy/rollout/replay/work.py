@@ -17,10 +17,10 @@ from understudy.core.errors import DatabaseUnavailable, UnderstudyError
 from understudy.rollout.evidence import last_output
 from understudy.rollout.replay.judge import Opinion, ReplayJudge
 from understudy.rollout.replay.report import (
-    CaseReport,
-    Fared,
     JudgedBy,
     ReplayCase,
+    ReplayedCase,
+    ReplayedRun,
     ReplayReport,
     ReplayVerdict,
     report_json,
@@ -83,11 +83,11 @@ class Measuring:
     judge: ReplayJudge
     rules: "JudgeSettings"
 
-    async def fared(self, ended: EndedRun) -> Fared:
+    async def fared(self, ended: EndedRun) -> ReplayedRun:
         """How one of them went."""
         run = ended.run
         judged_by, opinion = await self._opinion(ended)
-        return Fared(
+        return ReplayedRun(
             run_id=run.run_id,
             verdict=opinion.verdict,
             judged_by=judged_by,
@@ -236,18 +236,18 @@ class ReplayDuty:
 
     async def _judged(
         self, case: ReplayCase, ended: tuple[EndedRun, EndedRun, EndedRun], rules: "JudgeSettings"
-    ) -> CaseReport:
+    ) -> ReplayedCase:
         recorded, without_skill, with_skill = ended
         measuring = Measuring(
             task=recorded.run.input.text, marker=case.marker, judge=self.judge, rules=rules
         )
-        return CaseReport(
+        return ReplayedCase(
             recorded=await measuring.fared(recorded),
             without_skill=await measuring.fared(without_skill),
             with_skill=await measuring.fared(with_skill),
         )
 
-    def _keep(self, case: ReplayCase, report: CaseReport) -> None:
+    def _keep(self, case: ReplayCase, report: ReplayedCase) -> None:
         with self.units.write() as unit:
             trial = unit.rollout_trials.get(case.trial_id, lock=True)
             if trial is not None and trial.state is TrialState.PENDING:

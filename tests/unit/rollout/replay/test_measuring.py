@@ -16,7 +16,7 @@ from understudy.providers.registry import Routes
 from understudy.providers.structured import StructuredModel
 from understudy.review.policy import JudgeSettings
 from understudy.rollout.replay.judge import ReplayJudge
-from understudy.rollout.replay.report import Fared, JudgedBy, ReplayVerdict
+from understudy.rollout.replay.report import JudgedBy, ReplayedRun, ReplayVerdict
 from understudy.rollout.replay.work import EndedRun, Measuring
 from understudy.runs.model import RunStatus, RunUsage
 from understudy.testing.answers import Answer
@@ -47,7 +47,7 @@ async def fared(
     marker: str | None = None,
     rules: JudgeSettings | None = None,
     **fields: Any,
-) -> Fared:
+) -> ReplayedRun:
     run = make_run(**({"status": RunStatus.COMPLETED} | fields))
     measuring = Measuring(
         task=f"Write the notes with {KEY}.",

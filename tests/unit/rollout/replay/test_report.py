@@ -8,9 +8,9 @@ import pytest
 
 from understudy.rollout.confidence import SuccessTally, wilson_lower_bound
 from understudy.rollout.replay.report import (
-    CaseReport,
-    Fared,
     JudgedBy,
+    ReplayedCase,
+    ReplayedRun,
     ReplayReport,
     ReplayVerdict,
     report_json,
@@ -20,14 +20,14 @@ from understudy.rollout.replay.report import (
 OK, FAILED, UNKNOWN = ReplayVerdict.SUCCEEDED, ReplayVerdict.FAILED, ReplayVerdict.UNDECIDED
 
 
-def fared(verdict: ReplayVerdict, run_id: str = "run_1", **fields: Any) -> Fared:
-    return Fared(run_id=run_id, verdict=verdict, judged_by=JudgedBy.MARKER, **fields)
+def fared(verdict: ReplayVerdict, run_id: str = "run_1", **fields: Any) -> ReplayedRun:
+    return ReplayedRun(run_id=run_id, verdict=verdict, judged_by=JudgedBy.MARKER, **fields)
 
 
 def case(
     recorded: ReplayVerdict, without: ReplayVerdict, with_: ReplayVerdict, run_id: str = "run_1"
-) -> CaseReport:
-    return CaseReport(
+) -> ReplayedCase:
+    return ReplayedCase(
         recorded=fared(recorded, run_id), without_skill=fared(without), with_skill=fared(with_)
     )
 
@@ -74,7 +74,7 @@ def test_the_report_adds_up_each_side() -> None:
         "output_tokens": 4,
     }
     cases = tuple(
-        CaseReport(
+        ReplayedCase(
             recorded=fared(OK, f"run_{number}"),
             without_skill=fared(FAILED, took_ms=500, **much),
             with_skill=fared(OK if number else UNKNOWN, tool_calls=1, took_ms=100),
