@@ -250,7 +250,7 @@ def test_the_narrower_scope_is_preferred(units: Units, inspection: MemoryInspect
 
     assert context(inspection, "editor") == ["narrow"]
     assert entries["wide"].reasons == ("overridden_by_narrower_scope",)
-    assert entries["narrow"].is_included
+    assert entries["narrow"].injected
 
 
 # One budget

@@ -113,11 +113,10 @@ def test_the_explanation_lists_every_record_with_all_that_keeps_it_out(
     atlas, vault, snack = (entries[each] for each in ("lrn_atlas", "vault", "lrn_snack"))
     # Although it has a word of the query, its place tells only scope and time.
     assert (atlas.rank, snack.rank, vault.rank) == (1, 2, 3)
-    assert atlas.scored is not None
-    assert set(atlas.scored.matches[0].terms) == {"color", "atlas"}
+    assert set(atlas.matches[0].terms) == {"color", "atlas"}
     assert atlas.text == ATLAS.content
     assert vault.reasons == ("expired", "sensitive")
-    assert (vault.text, vault.scored, vault.tokens) == (None, None, 0)
+    assert (vault.text, vault.score, vault.matches, vault.tokens) == (None, 0, (), 0)
     assert snack.reasons == ("no_match",)
     assert all(it.tokens > 20 for it in (atlas, snack))
 
@@ -137,8 +136,7 @@ async def test_the_explanation_lists_the_runs_of_the_session_after_its_learnings
     assert (run.kind, run.label, run.scope) == ("recovered_run", "completed", SESSION)
     assert (run.source_id, run.rank, run.reasons) == (run_id, 1, ())
     assert run.tokens > 20
-    assert run.scored is not None
-    assert run.scored.score > 0
+    assert run.score > 0
 
 
 # Many

@@ -180,8 +180,8 @@ def test_what_is_past_its_time_is_not_listed(
     archive.clock.advance(1)
     after_it = inspection.records(PageRequest(), session_id="s1")
 
-    assert [item.pointer.run_id for item in at_the_limit.items] == ["young", "old"]
-    assert [item.pointer.run_id for item in after_it.items] == ["young"]
+    assert [item.run_id for item in at_the_limit.items] == ["young", "old"]
+    assert [item.run_id for item in after_it.items] == ["young"]
 
 
 def test_a_title_and_an_excerpt_end_before_a_marker_or_behind_it(
@@ -211,7 +211,7 @@ def test_a_missing_record_is_counted_and_stays_indexed(
     assert archive.counters.skipped_unreadable_total == 1
     assert archive.pointers() == ["here", "gone"]
     page = inspection.records(PageRequest(), session_id="s1")
-    assert [(item.pointer.run_id, item.memory is None) for item in page.items] == [
+    assert [(item.run_id, item.summary is None) for item in page.items] == [
         ("here", False),
         ("gone", True),
     ]
@@ -265,8 +265,8 @@ def test_records_are_listed_in_pages(
         PageRequest.parse(limit=2, cursor=first.next_cursor), session_id=None
     )
 
-    listed = [item.pointer.run_id for item in (*first.items, *second.items)]
+    listed = [item.run_id for item in (*first.items, *second.items)]
     assert listed == ["b1", "a3", "a2", "a1"]
     assert second.next_cursor is None
     mine = inspection.records(PageRequest(), session_id="s2")
-    assert [item.pointer.run_id for item in mine.items] == ["b1"]
+    assert [item.run_id for item in mine.items] == ["b1"]

@@ -133,7 +133,7 @@ def assert_unreadable(archive: RunMemoryHarness, run_id: str) -> None:
         archive.units, archive.clock, archive.keeper, no_skills(archive.units, archive.clock)
     )
     page = inspection.records(PageRequest(), session_id="s1")
-    assert [it.pointer.run_id for it in page.items if it.memory is None] == [run_id]
+    assert [it.run_id for it in page.items if it.summary is None] == [run_id]
     with pytest.raises(DamagedRecord, match=run_id):
         archive.service.get(run_id)
     found = inspection.search("s1", None, None)

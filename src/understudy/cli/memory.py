@@ -11,17 +11,14 @@ from understudy.cli.options import Commands, Cursor, InSession, Limit, RunId, Se
 from understudy.cli.output import note
 
 if TYPE_CHECKING:
-    from understudy.wire.memory import (
-        ExplainedEntryView,
-        LearningScopeView,
-        MatchView,
-        MemoryContextView,
-        MemoryExplainView,
-        MemoryReportView,
-        MemorySearchView,
-        RunMemoryView,
-        SearchResultView,
-    )
+    from understudy.memory.record import RunMemoryDetail
+    from understudy.retrieval.documents import Match
+    from understudy.retrieval.explain import ExplainedRecord, MemoryExplanation
+    from understudy.retrieval.hits import SearchResult
+    from understudy.retrieval.report import MemoryReport
+    from understudy.retrieval.search import SearchAnswer
+    from understudy.sessions.learning_scopes import LearningScope
+    from understudy.wire.memory import MemoryContextView
 
 commands = Commands("Memory: what sessions know and remember, and why.")
 
@@ -171,7 +168,7 @@ def show_context(view: "MemoryContextView") -> None:
         note("there are more than a prompt may tell of; `memory explain` lists all")
 
 
-def show_results(view: "MemorySearchView") -> None:
+def show_results(view: "SearchAnswer") -> None:
     """What a search found."""
     with_query = view.query is not None
     rows = [_result(found, with_score=with_query) for found in view.results]
@@ -183,7 +180,7 @@ def show_results(view: "MemorySearchView") -> None:
         note("there are more; ask for them with --limit, or narrow the query")
 
 
-def show_explained(view: "MemoryExplainView") -> None:
+def show_explained(view: "MemoryExplanation") -> None:
     """Every learning and run in sight, and why it would or would not reach the prompt."""
     rows = [_explained(entry) for entry in view.entries]
     columns = ("kind", "id", "prompt", "rank", "score", "covers", "tokens", "matched", "why")
@@ -195,7 +192,7 @@ def show_explained(view: "MemoryExplainView") -> None:
         note("there are more learnings than are listed; `learnings list` shows all")
 
 
-def show_report(view: "MemoryReportView") -> None:
+def show_report(view: "MemoryReport") -> None:
     """What a run was given, and what was left out."""
     rows = [*_reported_learnings(view), *_reported_runs(view)]
     columns = ("kind", "id", "given", "score", "covers", "why")
@@ -208,7 +205,7 @@ def show_report(view: "MemoryReportView") -> None:
         note(f"runs: {counts}: {view.explanation}")
 
 
-def show_record(view: "RunMemoryView") -> None:
+def show_record(view: "RunMemoryDetail") -> None:
     """What is remembered of a run."""
     memory, evidence = view.memory, view.evidence
     pairs = [
@@ -229,7 +226,7 @@ def show_record(view: "RunMemoryView") -> None:
     screen.fields(pairs)
 
 
-def _result(found: "SearchResultView", *, with_score: bool) -> tuple[object, ...]:
+def _result(found: "SearchResult", *, with_score: bool) -> tuple[object, ...]:
     score = (f"{found.score:.2f}", found.matched_fields) if with_score else ()
     return (
         found.kind,
@@ -242,7 +239,7 @@ def _result(found: "SearchResultView", *, with_score: bool) -> tuple[object, ...
     )
 
 
-def _explained(entry: "ExplainedEntryView") -> tuple[object, ...]:
+def _explained(entry: "ExplainedRecord") -> tuple[object, ...]:
     return (
         entry.label if entry.learning_id else "run",
         entry.source_id,
@@ -256,7 +253,7 @@ def _explained(entry: "ExplainedEntryView") -> tuple[object, ...]:
     )
 
 
-def _reported_learnings(view: "MemoryReportView") -> list[tuple[object, ...]]:
+def _reported_learnings(view: "MemoryReport") -> list[tuple[object, ...]]:
     entries = view.learned.entries if view.learned else ()
     return [
         (
@@ -271,7 +268,7 @@ def _reported_learnings(view: "MemoryReportView") -> list[tuple[object, ...]]:
     ]
 
 
-def _reported_runs(view: "MemoryReportView") -> list[tuple[object, ...]]:
+def _reported_runs(view: "MemoryReport") -> list[tuple[object, ...]]:
     return [
         (
             "run",
@@ -285,9 +282,9 @@ def _reported_runs(view: "MemoryReportView") -> list[tuple[object, ...]]:
     ]
 
 
-def _match(match: "MatchView") -> str:
+def _match(match: "Match") -> str:
     return f"{match.field}: {' '.join(match.terms)} ({match.points:.2f})"
 
 
-def _scope(scope: "LearningScopeView | None") -> str | None:
+def _scope(scope: "LearningScope | None") -> str | None:
     return None if scope is None else f"{scope.kind}:{scope.id}"

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from understudy.mailboxes.model import Message
     from understudy.mcp_client.model import ServerStatus
     from understudy.memory.policy import RunMemoryPolicy
+    from understudy.memory.record import RunMemoryDetail, RunMemoryItem
+    from understudy.retrieval.explain import MemoryExplanation
+    from understudy.retrieval.report import MemoryReport
+    from understudy.retrieval.search import SearchAnswer
     from understudy.review.dry_run import DryRun
     from understudy.review.policy import LearningPolicy
     from understudy.rollout.model import LifecycleEvent
@@ -73,14 +77,7 @@ if TYPE_CHECKING:
     )
     from understudy.wire.mailboxes import PostMessage
     from understudy.wire.mcp import SessionMcpServer, SessionMcpServersView
-    from understudy.wire.memory import (
-        MemoryContextView,
-        MemoryExplainView,
-        MemoryReportView,
-        MemorySearchView,
-        RunMemoryItem,
-        RunMemoryView,
-    )
+    from understudy.wire.memory import MemoryContextView
     from understudy.wire.permissions import (
         PermissionRule,
         PermissionsView,
@@ -151,6 +148,10 @@ ANSWERS: Final = {
     "understudy.mailboxes.model": "Message",
     "understudy.mcp_client.model": "ServerStatus",
     "understudy.memory.policy": "RunMemoryPolicy",
+    "understudy.memory.record": "RunMemoryDetail RunMemoryItem",
+    "understudy.retrieval.explain": "MemoryExplanation",
+    "understudy.retrieval.report": "MemoryReport",
+    "understudy.retrieval.search": "SearchAnswer",
     "understudy.review.dry_run": "DryRun",
     "understudy.review.policy": "LearningPolicy",
     "understudy.rollout.model": "LifecycleEvent",
@@ -175,7 +176,7 @@ ANSWERS: Final = {
     "understudy.wire.events": "RunEventView",
     "understudy.wire.learnings": "NextReviewItem RevokedLearnings",
     "understudy.wire.mcp": "SessionMcpServersView",
-    "understudy.wire.memory": "MemoryContextView MemoryExplainView MemoryReportView MemorySearchView RunMemoryItem RunMemoryView",
+    "understudy.wire.memory": "MemoryContextView",
     "understudy.wire.permissions": "PermissionsView SessionPermissionsView SessionToolView VerdictView",
     "understudy.wire.policies": "CandidateExplainView PolicyRevisionView PolicyView",
     "understudy.wire.proposals": "ProposalDetail ProposalView",
@@ -698,15 +699,15 @@ class MemoryCalls(Group[S]):
     @GET("/v1/sessions/{session_id}/memory-search")
     def search(
         self, session_id: str, *, query: str | None = None, limit: int | None = None
-    ) -> MemorySearchView:
+    ) -> SearchAnswer:
         """What the session can find, best first; newest first without a query."""
 
     @GET("/v1/sessions/{session_id}/memory-explain")
-    def explain(self, session_id: str, *, query: str | None = None) -> MemoryExplainView:
+    def explain(self, session_id: str, *, query: str | None = None) -> MemoryExplanation:
         """Every learning and run in sight, with why it would or would not reach the prompt."""
 
     @GET("/v1/runs/{run_id}/memory-report")
-    def report(self, run_id: str) -> MemoryReportView:
+    def report(self, run_id: str) -> MemoryReport:
         """What a run was given to remember, what was left out, and why."""
 
 
@@ -963,15 +964,13 @@ class RunMemoriesCalls(Group[S]):
     """Calls about run memories."""
 
     @GET("/v1/run-memories")
-    def page(
-        self, *, session_id: str | None = None, **page: Unpack[Paging]
-    ) -> Items[RunMemoryItem]:
+    def page(self, *, session_id: str | None = None, **page: Unpack[Paging]) -> Page[RunMemoryItem]:
         """The records that are kept, newest first."""
 
     list = every(page)
 
     @GET("/v1/run-memories/{run_id}")
-    def get(self, run_id: str, *, evidence: bool | None = None) -> RunMemoryView:
+    def get(self, run_id: str, *, evidence: bool | None = None) -> RunMemoryDetail:
         """The record of a run."""
 
     @DELETE("/v1/run-memories/{run_id}")

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from understudy.core.machine import Machine
+from understudy.core.records import HIDDEN, Omitted
 from understudy.runs.model import RunStatus
 
 
@@ -36,8 +37,8 @@ class RunMemory:
     recorded_at_ms: int
     status: RunStatus
     summary: str
-    request_preview: str | None = None
-    outcome_preview: str | None = None
+    request_preview: Omitted[str] = None
+    outcome_preview: Omitted[str] = None
     artifact_ids: tuple[str, ...] = ()
     failure_markers: tuple[str, ...] = ()
 
@@ -61,9 +62,16 @@ class RunMemoryRecord:
 class RunEvidence:
     """The scrubbed request and outcome of a run, bounded: what learning reads and checks against."""
 
-    run_id: str
+    run_id: Annotated[str, HIDDEN] = ""
     request: str
     outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMemoryDetail(RunMemoryRecord):
+    """A record with the longer texts that learning reads, for who asks for them."""
+
+    evidence: Omitted[RunEvidence] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +82,14 @@ class Pointer:
     session_id: str
     recorded_at_ms: int
     semantic_capture: SemanticCapture = SemanticCapture.SKIPPED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMemoryItem(Pointer):
+    """A record in a list; without status and summary where the record cannot be read."""
+
+    status: Omitted[RunStatus] = None
+    summary: Omitted[str] = None
 
 
 def pointer_to(record: RunMemoryRecord) -> Pointer:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from understudy.learnings.model import Learning, Sensitivity
+from understudy.learnings.visibility import WORDS as BLOCKER_WORDS
 from understudy.retrieval.documents import Statistics
 from understudy.retrieval.normalise import flatten, unify
 from understudy.retrieval.question import SIMILAR_MARK
@@ -39,6 +40,34 @@ class LearningReason(StrEnum):
 
 # What would have been told, had there been room.
 OMITTED: Final = frozenset({LearningReason.OVER_ENTRY_LIMIT, LearningReason.OVER_BUDGET})
+
+
+# Why a learning is not told of, in words: the rules that forbid it, and what else there may be.
+LEARNING_WORDS: Final[Mapping[str, str]] = {
+    **{str(code): words for code, words in BLOCKER_WORDS.items()},
+    LearningReason.NO_MATCH: "no word of the input is in it",
+    LearningReason.OVERRIDDEN_BY_NARROWER_SCOPE: "a narrower scope says something else of the same"
+    " subject",
+    LearningReason.OVER_ENTRY_LIMIT: f"{MAX_ENTRIES} others come before it, and a prompt is told of"
+    " no more",
+    LearningReason.OVER_BUDGET: "it fits, but the prompt had no room left",
+}
+LEARNING_MATCHED: Final = "it matches the input"
+LEARNING_BROWSED: Final = "nothing matches the input, but it asks for what is remembered"
+LEARNING_FIRST: Final = "there is no input to compare with, and it comes early by scope and time"
+
+
+def learned_explanation(reasons: Sequence[str], *, score: float | None) -> str:
+    """A sentence for all that keeps a learning out, or for why it is told.
+
+    `score` is None where there was nothing to rank against.
+    """
+    if reasons:
+        # A report may be of another version of the daemon.
+        return "; ".join(LEARNING_WORDS.get(reason, reason) for reason in reasons)
+    if score is None:
+        return LEARNING_FIRST
+    return LEARNING_MATCHED if score > 0 else LEARNING_BROWSED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

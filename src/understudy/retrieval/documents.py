@@ -2,7 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol, TypeAlias
+
+from pydantic import PlainSerializer
+
+# A score as answers show it.
+Rounded: TypeAlias = Annotated[
+    float, PlainSerializer(lambda score: round(score, 4), return_type=float)
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +59,7 @@ class Match:
 
     field: str
     terms: tuple[str, ...]
-    points: float
+    points: Rounded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

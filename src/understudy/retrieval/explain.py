@@ -2,27 +2,30 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from pydantic import computed_field
+
+from understudy.core.records import Omitted, shown_if_set
 from understudy.learnings.filters import LearningFilter
 from understudy.learnings.model import Learning, LearningStatus
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.retrieval.choice import (
+    MAX_ENTRIES,
     ConsideredLearning,
     Learned,
     is_sensitive,
+    learned_explanation,
     passed_over,
     prompt_order,
 )
+from understudy.retrieval.documents import Match, Rounded, Scored
 from understudy.retrieval.frame import LEARNED_CONTEXT, RECOVERED_MEMORY
 from understudy.retrieval.hits import ResultKind
 from understudy.retrieval.learned import judge, learn_context, statistics_for
 from understudy.retrieval.pack import note_tokens
 from understudy.retrieval.recollect import learning_note, run_note
-from understudy.retrieval.recovered import ConsideredRun as ConsideredRun
-from understudy.retrieval.recovered import Recovered, recover
-from understudy.retrieval.recovered import RunReason as RunReason
-from understudy.retrieval.score import Scored
+from understudy.retrieval.recovered import ConsideredRun, RunReason, explanation, recover
 from understudy.sessions.learning_scopes import LearningScope, session_scope, visible_scopes
 from understudy.sessions.model import Session
 
@@ -33,46 +36,72 @@ if TYPE_CHECKING:
 MOST: Final = 500
 # What is no longer live is known to nobody but the store.
 ENDED: Final = (LearningStatus.SUPERSEDED, LearningStatus.REVOKED)
+INCLUDED: Final = "included"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedRecord:
-    """A learning or a run, how well it fits, and everything that keeps it out of the prompt."""
+    """A learning or a run that a session sees, and whether it would reach the prompt."""
 
     kind: ResultKind
     source_id: str
     scope: LearningScope
     # When it was published or recorded.
-    at_ms: int
+    timestamp_ms: int
     # Its place among all of its kind by score, then by scope and time; from 1.
     rank: int
     # The kind of a learning, the status of a run; absent for a run that cannot be read.
-    label: str | None = None
+    label: Omitted[str] = None
     # What a prompt would say; absent for one that cannot be read or is sensitive.
-    text: str | None = None
-    # What it would take of the budget; nothing for a sensitive one, whose length tells something too.
+    text: Omitted[str] = None
+    # What it would take of the budget; 0 for a sensitive one, whose length tells something too.
     tokens: int = 0
-    # Absent where there is nothing to rank against, and for a sensitive one.
-    scored: Scored | None = None
-    # The codes of all that keeps it out; none for what is told.
+    # A sensitive learning is not compared with the query: 0, without matches.
+    score: Rounded = 0.0
+    # The share of the query's weight that it covers, from 0 to 1.
+    coverage: Rounded = 0.0
+    matches: tuple[Match, ...] = ()
+    # The codes of all that keeps it out; none for what is injected.
     reasons: tuple[str, ...] = ()
+    explanation: str
 
+    @shown_if_set
     @property
-    def is_included(self) -> bool:
-        """Whether a prompt would be told of it, if there is room."""
+    def learning_id(self) -> str | None:
+        """The id of a learning."""
+        return self.source_id if self.kind is ResultKind.LEARNING else None
+
+    @shown_if_set
+    @property
+    def run_id(self) -> str | None:
+        """The id of a run."""
+        return self.source_id if self.kind is ResultKind.RECOVERED_RUN else None
+
+    @computed_field
+    @property
+    def injected(self) -> bool:
+        """Whether it would reach the prompt, if there is room."""
         return not self.reasons
+
+    @computed_field
+    @property
+    def reason(self) -> str:
+        """The first code of what keeps it out, or `included`."""
+        return self.reasons[0] if self.reasons else INCLUDED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """All records in sight: learnings first, then runs, each kind in the order of its ranks."""
+class MemoryExplanation:
+    """Every record that a session sees: learnings, then runs, each in the order of a prompt."""
 
-    session: Session
+    session_id: str
+    query: Omitted[str] = None
     learning_scopes: tuple[LearningScope, ...]
-    query: str | None
-    policy: RunMemoryPolicy
-    # How learnings were chosen: ranked, browsed, or by scope and time.
-    learned: Learned
+    # How many runs a prompt tells of at most, and how much of the query they must cover.
+    max_prompt_entries: int
+    relevance_floor: float
+    # How many learnings a prompt tells of at most.
+    max_learned_entries: int = MAX_ENTRIES
     entries: tuple[ExplainedRecord, ...]
     # Whether there are more learnings than are listed.
     truncated: bool
@@ -85,7 +114,7 @@ def explain(
     query: str | None,
     policy: RunMemoryPolicy,
     now_ms: int,
-) -> Explanation:
+) -> MemoryExplanation:
     """Look at everything as the prompt would, and change nothing: no counter, no record."""
     scopes = visible_scopes(unit, session)
     chosen = learn_context(unit, session, query, now_ms)
@@ -101,13 +130,16 @@ def explain(
         ),
     )
     recovered = recover(unit, session.session_id, query, policy, now_ms)
-    return Explanation(
-        session=session,
-        learning_scopes=scopes,
+    return MemoryExplanation(
+        session_id=session.session_id,
         query=query,
-        policy=policy,
-        learned=chosen,
-        entries=(*_learnings(known), *_runs(session, recovered)),
+        learning_scopes=scopes,
+        max_prompt_entries=policy.max_prompt_entries,
+        relevance_floor=policy.relevance_floor,
+        entries=(
+            *_learnings(known),
+            *(_run(at, it, session, policy) for at, it in enumerate(recovered.considered, 1)),
+        ),
         truncated=len(known) > MOST,
     )
 
@@ -141,37 +173,49 @@ def _learnings(known: Iterable[ConsideredLearning]) -> list[ExplainedRecord]:
 
 
 def _learning(at: int, it: ConsideredLearning) -> ExplainedRecord:
-    learning = it.learning
+    learning, scored = it.learning, it.scored
     is_shown = not is_sensitive(learning)
+    reasons = tuple(str(each) for each in it.reasons)
     return ExplainedRecord(
         kind=ResultKind.LEARNING,
         source_id=learning.learning_id,
         scope=learning.scope,
-        at_ms=learning.published_at_ms,
+        timestamp_ms=learning.published_at_ms,
         rank=at,
         label=str(learning.kind),
         text=learning.content if is_shown else None,
         tokens=note_tokens(LEARNED_CONTEXT, learning_note(learning)) if is_shown else 0,
-        scored=it.scored,
-        reasons=tuple(str(each) for each in it.reasons),
+        reasons=reasons,
+        explanation=learned_explanation(reasons, score=scored.score if scored else None),
+        **_fit(scored),
     )
 
 
-def _runs(session: Session, recovered: Recovered) -> list[ExplainedRecord]:
-    return [_run(at, it, session) for at, it in enumerate(recovered.considered, 1)]
-
-
-def _run(at: int, it: ConsideredRun, session: Session) -> ExplainedRecord:
-    memory = it.memory
+def _run(at: int, it: ConsideredRun, session: Session, policy: RunMemoryPolicy) -> ExplainedRecord:
+    memory, scored = it.memory, it.scored
     return ExplainedRecord(
         kind=ResultKind.RECOVERED_RUN,
         source_id=it.run_id,
         scope=session_scope(session.session_id),
-        at_ms=it.recorded_at_ms,
+        timestamp_ms=it.recorded_at_ms,
         rank=at,
         label=str(memory.status) if memory else None,
         text=memory.summary if memory else None,
         tokens=note_tokens(RECOVERED_MEMORY, run_note(memory)) if memory else 0,
-        scored=it.scored,
         reasons=() if it.reason is RunReason.INCLUDED else (str(it.reason),),
+        explanation=explanation(
+            it.reason,
+            score=scored.score if scored else None,
+            coverage=round(scored.coverage, 4) if scored else 0.0,
+            limit=policy.max_prompt_entries,
+            floor=policy.relevance_floor,
+        ),
+        **_fit(scored),
     )
+
+
+def _fit(scored: Scored | None) -> dict[str, Any]:
+    """How well a record fits; nothing where it was not ranked."""
+    if scored is None:
+        return {}
+    return {"score": scored.score, "coverage": scored.coverage, "matches": scored.matches}

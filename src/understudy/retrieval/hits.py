@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from understudy.learnings.model import LearningStatus, Tier, Verification
+from understudy.core.records import Omitted
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.redaction.marker import cut
+from understudy.retrieval.documents import Rounded
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.sessions.model import Session
 from understudy.skills.catalogue_entry import CatalogueEntry
@@ -56,14 +57,17 @@ class SearchResult:
     title: str
     excerpt: str
     timestamp_ms: int
+    # Whether it could reach a prompt of the asking session.
     prompt_eligible: bool
-    score: float = 0.0
-    scope: LearningScope | None = None
+    # 0 without a query.
+    score: Rounded = 0.0
+    # The narrowest scope of the asking session that it was found through.
+    scope: Omitted[LearningScope] = None
     matched_fields: tuple[str, ...] = ()
     # Of learnings only.
-    learning_status: LearningStatus | None = None
-    publish_tier: Tier | None = None
-    verification_status: Verification | None = None
+    learning_status: Omitted[str] = None
+    publish_tier: Omitted[str] = None
+    verification_status: Omitted[str] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

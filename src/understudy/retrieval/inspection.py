@@ -1,20 +1,24 @@
 """Looking at what sessions remember: what a prompt would get, what can be found, and why."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from understudy.core.clock import Clock
 from understudy.core.page import Page, PageRequest
+from understudy.core.records import extended
 from understudy.memory.doubts import doubt
 from understudy.memory.policy import policy_in
-from understudy.memory.record import Pointer, RunMemory, RunMemoryRecord
+from understudy.memory.record import Pointer, RunMemoryItem, RunMemoryRecord
 from understudy.memory.retention import Keeper
-from understudy.retrieval.context import MemoryContext, memory_context
-from understudy.retrieval.explain import Explanation, explain
-from understudy.retrieval.report import injection_report
+from understudy.retrieval.choice import Learned
+from understudy.retrieval.explain import MemoryExplanation, explain
+from understudy.retrieval.learned import learn_context
+from understudy.retrieval.recovered import Recovered, recover
+from understudy.retrieval.report import MemoryReport, injection_report, memory_report
 from understudy.retrieval.search import SearchAnswer, checked_query, search
-from understudy.runs.model import Run, require_run
+from understudy.runs.model import require_run
+from understudy.sessions.learning_scopes import LearningScope, visible_scopes
 from understudy.sessions.model import Session, require_session
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry
@@ -24,19 +28,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunReport:
-    """A run and its injection report; None where there is none."""
+class MemoryContext:
+    """What a session sees, and what of it the prompt of its next run would tell."""
 
-    run: Run
-    report: Mapping[str, Any] | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
-    """A pointer with what it leads to; None where that cannot be read."""
-
-    pointer: Pointer
-    memory: RunMemory | None
+    session: Session
+    learning_scopes: tuple[LearningScope, ...]
+    learned: Learned
+    recovered: Recovered
+    skills: tuple[CatalogueEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +53,16 @@ class MemoryInspection:
         asked = checked_query(query)
         self.skills.refresh()
         with self.units.read() as unit:
-            session = require_session(unit, session_id)
-            return memory_context(
-                unit,
-                session,
-                query=asked,
-                policy=policy_in(unit),
-                now_ms=self.clock.now_ms(),
+            session, now_ms = require_session(unit, session_id), self.clock.now_ms()
+            return MemoryContext(
+                session=session,
+                learning_scopes=visible_scopes(unit, session),
+                learned=learn_context(unit, session, asked, now_ms),
+                recovered=recover(unit, session_id, asked, policy_in(unit), now_ms),
                 skills=self._offered(unit, session, user_id),
             )
 
-    def explain(self, session_id: str, query: str | None) -> Explanation:
+    def explain(self, session_id: str, query: str | None) -> MemoryExplanation:
         """Every record in sight, in or out, and everything that keeps it out."""
         asked = checked_query(query)
         with self.units.read() as unit:
@@ -100,14 +98,12 @@ class MemoryInspection:
             self._drop(answer.expired)
         return answer
 
-    def report(self, run_id: str) -> RunReport:
+    def report(self, run_id: str) -> MemoryReport:
         """What a run was given, and what was left out."""
         with self.units.read() as unit:
-            run = require_run(unit, run_id)
-            has_begun = run.started_at_ms is not None
-            return RunReport(run=run, report=injection_report(unit, run_id) if has_begun else None)
+            return memory_report(require_run(unit, run_id), injection_report(unit, run_id))
 
-    def records(self, request: PageRequest, *, session_id: str | None) -> Page[Listed]:
+    def records(self, request: PageRequest, *, session_id: str | None) -> Page[RunMemoryItem]:
         """What is kept, newest first; what is past its time is no longer there."""
         with self.units.read() as unit:
             since = policy_in(unit).expired_before_ms(self.clock.now_ms())
@@ -123,10 +119,11 @@ class MemoryInspection:
             unit, agent_id=session.agent_id, user_id=user_id, session=session
         )
 
-    def _listed(self, pointer: Pointer, record: RunMemoryRecord | None) -> Listed:
+    def _listed(self, pointer: Pointer, record: RunMemoryRecord | None) -> RunMemoryItem:
         if record is None or doubt(record, session_id=pointer.session_id):
-            return Listed(pointer=pointer, memory=None)
-        return Listed(pointer=pointer, memory=record.memory)
+            return extended(RunMemoryItem, pointer)
+        memory = record.memory
+        return extended(RunMemoryItem, pointer, status=memory.status, summary=memory.summary)
 
     def _drop(self, run_ids: Sequence[str]) -> None:
         """Forget what is over, unless somebody else has, or the policy lets it live again."""

@@ -1,9 +1,9 @@
 """Which runs of a session the next prompt is told of, and for each of the others why not."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from understudy.memory.doubts import doubt
 from understudy.memory.policy import RunMemoryPolicy
@@ -27,6 +27,38 @@ class RunReason(StrEnum):
     OVER_BUDGET = "over_budget"
     EXPIRED = "expired"
     UNREADABLE = "unreadable"
+
+
+# Why a run is not told of, in words.
+RUN_WORDS: Final[Mapping[str, str]] = {
+    RunReason.BELOW_RELEVANCE_FLOOR: "it covers {coverage:.0%} of the input, and the policy wants"
+    " at least {floor:.0%}",
+    RunReason.OVER_ENTRY_LIMIT: "{limit} others fit better or are newer, and the policy lets no more through",
+    RunReason.OVER_BUDGET: "it fits, but the prompt had no room left",
+    RunReason.EXPIRED: "its time is over, or memory is switched off: it is removed when next met",
+    RunReason.UNREADABLE: "it is missing, damaged or of another session",
+}
+MATCHED: Final = "it matches the input, and is among the {limit} best"
+# Where nothing in the input is found in it.
+FILLED_UP: Final = "nothing in the input matches it, but it is recent and there was room"
+NEWEST: Final = "there is no input to compare with, and it is among the {limit} newest"
+TOO_OLD: Final = "there is no input to compare with, and {limit} are newer"
+
+
+def explanation(
+    reason: str, *, score: float | None, coverage: float, limit: int, floor: float
+) -> str:
+    """A sentence for a reason; `score` is None where there was nothing to rank against."""
+    if reason == RunReason.INCLUDED:
+        words = NEWEST if score is None else (MATCHED if score > 0 else FILLED_UP)
+    elif reason == RunReason.OVER_ENTRY_LIMIT and score is None:
+        words = TOO_OLD
+    elif reason in RUN_WORDS:
+        words = RUN_WORDS[reason]
+    else:
+        # A report may be of another version of the daemon.
+        return reason
+    return words.format(coverage=coverage, limit=limit, floor=floor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,23 +1,113 @@
 """The injection report of a run: which memories its prompt was told of, which not, and why."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.core.errors import UnderstudyError
+from pydantic import ValidationError
+
+from understudy.core.errors import DamagedRecord, UnderstudyError
+from understudy.core.records import Omitted, parsed
 from understudy.memory.policy import RunMemoryPolicy
-from understudy.retrieval.choice import MAX_ENTRIES, Learned
-from understudy.retrieval.choice import ConsideredLearning as ConsideredLearning
-from understudy.retrieval.choice import LearningReason as LearnedReason
+from understudy.retrieval.choice import (
+    MAX_ENTRIES,
+    OMITTED,
+    ConsideredLearning,
+    Learned,
+    LearningReason,
+    learned_explanation,
+)
 from understudy.retrieval.pack import Packed, PromptBudget
-from understudy.retrieval.recovered import ConsideredRun, Recovered, RunReason
+from understudy.retrieval.recovered import ConsideredRun, Recovered, RunReason, explanation
 from understudy.retrieval.score import Scored
-from understudy.runs.model import require_run
+from understudy.runs.model import Run, require_run
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 # The rest is only counted; it is kept with every run.
 MAX_LISTED: Final = 50
+NOT_STARTED: Final = "the run has not begun, so nothing was given to it"
+NOT_RECORDED: Final = "nothing was noted down when the run began"
+REPORTED: Final = "as it was when the run began"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedRun:
+    """A run memory that was looked at for the prompt of a run."""
+
+    run_id: str
+    recorded_at_ms: int
+    score: float
+    coverage: float
+    # The words of the input that it holds, by field.
+    matched: Mapping[str, list[str]]
+    injected: bool
+    reason: str
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedLearning:
+    """A learning that was looked at for the prompt of a run, as it stood then."""
+
+    learning_id: str
+    version: int
+    kind: str
+    # Such as `workspace:default`.
+    scope: str
+    published_at_ms: int
+    score: float
+    coverage: float
+    matched: Mapping[str, list[str]]
+    injected: bool
+    # The codes of all that kept it out.
+    reasons: tuple[str, ...]
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedReport:
+    """What a run was told of learnings, and what not."""
+
+    # `reported`, or `failed` with the problem as explanation.
+    reason: str
+    explanation: str
+    injected_count: int
+    omitted_count: int
+    unlisted_count: int
+    used_tokens: int
+    entries: tuple[ReportedLearning, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryBudget:
+    """How many tokens the prompt could have, had without memories, and spent on them."""
+
+    limit_tokens: int
+    base_tokens: int
+    memory_tokens: int
+    used_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryReport:
+    """What a run was given to remember, what was left out, and why."""
+
+    run_id: str
+    session_id: str
+    # `reported`, or why nothing was given: `failed`, `not_started`, `not_recorded`.
+    reason: str
+    explanation: str
+    injected_count: int = 0
+    # Those for which there was no room.
+    omitted_count: int = 0
+    # Those that were looked at and are not listed here.
+    unlisted_count: int = 0
+    budget: Omitted[MemoryBudget] = None
+    entries: tuple[ReportedRun, ...] = ()
+    # Absent for a run that began before there were learnings.
+    learned: Omitted[LearnedReport] = None
 
 
 def injection_report(unit: "Unit", run_id: str) -> Mapping[str, Any] | None:
@@ -25,6 +115,89 @@ def injection_report(unit: "Unit", run_id: str) -> Mapping[str, Any] | None:
     if require_run(unit, run_id).started_at_ms is None:
         return None
     return unit.runs.reports(run_id).memory
+
+
+def memory_report(run: Run, report: Mapping[str, Any] | None) -> MemoryReport:
+    """The report of a run as people read it; where nothing was given, why not."""
+    if not report:
+        begun = run.started_at_ms is not None
+        return MemoryReport(
+            run_id=run.run_id,
+            session_id=run.session_id,
+            reason="not_recorded" if begun else "not_started",
+            explanation=NOT_RECORDED if begun else NOT_STARTED,
+        )
+    try:
+        fields = {"run_id": run.run_id, "session_id": run.session_id, **_told(report)}
+        return parsed(MemoryReport, fields)
+    except (ValidationError, KeyError, TypeError, AttributeError) as problem:
+        raise DamagedRecord(
+            "memory_report_damaged",
+            domain="runs",
+            detail=f"the memory report of run {run.run_id} cannot be read",
+        ) from problem
+
+
+def _told(report: Mapping[str, Any]) -> dict[str, Any]:
+    counts = report["counts"]
+    return {
+        **_outcome(report),
+        "injected_count": counts[RunReason.INCLUDED],
+        "omitted_count": counts[RunReason.OVER_ENTRY_LIMIT] + counts[RunReason.OVER_BUDGET],
+        "budget": report["budget"],
+        "entries": [_told_run(entry, report) for entry in report["entries"]],
+        "learned": _told_learned(report["learned"]) if "learned" in report else None,
+    }
+
+
+def _told_learned(report: Mapping[str, Any]) -> dict[str, Any]:
+    counts = report["counts"]
+    return {
+        **_outcome(report),
+        "injected_count": counts[LearningReason.INCLUDED],
+        "omitted_count": sum(counts[reason] for reason in OMITTED),
+        "used_tokens": report["used_tokens"],
+        "entries": [_told_learning(entry) for entry in report["entries"]],
+    }
+
+
+def _outcome(report: Mapping[str, Any]) -> dict[str, Any]:
+    problem = report["problem"]
+    return {
+        "reason": "failed" if problem else "reported",
+        "explanation": problem["detail"] if problem else REPORTED,
+        "unlisted_count": report["unlisted"],
+    }
+
+
+def _told_learning(entry: Mapping[str, Any]) -> dict[str, Any]:
+    score, reasons = entry.get("score"), entry["reasons"]
+    return {
+        **entry,
+        "score": score or 0.0,
+        "coverage": entry.get("coverage", 0.0),
+        "matched": entry.get("matched", {}),
+        "injected": not reasons,
+        "explanation": learned_explanation(reasons, score=score),
+    }
+
+
+def _told_run(entry: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any]:
+    coverage = entry.get("coverage", 0.0)
+    return {
+        **entry,
+        "score": entry.get("score", 0.0),
+        "coverage": coverage,
+        "matched": entry.get("matched", {}),
+        "injected": entry["reason"] == RunReason.INCLUDED,
+        "explanation": explanation(
+            entry["reason"],
+            score=entry.get("score"),
+            coverage=coverage,
+            limit=report["max_prompt_entries"],
+            floor=report["relevance_floor"],
+        ),
+    }
 
 
 def injection_json(
@@ -57,7 +230,7 @@ def learned_json(found: Learned, packed: Packed) -> dict[str, Any]:
         "is_browsed": found.is_browsed,
         "max_prompt_entries": MAX_ENTRIES,
         "used_tokens": packed.tokens,
-        "counts": {**dict.fromkeys(map(str, LearnedReason), 0), **found.counts},
+        "counts": {**dict.fromkeys(map(str, LearningReason), 0), **found.counts},
         "entries": [_learning(it) for it in found.considered[:MAX_LISTED]],
         "unlisted": max(0, len(found.considered) - MAX_LISTED),
     }

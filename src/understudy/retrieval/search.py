@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from understudy.core.errors import Invalid
+from understudy.core.records import HIDDEN, Omitted, ScopeLists
 from understudy.learnings.model import TERM_KIND, Kind, Learning
 from understudy.learnings.visibility import prompt_blockers, replaced_ids, search_blockers
 from understudy.memory.policy import RunMemoryPolicy
@@ -29,6 +30,7 @@ from understudy.retrieval.skill_search import visible_skills
 from understudy.retrieval.terms import query_terms, terms_of
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind, visible_scopes
 from understudy.sessions.model import Session
+from understudy.sessions.scopes import effective_capability_scope
 from understudy.skills.catalogue_entry import CatalogueEntry
 
 if TYPE_CHECKING:
@@ -94,9 +96,9 @@ def _result(asked: SearchRequest, learning: Learning, fit: Fit) -> SearchResult:
         score=fit.score,
         scope=learning.scope,
         matched_fields=fit.matched_fields,
-        learning_status=learning.status,
-        publish_tier=learning.publish_tier,
-        verification_status=learning.verification_status,
+        learning_status=str(learning.status),
+        publish_tier=str(learning.publish_tier),
+        verification_status=str(learning.verification_status),
     )
 
 
@@ -113,15 +115,18 @@ SOURCES: Final[tuple[HitSource, ...]] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchAnswer:
-    """What was found, and what the search came upon that is to be cleared away."""
+    """What a session can find, best first; newest first without a query."""
 
-    session: Session
+    session_id: str
+    effective_capability_scope: Omitted[ScopeLists] = None
     learning_scopes: tuple[LearningScope, ...]
-    query: str | None
+    query: Omitted[str] = None
     truncated: bool
     results: tuple[SearchResult, ...]
-    expired: tuple[str, ...] = ()
-    unreadable: int = 0
+    # Run memories past their time that the search met: they are to be dropped.
+    expired: Annotated[tuple[str, ...], HIDDEN] = ()
+    # How many run memories could not be read.
+    unreadable: Annotated[int, HIDDEN] = 0
 
 
 def search(
@@ -150,7 +155,8 @@ def search(
     ]
     results = sorted((result for each in hits for result in each.results), key=_order)
     return SearchAnswer(
-        session=session,
+        session_id=session.session_id,
+        effective_capability_scope=shown_capability_scope(session),
         learning_scopes=asked.scopes,
         query=asked.query,
         truncated=len(results) > asked.limit,
@@ -158,6 +164,12 @@ def search(
         expired=tuple(run_id for each in hits for run_id in each.expired),
         unreadable=sum(each.unreadable for each in hits),
     )
+
+
+def shown_capability_scope(session: Session) -> ScopeLists | None:
+    """The capability scope that counts for a session; None where it denies nothing."""
+    scope = effective_capability_scope(session)
+    return None if scope is None else scope.to_json() or None
 
 
 def checked_query(query: str | None) -> str | None:

@@ -2,10 +2,9 @@
 
 from tests.support.factories import make_session
 from tests.support.rollout_factories import make_rollout
-from understudy.api.views.memory import MAX_SKILLS, context_view
-from understudy.memory.policy import RunMemoryPolicy
+from understudy.api.routes.memory import MAX_SKILLS, context_view
 from understudy.retrieval.choice import Learned
-from understudy.retrieval.context import MemoryContext
+from understudy.retrieval.inspection import MemoryContext
 from understudy.retrieval.recovered import Recovered
 from understudy.rollout.carrying_out import offered_from
 
@@ -15,8 +14,6 @@ def test_many_skills_are_counted_and_only_the_first_are_shown() -> None:
     context = MemoryContext(
         session=make_session("s1"),
         learning_scopes=(),
-        query=None,
-        policy=RunMemoryPolicy(),
         learned=Learned(),
         recovered=Recovered(),
         skills=skills,

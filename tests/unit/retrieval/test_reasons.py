@@ -4,8 +4,8 @@ import pytest
 
 from understudy.learnings.visibility import Blocker
 from understudy.retrieval.choice import LearningReason as LearnedReason
-from understudy.retrieval.reasons import explanation, learned_explanation
-from understudy.retrieval.recovered import RunReason
+from understudy.retrieval.choice import learned_explanation
+from understudy.retrieval.recovered import RunReason, explanation
 
 
 def said(reason: str, score: float | None = 1.0) -> str:

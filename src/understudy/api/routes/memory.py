@@ -1,25 +1,36 @@
-"""What a session remembers: what its prompts get, what it can find, and why."""
+"""Memory: what prompts of a session get and why, what it can find, and the records of runs."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query
 
 from understudy.api.gate import GatedRoute
-from understudy.api.operations import viewer
+from understudy.api.operations import operator, viewer
+from understudy.api.paging import Paging
 from understudy.api.services import Caller, Services
-from understudy.api.views.memory import context_view, search_view
-from understudy.api.views.memory_explain import explain_view
-from understudy.api.views.memory_report import report_view
+from understudy.core.page import Page
+from understudy.core.records import extended, reduced
+from understudy.memory.record import RunMemoryDetail, RunMemoryItem
+from understudy.retrieval.explain import MemoryExplanation
+from understudy.retrieval.inspection import MemoryContext
+from understudy.retrieval.report import MemoryReport
+from understudy.retrieval.search import SearchAnswer, shown_capability_scope
+from understudy.wire.base import Deleted
 from understudy.wire.memory import (
+    LearnedContext,
+    LearnedEntry,
     MemoryContextView,
-    MemoryExplainView,
-    MemoryReportView,
-    MemorySearchView,
+    RecoveredEntry,
+    RecoveredMemory,
 )
+from understudy.wire.skills import OfferedSkill
 
 router = APIRouter(tags=["memory"], route_class=GatedRoute)
 SessionId = Annotated[str, Path(description="id of the session")]
+RunId = Annotated[str, Path(description="id of the run")]
 Asked = Annotated[str | None, Query(description="what the next input might say, or ask for")]
+# How many skills are shown, by name; `/v1/sessions/{id}/skills` has them all.
+MAX_SKILLS: Final = 200
 
 
 @router.get("/v1/sessions/{session_id}/memory-context", operation_id="sessions.memory_context")
@@ -41,25 +52,80 @@ def memory_search(
     limit: Annotated[
         int | None, Query(description="how many results; 12, brought within 1 and 50")
     ] = None,
-) -> MemorySearchView:
+) -> SearchAnswer:
     """What the session can find, best first; newest first without a query."""
-    found = services.inspection.search(session_id, query, limit, user_id=caller.user_id)
-    return search_view(found)
+    return services.inspection.search(session_id, query, limit, user_id=caller.user_id)
 
 
 @router.get("/v1/sessions/{session_id}/memory-explain", operation_id="sessions.memory_explain")
 @viewer()
 def memory_explain(
     session_id: SessionId, services: Services, query: Asked = None
-) -> MemoryExplainView:
+) -> MemoryExplanation:
     """Every learning and run in sight, with why it would or would not reach the prompt."""
-    return explain_view(services.inspection.explain(session_id, query))
+    return services.inspection.explain(session_id, query)
 
 
 @router.get("/v1/runs/{run_id}/memory-report", operation_id="runs.memory_report")
 @viewer()
-def memory_report(
-    run_id: Annotated[str, Path(description="id of the run")], services: Services
-) -> MemoryReportView:
+def memory_report(run_id: RunId, services: Services) -> MemoryReport:
     """What a run was given to remember, what was left out, and why."""
-    return report_view(services.inspection.report(run_id))
+    return services.inspection.report(run_id)
+
+
+@router.get("/v1/run-memories", operation_id="run_memories.list")
+@viewer()
+def list_run_memories(
+    services: Services,
+    page: Paging,
+    session_id: Annotated[str | None, Query(description="only of this session")] = None,
+) -> Page[RunMemoryItem]:
+    """The records that are kept, newest first."""
+    return services.inspection.records(page, session_id=session_id)
+
+
+@router.get("/v1/run-memories/{run_id}", operation_id="run_memories.get")
+@viewer()
+def get_run_memory(
+    run_id: RunId,
+    services: Services,
+    evidence: Annotated[
+        bool, Query(description="also the longer texts that learning reads")
+    ] = False,
+) -> RunMemoryDetail:
+    """The record of a run."""
+    record = services.run_memories.get(run_id)
+    longer = services.run_memories.evidence(run_id) if evidence else None
+    return extended(RunMemoryDetail, record, evidence=longer)
+
+
+@router.delete("/v1/run-memories/{run_id}", operation_id="run_memories.forget")
+@operator()
+def forget_run_memory(run_id: RunId, services: Services, caller: Caller) -> Deleted:
+    """Forget a run: no prompt and no search tells of it again. The run itself stays."""
+    services.run_memories.forget(caller, run_id)
+    return Deleted()
+
+
+def context_view(context: MemoryContext) -> MemoryContextView:
+    """What the next run would be given, in the form of an answer."""
+    learned, recovered = context.learned, context.recovered
+    return MemoryContextView(
+        session_id=context.session.session_id,
+        effective_capability_scope=shown_capability_scope(context.session),
+        learning_scopes=context.learning_scopes,
+        learned_context=LearnedContext(
+            entries=tuple(reduced(LearnedEntry, it) for it in learned.kept),
+            truncated=learned.omitted > 0,
+        )
+        if learned.kept
+        else None,
+        recovered_memory=RecoveredMemory(
+            entries=tuple(reduced(RecoveredEntry, it) for it in recovered.kept),
+            truncated=recovered.omitted > 0,
+        )
+        if recovered.kept
+        else None,
+        visible_skills=tuple(OfferedSkill.from_entry(one) for one in context.skills[:MAX_SKILLS]),
+        visible_skill_count=len(context.skills),
+    )
