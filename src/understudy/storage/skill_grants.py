@@ -7,9 +7,8 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.skills.model import AgentGrant, GrantCounts, UserGrant, Visibility
-from understudy.storage.rows import insert_new
+from understudy.storage.rows import from_row, insert_new
 from understudy.storage.schema import skill_agent_grants, skill_user_grants, skills
-from understudy.storage.skill_rows import read_agent_grant, read_user_grant
 
 
 class GrantStore:
@@ -66,15 +65,15 @@ class GrantStore:
 
     def to_agents(self, skill_id: str) -> tuple[AgentGrant, ...]:
         """The grants to agents, by agent."""
-        return tuple(map(read_agent_grant, self._rows(_TO_AGENTS, skill=skill_id)))
+        return tuple(from_row(row, AgentGrant) for row in self._rows(_TO_AGENTS, skill=skill_id))
 
     def to_users(self, skill_id: str) -> tuple[UserGrant, ...]:
         """The grants to users, by user."""
-        return tuple(map(read_user_grant, self._rows(_TO_USERS, skill=skill_id)))
+        return tuple(from_row(row, UserGrant) for row in self._rows(_TO_USERS, skill=skill_id))
 
     def of_agent(self, agent_id: str) -> Mapping[str, AgentGrant]:
         """What an agent was granted, by skill."""
-        return {row.skill_id: read_agent_grant(row) for row in self._rows(_OF, agent=agent_id)}
+        return {row.skill_id: from_row(row, AgentGrant) for row in self._rows(_OF, agent=agent_id)}
 
     def _rows(self, query: sa.Select[Any], **values: str) -> sa.CursorResult[Any]:
         return self._connection.execute(query, values)

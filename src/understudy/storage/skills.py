@@ -1,7 +1,8 @@
 """The skill store: skills, their versions, and what deletions left."""
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 
@@ -9,6 +10,7 @@ from understudy.core.batches import batches
 from understudy.core.errors import Unavailable
 from understudy.core.page import Page, PageRequest
 from understudy.skills.model import (
+    AgentGrant,
     GrantedSkill,
     Skill,
     SkillFilter,
@@ -16,13 +18,15 @@ from understudy.skills.model import (
     SkillStatus,
     SkillVersion,
     TrashedSkill,
+    UserGrant,
     Visibility,
+    sort_name,
 )
 from understudy.skills.ports import BundlePlace, Places
-from understudy.storage.columns import folded
+from understudy.storage.columns import folded, read_record, search_text
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import readable, select_page
-from understudy.storage.rows import insert_new, replace_version
+from understudy.storage.rows import from_row, insert_new, read_values, replace_version, to_row
 from understudy.storage.schema import (
     runs,
     skill_agent_grants,
@@ -31,21 +35,14 @@ from understudy.storage.schema import (
     skill_versions,
     skills,
 )
-from understudy.storage.skill_rows import (
-    OF_AGENT,
-    OF_USER,
-    PINNED_DIGEST,
-    read_granted,
-    read_skill,
-    read_trashed,
-    read_version,
-    salvaged,
-    skill_row,
-    trashed_row,
-    version_row,
-)
+
+G = TypeVar("G", AgentGrant, UserGrant)
 
 COLUMNS: Final = tuple(column for column in skills.c if column.name not in {"search", "sort_name"})
+# What a joined grant is called in a row.
+OF_AGENT: Final = "agent_"
+OF_USER: Final = "user_"
+PINNED_DIGEST: Final = "pinned_digest"
 # Of an earlier life are versions that lie elsewhere than the skill itself.
 IS_OF_THIS_LIFE: Final = skill_versions.c.trash_name.is_not_distinct_from(skills.c.trash_name)
 
@@ -162,9 +159,9 @@ class SkillStore:
         row = self._connection.execute(_BY_SLUG, {"slug": slug}).first()
         if row is None:
             return None
-        skill = salvaged(row)
+        skill = _salvaged(row)
         self._connection.execute(
-            sa.update(skills).where(skills.c.slug == slug).values(skill_row(skill))
+            sa.update(skills).where(skills.c.slug == slug).values(_skill_row(skill))
         )
         return skill
 
@@ -188,7 +185,7 @@ class SkillStore:
 
     def add(self, skill: Skill) -> bool:
         """Keep a new skill; False when the slug is taken."""
-        return insert_new(self._connection, skills, skill_row(skill))
+        return insert_new(self._connection, skills, _skill_row(skill))
 
     def update(self, skill: Skill, *, expected_revision: int) -> None:
         """Replace a skill; raises `StaleVersion` when it changed meanwhile."""
@@ -196,7 +193,7 @@ class SkillStore:
             self._connection,
             skills,
             skills.c.skill_id == skill.skill_id,
-            skill_row(skill),
+            _skill_row(skill),
             expected_version=expected_revision,
             counter="revision",
         )
@@ -209,7 +206,7 @@ class SkillStore:
             query.where(*_conditions(narrowed, self._dialect)),
             request,
             by=(skills.c.sort_name, skills.c.slug),
-            read=read_skill,
+            read=_read_skill,
         )
 
     def counts(self) -> dict[SkillStatus, int]:
@@ -222,7 +219,7 @@ class SkillStore:
 
         Raises `Unavailable` when the grants cannot be read; the unit can still be used then.
         """
-        return tuple(readable(self._granted(MAYBE_OPEN, agent_id, user_id), read_granted))
+        return tuple(readable(self._granted(MAYBE_OPEN, agent_id, user_id), _read_granted))
 
     def maybe_open_stamp(self, *, agent_id: str, user_id: str) -> Hashable:
         """Equal as long as `maybe_open` would answer the same, and much quicker; raises as it does."""
@@ -231,18 +228,17 @@ class SkillStore:
     def open_to_everybody(self) -> tuple[GrantedSkill, ...]:
         """Every skill that is open to everybody, by name; grants are not looked at."""
         rows = self._connection.execute(OPEN_TO_EVERYBODY).all()
-        return tuple(GrantedSkill(skill=skill) for skill in readable(rows, read_skill))
+        return tuple(GrantedSkill(skill=skill) for skill in readable(rows, _read_skill))
 
     def with_grants(self, skill_id: str, *, agent_id: str, user_id: str) -> GrantedSkill | None:
         """One skill with what was granted of it, whatever its state."""
         values = {"skill": skill_id, **_who(agent_id, user_id)}
         row = self._connection.execute(WITH_GRANTS, values).first()
-        return None if row is None else next(iter(readable([row], read_granted)), None)
+        return None if row is None else next(iter(readable([row], _read_granted)), None)
 
     def add_version(self, version: SkillVersion) -> None:
         """Note a version; its number is new."""
-        row = version_row(version)
-        self._connection.execute(_ADD_VERSION, {**row, "made_in": version.run_id})
+        self._connection.execute(_ADD_VERSION, {**asdict(version), "made_in": version.run_id})
 
     def version(self, skill_id: str, number: int) -> SkillVersion | None:
         """One version, also of a skill that is deleted; None when it lies in the trash of an
@@ -250,14 +246,14 @@ class SkillStore:
         if not 0 < number <= _MOST_VERSIONS:
             return None
         row = self._connection.execute(_VERSION, {"skill": skill_id, "number": number}).first()
-        return None if row is None else read_version(row)
+        return None if row is None else _read_version(row)
 
     def versions(self, skill_id: str, request: PageRequest) -> Page[SkillVersion]:
         """The versions of the skill as it lives now, newest first."""
         query = _VERSIONS.where(skill_versions.c.skill_id == skill_id)
         by = (skill_versions.c.number,)
         return select_page(
-            self._connection, query, request, by=by, read=read_version, descending=True
+            self._connection, query, request, by=by, read=_read_version, descending=True
         )
 
     def last_number(self, slug: str) -> int:
@@ -273,7 +269,7 @@ class SkillStore:
 
     def trash(self, trashed: TrashedSkill) -> None:
         """Note what a deletion left; the versions that were not in the trash are now."""
-        self._connection.execute(sa.insert(skill_trash), trashed_row(trashed))
+        self._connection.execute(sa.insert(skill_trash), _trashed_row(trashed))
         living = sa.and_(
             skill_versions.c.skill_id == trashed.skill.skill_id,
             skill_versions.c.trash_name.is_(None),
@@ -296,7 +292,7 @@ class SkillStore:
             return None
         query = sa.select(skill_trash).where(skill_trash.c.trash_name == trash_name)
         row = self._connection.execute(query).first()
-        return None if row is None else read_trashed(row)
+        return None if row is None else _read_trashed(row)
 
     def trash_page(
         self, request: PageRequest, *, owner_id: str | None = None
@@ -307,7 +303,7 @@ class SkillStore:
             query = query.where(skill_trash.c.owner_id == owner_id)
         by = (skill_trash.c.deleted_at_ms, skill_trash.c.trash_name)
         return select_page(
-            self._connection, query, request, by=by, read=read_trashed, descending=True
+            self._connection, query, request, by=by, read=_read_trashed, descending=True
         )
 
     def _one(self, query: sa.Select[Any], **named: str) -> Skill | None:
@@ -315,7 +311,7 @@ class SkillStore:
             # Nothing is called that, and no database takes it.
             return None
         row = self._connection.execute(query, named).first()
-        return None if row is None else read_skill(row)
+        return None if row is None else _read_skill(row)
 
     def _granted(self, query: sa.Select[Any], agent_id: str, user_id: str) -> Sequence[sa.Row[Any]]:
         """The rows of a query that looks at grants; the unit outlives it when they are broken."""
@@ -396,3 +392,91 @@ _LAST_NUMBER: Final = (
 _PLACES: Final = sa.select(
     skills.c.slug, skill_versions.c.number, skill_versions.c.trash_name, skill_versions.c.digest
 ).select_from(_BY_SKILL)
+
+
+def _skill_row(skill: Skill) -> dict[str, Any]:
+    return {
+        **to_row(skill, skills),
+        "sort_name": sort_name(skill.name),
+        "search": search_text(skill.slug, skill.name, skill.description, *skill.tags),
+    }
+
+
+def _read_skill(row: Any) -> Skill:
+    return from_row(row, Skill)
+
+
+def _read_version(row: Any) -> SkillVersion:
+    return from_row(row, SkillVersion)
+
+
+def _read_granted(row: Any) -> GrantedSkill:
+    return GrantedSkill(
+        skill=_read_skill(row),
+        agent_grant=_joined(row, AgentGrant, OF_AGENT),
+        user_grant=_joined(row, UserGrant, OF_USER),
+        pinned_digest=getattr(row, PINNED_DIGEST),
+    )
+
+
+def _joined(row: Any, kind: type[G], prefix: str) -> G | None:
+    """The grant that was joined to a skill; None without one."""
+    values = {each.name: getattr(row, prefix + each.name) for each in fields(kind)}
+    return None if values["skill_id"] is None else kind(**values)
+
+
+def _trashed_row(trashed: TrashedSkill) -> dict[str, Any]:
+    return {
+        "trash_name": trashed.trash_name,
+        "owner_id": trashed.skill.owner_id,
+        "deleted_by": trashed.deleted_by,
+        "deleted_at_ms": trashed.deleted_at_ms,
+        "body": to_row(trashed.skill, skills),
+    }
+
+
+def _read_trashed(row: Any) -> TrashedSkill:
+    return read_record(row, _trashed, what=f"skill in the trash {row.trash_name}")
+
+
+def _trashed(row: Any) -> TrashedSkill:
+    return TrashedSkill(
+        trash_name=row.trash_name,
+        # The row of the skill as it was, with a body of its own.
+        skill=read_values(Skill, {**row.body["body"], **row.body}),
+        deleted_by=row.deleted_by,
+        deleted_at_ms=row.deleted_at_ms,
+    )
+
+
+# The value of a column of a damaged row, where the column holds none of this type.
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    "owner_id": "",
+    "enabled": False,
+    "version": 1,
+    "digest": "",
+    "size": 0,
+    "revision": 1,
+    "created_at_ms": 0,
+    "updated_at_ms": 0,
+}
+
+
+def _salvaged(row: Any) -> Skill:
+    """The skill in a damaged row, with its slug for a name and open to nobody."""
+    columns = {
+        name: value if type(value := getattr(row, name)) is type(default) else default
+        for name, default in _DEFAULTS.items()
+    }
+    is_deleted = row.status == str(SkillStatus.DELETED)
+    return Skill(
+        **columns,
+        skill_id=row.skill_id,
+        slug=row.slug,
+        name=row.slug,
+        description="",
+        origin=SkillOrigin(row.origin) if row.origin in set(SkillOrigin) else SkillOrigin.MANAGED,
+        visibility=Visibility.PRIVATE,
+        status=SkillStatus.DELETED if is_deleted else SkillStatus.ACTIVE,
+        trash_name=row.trash_name if is_deleted else None,
+    )
