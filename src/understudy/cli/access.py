@@ -1,13 +1,17 @@
 """`understudy tokens`, `audit` and `webhooks`: who may call, what they did, and what webhooks are signed with."""
 
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from understudy.cli import screen
-from understudy.cli.connection import DaemonConnection, connect
-from understudy.cli.options import Commands, Cursor, Key, Limit, Locale
+from understudy.cli.connection import Commands, DaemonConnection, command
+from understudy.cli.options import Key, Locale, PageOptions
 from understudy.cli.output import ExitCode, client_problem, note, print_json, understudy
+
+if TYPE_CHECKING:
+    from understudy.access.tokens import TokenCreated
+    from understudy.wire.replies import WebhookSecretView
 
 tokens = Commands("Tokens: who may call, and in which role.")
 
@@ -16,9 +20,16 @@ LOCK_OUT: Final = (
 )
 
 
-@tokens("create")
+def _show_created(created: "TokenCreated") -> None:
+    print(created.token or "")
+    lost = "made before under this key; its secret is not shown again"
+    told = "shown this once" if created.token else lost
+    note(f"{created.token_id}: {created.role} {created.user_id}; {told}")
+
+
+@tokens("create", show=_show_created)
 def create(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     user_id: Annotated[str, typer.Argument(metavar="USER", help="Who the token stands for.")],
     role: Annotated[str, typer.Option(help="`viewer`, `operator` or `admin`.")] = "operator",
     locale: Locale = None,
@@ -26,23 +37,15 @@ def create(
     yes: Annotated[
         bool, typer.Option("--yes", help="Make the first token even if it is not an admin's.")
     ] = False,
-) -> None:
+) -> object:
     """Make a token; it is shown once. From the first one on, every call needs a token."""
     from understudy.wire.access import CreateToken
 
-    with connect(ctx) as daemon:
-        fields = {"user_id": user_id, "role": role, "locale": locale}
-        wanted = CreateToken.model_validate(fields)
-        if wanted.role != "admin" and not yes:
-            _refuse_to_lock_out(daemon)
-        created = daemon.client.tokens.create(
-            wanted.user_id, wanted.role, locale=wanted.locale, key=key
-        )
-        daemon.show(lambda: print(created.token or ""))
-        if not daemon.as_json:
-            about = f"{created.token_id}: {created.role} {created.user_id}"
-            lost = "made before under this key; its secret is not shown again"
-            note(f"{about}; {'shown this once' if created.token else lost}")
+    fields = {"user_id": user_id, "role": role, "locale": locale}
+    wanted = CreateToken.model_validate(fields)
+    if wanted.role != "admin" and not yes:
+        _refuse_to_lock_out(daemon)
+    return daemon.client.tokens.create(wanted.user_id, wanted.role, locale=wanted.locale, key=key)
 
 
 TOKENS_COLUMNS: Final[screen.Layout] = {
@@ -54,27 +57,24 @@ TOKENS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@tokens("list")
-def list_tokens(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
+@tokens(
+    "list",
+    show=TOKENS_COLUMNS,
+    empty="No tokens. On loopback, calls without one act as admin until"
+    " `{understudy} tokens create USER` makes the first.",
+)
+def list_tokens(daemon: DaemonConnection, page: PageOptions) -> object:
     """List tokens, without their secrets."""
-    with connect(ctx) as daemon:
-        page = daemon.client.tokens.page(limit=limit, cursor=cursor)
-        empty = (
-            "No tokens. On loopback, calls without one act as admin until"
-            f" `{understudy()} tokens create USER` makes the first."
-        )
-        daemon.show_page(page, TOKENS_COLUMNS, empty=empty)
+    return daemon.client.tokens.page(**page)
 
 
-@tokens("delete")
+@tokens("delete", show="token {token_id} is deleted")
 def delete(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     token_id: Annotated[str, typer.Argument(metavar="TOKEN_ID", help="Its id, as `list` shows.")],
 ) -> None:
     """Refuse calls with a token from now on."""
-    with connect(ctx) as daemon:
-        daemon.client.tokens.delete(token_id)
-        daemon.show(lambda: note(f"token {token_id} is deleted"))
+    daemon.client.tokens.delete(token_id)
 
 
 def _refuse_to_lock_out(daemon: DaemonConnection) -> None:
@@ -82,17 +82,14 @@ def _refuse_to_lock_out(daemon: DaemonConnection) -> None:
     # Whoever gets in with a token has one that goes on working.
     if daemon.has_token or daemon.client.tokens.page(limit=1).items:
         return
-    if daemon.as_json:
-        print_json(
-            client_problem(
-                "first_token_not_admin", "First token is not an admin's", LOCK_OUT, status=409
-            )
-        )
-    note(f"error: {LOCK_OUT}")
-    note(
-        f"  first make one for yourself with `{understudy()} tokens create me --role admin`,"
+    hint = (
+        f"\n  first make one for yourself with `{understudy()} tokens create me --role admin`,"
         " or start the daemon with UNDERSTUDY_ADMIN_TOKEN set; --yes does it all the same"
     )
+    if daemon.as_json:
+        title = "First token is not an admin's"
+        print_json(client_problem("first_token_not_admin", title, LOCK_OUT, status=409))
+    note(f"error: {LOCK_OUT}{hint}")
     raise typer.Exit(ExitCode.REFUSED)
 
 
@@ -100,36 +97,32 @@ AUDIT_COLUMNS: Final[screen.Layout] = {
     "when": "at_ms",
     "who": "actor",
     "action": "action",
-    "outcome": lambda item: (
-        item.outcome if item.reason is None else f"{item.outcome}: {item.reason}"
-    ),
+    "outcome": lambda item: f"{item.outcome}: {item.reason}" if item.reason else item.outcome,
     "what": "resource_id",
 }
 
 
+@command(show=AUDIT_COLUMNS, empty="Nothing was changed or refused yet.")
 def audit(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
+    page: PageOptions,
     resource: Annotated[str | None, typer.Option(help="Only one kind, such as `sessions`.")] = None,
     actor: Annotated[str | None, typer.Option(help="Only what somebody did.")] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> None:
+) -> object:
     """List who did what, and who was told no; newest first."""
-    with connect(ctx) as daemon:
-        page = daemon.client.audit.page(resource=resource, actor=actor, limit=limit, cursor=cursor)
-        empty = "Nothing was changed or refused yet."
-        daemon.show_page(page, AUDIT_COLUMNS, empty=empty)
+    return daemon.client.audit.page(resource=resource, actor=actor, **page)
 
 
 webhooks = Commands("Webhooks: the secret that deliveries are signed with.")
 
 
-@webhooks("rotate-secret")
-def rotate_secret(ctx: typer.Context, key: Key = None) -> None:
+def _show_secret(made: "WebhookSecretView") -> None:
+    print(made.secret or "")
+    lost = "made before under this key; it is not shown again"
+    note("shown this once; give it to every receiver" if made.secret else lost)
+
+
+@webhooks("rotate-secret", show=_show_secret)
+def rotate_secret(daemon: DaemonConnection, key: Key = None) -> object:
     """Make the secret that signs from now on; it is shown once."""
-    with connect(ctx) as daemon:
-        made = daemon.client.webhooks.rotate_secret(key=key)
-        daemon.show(lambda: print(made.secret or ""))
-        if not daemon.as_json:
-            lost = "made before under this key; it is not shown again"
-            note("shown this once; give it to every receiver" if made.secret else lost)
+    return daemon.client.webhooks.rotate_secret(key=key)

@@ -1,18 +1,17 @@
 """`understudy agents files` and `proposals`: what an agent's instructions are made of."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import DaemonConnection, connect
-from understudy.cli.options import AgentId, Commands, Cursor, Key, Limit, TextFile
-from understudy.cli.output import note, print_json, understudy
+from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.options import AgentId, Key, PageOptions, TextFile
+from understudy.cli.output import note, print_json
 
 if TYPE_CHECKING:
     from understudy.evolution.proposals import ProposalState
-    from understudy.wire.agents import FileVersionDetail, FileVersionView
+    from understudy.wire.agents import FileVersionDetail, FileView
     from understudy.wire.proposals import ProposalDetail
 
 commands = Commands("Context files of an agent, with their history.")
@@ -37,39 +36,42 @@ FILES_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("list")
-def list_files(ctx: typer.Context, agent_id: AgentId, user: OfUser = None) -> None:
+@commands(
+    "list",
+    show=FILES_COLUMNS,
+    empty="No files yet. `{understudy} agents files set {agent_id} SOUL.md TEXT` writes one.",
+)
+def list_files(daemon: DaemonConnection, agent_id: AgentId, user: OfUser = None) -> object:
     """List the files in force."""
-    with connect(ctx) as daemon:
-        files, who = files_of(daemon, user)
-        page = files.page(agent_id, *who)
-        empty = (
-            f"No files yet. `{understudy()} agents files set {agent_id} SOUL.md TEXT` writes one."
-        )
-        daemon.show_page(page, FILES_COLUMNS, empty=empty)
+    files, who = files_of(daemon, user)
+    return files.page(agent_id, *who)
 
 
-@commands("show", "get")
+def _show_content(view: "FileView | FileVersionDetail") -> None:
+    if getattr(view, "deleted", False):
+        note(f"{view.name} was deleted in version {view.version}")
+    else:
+        screen.document(view.content)
+
+
+@commands("show", "get", show=_show_content)
 def show(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     agent_id: AgentId,
     name: FileName,
     version: OfVersion = None,
     user: OfUser = None,
-) -> None:
+) -> object:
     """Print a file as it is in force, or as it was in a version."""
-    with connect(ctx) as daemon:
-        if version is not None:
-            show_version(daemon, agent_id, name, user, version)
-            return
-        files, who = files_of(daemon, user)
-        view = files.get(agent_id, *who, name)
-        daemon.show(lambda: screen.document(view.content))
+    files, who = files_of(daemon, user)
+    if version is not None:
+        return files.version(agent_id, *who, name, version)
+    return files.get(agent_id, *who, name)
 
 
-@commands("set")
+@commands("set", show="{name} of {agent_id} is at version {view.version}")
 def write(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     agent_id: AgentId,
     name: FileName,
     text: Annotated[
@@ -77,50 +79,56 @@ def write(
     ] = None,
     file: TextFile = None,
     user: OfUser = None,
-) -> None:
+) -> object:
     """Write a new version of a file."""
     content = inputs.content(text, file)
-    with connect(ctx) as daemon:
-        files, who = files_of(daemon, user)
-        view = files.set(agent_id, *who, name, content)
-        daemon.show(lambda: note(f"{name} of {agent_id} is at version {view.version}"))
+    files, who = files_of(daemon, user)
+    return files.set(agent_id, *who, name, content)
 
 
-@commands("delete")
-def delete(ctx: typer.Context, agent_id: AgentId, name: FileName, user: OfUser = None) -> None:
+@commands("delete", show="{name} of {agent_id} is out of force")
+def delete(
+    daemon: DaemonConnection, agent_id: AgentId, name: FileName, user: OfUser = None
+) -> None:
     """Take a file out of force; its history stays."""
-    with connect(ctx) as daemon:
-        files, who = files_of(daemon, user)
-        files.delete(agent_id, *who, name)
-        daemon.show(lambda: note(f"{name} of {agent_id} is out of force"))
+    files, who = files_of(daemon, user)
+    files.delete(agent_id, *who, name)
 
 
 @commands("history")
 def history(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
+    page: PageOptions,
     agent_id: AgentId,
     name: FileName,
     diff: Diff = False,
     user: OfUser = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
 ) -> None:
     """List the versions of a file, newest first."""
-    with connect(ctx) as daemon:
-        list_versions(daemon, agent_id, name, user, limit=limit, cursor=cursor, diff=diff)
+    list_versions(daemon, agent_id, name, user, page, diff=diff)
 
 
-@commands("restore")
+@commands("restore", show="{name} of {agent_id} is at version {view.version}")
 def restore(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     agent_id: AgentId,
     name: FileName,
     version: Annotated[int, typer.Argument(metavar="VERSION", help="Which version to bring back.")],
     user: OfUser = None,
-) -> None:
+) -> object:
     """Bring an earlier version back as a new one."""
-    with connect(ctx) as daemon:
-        restore_version(daemon, agent_id, name, user, version)
+    files, who = files_of(daemon, user)
+    return files.restore(agent_id, *who, name, version)
+
+
+VERSIONS_COLUMNS: Final[screen.Layout] = {
+    "version": "version",
+    "bytes": lambda item: "deleted" if item.deleted else item.size,
+    "by": "actor",
+    "run": "run_id",
+    "written": "created_at_ms",
+}
+NEVER_WRITTEN: Final = "This file was never written."
 
 
 def files_of(daemon: DaemonConnection, user: str | None) -> tuple[Any, tuple[str, ...]]:
@@ -134,67 +142,28 @@ def list_versions(
     agent_id: str,
     name: str,
     user: str | None,
+    page: PageOptions,
     *,
-    limit: int,
-    cursor: str | None,
-    diff: bool = False,
+    diff: bool,
 ) -> None:
     """Show the versions of a file, newest first; or what each of them changed."""
     files, who = files_of(daemon, user)
-    page = files.versions_page(agent_id, *who, name, limit=limit, cursor=cursor)
-    if diff:
-        versions = [item.version for item in page.items]
-        _tell_changes(daemon, files, (agent_id, *who, name), versions, page.next_cursor)
-    else:
-        columns = ("version", "bytes", "by", "run", "written")
-        rows = [_row(item) for item in page.items]
-        daemon.show(lambda: screen.table(columns, rows, empty="This file was never written."))
-    daemon.more(page.next_cursor)
-
-
-def show_version(
-    daemon: DaemonConnection, agent_id: str, name: str, user: str | None, version: int
-) -> None:
-    """Print a file as it was."""
-    files, who = files_of(daemon, user)
-    view = files.version(agent_id, *who, name, version)
-
-    def render() -> None:
-        if view.deleted:
-            note(f"{name} was deleted in version {version}")
-        else:
-            screen.document(view.content)
-
-    daemon.show(render)
-
-
-def restore_version(
-    daemon: DaemonConnection, agent_id: str, name: str, user: str | None, version: int
-) -> None:
-    """Bring an earlier version of a file back."""
-    files, who = files_of(daemon, user)
-    view = files.restore(agent_id, *who, name, version)
-    daemon.show(lambda: note(f"{name} of {agent_id} is at version {view.version}"))
-
-
-def _tell_changes(
-    daemon: DaemonConnection,
-    files: Any,
-    file: tuple[str, ...],
-    versions: Sequence[int],
-    next_cursor: str | None,
-) -> None:
-    """What each version changed; with --json one document with all of them."""
+    found = files.versions_page(agent_id, *who, name, **page)
+    if not diff:
+        daemon.show_answer(found, VERSIONS_COLUMNS, NEVER_WRITTEN)
+        return
+    # With --json one document holds what all versions changed.
     answers: list[Any] = []
-    for version in versions:
-        view = files.version(*file, version)
+    for item in found.items:
+        view = files.version(agent_id, *who, name, item.version)
         answers.append(daemon.answer)
         if not daemon.as_json:
             _tell_change(view)
     if daemon.as_json:
-        print_json({"items": answers, "next_cursor": next_cursor})
-    elif not versions:
-        print("This file was never written.")
+        print_json({"items": answers, "next_cursor": found.next_cursor})
+    elif not found.items:
+        print(NEVER_WRITTEN)
+    daemon.more(found.next_cursor)
 
 
 def _tell_change(view: "FileVersionDetail") -> None:
@@ -204,11 +173,6 @@ def _tell_change(view: "FileVersionDetail") -> None:
     print(", ".join(part for part in told if part))
     print(screen.visible(view.diff) or "[no line differs]")
     print()
-
-
-def _row(item: "FileVersionView") -> tuple[object, ...]:
-    size = "deleted" if item.deleted else item.size
-    return item.version, size, item.actor, item.run_id, screen.ago(item.created_at_ms)
 
 
 proposals = Commands("Changes to SOUL.md that wait for a decision (`soul_review` is on).")
@@ -230,67 +194,59 @@ PROPOSALS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@proposals("list")
+@proposals("list", show=PROPOSALS_COLUMNS, empty="Nothing was proposed.")
 def list_proposals(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
+    page: PageOptions,
     agent_id: AgentId,
     state: State = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> None:
+) -> object:
     """List proposals, newest first."""
-    with connect(ctx) as daemon:
-        page = daemon.client.agents.proposals.page(
-            agent_id, state=cast("ProposalState | None", state), limit=limit, cursor=cursor
-        )
-        daemon.show_page(page, PROPOSALS_COLUMNS, empty="Nothing was proposed.")
+    return daemon.client.agents.proposals.page(
+        agent_id, state=cast("ProposalState | None", state), **page
+    )
 
 
-@proposals("show", "get")
-def show_proposal(ctx: typer.Context, agent_id: AgentId, proposal_id: ProposalId) -> None:
+PROPOSAL: Final[screen.Layout] = {
+    "proposal": "proposal_id",
+    "file": "name",
+    "state": lambda view: f"{view.state}, outdated" if view.outdated else view.state,
+    "made from": lambda view: f"version {view.base_version}" if view.base_version else "nothing",
+    "for": "actor",
+    "run": "run_id",
+    "made": "created_at_ms",
+    "decided by": "decided_by",
+    "reason": "reason",
+    "version": "file_version",
+}
+
+
+def _show_proposal(view: "ProposalDetail") -> None:
+    screen.record(view, PROPOSAL)
+    screen.document(f"{view.diff or '[no difference]'}\n")
+
+
+@proposals("show", "get", show=_show_proposal)
+def show_proposal(daemon: DaemonConnection, agent_id: AgentId, proposal_id: ProposalId) -> object:
     """Show what a proposal would change."""
-    with connect(ctx) as daemon:
-        view = daemon.client.agents.proposals.get(agent_id, proposal_id)
-        daemon.show(lambda: _show(view))
+    return daemon.client.agents.proposals.get(agent_id, proposal_id)
 
 
-@proposals("approve")
+@proposals("approve", show="{view.name} of {agent_id} is at version {view.file_version}")
 def approve(
-    ctx: typer.Context, agent_id: AgentId, proposal_id: ProposalId, key: Key = None
-) -> None:
+    daemon: DaemonConnection, agent_id: AgentId, proposal_id: ProposalId, key: Key = None
+) -> object:
     """Put a proposal in force as a new version."""
-    with connect(ctx) as daemon:
-        view = daemon.client.agents.proposals.approve(agent_id, proposal_id, key=key)
-        daemon.show(lambda: note(f"{view.name} of {agent_id} is at version {view.file_version}"))
+    return daemon.client.agents.proposals.approve(agent_id, proposal_id, key=key)
 
 
-@proposals("reject")
+@proposals("reject", show="{view.proposal_id} is rejected; {view.name} stays as it is")
 def reject(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     agent_id: AgentId,
     proposal_id: ProposalId,
     reason: Annotated[str | None, typer.Option(help="Why it is not wanted.")] = None,
     key: Key = None,
-) -> None:
+) -> object:
     """Say no to a proposal; the file stays as it is."""
-    with connect(ctx) as daemon:
-        view = daemon.client.agents.proposals.reject(agent_id, proposal_id, reason, key=key)
-        daemon.show(lambda: note(f"{view.proposal_id} is rejected; {view.name} stays as it is"))
-
-
-def _show(view: "ProposalDetail") -> None:
-    screen.fields(
-        [
-            ("proposal", view.proposal_id),
-            ("file", view.name),
-            ("state", f"{view.state}, outdated" if view.outdated else view.state),
-            ("made from", f"version {view.base_version}" if view.base_version else "nothing"),
-            ("for", view.actor),
-            ("run", view.run_id),
-            ("made", screen.ago(view.created_at_ms)),
-            ("decided by", view.decided_by),
-            ("reason", view.reason),
-            ("version", view.file_version),
-        ]
-    )
-    screen.document(f"{view.diff or '[no difference]'}\n")
+    return daemon.client.agents.proposals.reject(agent_id, proposal_id, reason, key=key)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast
 import typer
 
 from understudy.cli import agent_files, inputs, screen
-from understudy.cli.agent_files import list_versions, restore_version
-from understudy.cli.connection import DaemonConnection, connect
-from understudy.cli.options import AgentId, Commands, Cursor, Key, Limit
+from understudy.cli.agent_files import list_versions
+from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.options import AgentId, Key, PageOptions
 from understudy.cli.output import note, understudy
 
 if TYPE_CHECKING:
@@ -60,15 +60,6 @@ def config_fields(text: str | None, **switches: bool | int | None) -> dict[str, 
         return {"other_config": None}
     config = inputs.json_object(text, "--other-config")
     return {"other_config": {**(config or {}), **typed}} if typed or config is not None else {}
-
-
-def tell_switches(view: "AgentView") -> None:
-    """Each switch with what it costs in tokens; an open agent has no use for any."""
-    print()
-    if view.agent_type == "open":
-        print(OPEN)
-    else:
-        screen.table(SWITCH_COLUMNS, [_switch_row(each) for each in view.switches], empty="")
 
 
 def _switch_row(switch: "SwitchInForce") -> tuple[object, ...]:
@@ -125,18 +116,40 @@ AGENTS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("list")
-def list_agents(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
+@commands(
+    "list", show=AGENTS_COLUMNS, empty="No agents yet. `{understudy} agents create ID` makes one."
+)
+def list_agents(daemon: DaemonConnection, page: PageOptions) -> object:
     """List agents."""
-    with connect(ctx) as daemon:
-        page = daemon.client.agents.page(limit=limit, cursor=cursor)
-        empty = f"No agents yet. `{understudy()} agents create ID` makes one."
-        daemon.show_page(page, AGENTS_COLUMNS, empty=empty)
+    return daemon.client.agents.page(**page)
 
 
-@commands("create")
+RECORD: Final[screen.Layout] = {
+    "agent": "agent_id",
+    "name": "display_name",
+    "type": "agent_type",
+    "owner": "owner_id",
+    "route": "route",
+    "iterations": "max_tool_iterations",
+    "other config": "other_config",
+    "permissions": "permissions",
+    "version": "version",
+    "changed": "updated_at_ms",
+}
+
+
+def _show(view: "AgentView") -> None:
+    screen.record(view, RECORD)
+    print()
+    if view.agent_type == "open":
+        print(OPEN)
+    else:
+        screen.table(SWITCH_COLUMNS, [_switch_row(each) for each in view.switches], empty="")
+
+
+@commands("create", show=_show)
 def create(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     agent_id: AgentId,
     agent_type: Annotated[
         str,
@@ -155,7 +168,7 @@ def create(
     permissions: Permissions = None,
     owner: Owner = None,
     key: Key = None,
-) -> None:
+) -> object:
     """Create an agent."""
     from understudy.wire.agents import CreateAgent
 
@@ -165,24 +178,22 @@ def create(
         skill_evolve=skill_evolve,
         skill_nudge_interval=nudge_interval,
     )
-    fields = _fields(name, route, max_tool_iterations, permissions, owner) | config
-    with connect(ctx) as daemon:
-        wanted = CreateAgent.model_validate(
-            {"agent_id": agent_id, "agent_type": agent_type, **fields}
-        )
-        _show(daemon, daemon.client.agents.create(wanted, key=key))
+    fields = _fields(name, route, max_tool_iterations, permissions, owner)
+    wanted = CreateAgent.model_validate(
+        {"agent_id": agent_id, "agent_type": agent_type, **fields, **config}
+    )
+    return daemon.client.agents.create(wanted, key=key)
 
 
-@commands("show", "get")
-def show(ctx: typer.Context, agent_id: AgentId) -> None:
+@commands("show", "get", show=_show)
+def show(daemon: DaemonConnection, agent_id: AgentId) -> object:
     """Show an agent, its switches, and what each of them costs in tokens."""
-    with connect(ctx) as daemon:
-        _show(daemon, daemon.client.agents.get(agent_id))
+    return daemon.client.agents.get(agent_id)
 
 
-@commands("set", "update")
+@commands("set", "update", show=_show)
 def update(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     agent_id: AgentId,
     agent_type: Annotated[
         str | None, typer.Option("--type", help="`predefined`, or `open`, which never evolves.")
@@ -198,7 +209,7 @@ def update(
     other_config: OtherConfig = None,
     permissions: Permissions = None,
     owner: Owner = None,
-) -> None:
+) -> object:
     """Change an agent; what is not given stays, and switches hold from its next run on."""
     from understudy.client.calls import given
     from understudy.wire.agents import UpdateAgent
@@ -215,16 +226,13 @@ def update(
     fields |= given(agent_type=agent_type)
     if not fields:
         raise typer.BadParameter("give something to change")
-    with connect(ctx) as daemon:
-        _show(daemon, daemon.client.agents.update(agent_id, UpdateAgent.model_validate(fields)))
+    return daemon.client.agents.update(agent_id, UpdateAgent.model_validate(fields))
 
 
-@commands("delete")
-def delete(ctx: typer.Context, agent_id: AgentId) -> None:
+@commands("delete", show="agent {agent_id} is deleted")
+def delete(daemon: DaemonConnection, agent_id: AgentId) -> None:
     """Delete an agent."""
-    with connect(ctx) as daemon:
-        daemon.client.agents.delete(agent_id)
-        daemon.show(lambda: note(f"agent {agent_id} is deleted"))
+    daemon.client.agents.delete(agent_id)
 
 
 def _fields(
@@ -245,34 +253,14 @@ def _fields(
     )
 
 
-def _show(daemon: DaemonConnection, view: "AgentView") -> None:
-    pairs = [
-        ("agent", view.agent_id),
-        ("name", view.display_name),
-        ("type", view.agent_type),
-        ("owner", view.owner_id),
-        ("route", view.route),
-        ("iterations", view.max_tool_iterations),
-        ("other config", screen.compact(view.other_config)),
-        ("permissions", screen.compact(view.permissions)),
-        ("version", view.version),
-        ("changed", screen.ago(view.updated_at_ms)),
-    ]
-
-    def render() -> None:
-        screen.fields(pairs)
-        tell_switches(view)
-
-    daemon.show(render)
-
-
 SOUL: Final = "SOUL.md"
 HISTORY_COLUMNS: Final = ("when", "what", "by", "run", "which")
 
 
 @commands("history")
 def history(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
+    page: PageOptions,
     agent_id: AgentId,
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Only the versions of this file.")
@@ -286,26 +274,22 @@ def history(
     diff: Annotated[
         bool, typer.Option("--diff", help="Show how SOUL.md, or the file, changed.")
     ] = False,
-    limit: Limit = 50,
-    cursor: Cursor = None,
 ) -> None:
     """Tell what made an agent what it is, newest first, or list the versions of a file."""
-    with connect(ctx) as daemon:
-        if name is not None:
-            if kind is not None:
-                raise typer.BadParameter("the versions of a file are all of one kind: no --kind")
-            list_versions(daemon, agent_id, name, None, limit=limit, cursor=cursor, diff=diff)
-            return
-        page = daemon.client.agents.evolution_page(
-            agent_id, kind=cast("EntryKind | None", kind), limit=limit, cursor=cursor
-        )
-        daemon.show(lambda: _tell(page.items, agent_id, diff=diff))
-        daemon.more(page.next_cursor)
+    if name is not None:
+        if kind is not None:
+            raise typer.BadParameter("the versions of a file are all of one kind: no --kind")
+        list_versions(daemon, agent_id, name, None, page, diff=diff)
+        return
+    found = daemon.client.agents.evolution_page(
+        agent_id, kind=cast("EntryKind | None", kind), **page
+    )
+    daemon.show_answer(found, lambda found: _tell(found.items, agent_id, diff=diff))
 
 
 @commands("restore")
 def restore(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     agent_id: AgentId,
     which: Annotated[
         list[str],
@@ -316,8 +300,9 @@ def restore(
     *names, version = which
     if len(names) > 1 or not version.isdecimal():
         raise typer.BadParameter("give a version, or a file and a version: SOUL.md 3")
-    with connect(ctx) as daemon:
-        restore_version(daemon, agent_id, names[0] if names else SOUL, None, int(version))
+    name = names[0] if names else SOUL
+    view = daemon.client.agents.files.restore(agent_id, name, int(version))
+    daemon.show(lambda: note(f"{name} of {agent_id} is at version {view.version}"))
 
 
 def _tell(entries: Sequence["EvolutionEntry"], agent_id: str, *, diff: bool) -> None:

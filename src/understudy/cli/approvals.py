@@ -1,20 +1,20 @@
 """`understudy approvals`: tool calls that wait for a person, and offers that are open."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import DaemonConnection, connect
+from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.decisions import ANSWERED, Review, is_offer, offer_line, offer_pairs
-from understudy.cli.options import Commands, Cursor, InSession, Key, Limit, OfRun, shared
+from understudy.cli.options import InSession, Key, OfRun, PageOptions
 from understudy.cli.output import note, print_json
 from understudy.cli.requests import approval_pairs, inline, outlook
 
 if TYPE_CHECKING:
-    from understudy.wire.approvals import ApprovalResolution, ApprovalView
+    from understudy.wire.approvals import ApprovalView
 
 commands = Commands("Approvals: tool calls that wait for a person to agree, and offers.")
 
@@ -43,35 +43,33 @@ APPROVALS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("list")
+@commands("list", show=APPROVALS_COLUMNS, empty="Nothing waits for approval.")
 def list_approvals(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
+    page: PageOptions,
     session: InSession = None,
     run: OfRun = None,
     everything: Everything = False,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> None:
+) -> object:
     """List tool calls that wait for a person and offers that are open, oldest first."""
-    with connect(ctx) as daemon:
-        page = daemon.client.approvals.page(
-            session_id=session, run_id=run, everything=everything, limit=limit, cursor=cursor
-        )
-        daemon.show_page(page, APPROVALS_COLUMNS, empty="Nothing waits for approval.")
+    return daemon.client.approvals.page(
+        session_id=session, run_id=run, everything=everything, **page
+    )
 
 
-@commands("show", "get")
-def show(ctx: typer.Context, request_id: ApprovalId) -> None:
+def _pairs(view: "ApprovalView") -> screen.Pairs:
+    return offer_pairs(view) if is_offer(view) else approval_pairs(view)
+
+
+@commands("show", "get", show=_pairs)
+def show(daemon: DaemonConnection, request_id: ApprovalId) -> object:
     """Show a tool call that waits, or waited, with everything it is called with; or an offer."""
-    with connect(ctx) as daemon:
-        view = daemon.client.approvals.get(request_id)
-        pairs = offer_pairs if is_offer(view) else approval_pairs
-        daemon.show(lambda: screen.fields(pairs(view)))
+    return daemon.client.approvals.get(request_id)
 
 
 @commands("allow")
 def allow(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     request_ids: ApprovalIds,
     call_with: Annotated[
         str | None,
@@ -86,15 +84,13 @@ def allow(
     updated = inputs.json_argument(call_with, "--input")
     if updated is not None and len(request_ids) > 1:
         raise typer.BadParameter("--input is for one approval at a time")
-    from understudy.client.calls import given
-
-    fields = given(updated_input=updated, justification=justification)
-    _resolve(ctx, request_ids, key, behavior="allow", **fields)
+    fields = {"updated_input": updated, "justification": justification}
+    _resolve(daemon, request_ids, key, behavior="allow", **fields)
 
 
 @commands("deny")
 def deny(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     request_ids: ApprovalIds,
     reason: Annotated[
         str | None, typer.Option(help="Why not; the model is told. Offers need none.")
@@ -102,64 +98,44 @@ def deny(
     key: Key = None,
 ) -> None:
     """Do not let tool calls run, or decline offers; a run goes on, and the model is told why."""
-    from understudy.client.calls import given
-
-    _resolve(ctx, request_ids, key, behavior="deny", **given(reason=reason))
+    _resolve(daemon, request_ids, key, behavior="deny", reason=reason)
 
 
 @commands("review")
-def review(ctx: typer.Context, session: InSession = None, run: OfRun = None) -> None:
+def review(daemon: DaemonConnection, session: InSession = None, run: OfRun = None) -> None:
     """Go through what waits, one tool call after the other, and decide."""
     from understudy.cli.person import somebody
 
     person = somebody()
-    if person is None or shared(ctx).json:
+    if person is None or daemon.as_json:
         raise typer.BadParameter("a review needs a terminal; use `approvals list`, `allow`, `deny`")
-    with connect(ctx) as daemon:
-        waiting = daemon.client.approvals.list(session_id=session, run_id=run)
-        # What is offered to somebody else is not for this person to answer.
-        pending = [view for view in waiting if view.actions]
-        if not pending:
-            note("nothing waits for approval")
-            return
-        Review(daemon.client, person).approvals(pending)
+    waiting = daemon.client.approvals.list(session_id=session, run_id=run)
+    # What is offered to somebody else is not for this person to answer.
+    pending = [view for view in waiting if view.actions]
+    if not pending:
+        note("nothing waits for approval")
+        return
+    Review(daemon.client, person).approvals(pending)
 
 
 def _resolve(
-    ctx: typer.Context, request_ids: Sequence[str], key: str | None, **fields: Any
+    daemon: DaemonConnection, request_ids: Sequence[str], key: str | None, **fields: Any
 ) -> None:
-    """One batch for each run, so that those of a run take effect together."""
+    """Resolve the requests of a run together; with --json one document tells of all runs."""
     from understudy.wire.approvals import ApprovalResolution
 
-    with connect(ctx) as daemon:
-        # All are looked up before the first is resolved: a mistyped id changes nothing.
-        batches: dict[str, list[ApprovalResolution]] = {}
-        views = [daemon.client.approvals.get(request_id) for request_id in request_ids]
-        _check_reason(views, fields)
-        for view in views:
-            resolution = ApprovalResolution(request_id=view.id, **fields)
-            batches.setdefault(view.run_id, []).append(resolution)
-        if key is not None and len(batches) > 1:
-            raise typer.BadParameter("--idempotency-key is for approvals of one run")
-        offers = {view.id for view in views if is_offer(view)}
-        _send(daemon, batches, key, offers=offers)
-
-
-def _check_reason(views: "Sequence[ApprovalView]", fields: Mapping[str, Any]) -> None:
-    """A model that is denied a call learns why; who declines an offer owes nobody a reason."""
-    is_bare = fields["behavior"] == "deny" and "reason" not in fields
-    if is_bare and not all(map(is_offer, views)):
+    # All are looked up before the first is resolved: a mistyped id changes nothing.
+    views = [daemon.client.approvals.get(request_id) for request_id in request_ids]
+    offers = {view.id for view in views if is_offer(view)}
+    # A model that is denied a call learns why; who declines an offer owes nobody a reason.
+    if fields["behavior"] == "deny" and fields["reason"] is None and len(offers) < len(views):
         raise typer.BadParameter("give --reason: the model is told why its call is denied")
-
-
-def _send(
-    daemon: DaemonConnection,
-    batches: "Mapping[str, Sequence[ApprovalResolution]]",
-    key: str | None,
-    *,
-    offers: Collection[str],
-) -> None:
-    """Resolve run by run; with --json one document tells of all: a run, or several as items."""
+    batches: dict[str, list[ApprovalResolution]] = {}
+    for view in views:
+        resolution = inputs.request(ApprovalResolution, request_id=view.id, **fields)
+        batches.setdefault(view.run_id, []).append(resolution)
+    if key is not None and len(batches) > 1:
+        raise typer.BadParameter("--idempotency-key is for approvals of one run")
     answers: dict[str, Any] = {}
     for run_id, resolutions in batches.items():
         with _telling_of(answers):

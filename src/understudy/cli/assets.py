@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import connect
-from understudy.cli.options import Commands, Cursor, Key, Limit, shared
-from understudy.cli.output import note, understudy
+from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.options import Key, PageOptions
+from understudy.cli.output import note
 
 if TYPE_CHECKING:
+    from understudy.assets.model import Asset
     from understudy.wire.assets import CollectedView
 
 commands = Commands("Assets: files that inputs name by id, kept once per content.")
@@ -20,25 +21,26 @@ AssetId = Annotated[str, typer.Argument(metavar="ASSET", help="The asset's id.")
 HOUR_MS = 3600 * 1000
 
 
-@commands("upload")
+def _show_uploaded(asset: "Asset") -> None:
+    print(asset.asset_id)
+    note(f"{asset.file_name}, {asset.media_type}, {asset.size} bytes")
+
+
+@commands("upload", show=_show_uploaded)
 def upload(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file; `-` reads stdin.")],
     name: Annotated[str | None, typer.Option("--name", help="What to call it.")] = None,
     media_type: Annotated[
         str | None, typer.Option("--media-type", help="Such as image/png; found out by default.")
     ] = None,
     key: Key = None,
-) -> None:
+) -> object:
     """Keep a file and print its id; the same content again is the same asset."""
     data = inputs.read_bytes(file)
-    with connect(ctx) as daemon:
-        asset = daemon.client.assets.upload(
-            name or inputs.name_of(file), data, media_type=media_type, key=key
-        )
-        daemon.show(lambda: print(asset.asset_id))
-        if not daemon.as_json:
-            note(f"{asset.file_name}, {asset.media_type}, {asset.size} bytes")
+    return daemon.client.assets.upload(
+        name or inputs.name_of(file), data, media_type=media_type, key=key
+    )
 
 
 ASSETS_COLUMNS: Final[screen.Layout] = {
@@ -50,13 +52,12 @@ ASSETS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("list")
-def list_assets(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
+@commands(
+    "list", show=ASSETS_COLUMNS, empty="No assets yet. `{understudy} assets upload FILE` makes one."
+)
+def list_assets(daemon: DaemonConnection, page: PageOptions) -> object:
     """List assets, newest first."""
-    with connect(ctx) as daemon:
-        page = daemon.client.assets.page(limit=limit, cursor=cursor)
-        empty = f"No assets yet. `{understudy()} assets upload FILE` makes one."
-        daemon.show_page(page, ASSETS_COLUMNS, empty=empty)
+    return daemon.client.assets.page(**page)
 
 
 RECORD: Final[screen.Layout] = {
@@ -70,77 +71,45 @@ RECORD: Final[screen.Layout] = {
 }
 
 
-@commands("show", "get")
-def show(ctx: typer.Context, asset_id: AssetId) -> None:
+@commands("show", "get", show=RECORD)
+def show(daemon: DaemonConnection, asset_id: AssetId) -> object:
     """Show an asset."""
-    with connect(ctx) as daemon:
-        daemon.show_record(daemon.client.assets.get(asset_id), RECORD)
+    return daemon.client.assets.get(asset_id)
 
 
-REFERENCES_COLUMNS: Final[screen.Layout] = {
-    "kind": "kind",
-    "id": "ref_id",
-}
+REFERENCES_COLUMNS: Final[screen.Layout] = {"kind": "kind", "id": "ref_id"}
 
 
-@commands("references")
-def references(
-    ctx: typer.Context, asset_id: AssetId, limit: Limit = 50, cursor: Cursor = None
-) -> None:
+@commands("references", show=REFERENCES_COLUMNS, empty="Nothing refers to it: it can be deleted.")
+def references(daemon: DaemonConnection, page: PageOptions, asset_id: AssetId) -> object:
     """List what keeps an asset from being deleted."""
-    with connect(ctx) as daemon:
-        page = daemon.client.assets.references_page(asset_id, limit=limit, cursor=cursor)
-        empty = "Nothing refers to it: it can be deleted."
-        daemon.show_page(page, REFERENCES_COLUMNS, empty=empty)
+    return daemon.client.assets.references_page(asset_id, **page)
 
 
 @commands("download")
 def download(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     asset_id: AssetId,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; `-` writes stdout.")],
 ) -> None:
     """Write the bytes of an asset to a file that is not there yet; only an admin may."""
     to_stdout = str(file) == inputs.STDIN
-    if to_stdout and shared(ctx).json:
+    if to_stdout and daemon.as_json:
         raise typer.BadParameter("with --json the bytes need a file: stdout holds the asset's JSON")
-    with connect(ctx) as daemon:
-        data = daemon.client.assets.raw(asset_id)
-        if to_stdout:
-            sys.stdout.buffer.write(data)
-            return
-        if daemon.as_json:
-            daemon.client.assets.get(asset_id)
-        inputs.write_new(file, data)
-        daemon.show(lambda: note(f"{file}: {len(data)} bytes"))
+    data = daemon.client.assets.raw(asset_id)
+    if to_stdout:
+        sys.stdout.buffer.write(data)
+        return
+    if daemon.as_json:
+        daemon.client.assets.get(asset_id)
+    inputs.write_new(file, data)
+    daemon.show(lambda: note(f"{file}: {len(data)} bytes"))
 
 
-@commands("delete")
-def delete(ctx: typer.Context, asset_id: AssetId) -> None:
+@commands("delete", show="asset {asset_id} is deleted")
+def delete(daemon: DaemonConnection, asset_id: AssetId) -> None:
     """Delete an asset that nothing refers to."""
-    with connect(ctx) as daemon:
-        daemon.client.assets.delete(asset_id)
-        daemon.show(lambda: note(f"asset {asset_id} is deleted"))
-
-
-@commands("gc")
-def collect(
-    ctx: typer.Context,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell what would be removed.")
-    ] = False,
-    older_than: Annotated[
-        float | None,
-        typer.Option(
-            "--older-than", metavar="HOURS", min=0, help="Spare what is younger; 24 by default."
-        ),
-    ] = None,
-) -> None:
-    """Remove assets that nothing refers to."""
-    age = None if older_than is None else int(older_than * HOUR_MS)
-    with connect(ctx) as daemon:
-        done = daemon.client.assets.collect(older_than_ms=age, dry_run=dry_run)
-        daemon.show(lambda: _show_collected(done))
+    daemon.client.assets.delete(asset_id)
 
 
 def _show_collected(done: "CollectedView") -> None:
@@ -151,3 +120,21 @@ def _show_collected(done: "CollectedView") -> None:
     verb = "would be removed" if done.dry_run else "removed"
     more = "; there are more, run it again" if done.has_more else ""
     note(f"{assets} and {contents} {verb}{more}")
+
+
+@commands("gc", show=_show_collected)
+def collect(
+    daemon: DaemonConnection,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell what would be removed.")
+    ] = False,
+    older_than: Annotated[
+        float | None,
+        typer.Option(
+            "--older-than", metavar="HOURS", min=0, help="Spare what is younger; 24 by default."
+        ),
+    ] = None,
+) -> object:
+    """Remove assets that nothing refers to."""
+    age = None if older_than is None else int(older_than * HOUR_MS)
+    return daemon.client.assets.collect(older_than_ms=age, dry_run=dry_run)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import DaemonConnection, connect
+from understudy.cli.connection import DaemonConnection, command
 from understudy.cli.decisions import (
     IN_REPLY,
     offer,
@@ -21,12 +21,12 @@ from understudy.cli.decisions import (
     tell_open,
 )
 from understudy.cli.inputs import Asset, Attach, Attachment, upload
-from understudy.cli.options import Locale, shared
+from understudy.cli.options import Locale
 from understudy.cli.output import ExitCode, error_lines, note
 from understudy.cli.person import Left, Person, read_line, somebody
 from understudy.cli.requests import WAITING, tell_left
 from understudy.cli.runs import finish
-from understudy.cli.sessions import show_session
+from understudy.cli.sessions import RECORD
 from understudy.cli.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -133,16 +133,16 @@ class ChatConversation:
 
     def submit(self, text: str) -> "RunView":
         """Queue the run that a text makes, with what is attached to it."""
-        from understudy.client.calls import given
         from understudy.wire.runs import SubmitInput
 
-        fields = given(
+        wanted = inputs.request(
+            SubmitInput,
             content=text,
             attachments=self._attached or None,
             provider=self.route_id,
             locale=self.locale,
         )
-        run = self.client.runs.submit(self.session.session_id, SubmitInput(**fields))
+        run = self.client.runs.submit(self.session.session_id, wanted)
         self._attached = []
         return run
 
@@ -254,7 +254,9 @@ Ctrl-C while a reply comes interrupts the run, not the session; while you are as
 something it leaves the run waiting."""
 
 
+@command()
 def chat(
+    daemon: DaemonConnection,
     ctx: typer.Context,
     message: Annotated[
         str | None, typer.Argument(metavar="[MESSAGE]", help="Say this and leave; `-` reads stdin.")
@@ -268,22 +270,19 @@ def chat(
     asset: Asset = None,
 ) -> None:
     """Talk to an agent; with a MESSAGE, or with text on stdin, say that and leave."""
-    from understudy.client.calls import given
     from understudy.wire.sessions import CreateSession
 
     text = _one_shot(message)
-    if text is None and shared(ctx).json:
+    if text is None and daemon.as_json:
         raise typer.BadParameter("--json needs a MESSAGE, or text on stdin")
-    fields = given(session_id=session, agent_id=agent, persona_id=persona)
     attached = inputs.named(ctx, attach, asset)
-    with connect(ctx) as daemon:
-        wanted = CreateSession(**fields)
-        conversation = _open(daemon, wanted, route, locale)
-        conversation.attach(attached)
-        if text is None:
-            _talk(daemon, wanted, conversation)
-        else:
-            _say_once(daemon, conversation, text)
+    wanted = inputs.request(CreateSession, session_id=session, agent_id=agent, persona_id=persona)
+    conversation = _open(daemon, wanted, route, locale)
+    conversation.attach(attached)
+    if text is None:
+        _talk(daemon, wanted, conversation)
+    else:
+        _say_once(daemon, conversation, text)
 
 
 def _one_shot(message: str | None) -> str | None:
@@ -341,7 +340,7 @@ def _command(
         "/help": lambda: note(HELP),
         ATTACH: lambda: _attach(conversation, rest.strip()),
         "/pending": lambda: _take_up(conversation),
-        "/status": lambda: show_session(daemon, client.sessions.get(session_id)),
+        "/status": lambda: daemon.show_answer(client.sessions.get(session_id), RECORD),
     }
     if line == "/new":
         fresh = wanted.model_copy(update={"session_id": None})

@@ -1,19 +1,40 @@
-"""The way from a command to the daemon: who calls, what came back, how failures end."""
+"""How a function becomes a command: the connection to the daemon, the answer, the failures."""
 
-from collections.abc import Callable, Iterator
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import typer
 
 from understudy.cli import screen
-from understudy.cli.options import shared
-from understudy.cli.output import ExitCode, client_problem, for_daemon_at, note, print_json, report
+from understudy.cli.options import ConnectedCommand, Cursor, Limit, PageOptions, shared
+from understudy.cli.output import (
+    ExitCode,
+    client_problem,
+    for_daemon_at,
+    note,
+    print_json,
+    report,
+    understudy,
+)
+from understudy.cli.screen import Layout, Pairs
 
 if TYPE_CHECKING:
-    from understudy.cli.screen import Layout
-    from understudy.client.operation import PageOf
     from understudy.settings import ClientSettings, Flags, Settings
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+# How the answer of a command is printed: see `Commands`.
+Show: TypeAlias = Layout | str | Callable[[Any], Pairs | None]
+NOTHING: Final[Mapping[str, Any]] = {}
+NAMED: Final = inspect.Parameter.KEYWORD_ONLY
+CONTEXT: Final = inspect.Parameter("ctx", NAMED, annotation=typer.Context)
+PAGE: Final = (
+    inspect.Parameter("limit", NAMED, annotation=Limit, default=50),
+    inspect.Parameter("cursor", NAMED, annotation=Cursor, default=None),
+)
 
 
 class DaemonConnection:
@@ -34,14 +55,20 @@ class DaemonConnection:
         else:
             render()
 
-    def show_page(self, page: "PageOf[object]", layout: "Layout", *, empty: str) -> None:
-        """Print a page of a list as a table, and that the list goes on."""
-        self.show(lambda: screen.records(page.items, layout, empty=empty))
-        self.more(page.next_cursor)
-
-    def show_record(self, record: object, layout: "Layout") -> None:
-        """Print one record, a field a line."""
-        self.show(lambda: screen.record(record, layout))
+    def show_answer(
+        self, view: Any, show: Show, empty: str | None = None, typed: Mapping[str, Any] = NOTHING
+    ) -> None:
+        """Print the last answer as `show` says; tells people that a list goes on."""
+        words = {"view": view, "understudy": understudy(), **typed}
+        if isinstance(show, str):
+            self.show(lambda: note(show.format(**words)))
+        elif not isinstance(show, Mapping):
+            self.show(lambda: screen.fields(show(view) or ()))
+        elif empty is None:
+            self.show(lambda: screen.record(view, show))
+        else:
+            self.show(lambda: screen.records(view.items, show, empty=empty.format(**words)))
+        self.more(getattr(view, "next_cursor", None))
 
     def more(self, cursor: str | None) -> None:
         """Tell people that a list goes on; with --json the answer says it."""
@@ -50,6 +77,88 @@ class DaemonConnection:
 
     def _keep(self, answer: Any) -> None:
         self.answer = answer
+
+
+class Commands:
+    """A group of commands under one noun."""
+
+    def __init__(self, help: str) -> None:  # noqa: A002 - the word that Typer uses
+        self.help = help
+        self.app = typer.Typer(help=help, no_args_is_help=True)
+
+    def __call__(
+        self, name: str, *aliases: str, show: Show | None = None, empty: str | None = None
+    ) -> Callable[[F], F]:
+        """Register a function as a command; aliases work and are not listed.
+
+        A function that takes a `daemon` is called with a connection, and what it returns is printed
+        as `show` says: with a layout as a record or, where `empty` says what stands for an empty
+        list, as a table; with a text as a note, in which `{view}` and the names of arguments are
+        filled in; with a function as that prints it, or as the pairs that it returns. `page` stands for --limit and --cursor; a parameter that is a
+        dataclass stands for the options that are its fields.
+        """
+
+        def register(function: F) -> F:
+            made = command(show=show, empty=empty)(function)
+            self.app.command(name, cls=ConnectedCommand)(made)
+            for alias in aliases:
+                self.app.command(alias, cls=ConnectedCommand, hidden=True)(made)
+            return function
+
+        return register
+
+
+def command(
+    *, show: Show | None = None, empty: str | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """Make a function into one that Typer can call; see `Commands`."""
+
+    def wrap(function: Callable[..., Any]) -> Callable[..., None]:
+        taken = dict(inspect.signature(function).parameters)
+        by_us = {name for name in ("ctx", "daemon", "page") if taken.pop(name, None) is not None}
+        groups: dict[str, Any] = {
+            name: each.annotation for name, each in taken.items() if is_dataclass(each.annotation)
+        }
+
+        def run(ctx: typer.Context, **typed: Any) -> None:
+            for name, group in groups.items():
+                typed[name] = group(**{each.name: typed.pop(each.name) for each in fields(group)})
+            if "page" in by_us:
+                typed["page"] = PageOptions(limit=typed.pop("limit"), cursor=typed.pop("cursor"))
+            if "ctx" in by_us:
+                typed["ctx"] = ctx
+            if "daemon" not in by_us:
+                function(**typed)
+                return
+            with connect(ctx) as daemon:
+                view = function(daemon, **typed)
+                # A function that returns nothing has printed its answer, or there is none.
+                if isinstance(show, str) or (show is not None and view is not None):
+                    daemon.show_answer(view, show, empty, typed)
+
+        parameters = [CONTEXT]
+        for name, each in taken.items():
+            parameters += _options(groups[name]) if name in groups else [_named(each)]
+        as_typer_sees_it: Any = run
+        as_typer_sees_it.__signature__ = inspect.Signature(
+            [*parameters, *(PAGE if "page" in by_us else ())]
+        )
+        run.__doc__ = function.__doc__
+        return run
+
+    return wrap
+
+
+def _options(group: Any) -> list[inspect.Parameter]:
+    return [
+        inspect.Parameter(each.name, NAMED, annotation=each.type, default=each.default)
+        for each in fields(group)
+    ]
+
+
+def _named(parameter: inspect.Parameter) -> inspect.Parameter:
+    """The parameter, wherever it stands among those with defaults."""
+    return parameter.replace(kind=NAMED)
 
 
 @contextmanager

@@ -5,16 +5,34 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, TypeAlias, TypeVar
 
 import typer
 
 from understudy.cli.options import typed_order
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from understudy.client import Client
 
+R = TypeVar("R", bound="BaseModel")
 STDIN: Final = "-"
+
+
+def request(kind: type[R], /, **fields: Any) -> R:
+    """A request with the fields that are not None; raises `ValidationError`."""
+    from understudy.client.calls import given
+
+    return kind.model_validate(given(**fields))
+
+
+def change(kind: type[R], /, **fields: Any) -> R:
+    """The same for a request that changes something: one field must be given."""
+    wanted = request(kind, **fields)
+    if not wanted.model_fields_set:
+        raise typer.BadParameter("give something to change")
+    return wanted
 
 
 def content_beside(
@@ -160,6 +178,14 @@ def reply_target(text: str) -> tuple[str, str]:
     if not separator or not address:
         raise typer.BadParameter(f"a reply target is PLUGIN:ADDRESS or a URL; got {text!r}")
     return plugin, address
+
+
+def reply_targets(texts: Sequence[str] | None) -> list[dict[str, str]] | None:
+    """The reply targets of a run as a request holds them; None where none was typed."""
+    if texts is None:
+        return None
+    pairs = [reply_target(text) for text in texts]
+    return [{"plugin": plugin, "address": address} for plugin, address in pairs]
 
 
 Attach: TypeAlias = Annotated[

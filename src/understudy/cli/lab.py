@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 
-from understudy.cli.options import Commands
+from understudy.cli.connection import Commands
 from understudy.cli.output import ExitCode, note
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
@@ -25,59 +26,9 @@ LearningId: TypeAlias = Annotated[
 Content: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="[TEXT]", help="What it says; `-` reads stdin.")
 ]
-Query: TypeAlias = Annotated[
+TierOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--query", "-q", help="Only those with this in id, scope, kind, content or source run."
-    ),
-]
-InScope: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--scope",
-        metavar="SCOPE",
-        help="Only those of `session:ID`, `persona:ID`, `project:ID` or `workspace`.",
-    ),
-]
-OfKind: TypeAlias = Annotated[str | None, typer.Option("--kind", help=f"Only of a kind: {KINDS}.")]
-InState: TypeAlias = Annotated[
-    str | None, typer.Option("--state", help=f"Only in a state: {STATES}.")
-]
-OfStatus: TypeAlias = Annotated[
-    str | None, typer.Option("--status", help=f"Only of a status: {STATUSES}.")
-]
-Decision: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--decision", help="Only those published so: `manual` or `automatic`."),
-]
-Actor: TypeAlias = Annotated[
-    str | None, typer.Option("--actor", help="Only those published by `operator` or `daemon`.")
-]
-OfRule: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--rule", metavar="NAME", help="Only from candidates that this rule matched."),
-]
-AnotherScope: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--scope", metavar="SCOPE", help="Another scope, such as `project:ID`."),
-]
-AnotherKind: TypeAlias = Annotated[
-    str | None, typer.Option("--kind", help=f"Another kind: {PROPOSED_KINDS}.")
-]
-Sensitivity: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--sensitivity", help="`scoped`, or `sensitive`, which no prompt and no search tells of."
-    ),
-]
-Confidence: TypeAlias = Annotated[
-    int | None, typer.Option("--confidence", help="How sure it is, from 0 to 100.")
-]
-Expires: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--expires", metavar="WHEN", help="When it ends: in 12h or 30d, or at 2030-01-31T09:00."
-    ),
+    typer.Option("--tier", help="`active`, or `provisional`, which no prompt is told of."),
 ]
 Evidence: TypeAlias = Annotated[
     list[str] | None,
@@ -87,14 +38,116 @@ Evidence: TypeAlias = Annotated[
         help="A run that speaks for it, or one artifact of it; repeatable.",
     ),
 ]
-TierOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--tier", help="`active`, or `provisional`, which no prompt is told of."),
+AnotherKind: TypeAlias = Annotated[
+    str | None, typer.Option("--kind", help=f"Another kind: {PROPOSED_KINDS}.")
 ]
 DryRun: TypeAlias = Annotated[
     bool, typer.Option("--dry-run", help="Only show what would become of each.")
 ]
 Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewFilter:
+    """Which candidates that wait for a person."""
+
+    query: Annotated[
+        str | None,
+        typer.Option(
+            "--query", "-q", help="Only those with this in id, scope, kind, content or source run."
+        ),
+    ] = None
+    scope: Annotated[
+        str | None,
+        typer.Option(
+            "--scope",
+            metavar="SCOPE",
+            help="Only those of `session:ID`, `persona:ID`, `project:ID` or `workspace`.",
+        ),
+    ] = None
+    kind: Annotated[str | None, typer.Option("--kind", help=f"Only of a kind: {KINDS}.")] = None
+
+    def fields(self, **more: str | None) -> dict[str, Any]:
+        """What was typed, as the API names it."""
+        from understudy.client.calls import given
+
+        scope = scope_of(self.scope) or {}
+        where = {"scope_kind": scope.get("kind"), "scope_id": scope.get("id")}
+        return given(query=self.query, **where, kind=self.kind, **more)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateFilter(ReviewFilter):
+    """Which candidates."""
+
+    state: Annotated[str | None, typer.Option("--state", help=f"Only in a state: {STATES}.")] = None
+
+    def fields(self, **more: str | None) -> dict[str, Any]:
+        """What was typed, as the API names it."""
+        return ReviewFilter.fields(self, state=self.state, **more)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningFilter(ReviewFilter):
+    """Which learnings."""
+
+    status: Annotated[
+        str | None, typer.Option("--status", help=f"Only of a status: {STATUSES}.")
+    ] = None
+    decision: Annotated[
+        str | None,
+        typer.Option("--decision", help="Only those published so: `manual` or `automatic`."),
+    ] = None
+    actor: Annotated[
+        str | None, typer.Option("--actor", help="Only those published by `operator` or `daemon`.")
+    ] = None
+    rule: Annotated[
+        str | None,
+        typer.Option("--rule", metavar="NAME", help="Only from candidates that this rule matched."),
+    ] = None
+
+    def fields(self, **more: str | None) -> dict[str, Any]:
+        """What was typed, as the API names it."""
+        return ReviewFilter.fields(
+            self,
+            status=self.status,
+            policy_decision=self.decision,
+            policy_actor=self.actor,
+            matched_rule_name=self.rule,
+            **more,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentOptions:
+    """What is said of a content, whoever it is for."""
+
+    sensitivity: Annotated[
+        str | None,
+        typer.Option(
+            "--sensitivity",
+            help="`scoped`, or `sensitive`, which no prompt and no search tells of.",
+        ),
+    ] = None
+    confidence: Annotated[
+        int | None, typer.Option("--confidence", help="How sure it is, from 0 to 100.")
+    ] = None
+    expires: Annotated[
+        str | None,
+        typer.Option(
+            "--expires",
+            metavar="WHEN",
+            help="When it ends: in 12h or 30d, or at 2030-01-31T09:00.",
+        ),
+    ] = None
+
+    def fields(self) -> dict[str, Any]:
+        """As the API names it."""
+        return {
+            "sensitivity": self.sensitivity,
+            "confidence": self.confidence,
+            "expires_at_ms": ending(self.expires),
+        }
 
 
 def scope_of(text: str | None) -> dict[str, str] | None:
@@ -109,12 +162,6 @@ def scope_of(text: str | None) -> dict[str, str] | None:
             f"a scope is session:ID, persona:ID, project:ID or workspace; got {text!r}"
         )
     return {"kind": kind, "id": name}
-
-
-def scope_fields(text: str | None) -> dict[str, str | None]:
-    """The same as a filter names it."""
-    scope = scope_of(text) or {}
-    return {"scope_kind": scope.get("kind"), "scope_id": scope.get("id")}
 
 
 def evidence_of(entries: Sequence[str] | None) -> list[dict[str, str]] | None:
@@ -141,23 +188,3 @@ def ending(text: str | None, now_ms: int | None = None) -> int | None:
         raise typer.BadParameter(
             f"--expires takes a span like 12h or 30d, or a time like 2030-01-31T09:00; got {text!r}"
         ) from None
-
-
-def overrides(
-    *,
-    scope: str | None = None,
-    kind: str | None = None,
-    sensitivity: str | None = None,
-    confidence: int | None = None,
-    expires: str | None = None,
-) -> dict[str, Any]:
-    """What is to be different from how it was, as the API names it."""
-    from understudy.client.calls import given
-
-    return given(
-        scope=scope_of(scope),
-        kind=kind,
-        sensitivity=sensitivity,
-        confidence=confidence,
-        expires_at_ms=ending(expires),
-    )

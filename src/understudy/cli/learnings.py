@@ -7,25 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from understudy.cli import inputs, learning_records, screen
-from understudy.cli.connection import DaemonConnection, connect
+from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.learning_options import (
-    Actor,
     AnotherKind,
-    Confidence,
     Content,
-    Decision,
+    ContentOptions,
     DryRun,
-    Expires,
-    InScope,
+    LearningFilter,
     LearningId,
-    OfKind,
-    OfRule,
-    OfStatus,
-    Query,
-    Sensitivity,
     Yes,
-    overrides,
-    scope_fields,
 )
 from understudy.cli.learning_records import (
     FOUND,
@@ -35,7 +25,7 @@ from understudy.cli.learning_records import (
     source_words,
     tell_published,
 )
-from understudy.cli.options import Commands, Cursor, Key, Limit, TextFile
+from understudy.cli.options import Cursor, Key, Limit, PageOptions, TextFile
 from understudy.cli.output import ExitCode, note
 from understudy.cli.person import confirm, require_somebody
 from understudy.cli.screen import count, one_line, visible
@@ -52,147 +42,57 @@ Reason = Annotated[
 ]
 
 
-@commands("list")
-def list_learnings(
-    ctx: typer.Context,
-    query: Query = None,
-    scope: InScope = None,
-    kind: OfKind = None,
-    status: OfStatus = None,
-    decision: Decision = None,
-    actor: Actor = None,
-    rule: OfRule = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> None:
+@commands("list", show=learning_records.LEARNING_COLUMNS, empty="No learnings.")
+def list_learnings(daemon: DaemonConnection, page: PageOptions, which: LearningFilter) -> object:
     """List learnings, oldest first."""
-    which = _which(query, scope, kind, status, decision, actor, rule)
-    with connect(ctx) as daemon:
-        page = daemon.client.learnings.page(limit=limit, cursor=cursor, **which)
-        daemon.show_page(page, learning_records.LEARNING_COLUMNS, empty="No learnings.")
+    return daemon.client.learnings.page(**page, **which.fields())
 
 
-@commands("show", "get")
-def show(ctx: typer.Context, learning_id: LearningId) -> None:
+@commands("show", "get", show=learning_records.learning_pairs)
+def show(daemon: DaemonConnection, learning_id: LearningId) -> object:
     """Show a learning."""
-    with connect(ctx) as daemon:
-        _show(daemon, daemon.client.learnings.get(learning_id))
+    return daemon.client.learnings.get(learning_id)
+
+
+def _show_lineage(view: "Lineage") -> None:
+    print(screen.printable("\n".join(lineage_lines(view))))
 
 
 @commands("lineage")
 def lineage(
-    ctx: typer.Context, learning_id: LearningId, limit: Limit = 20, cursor: Cursor = None
+    daemon: DaemonConnection, learning_id: LearningId, limit: Limit = 20, cursor: Cursor = None
 ) -> None:
     """Draw where a learning came from, what took its place, and which runs were told of it."""
-    with connect(ctx) as daemon:
-        view = daemon.client.learnings.lineage(learning_id, limit=limit, cursor=cursor)
-        daemon.show(lambda: print(screen.printable("\n".join(lineage_lines(view)))))
-        daemon.more(view.uses.next_cursor)
+    view = daemon.client.learnings.lineage(learning_id, limit=limit, cursor=cursor)
+    daemon.show_answer(view, _show_lineage)
+    daemon.more(view.uses.next_cursor)
 
 
-@commands("revoke")
+@commands("revoke", show="learning {view.learning_id} is {view.status}")
 def revoke(
-    ctx: typer.Context, learning_id: LearningId, reason: Reason = None, key: Key = None
-) -> None:
+    daemon: DaemonConnection, learning_id: LearningId, reason: Reason = None, key: Key = None
+) -> object:
     """Take a learning back for good: no prompt and no search tells of it again."""
-    with connect(ctx) as daemon:
-        view = daemon.client.learnings.revoke(learning_id, reason=reason, key=key)
-        daemon.show(lambda: note(f"learning {view.learning_id} is {view.status}"))
+    return daemon.client.learnings.revoke(learning_id, reason=reason, key=key)
 
 
-@commands("supersede", "replace")
+@commands("supersede", "replace", show=tell_published)
 def supersede(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     learning_id: LearningId,
+    *,
     text: Content = None,
     file: TextFile = None,
     kind: AnotherKind = None,
-    sensitivity: Sensitivity = None,
-    confidence: Confidence = None,
-    expires: Expires = None,
+    about: ContentOptions,
     key: Key = None,
-) -> None:
+) -> object:
     """Put another learning in the place of one; what is not given stays as it was."""
     from understudy.wire.learnings import SupersedeLearning
 
-    fields = overrides(kind=kind, sensitivity=sensitivity, confidence=confidence, expires=expires)
-    fields["content"] = inputs.content(text, file)
-    with connect(ctx) as daemon:
-        wanted = SupersedeLearning.model_validate(fields)
-        view = daemon.client.learnings.supersede(learning_id, wanted, key=key)
-        daemon.show(lambda: tell_published(view))
-
-
-@commands("revoke-matching")
-def revoke_matching(
-    ctx: typer.Context,
-    query: Query = None,
-    scope: InScope = None,
-    kind: OfKind = None,
-    status: OfStatus = None,
-    decision: Decision = None,
-    actor: Actor = None,
-    rule: OfRule = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Every one there is; takes the role admin.")
-    ] = False,
-    reason: Reason = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    key: Key = None,
-) -> None:
-    """Take back all learnings that the options find, or none of them if that fails."""
-    which = _which(query, scope, kind, status, decision, actor, rule)
-    if bool(which) == everything:
-        raise typer.BadParameter("choose with --query, --scope, …; or say --all for every one")
-    wanted = {**which, **({"all": True} if everything else {})}
-    with connect(ctx) as daemon:
-        if not dry_run and not yes:
-            _confirm(daemon, wanted)
-        fields = {**wanted, **({"reason": reason} if reason is not None else {})}
-        view = _revoke_matching(daemon, fields, dry_run=dry_run, key=key)
-        daemon.show(lambda: _show_matching(view))
-
-
-def _which(
-    query: str | None,
-    scope: str | None,
-    kind: str | None,
-    status: str | None,
-    decision: str | None,
-    actor: str | None,
-    rule: str | None,
-) -> Any:
-    from understudy.client.calls import given
-
-    return given(
-        query=query,
-        **scope_fields(scope),
-        kind=kind,
-        status=status,
-        policy_decision=decision,
-        policy_actor=actor,
-        matched_rule_name=rule,
-    )
-
-
-def _confirm(daemon: DaemonConnection, wanted: dict[str, Any]) -> None:
-    """Show what would be taken back, and ask."""
-    require_somebody(as_json=daemon.as_json)
-    seen = _revoke_matching(daemon, wanted, dry_run=True)
-    _show_matching(seen)
-    if not seen.count:
-        raise typer.Exit(ExitCode.DONE)
-    confirm(f"Revoke {count(seen.count, 'learning')} for good?")
-
-
-def _revoke_matching(
-    daemon: DaemonConnection, fields: dict[str, Any], *, dry_run: bool, key: str | None = None
-) -> "RevokedLearnings":
-    from understudy.wire.learnings import RevokeMatching
-
-    wanted = RevokeMatching.model_validate({**fields, "dry_run": dry_run})
-    return daemon.client.learnings.revoke_matching(wanted, key=key)
+    content = inputs.content(text, file)
+    wanted = inputs.request(SupersedeLearning, content=content, kind=kind, **about.fields())
+    return daemon.client.learnings.supersede(learning_id, wanted, key=key)
 
 
 def _show_matching(view: "RevokedLearnings") -> None:
@@ -201,8 +101,40 @@ def _show_matching(view: "RevokedLearnings") -> None:
     note(f"{count(view.count, 'learning')} {would} revoked")
 
 
-def _show(daemon: DaemonConnection, view: "Learning") -> None:
-    daemon.show(lambda: screen.fields(learning_records.learning_pairs(view)))
+@commands("revoke-matching", show=_show_matching)
+def revoke_matching(
+    daemon: DaemonConnection,
+    which: LearningFilter,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every one there is; takes the role admin.")
+    ] = False,
+    reason: Reason = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    key: Key = None,
+) -> object:
+    """Take back all learnings that the options find, or none of them if that fails."""
+    chosen = which.fields()
+    if bool(chosen) == everything:
+        raise typer.BadParameter("choose with --query, --scope, …; or say --all for every one")
+    wanted = {**chosen, **({"all": True} if everything else {})}
+    if not dry_run and not yes:
+        require_somebody(as_json=daemon.as_json)
+        seen = _revoke_matching(daemon, wanted, dry_run=True)
+        _show_matching(seen)
+        if not seen.count:
+            raise typer.Exit(ExitCode.DONE)
+        confirm(f"Revoke {count(seen.count, 'learning')} for good?")
+    return _revoke_matching(daemon, {**wanted, "reason": reason}, dry_run=dry_run, key=key)
+
+
+def _revoke_matching(
+    daemon: DaemonConnection, fields: dict[str, Any], *, dry_run: bool, key: str | None = None
+) -> "RevokedLearnings":
+    from understudy.wire.learnings import RevokeMatching
+
+    wanted = inputs.request(RevokeMatching, **fields, dry_run=dry_run)
+    return daemon.client.learnings.revoke_matching(wanted, key=key)
 
 
 Related: TypeAlias = "RelatedLearning"

@@ -2,34 +2,58 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final
 
 import typer
 
 from understudy import __version__
 from understudy.cli import screen
-from understudy.cli.connection import settings_or_exit
-from understudy.cli.options import Bind, Commands, ConfigFile, DatabaseUrl, Home, Workspace, shared
+from understudy.cli.connection import Commands, command, settings_or_exit
+from understudy.cli.options import shared
 from understudy.cli.output import print_json
 
 if TYPE_CHECKING:
     from understudy.settings import Settings
 
 
-def serve(
-    home: Home = None,
-    bind: Bind = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
-    workspace: Workspace = None,
-) -> None:
-    """Run the daemon until a signal stops it: the first one drains, a second one ends it."""
-    from understudy.settings import Flags
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonOptions:
+    """Settings of a daemon that is started here."""
 
-    flags = Flags(
-        home=home, bind=bind, database_url=database_url, config=config, workspace=workspace
-    )
-    settings = settings_or_exit(flags)
+    home: Annotated[
+        Path | None, typer.Option("--home", help="Where its files live (UNDERSTUDY_HOME).")
+    ] = None
+    bind: Annotated[
+        str | None,
+        typer.Option("--bind", metavar="HOST:PORT", help="Where to listen (UNDERSTUDY_BIND)."),
+    ] = None
+    database_url: Annotated[
+        str | None,
+        typer.Option(
+            "--database-url", metavar="URL", help="SQLite or PostgreSQL (UNDERSTUDY_DATABASE_URL)."
+        ),
+    ] = None
+    config: Annotated[
+        Path | None, typer.Option("--config", help="The config file (UNDERSTUDY_CONFIG).")
+    ] = None
+    workspace: Annotated[
+        Path | None,
+        typer.Option("--workspace", help="The agents' working directory (UNDERSTUDY_WORKSPACE)."),
+    ] = None
+
+    def settings(self) -> "Settings":
+        """The settings with these flags; a value that cannot be used is a usage error."""
+        from understudy.settings import Flags
+
+        return settings_or_exit(Flags(**asdict(self)))
+
+
+@command()
+def serve(flags: DaemonOptions) -> None:
+    """Run the daemon until a signal stops it: the first one drains, a second one ends it."""
+    settings = flags.settings()
     # Everything the daemon is made of; only after the settings are known to be good.
     from understudy.daemon.serve import serve as run
 
@@ -105,21 +129,9 @@ commands = Commands("Config: what the daemon would start with here.")
 
 
 @commands("show")
-def show(
-    ctx: typer.Context,
-    home: Home = None,
-    bind: Bind = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
-    workspace: Workspace = None,
-) -> None:
+def show(ctx: typer.Context, flags: DaemonOptions) -> None:
     """Show each setting and where it came from; secrets are never shown."""
-    from understudy.settings import Flags
-
-    flags = Flags(
-        home=home, bind=bind, database_url=database_url, config=config, workspace=workspace
-    )
-    settings = settings_or_exit(flags)
+    settings = flags.settings()
     values, routes = setting_rows(settings), route_rows(settings)
     if shared(ctx).json:
         print_json({"settings": values, "routes": routes})

@@ -5,9 +5,8 @@ from typing import Annotated, Final, TypeAlias
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import connect
-from understudy.cli.options import Commands, Cursor, Key, Limit, Text, TextFile
-from understudy.cli.output import note
+from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.options import Key, PageOptions, Text, TextFile
 
 commands = Commands("Mailboxes: messages for sessions and agents, each read in a run.")
 
@@ -30,9 +29,9 @@ COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("send", "post")
+@commands("send", "post", show=lambda message: print(message.message_id))
 def send(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     text: Text = None,
     file: TextFile = None,
     session: Session = None,
@@ -42,83 +41,71 @@ def send(
         str | None, typer.Option(metavar="JSON", help="Kept with the message.")
     ] = None,
     key: Key = None,
-) -> None:
+) -> object:
     """Send a message to --session or --agent."""
-    from understudy.client.calls import given
     from understudy.wire.mailboxes import PostMessage
 
     _box(session, agent)
-    fields = given(
+    wanted = inputs.request(
+        PostMessage,
         session_id=session,
         agent_id=agent,
         content=inputs.content(text, file),
         subject=subject,
         metadata=inputs.json_object(metadata, "--metadata"),
     )
-    with connect(ctx) as daemon:
-        message = daemon.client.mailboxes.send(PostMessage.model_validate(fields), key=key)
-        daemon.show(lambda: print(message.message_id))
+    return daemon.client.mailboxes.send(wanted, key=key)
 
 
-@commands("list")
+@commands("list", show=COLUMNS, empty="The mailbox is empty.")
 def list_messages(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
+    page: PageOptions,
     session: Session = None,
     agent: Agent = None,
     status: Annotated[
         str | None, typer.Option(help="`pending`, `delivering`, `acked` or `dead`.")
     ] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> None:
+) -> object:
     """List the messages in a mailbox, newest first; looking changes nothing."""
     in_agent, owner = _box(session, agent)
-    with connect(ctx) as daemon:
-        calls = daemon.client.mailboxes
-        list_page = calls.of_agent_page if in_agent else calls.page
-        page = list_page(owner, status=status, limit=limit, cursor=cursor)
-        daemon.show_page(page, COLUMNS, empty="The mailbox is empty.")
+    calls = daemon.client.mailboxes
+    list_page = calls.of_agent_page if in_agent else calls.page
+    return list_page(owner, status=status, **page)
 
 
-@commands("dead")
+@commands("dead", show=COLUMNS, empty="No dead letters.")
 def dead(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
+    page: PageOptions,
     session: Session = None,
     agent: Agent = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> None:
+) -> object:
     """List the messages that were given up."""
     in_agent, owner = _box(session, agent)
-    with connect(ctx) as daemon:
-        calls = daemon.client.mailboxes
-        dead_page = calls.dead_letters_of_agent_page if in_agent else calls.dead_letters_page
-        page = dead_page(owner, limit=limit, cursor=cursor)
-        daemon.show_page(page, COLUMNS, empty="No dead letters.")
+    calls = daemon.client.mailboxes
+    dead_page = calls.dead_letters_of_agent_page if in_agent else calls.dead_letters_page
+    return dead_page(owner, **page)
 
 
-@commands("ack")
+@commands("ack", show="message {message_id} is acked")
 def ack(
-    ctx: typer.Context, message_id: MessageId, session: Session = None, agent: Agent = None
+    daemon: DaemonConnection, message_id: MessageId, session: Session = None, agent: Agent = None
 ) -> None:
     """Take a message out that waits or was given up."""
     in_agent, owner = _box(session, agent)
-    with connect(ctx) as daemon:
-        calls = daemon.client.mailboxes
-        (calls.ack_of_agent if in_agent else calls.ack)(owner, message_id)
-        daemon.show(lambda: note(f"message {message_id} is acked"))
+    calls = daemon.client.mailboxes
+    (calls.ack_of_agent if in_agent else calls.ack)(owner, message_id)
 
 
-@commands("retry")
+@commands("retry", show="message {message_id} is delivered again")
 def retry(
-    ctx: typer.Context, message_id: MessageId, session: Session = None, agent: Agent = None
+    daemon: DaemonConnection, message_id: MessageId, session: Session = None, agent: Agent = None
 ) -> None:
     """Have a message that was given up delivered again."""
     in_agent, owner = _box(session, agent)
-    with connect(ctx) as daemon:
-        calls = daemon.client.mailboxes
-        (calls.retry_of_agent if in_agent else calls.retry)(owner, message_id)
-        daemon.show(lambda: note(f"message {message_id} is delivered again"))
+    calls = daemon.client.mailboxes
+    (calls.retry_of_agent if in_agent else calls.retry)(owner, message_id)
 
 
 def _box(session: str | None, agent: str | None) -> tuple[bool, str]:

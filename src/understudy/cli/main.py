@@ -43,7 +43,8 @@ from understudy.cli import (
     skills,
     tools,
 )
-from understudy.cli.options import Commands, ConnectedCommand, shared_options
+from understudy.cli.connection import Commands
+from understudy.cli.options import ConnectedCommand, shared_options
 
 COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "chat": chat.chat,

@@ -1,15 +1,13 @@
 """What every command takes, and the arguments and options that several commands take."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, TypeAlias, TypedDict
 
 import typer
 from typer.core import TyperCommand, TyperOption
 
 PANEL: Final = "Every command"
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,25 +54,6 @@ def typed_order(ctx: typer.Context) -> list[str]:
     return order
 
 
-class Commands:
-    """A group of commands under one noun."""
-
-    def __init__(self, help: str) -> None:  # noqa: A002 - the word that Typer uses
-        self.help = help
-        self.app = typer.Typer(help=help, no_args_is_help=True)
-
-    def __call__(self, name: str, *aliases: str) -> Callable[[F], F]:
-        """Register a function as a command; aliases work and are not listed."""
-
-        def register(function: F) -> F:
-            self.app.command(name, cls=ConnectedCommand)(function)
-            for alias in aliases:
-                self.app.command(alias, cls=ConnectedCommand, hidden=True)(function)
-            return function
-
-        return register
-
-
 def _option(name: str, kind: type, **more: Any) -> TyperOption:
     def keep(ctx: typer.Context, param: Any, value: Any) -> None:
         if value:
@@ -110,6 +89,15 @@ Limit: TypeAlias = Annotated[int, typer.Option("--limit", min=1, max=200, help="
 Cursor: TypeAlias = Annotated[
     str | None, typer.Option("--cursor", help="Go on after an earlier page.")
 ]
+
+
+class PageOptions(TypedDict):
+    """Which page of a list: what was typed as --limit and --cursor."""
+
+    limit: int
+    cursor: str | None
+
+
 Text: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="[TEXT]", help="What to work on; `-` reads stdin.")
 ]
@@ -129,24 +117,4 @@ Allow: TypeAlias = Annotated[
 ]
 Deny: TypeAlias = Annotated[
     list[str] | None, typer.Option("--deny", metavar="KIND=NAME", help="Deny one; repeatable.")
-]
-Home: TypeAlias = Annotated[
-    Path | None, typer.Option("--home", help="Where its files live (UNDERSTUDY_HOME).")
-]
-Bind: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--bind", metavar="HOST:PORT", help="Where to listen (UNDERSTUDY_BIND)."),
-]
-DatabaseUrl: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--database-url", metavar="URL", help="SQLite or PostgreSQL (UNDERSTUDY_DATABASE_URL)."
-    ),
-]
-ConfigFile: TypeAlias = Annotated[
-    Path | None, typer.Option("--config", help="The config file (UNDERSTUDY_CONFIG).")
-]
-Workspace: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--workspace", help="The agents' working directory (UNDERSTUDY_WORKSPACE)."),
 ]

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import typer
 
 from understudy.cli.screen import printable
 
@@ -168,6 +170,16 @@ def client_problem(code: str, title: str, detail: str, *, status: int = 400) -> 
         "code": code,
         "domain": "client",
     }
+
+
+def end_with_problem(
+    code: str, title: str, detail: str, *, status: int, exit_code: ExitCode, as_json: bool
+) -> NoReturn:
+    """End the command with a problem that arose on this side of the wire."""
+    if as_json:
+        print_json(client_problem(code, title, detail, status=status))
+    note(f"error: {detail}")
+    raise typer.Exit(exit_code)
 
 
 def print_json(value: object) -> None:

@@ -1,15 +1,13 @@
 """`understudy permissions`: which tool calls may run, for every agent."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import DaemonConnection, connect
-from understudy.cli.options import Commands
+from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.runtime import Expected
 
 if TYPE_CHECKING:
@@ -45,31 +43,22 @@ def typed_rules(
     deny: list[str] | None,
     file: Path | None,
     clear: bool = False,
-) -> list[Any]:
-    """The rules given by options or by a file, as JSON."""
+) -> "list[PermissionRule]":
+    """The rules given by options or by a file."""
+    from understudy.wire.permissions import PermissionRule
+
     options = (("allow", allow), ("ask", ask), ("deny", deny))
     given = [_rule(decision, text) for decision, texts in options for text in texts or ()]
     if (bool(given) + (file is not None) + clear) != 1:
         raise typer.BadParameter("give rules as options, or a --file, or say that there are none")
-    return given if file is None else _from_file(file)
-
-
-def read(given: Sequence[Any]) -> "list[PermissionRule]":
-    """Rules as the client sends them."""
-    from understudy.wire.permissions import PermissionRule
-
-    return [PermissionRule.model_validate(rule) for rule in given]
+    rules = given if file is None else _from_file(file)
+    return [PermissionRule.model_validate(rule) for rule in rules]
 
 
 def row(whose: str, index: int, rule: "CallRule") -> tuple[object, ...]:
     """A rule as a line of a table."""
-    return (index + 1, whose, rule.decision, rule.tool, arguments(rule), rule.reason)
-
-
-def arguments(rule: "CallRule") -> str | None:
-    """The argument patterns of a rule, on one line."""
     pairs = [f"{name}={pattern}" for name, pattern in (rule.arguments or {}).items()]
-    return "  ".join(pairs) or None
+    return index + 1, whose, rule.decision, rule.tool, "  ".join(pairs) or None, rule.reason
 
 
 def _rule(decision: str, text: str) -> dict[str, Any]:
@@ -97,33 +86,27 @@ def _from_file(file: Path) -> list[Any]:
 commands = Commands("Permissions: which tool calls may run, for every agent.")
 
 
-@commands("show", "get")
-def show(ctx: typer.Context) -> None:
+def _show(view: "PermissionsView") -> None:
+    rows = [row("daemon", index, rule) for index, rule in enumerate(view.rules)]
+    screen.table(COLUMNS, rows, empty="No rules: every tool keeps its own default.")
+
+
+@commands("show", "get", show=_show)
+def show(daemon: DaemonConnection) -> object:
     """Show the rules that hold for every agent."""
-    with connect(ctx) as daemon:
-        _show(daemon, daemon.client.permissions.get())
+    return daemon.client.permissions.get()
 
 
-@commands("set")
+@commands("set", show=_show)
 def replace(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     allow: Allow = None,
     ask: Ask = None,
     deny: Deny = None,
     file: RulesFile = None,
     clear: Clear = False,
     expected_revision: Expected = None,
-) -> None:
+) -> object:
     """Replace the rules that hold for every agent; the next tool call sees them."""
-    typed = typed_rules(allow=allow, ask=ask, deny=deny, file=file, clear=clear)
-    with connect(ctx) as daemon:
-        _show(
-            daemon,
-            daemon.client.permissions.set(read(typed), expected_revision=expected_revision),
-        )
-
-
-def _show(daemon: DaemonConnection, view: "PermissionsView") -> None:
-    rows = [row("daemon", index, rule) for index, rule in enumerate(view.rules)]
-    empty = "No rules: every tool keeps its own default."
-    daemon.show(lambda: screen.table(COLUMNS, rows, empty=empty))
+    rules = typed_rules(allow=allow, ask=ask, deny=deny, file=file, clear=clear)
+    return daemon.client.permissions.set(rules, expected_revision=expected_revision)

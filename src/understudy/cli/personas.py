@@ -1,26 +1,45 @@
 """`understudy personas`: instruction records that sessions take snapshots of."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import connect
-from understudy.cli.options import Commands, Cursor, Key, Limit, PersonaId
-from understudy.cli.output import note, understudy
+from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.options import Key, PageOptions, PersonaId
 
 commands = Commands("Personas: instructions that sessions take a snapshot of.")
 
-Name = Annotated[str | None, typer.Option("--name", help="What people call it.")]
-Soul = Annotated[str | None, typer.Option("--soul", help="Its instructions; `-` reads stdin.")]
-SoulFile = Annotated[
-    Path | None, typer.Option("--soul-file", help="Read the instructions from a file.")
-]
-Scope = Annotated[
-    str | None, typer.Option("--capability-scope", metavar="JSON", help="What it may see.")
-]
-Metadata = Annotated[str | None, typer.Option(metavar="JSON", help="Kept with the persona.")]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonaOptions:
+    """What is said of a persona."""
+
+    name: Annotated[str | None, typer.Option("--name", help="What people call it.")] = None
+    soul: Annotated[
+        str | None, typer.Option("--soul", help="Its instructions; `-` reads stdin.")
+    ] = None
+    soul_file: Annotated[
+        Path | None, typer.Option("--soul-file", help="Read the instructions from a file.")
+    ] = None
+    capability_scope: Annotated[
+        str | None, typer.Option("--capability-scope", metavar="JSON", help="What it may see.")
+    ] = None
+    metadata: Annotated[str | None, typer.Option(metavar="JSON", help="Kept with the persona.")] = (
+        None
+    )
+
+    def fields(self) -> dict[str, Any]:
+        """As the API names it."""
+        has_soul = self.soul is not None or self.soul_file is not None
+        return {
+            "display_name": self.name,
+            "soul": inputs.content(self.soul, self.soul_file) if has_soul else None,
+            "capability_scope": inputs.json_object(self.capability_scope, "--capability-scope"),
+            "metadata": inputs.json_object(self.metadata, "--metadata"),
+        }
 
 
 PERSONAS_COLUMNS: Final[screen.Layout] = {
@@ -31,18 +50,18 @@ PERSONAS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("list")
+@commands(
+    "list",
+    show=PERSONAS_COLUMNS,
+    empty="No personas yet. `{understudy} personas create ID --soul TEXT` makes one.",
+)
 def list_personas(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
+    page: PageOptions,
     query: Annotated[str | None, typer.Option(help="Part of an id or a name.")] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> None:
+) -> object:
     """List personas."""
-    with connect(ctx) as daemon:
-        page = daemon.client.personas.page(query=query, limit=limit, cursor=cursor)
-        empty = f"No personas yet. `{understudy()} personas create ID --soul TEXT` makes one."
-        daemon.show_page(page, PERSONAS_COLUMNS, empty=empty)
+    return daemon.client.personas.page(query=query, **page)
 
 
 RECORD: Final[screen.Layout] = {
@@ -57,76 +76,33 @@ RECORD: Final[screen.Layout] = {
 }
 
 
-@commands("create")
+@commands("create", show=RECORD)
 def create(
-    ctx: typer.Context,
-    persona_id: PersonaId,
-    name: Name = None,
-    soul: Soul = None,
-    soul_file: SoulFile = None,
-    capability_scope: Scope = None,
-    metadata: Metadata = None,
-    key: Key = None,
-) -> None:
+    daemon: DaemonConnection, persona_id: PersonaId, about: PersonaOptions, key: Key = None
+) -> object:
     """Create a persona."""
     from understudy.wire.personas import CreatePersona
 
-    fields = _fields(name, soul, soul_file, capability_scope, metadata)
-    with connect(ctx) as daemon:
-        wanted = CreatePersona(persona_id=persona_id, **fields)
-        daemon.show_record(daemon.client.personas.create(wanted, key=key), RECORD)
+    wanted = inputs.request(CreatePersona, persona_id=persona_id, **about.fields())
+    return daemon.client.personas.create(wanted, key=key)
 
 
-@commands("show", "get")
-def show(ctx: typer.Context, persona_id: PersonaId) -> None:
+@commands("show", "get", show=RECORD)
+def show(daemon: DaemonConnection, persona_id: PersonaId) -> object:
     """Show a persona."""
-    with connect(ctx) as daemon:
-        daemon.show_record(daemon.client.personas.get(persona_id), RECORD)
+    return daemon.client.personas.get(persona_id)
 
 
-@commands("update", "set")
-def update(
-    ctx: typer.Context,
-    persona_id: PersonaId,
-    name: Name = None,
-    soul: Soul = None,
-    soul_file: SoulFile = None,
-    capability_scope: Scope = None,
-    metadata: Metadata = None,
-) -> None:
+@commands("update", "set", show=RECORD)
+def update(daemon: DaemonConnection, persona_id: PersonaId, about: PersonaOptions) -> object:
     """Change a persona; sessions that carry a snapshot keep it."""
     from understudy.wire.personas import UpdatePersona
 
-    fields = _fields(name, soul, soul_file, capability_scope, metadata)
-    if not fields:
-        raise typer.BadParameter("give something to change")
-    with connect(ctx) as daemon:
-        daemon.show_record(
-            daemon.client.personas.update(persona_id, UpdatePersona(**fields)), RECORD
-        )
+    changes = inputs.change(UpdatePersona, **about.fields())
+    return daemon.client.personas.update(persona_id, changes)
 
 
-@commands("delete")
-def delete(ctx: typer.Context, persona_id: PersonaId) -> None:
+@commands("delete", show="persona {persona_id} is deleted")
+def delete(daemon: DaemonConnection, persona_id: PersonaId) -> None:
     """Delete a persona; sessions that carry a snapshot keep it."""
-    with connect(ctx) as daemon:
-        daemon.client.personas.delete(persona_id)
-        daemon.show(lambda: note(f"persona {persona_id} is deleted"))
-
-
-def _fields(
-    name: str | None,
-    soul: str | None,
-    soul_file: Path | None,
-    capability_scope: str | None,
-    metadata: str | None,
-) -> dict[str, Any]:
-    from understudy.client.calls import given
-
-    has_soul = soul is not None or soul_file is not None
-    return given(
-        display_name=name,
-        soul=inputs.content(soul, soul_file) if has_soul else None,
-        capability_scope=inputs.json_object(capability_scope, "--capability-scope"),
-        metadata=inputs.json_object(metadata, "--metadata"),
-    )
+    daemon.client.personas.delete(persona_id)

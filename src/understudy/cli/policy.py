@@ -3,8 +3,8 @@
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 
 import typer
 
-from understudy.cli import policy_documents, screen
-from understudy.cli.connection import DaemonConnection, connect
+from understudy.cli import screen
+from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.inputs import NotAnObject, parse_object
-from understudy.cli.options import Commands, Cursor, Limit, shared
+from understudy.cli.options import PageOptions
 from understudy.cli.output import ExitCode, note, problem_lines, understudy
-from understudy.cli.person import Left, Person
+from understudy.cli.person import Left, Person, Somebody
 from understudy.cli.policy_documents import (
     changed,
     document,
-    learning_policy_pairs,
     one_source,
+    policy_pairs,
     show_dry_run,
     unwrapped,
 )
@@ -30,36 +30,11 @@ from understudy.cli.runtime import Expected
 from understudy.cli.screen import one_line, visible
 
 if TYPE_CHECKING:
-    from understudy.client import Client
     from understudy.client.errors import InvalidError
 
 commands = Commands("Policy: what operators decide about memory and learning.")
-commands.app.add_typer(policy_documents.run_memory.app, name="run-memory")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """One of the policies: the calls about it, and how it reads."""
-
-    name: str
-    calls: Callable[["Client"], Any]
-    pairs: Callable[[Any], list[tuple[str, object]]]
-
-    def show(self, daemon: DaemonConnection, view: Any) -> None:
-        """The policy in force, after a look or a change."""
-        daemon.show(lambda: screen.fields(self.pairs(view)))
-
-
-POLICIES: Final[Mapping[str, Policy]] = {
-    "learning": Policy(
-        name="learning", calls=lambda client: client.learning_policy, pairs=learning_policy_pairs
-    ),
-    "run-memory": Policy(
-        name="run-memory",
-        calls=lambda client: client.run_memory_policy,
-        pairs=policy_documents.run_memory_policy_pairs,
-    ),
-}
 LEARNING: Final = "learning"
 Which = Annotated[
     str,
@@ -74,41 +49,39 @@ File = Annotated[
 Stdin = Annotated[bool, typer.Option("--stdin", help="The same, from stdin.")]
 
 
-@commands("show", "get")
-def show(ctx: typer.Context, which: Which = LEARNING) -> None:
+@commands("show", "get", show=policy_pairs)
+def show(daemon: DaemonConnection, which: Which = LEARNING) -> object:
     """Show a policy in force; the learning policy unless another is named."""
-    policy = _policy(which)
-    with connect(ctx) as daemon:
-        policy.show(daemon, policy.calls(daemon.client).get())
+    return _calls(daemon, which).get()
 
 
-@commands("edit")
+@commands("edit", show=policy_pairs)
 def edit(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     which: Which = LEARNING,
     file: File = None,
     stdin: Stdin = False,
     expected_revision: Expected = None,
-) -> None:
+) -> object:
     """Edit a policy in your editor, or replace it by a file; a wrong one changes nothing."""
-    policy = _policy(which)
+    calls = _calls(daemon, which)
     source = one_source(file, stdin=stdin)
-    wanted = None if source is None else document(source)
-    if wanted is None and shared(ctx).json:
+    if source is not None:
+        return calls.set(document(source), expected_revision=expected_revision)
+    if daemon.as_json:
         raise typer.BadParameter("an editor needs a person: give --file or --stdin with --json")
-    with connect(ctx) as daemon:
-        calls = policy.calls(daemon.client)
-        if wanted is not None:
-            policy.show(daemon, calls.set(wanted, expected_revision=expected_revision))
-        elif _edited(daemon, policy, expected_revision):
-            policy.show(daemon, calls.get())
-        else:
-            note("nothing changed")
+    current = calls.get()
+    revision = current.revision if expected_revision is None else expected_revision
+    editing = Editing(Somebody(), which, may_ask=sys.stdin.isatty())
+    if editing.edit(daemon.answer["policy"], partial(calls.set, expected_revision=revision)):
+        return calls.get()
+    note("nothing changed")
+    return None
 
 
-@commands("set")
+@commands("set", show=policy_pairs)
 def change(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     which: Annotated[str, typer.Argument(metavar="WHICH", help="`learning`, or `run-memory`.")],
     pairs: Annotated[
         list[str],
@@ -117,94 +90,138 @@ def change(
         ),
     ],
     expected_revision: Expected = None,
-) -> None:
+) -> object:
     """Change fields of a policy; the others stay as they are."""
-    policy = _policy(which)
-    changed({}, pairs)  # a mistyped one is told before anybody is asked
-    with connect(ctx) as daemon:
-        calls = policy.calls(daemon.client)
-        current = calls.get()
-        wanted = changed(daemon.answer["policy"], pairs)
-        # Somebody else's change in between is not undone.
-        revision = current.revision if expected_revision is None else expected_revision
-        policy.show(daemon, calls.set(wanted, expected_revision=revision))
+    return _change(daemon, _calls(daemon, which), pairs, expected_revision)
 
 
-@commands("dry-run")
+@commands("dry-run", show=show_dry_run)
 def dry_run(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     file: File = None,
     stdin: Stdin = False,
     days: Annotated[
         int, typer.Option("--days", min=1, max=90, help="Decided ones of so many days, too.")
     ] = 7,
-) -> None:
+) -> object:
     """Tell what a learning policy would do otherwise with what waits and what was decided."""
     source = one_source(file, stdin=stdin)
     if source is None:
         raise typer.BadParameter("give the policy to try: --file or --stdin")
     wanted = document(source)
-    with connect(ctx) as daemon:
-        view = daemon.client.learning_policy.dry_run(wanted, days=days)
-        daemon.show(lambda: show_dry_run(view))
+    return daemon.client.learning_policy.dry_run(wanted, days=days)
 
 
 @commands("history", "revisions")
-def history(
-    ctx: typer.Context, which: Which = LEARNING, limit: Limit = 50, cursor: Cursor = None
-) -> None:
+def history(daemon: DaemonConnection, page: PageOptions, which: Which = LEARNING) -> None:
     """List the kept revisions of a policy with what each changed, newest first."""
-    policy = _policy(which)
-    with connect(ctx) as daemon:
-        page = policy.calls(daemon.client).revisions_page(limit=limit, cursor=cursor)
-        documents = [item["policy"] for item in daemon.answer["items"]]
-        rows = [
-            (
-                item.revision,
-                screen.ago(item.updated_at_ms),
-                item.actor,
-                item.rollback_of_revision,
-                None if older is None else changes(older, document) or "nothing",
-            )
-            for item, document, older in zip_longest(page.items, documents, documents[1:])
-        ]
-        columns = ("revision", "when", "by", "rollback of", "changes")
-        daemon.show(lambda: screen.table(columns, rows, empty="No revisions yet."))
-        daemon.more(page.next_cursor)
+    found = _calls(daemon, which).revisions_page(**page)
+    documents = [item["policy"] for item in daemon.answer["items"]]
+    rows = [
+        (
+            item.revision,
+            screen.ago(item.updated_at_ms),
+            item.actor,
+            item.rollback_of_revision,
+            None if older is None else changes(older, document) or "nothing",
+        )
+        for item, document, older in zip_longest(found.items, documents, documents[1:])
+    ]
+    columns = ("revision", "when", "by", "rollback of", "changes")
+    daemon.show(lambda: screen.table(columns, rows, empty="No revisions yet."))
+    daemon.more(found.next_cursor)
 
 
-@commands("rollback")
+@commands("rollback", show=policy_pairs)
 def roll_back(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     which: Which = LEARNING,
     to: Annotated[
         int | None,
         typer.Option("--to", metavar="REVISION", help="To which one; the one before if left out."),
     ] = None,
     expected_revision: Expected = None,
-) -> None:
+) -> object:
     """Bring an earlier policy back as a new revision."""
-    policy = _policy(which)
-    with connect(ctx) as daemon:
-        calls = policy.calls(daemon.client)
-        policy.show(daemon, calls.roll_back(to, expected_revision=expected_revision))
+    return _calls(daemon, which).roll_back(to, expected_revision=expected_revision)
 
 
-def _policy(which: str) -> Policy:
-    if which not in POLICIES:
+run_memory = Commands("How much is remembered of runs, for how long, and who may find it.")
+commands.app.add_typer(run_memory.app, name="run-memory")
+
+
+@run_memory("show", "get", show=policy_pairs)
+def show_run_memory(daemon: DaemonConnection) -> object:
+    """Show the policy in force."""
+    return daemon.client.run_memory_policy.get()
+
+
+@run_memory("set", show=policy_pairs)
+def change_run_memory(
+    daemon: DaemonConnection,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Fields to change; the others stay."),
+    ] = None,
+    file: File = None,
+    stdin: Stdin = False,
+    expected_revision: Expected = None,
+) -> object:
+    """Change the policy; what it no longer allows is forgotten at once."""
+    calls = daemon.client.run_memory_policy
+    source = one_source(file, stdin=stdin)
+    if bool(pairs) == (source is not None):
+        raise typer.BadParameter("give KEY=VALUE pairs, or --file, or --stdin")
+    if source is not None:
+        return calls.set(document(source), expected_revision=expected_revision)
+    return _change(daemon, calls, pairs or (), expected_revision)
+
+
+REVISIONS_COLUMNS: Final[screen.Layout] = {
+    "revision": "revision",
+    "when": "updated_at_ms",
+    "by": "actor",
+    "rollback of": "rollback_of_revision",
+    "policy": lambda item: screen.compact(asdict(item.policy)),
+}
+
+
+@run_memory("revisions", show=REVISIONS_COLUMNS, empty="No revisions yet.")
+def run_memory_revisions(daemon: DaemonConnection, page: PageOptions) -> object:
+    """List the kept revisions of the policy, newest first."""
+    return daemon.client.run_memory_policy.revisions_page(**page)
+
+
+@run_memory("rollback", show=policy_pairs)
+def roll_back_run_memory(
+    daemon: DaemonConnection,
+    revision: Annotated[
+        int | None, typer.Argument(metavar="[REVISION]", help="The one before if left out.")
+    ] = None,
+    expected_revision: Expected = None,
+) -> object:
+    """Bring the policy of an earlier revision back as a new one."""
+    return daemon.client.run_memory_policy.roll_back(revision, expected_revision=expected_revision)
+
+
+def _calls(daemon: DaemonConnection, which: str) -> Any:
+    """The calls about a policy."""
+    client = daemon.client
+    calls = {LEARNING: client.learning_policy, "run-memory": client.run_memory_policy}.get(which)
+    if calls is None:
         raise typer.BadParameter(f"there is a learning and a run-memory policy; got {which!r}")
-    return POLICIES[which]
+    return calls
 
 
-def _edited(daemon: DaemonConnection, policy: Policy, expected_revision: int | None) -> bool:
-    """Have the policy in force edited; whether it was changed."""
-    from understudy.cli.person import Somebody
-
-    calls = policy.calls(daemon.client)
+def _change(
+    daemon: DaemonConnection, calls: Any, pairs: Sequence[str], expected_revision: int | None
+) -> object:
+    changed({}, pairs)  # a mistyped one is told before anybody is asked
     current = calls.get()
+    wanted = changed(daemon.answer["policy"], pairs)
+    # Somebody else's change in between is not undone.
     revision = current.revision if expected_revision is None else expected_revision
-    editing = Editing(Somebody(), policy.name, may_ask=sys.stdin.isatty())
-    return editing.edit(daemon.answer["policy"], partial(calls.set, expected_revision=revision))
+    return calls.set(wanted, expected_revision=revision)
 
 
 WRAPPED_IN: Final = "/policy"

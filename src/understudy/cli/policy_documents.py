@@ -1,25 +1,21 @@
-"""Policies as they are typed and shown, and `understudy policy run-memory`."""
+"""Policies as they are typed and shown."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import DaemonConnection, connect
 from understudy.cli.learning_records import scope_words
-from understudy.cli.options import Commands, Cursor, Limit
 from understudy.cli.output import note
-from understudy.cli.runtime import Expected
 from understudy.cli.schedules import span_words
 from understudy.cli.screen import Pairs, count, one_line, visible
 
 if TYPE_CHECKING:
     from understudy.learnings.capture_settings import ModelChoice, SemanticCaptureSettings
-    from understudy.memory.policy import RunMemoryPolicy
     from understudy.review.dry_run import CandidateOutlook, DryRun
     from understudy.review.policy import (
         JudgeSettings,
@@ -85,91 +81,6 @@ def _value(text: str) -> Any:
     return value
 
 
-run_memory = Commands("How much is remembered of runs, for how long, and who may find it.")
-
-
-@run_memory("show", "get")
-def show(ctx: typer.Context) -> None:
-    """Show the policy in force."""
-    with connect(ctx) as daemon:
-        _show(daemon, daemon.client.run_memory_policy.get())
-
-
-@run_memory("set")
-def change(
-    ctx: typer.Context,
-    pairs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE]...", help="Fields to change; the others stay."),
-    ] = None,
-    file: Annotated[
-        Path | None,
-        typer.Option("--file", help="A whole policy as JSON; what it leaves out is the default."),
-    ] = None,
-    stdin: Annotated[bool, typer.Option("--stdin", help="The same, from stdin.")] = False,
-    expected_revision: Expected = None,
-) -> None:
-    """Change the policy; what it no longer allows is forgotten at once."""
-    source = one_source(file, stdin=stdin)
-    if bool(pairs) == (source is not None):
-        raise typer.BadParameter("give KEY=VALUE pairs, or --file, or --stdin")
-    typed = changed({}, pairs or ()) if source is None else document(source)
-    with connect(ctx) as daemon:
-        if source is None:
-            current = daemon.client.run_memory_policy.get()
-            typed = {**asdict(current.policy), **typed}
-            # Somebody else's change in between is not undone.
-            expected_revision = expected_revision or current.revision
-        view = daemon.client.run_memory_policy.set(typed, expected_revision=expected_revision)
-        _show(daemon, view)
-
-
-REVISIONS_COLUMNS: Final[screen.Layout] = {
-    "revision": "revision",
-    "when": "updated_at_ms",
-    "by": "actor",
-    "rollback of": "rollback_of_revision",
-    "policy": lambda item: screen.compact(asdict(item.policy)),
-}
-
-
-@run_memory("revisions")
-def revisions(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
-    """List the kept revisions of the policy, newest first."""
-    with connect(ctx) as daemon:
-        page = daemon.client.run_memory_policy.revisions_page(limit=limit, cursor=cursor)
-        daemon.show_page(page, REVISIONS_COLUMNS, empty="No revisions yet.")
-
-
-@run_memory("rollback")
-def roll_back(
-    ctx: typer.Context,
-    revision: Annotated[
-        int | None, typer.Argument(metavar="[REVISION]", help="The one before if left out.")
-    ] = None,
-    expected_revision: Expected = None,
-) -> None:
-    """Bring the policy of an earlier revision back as a new one."""
-    with connect(ctx) as daemon:
-        view = daemon.client.run_memory_policy.roll_back(
-            revision, expected_revision=expected_revision
-        )
-        _show(daemon, view)
-
-
-def run_memory_policy_pairs(view: "PolicyView[RunMemoryPolicy]") -> list[tuple[str, object]]:
-    """Everything that the policy in force says."""
-    return [
-        ("revision", view.revision),
-        ("changed", screen.ago(view.updated_at_ms)),
-        *asdict(view.policy).items(),
-    ]
-
-
-def _show(daemon: DaemonConnection, view: "PolicyView[RunMemoryPolicy]") -> None:
-    daemon.show(lambda: screen.fields(run_memory_policy_pairs(view)))
-
-
 MODES: Final = {
     "manual_only": "people decide, and automation does not look",
     "shadow": "people decide, and automation notes what it would have done",
@@ -187,8 +98,16 @@ CONDITIONS: Final = (
 REQUIREMENTS: Final = ("require_evidence", "require_source_run", "require_source_session")
 
 
+def policy_pairs(view: "PolicyView[Any]") -> Pairs:
+    """Everything that a policy in force says."""
+    if hasattr(view.policy, "publication"):
+        return learning_policy_pairs(view)
+    changed = screen.ago(view.updated_at_ms)
+    return [("revision", view.revision), ("changed", changed), *asdict(view.policy).items()]
+
+
 def learning_policy_pairs(view: "PolicyView[LearningPolicy]") -> Pairs:
-    """Everything that the policy in force says."""
+    """Everything that the learning policy in force says."""
     policy, publication = view.policy, view.policy.publication
     return [
         ("revision", view.revision),

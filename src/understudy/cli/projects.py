@@ -5,9 +5,8 @@ from typing import Annotated, Final
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import connect
-from understudy.cli.options import Commands, Cursor, Key, Limit, ProjectId
-from understudy.cli.output import note, understudy
+from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.options import Key, PageOptions, ProjectId
 
 commands = Commands("Projects: sessions and people that work on one thing.")
 
@@ -36,18 +35,19 @@ PROJECTS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("list")
-def list_projects(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
+@commands(
+    "list",
+    show=PROJECTS_COLUMNS,
+    empty="No projects yet. `{understudy} projects create ID --name NAME` makes one.",
+)
+def list_projects(daemon: DaemonConnection, page: PageOptions) -> object:
     """List projects."""
-    with connect(ctx) as daemon:
-        page = daemon.client.projects.page(limit=limit, cursor=cursor)
-        empty = f"No projects yet. `{understudy()} projects create ID --name NAME` makes one."
-        daemon.show_page(page, PROJECTS_COLUMNS, empty=empty)
+    return daemon.client.projects.page(**page)
 
 
-@commands("create")
+@commands("create", show=RECORD)
 def create(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     project_id: ProjectId,
     name: Annotated[
         str | None, typer.Option(help="What people call it; its id if left out.")
@@ -56,67 +56,58 @@ def create(
     member: Annotated[list[str] | None, typer.Option(help="A session's id; repeatable.")] = None,
     metadata: Metadata = None,
     key: Key = None,
-) -> None:
+) -> object:
     """Create a project."""
-    from understudy.client.calls import given
     from understudy.wire.projects import CreateProject
 
-    fields = given(
+    wanted = inputs.request(
+        CreateProject,
         project_id=project_id,
         display_name=name or project_id,
         description=description,
         members=[{"member_id": session_id} for session_id in member] if member else None,
         metadata=inputs.json_object(metadata, "--metadata"),
     )
-    with connect(ctx) as daemon:
-        wanted = CreateProject.model_validate(fields)
-        daemon.show_record(daemon.client.projects.create(wanted, key=key), RECORD)
+    return daemon.client.projects.create(wanted, key=key)
 
 
-@commands("show", "get")
-def show(ctx: typer.Context, project_id: ProjectId) -> None:
+@commands("show", "get", show=RECORD)
+def show(daemon: DaemonConnection, project_id: ProjectId) -> object:
     """Show a project and its members."""
-    with connect(ctx) as daemon:
-        daemon.show_record(daemon.client.projects.get(project_id), RECORD)
+    return daemon.client.projects.get(project_id)
 
 
-@commands("update", "set")
+@commands("update", "set", show=RECORD)
 def update(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     project_id: ProjectId,
     name: Annotated[str | None, typer.Option(help="What people call it.")] = None,
     description: Description = None,
     status: Status = None,
     metadata: Metadata = None,
-) -> None:
+) -> object:
     """Change a project."""
-    from understudy.client.calls import given
     from understudy.wire.projects import UpdateProject
 
-    fields = given(
+    changes = inputs.change(
+        UpdateProject,
         display_name=name,
         description=description,
         status=status,
         metadata=inputs.json_object(metadata, "--metadata"),
     )
-    if not fields:
-        raise typer.BadParameter("give something to change")
-    with connect(ctx) as daemon:
-        changes = UpdateProject.model_validate(fields)
-        daemon.show_record(daemon.client.projects.update(project_id, changes), RECORD)
+    return daemon.client.projects.update(project_id, changes)
 
 
-@commands("delete")
-def delete(ctx: typer.Context, project_id: ProjectId) -> None:
+@commands("delete", show="project {project_id} is deleted")
+def delete(daemon: DaemonConnection, project_id: ProjectId) -> None:
     """Delete a project; its sessions stay."""
-    with connect(ctx) as daemon:
-        daemon.client.projects.delete(project_id)
-        daemon.show(lambda: note(f"project {project_id} is deleted"))
+    daemon.client.projects.delete(project_id)
 
 
-@commands("add-member")
+@commands("add-member", show="{member_id} has joined {project_id}")
 def add_member(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     project_id: ProjectId,
     member_id: MemberId,
     kind: Annotated[str, typer.Option(help="`session` or `human_actor`.")] = "session",
@@ -124,18 +115,15 @@ def add_member(
     role: Annotated[str | None, typer.Option(help="What it does in the project.")] = None,
 ) -> None:
     """Let a session or a person join."""
-    from understudy.client.calls import given
     from understudy.wire.projects import AddMember
 
-    fields = given(member_id=member_id, member_kind=kind, display_name=name, role=role)
-    with connect(ctx) as daemon:
-        daemon.client.projects.add_member(project_id, AddMember.model_validate(fields))
-        daemon.show(lambda: note(f"{member_id} has joined {project_id}"))
+    member = inputs.request(
+        AddMember, member_id=member_id, member_kind=kind, display_name=name, role=role
+    )
+    daemon.client.projects.add_member(project_id, member)
 
 
-@commands("remove-member")
-def remove_member(ctx: typer.Context, project_id: ProjectId, member_id: MemberId) -> None:
+@commands("remove-member", show="{member_id} has left {project_id}")
+def remove_member(daemon: DaemonConnection, project_id: ProjectId, member_id: MemberId) -> None:
     """Let a member go."""
-    with connect(ctx) as daemon:
-        daemon.client.projects.remove_member(project_id, member_id)
-        daemon.show(lambda: note(f"{member_id} has left {project_id}"))
+    daemon.client.projects.remove_member(project_id, member_id)

@@ -6,8 +6,8 @@ import typer
 
 from understudy.cli import screen
 from understudy.cli.answers import Typed, read_answers
-from understudy.cli.connection import DaemonConnection, connect
-from understudy.cli.options import Commands, Cursor, InSession, Key, Limit, OfRun, shared
+from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.options import InSession, Key, OfRun, PageOptions
 from understudy.cli.output import ExitCode, note, understudy
 from understudy.cli.requests import outlook, question_pairs
 
@@ -39,34 +39,33 @@ QUESTIONS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("list")
+@commands("list", show=QUESTIONS_COLUMNS, empty="Nobody asks anything.")
 def list_questions(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
+    page: PageOptions,
     session: InSession = None,
     run: OfRun = None,
     everything: Everything = False,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> None:
+) -> object:
     """List questions that wait for an answer, oldest first."""
-    with connect(ctx) as daemon:
-        page = daemon.client.questions.page(
-            session_id=session, run_id=run, everything=everything, limit=limit, cursor=cursor
-        )
-        daemon.show_page(page, QUESTIONS_COLUMNS, empty="Nobody asks anything.")
+    return daemon.client.questions.page(
+        session_id=session, run_id=run, everything=everything, **page
+    )
 
 
-@commands("show", "get")
-def show(ctx: typer.Context, request_id: QuestionId) -> None:
+@commands("show", "get", show=question_pairs)
+def show(daemon: DaemonConnection, request_id: QuestionId) -> object:
     """Show a question with its options."""
-    with connect(ctx) as daemon:
-        view = daemon.client.questions.get(request_id)
-        daemon.show(lambda: screen.fields(question_pairs(view)))
+    return daemon.client.questions.get(request_id)
 
 
-@commands("answer")
+def _tell_outlook(run: "RunView") -> None:
+    note(outlook(run))
+
+
+@commands("answer", show=_tell_outlook)
 def answer(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     request_id: QuestionId,
     option: Annotated[
         list[str] | None,
@@ -84,55 +83,49 @@ def answer(
     ] = None,
     justification: Justification = None,
     key: Key = None,
-) -> None:
+) -> object:
     """Answer a question; without options and text you are asked at the terminal."""
     typed = Typed(options=option or [], texts=text or [], question_id=question)
-    with connect(ctx) as daemon:
-        view = daemon.client.questions.get(request_id)
-        resolution = read_answers(view, typed) if typed else _ask(daemon, view)
-        if justification is not None:
-            resolution = resolution.model_copy(update={"justification": justification})
-        run = daemon.client.questions.resolve(view.run_id, resolution, key=key)
-        _show_outlook(daemon, run)
+    view = daemon.client.questions.get(request_id)
+    resolution = read_answers(view, typed) if typed else _ask(daemon, view)
+    if justification is not None:
+        resolution = resolution.model_copy(update={"justification": justification})
+    return daemon.client.questions.resolve(view.run_id, resolution, key=key)
 
 
 @commands("review")
-def review(ctx: typer.Context, session: InSession = None, run: OfRun = None) -> None:
+def review(daemon: DaemonConnection, session: InSession = None, run: OfRun = None) -> None:
     """Go through what is asked, one question after the other, and answer."""
     from understudy.cli.decisions import Review
     from understudy.cli.person import somebody
 
     person = somebody()
-    if person is None or shared(ctx).json:
+    if person is None or daemon.as_json:
         raise typer.BadParameter("a review needs a terminal; use `questions list` and `answer`")
-    with connect(ctx) as daemon:
-        pending = [*daemon.client.questions.list(session_id=session, run_id=run)]
-        if not pending:
-            note("nobody asks anything")
-            return
-        Review(daemon.client, person).questions(pending)
+    pending = [*daemon.client.questions.list(session_id=session, run_id=run)]
+    if not pending:
+        note("nobody asks anything")
+        return
+    Review(daemon.client, person).questions(pending)
 
 
-@commands("decline")
+@commands("decline", show=_tell_outlook)
 def decline(
-    ctx: typer.Context, request_id: QuestionId, justification: Justification = None, key: Key = None
-) -> None:
+    daemon: DaemonConnection,
+    request_id: QuestionId,
+    justification: Justification = None,
+    key: Key = None,
+) -> object:
     """Give no answer; the run goes on, and the model is told."""
-    with connect(ctx) as daemon:
-        run_id = daemon.client.questions.get(request_id).run_id
-        run = daemon.client.questions.decline(
-            run_id, request_id, justification=justification, key=key
-        )
-        _show_outlook(daemon, run)
+    run_id = daemon.client.questions.get(request_id).run_id
+    return daemon.client.questions.decline(run_id, request_id, justification=justification, key=key)
 
 
-@commands("cancel")
-def cancel(ctx: typer.Context, request_id: QuestionId, key: Key = None) -> None:
+@commands("cancel", show="run {view.run_id} is being cancelled")
+def cancel(daemon: DaemonConnection, request_id: QuestionId, key: Key = None) -> object:
     """Withdraw a question, and cancel the run that asks it."""
-    with connect(ctx) as daemon:
-        run_id = daemon.client.questions.get(request_id).run_id
-        run = daemon.client.questions.cancel(run_id, request_id, key=key)
-        daemon.show(lambda: note(f"run {run.run_id} is being cancelled"))
+    run_id = daemon.client.questions.get(request_id).run_id
+    return daemon.client.questions.cancel(run_id, request_id, key=key)
 
 
 def _ask(daemon: DaemonConnection, view: "QuestionView") -> "QuestionResolutionBody":
@@ -150,7 +143,3 @@ def _ask(daemon: DaemonConnection, view: "QuestionView") -> "QuestionResolutionB
     except Left:
         note(f"left waiting; `{understudy()} questions answer {view.id}` asks again")
         raise typer.Exit(ExitCode.REFUSED) from None
-
-
-def _show_outlook(daemon: DaemonConnection, run: "RunView") -> None:
-    daemon.show(lambda: note(outlook(run)))

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from understudy.cli.connection import connect
-from understudy.cli.learning_options import InScope, OfKind, Query, scope_fields
+from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.learning_options import ReviewFilter
 from understudy.cli.learning_records import item_pairs, published_lines
-from understudy.cli.options import Commands, shared
 from understudy.cli.output import error_lines
 from understudy.cli.person import Left, Person, anybody
 from understudy.cli.screen import field_lines, one_line, visible
@@ -167,10 +166,8 @@ NOTHING: Final = "nothing waits for a person"
 
 @commands("next")
 def review_next(
-    ctx: typer.Context,
-    query: Query = None,
-    scope: InScope = None,
-    kind: OfKind = None,
+    daemon: DaemonConnection,
+    which: ReviewFilter,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Stop after so many.")] = None,
     once: Annotated[bool, typer.Option("--once", help="Only one; the same as --limit 1.")] = False,
 ) -> None:
@@ -180,17 +177,15 @@ def review_next(
     """
     if once and limit not in (None, 1):
         raise typer.BadParameter("--once is --limit 1: give one of them")
-    narrowed = {"query": query, "kind": kind, **scope_fields(scope)}
-    narrowed = {name: value for name, value in narrowed.items() if value is not None}
-    if shared(ctx).json and narrowed:
+    narrowed = which.fields()
+    if daemon.as_json and narrowed:
         raise typer.BadParameter("--json prints the next one of all: leave the other options out")
-    with connect(ctx) as daemon:
-        if daemon.as_json:
-            daemon.client.candidates.next()
-            daemon.show(lambda: None)
-            return
-        waiting = chosen(daemon.client, narrowed) if narrowed else upcoming(daemon.client)
-        review(daemon.client, anybody(), islice(waiting, 1 if once else limit))
+    if daemon.as_json:
+        daemon.client.candidates.next()
+        daemon.show(lambda: None)
+        return
+    waiting = chosen(daemon.client, narrowed) if narrowed else upcoming(daemon.client)
+    review(daemon.client, anybody(), islice(waiting, 1 if once else limit))
 
 
 def review(client: "Client", person: Person, items: Iterable["ReviewItem"]) -> None:

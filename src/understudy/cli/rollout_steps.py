@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 import typer
 
 from understudy.cli import inputs, rollouts, screen
-from understudy.cli.connection import DaemonConnection, connect
+from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.learning_options import LearningId
-from understudy.cli.options import Commands, Cursor, Key, Limit, RunId, TextFile
+from understudy.cli.options import Key, PageOptions, RunId, TextFile
 from understudy.cli.output import ExitCode, note
 from understudy.cli.rollouts import (
     KINDS,
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
         ReplayReport,
         ReplayTotals,
     )
-    from understudy.wire.rollouts import TrialCaseView, TrialView
+    from understudy.wire.rollouts import TrialView
 
 commands = Commands("Steps of rollouts.")
 
 
-@commands("promote")
+@commands("promote", show=rollouts.tell)
 def promote(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     learning_id: LearningId,
     name: SkillName,
     text: Annotated[
@@ -68,15 +68,19 @@ def promote(
     ] = None,
     status: Annotated[str | None, typer.Option(help=f"The stage: {TARGETS}.")] = None,
     key: Key = None,
-) -> None:
+) -> object:
     """Make a draft from a procedure, or edit the draft of that name.
 
     An edit starts the rollout over: earlier evidence no longer counts.
     """
-    from understudy.client.calls import given
     from understudy.wire.rollouts import PromoteSkill
 
-    fields: dict[str, Any] = given(
+    if text is not None and instructions is not None:
+        raise typer.BadParameter("give a text or --instructions, not both")
+    wanted = inputs.request(
+        PromoteSkill,
+        skill_name=name,
+        instructions=inputs.content(instructions if text is None else text, file),
         description=description,
         when_to_use=when_to_use,
         version=version,
@@ -87,92 +91,80 @@ def promote(
         fallback_model=fallback_model,
         status=status,
     )
-    if text is not None and instructions is not None:
-        raise typer.BadParameter("give a text or --instructions, not both")
-    told = inputs.content(instructions if text is None else text, file)
-    fields |= {"skill_name": name, "instructions": told}
-    with connect(ctx) as daemon:
-        wanted = PromoteSkill.model_validate(fields)
-        view = daemon.client.rollouts.promote(learning_id, wanted, key=key)
-        daemon.show(lambda: rollouts.tell(view))
+    return daemon.client.rollouts.promote(learning_id, wanted, key=key)
 
 
-@commands("advance")
+@commands("advance", show=rollouts.tell)
 def advance(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     name: SkillName,
     to: Annotated[
         str | None, typer.Option("--to", help=f"Another stage than the next one: {TARGETS}.")
     ] = None,
     key: Key = None,
-) -> None:
+) -> object:
     """Take a promoted skill to its next stage, with exactly the definition that it has."""
-    with connect(ctx) as daemon:
-        view = daemon.client.rollouts.advance(name, to=cast("Any", to), key=key)
-        daemon.show(lambda: rollouts.tell(view))
+    return daemon.client.rollouts.advance(name, to=cast("Any", to), key=key)
 
 
-@commands("result")
+@commands("result", show=rollouts.tell)
 def result(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     name: SkillName,
     run_id: RunId,
     expect: Expected,
     kind: Annotated[str, typer.Option(help=f"What it is to show: {KINDS}.")] = "verification",
     fingerprint: OfFingerprint = None,
     key: Key = None,
-) -> None:
+) -> object:
     """Count a run that has ended as evidence for a promoted skill."""
-    from understudy.client.calls import given
     from understudy.wire.rollouts import RolloutResult
 
-    fields = given(
+    wanted = inputs.request(
+        RolloutResult,
         kind=kind,
         run_id=run_id,
         expected_output_contains=expect,
         definition_fingerprint=fingerprint,
     )
-    with connect(ctx) as daemon:
-        wanted = RolloutResult.model_validate(fields)
-        view = daemon.client.rollouts.result(name, wanted, key=key)
-        daemon.show(lambda: rollouts.tell(view))
+    return daemon.client.rollouts.result(name, wanted, key=key)
 
 
-@commands("hold")
-def hold(ctx: typer.Context, name: SkillName, reason: Reason = None, key: Key = None) -> None:
+@commands("hold", show=rollouts.tell)
+def hold(
+    daemon: DaemonConnection, name: SkillName, reason: Reason = None, key: Key = None
+) -> object:
     """Keep a rollout from advancing until it is released."""
-    with connect(ctx) as daemon:
-        view = daemon.client.rollouts.hold(name, reason=reason, key=key)
-        daemon.show(lambda: rollouts.tell(view))
+    return daemon.client.rollouts.hold(name, reason=reason, key=key)
 
 
-@commands("release")
-def release(ctx: typer.Context, name: SkillName, reason: Reason = None, key: Key = None) -> None:
+@commands("release", show=rollouts.tell_released)
+def release(
+    daemon: DaemonConnection, name: SkillName, reason: Reason = None, key: Key = None
+) -> object:
     """Let a rollout that was held advance again."""
-    with connect(ctx) as daemon:
-        view = daemon.client.rollouts.release(name, reason=reason, key=key)
-        daemon.show(lambda: rollouts.tell_released(view))
+    return daemon.client.rollouts.release(name, reason=reason, key=key)
 
 
-@commands("revoke")
-def revoke(ctx: typer.Context, name: SkillName, reason: Reason = None, key: Key = None) -> None:
+@commands("revoke", show=rollouts.tell)
+def revoke(
+    daemon: DaemonConnection, name: SkillName, reason: Reason = None, key: Key = None
+) -> object:
     """Take a promoted skill back: no agent is offered it; its record stays."""
-    with connect(ctx) as daemon:
-        view = daemon.client.rollouts.revoke(name, reason=reason, key=key)
-        daemon.show(lambda: rollouts.tell(view))
+    return daemon.client.rollouts.revoke(name, reason=reason, key=key)
 
 
-@commands("rollback")
-def rollback(ctx: typer.Context, name: SkillName, reason: Reason = None, key: Key = None) -> None:
+@commands("rollback", show=rollouts.tell)
+def rollback(
+    daemon: DaemonConnection, name: SkillName, reason: Reason = None, key: Key = None
+) -> object:
     """Put a revoked skill back in force, as it last was."""
-    with connect(ctx) as daemon:
-        view = daemon.client.rollouts.rollback(name, reason=reason, key=key)
-        daemon.show(lambda: rollouts.tell(view))
+    return daemon.client.rollouts.rollback(name, reason=reason, key=key)
 
 
 @commands("trial")
 def trial(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     name: SkillName,
     expect: Annotated[
         str | None,
@@ -209,60 +201,54 @@ def trial(
 
     With --case it is a replay: recorded runs, run again with the skill and without, and compared.
     """
-    from understudy.client.calls import given
     from understudy.wire.rollouts import StartTrial
 
-    fields = given(
+    wanted = inputs.request(
+        StartTrial,
         expected_output_contains=expect,
         kind=kind,
         params=params,
         definition_fingerprint=fingerprint,
         cases=[{"run_id": run_id} for run_id in case] if case else None,
     )
-    with connect(ctx) as daemon:
-        wanted = StartTrial.model_validate(fields)
-        begun = daemon.client.rollouts.trial(name, wanted, key=key)
-        if not wait:
-            daemon.show(lambda: note(_under_way(begun)))
-            return
-        _finish(daemon, daemon.client.rollouts.wait_trial(name, begun.trial_id, timeout_s=timeout))
+    begun = daemon.client.rollouts.trial(name, wanted, key=key)
+    if not wait:
+        daemon.show_answer(begun, _tell_under_way)
+        return
+    ended = daemon.client.rollouts.wait_trial(name, begun.trial_id, timeout_s=timeout)
+    daemon.show_answer(ended, show_trial)
+    if ended.state != "passed":
+        raise typer.Exit(ExitCode.FAILED)
 
 
-@commands("trials")
+@commands("trials", show=rollouts.TRIAL_COLUMNS, empty="There was no trial.")
 def trials(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
+    page: PageOptions,
     name: SkillName,
     trial_id: Annotated[
         str | None, typer.Argument(metavar="[TRIAL]", help="Show this one in full.")
     ] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> None:
+) -> object:
     """List the trials of a promoted skill, newest first, or show one."""
-    with connect(ctx) as daemon:
-        if trial_id is not None:
-            view = daemon.client.rollouts.get_trial(name, trial_id)
-            daemon.show(lambda: show_trial(view))
-            return
-        page = daemon.client.rollouts.trials_page(name, limit=limit, cursor=cursor)
-        daemon.show_page(page, rollouts.TRIAL_COLUMNS, empty="There was no trial.")
+    if trial_id is None:
+        return daemon.client.rollouts.trials_page(name, **page)
+    daemon.show_answer(daemon.client.rollouts.get_trial(name, trial_id), show_trial)
+    return None
 
 
-def _under_way(trial: "TrialView") -> str:
-    where = (
-        f"with {screen.count(len(trial.cases), 'case')}" if trial.cases else f"in {trial.run_id}"
-    )
-    return f"trial {trial.trial_id} is under way {where}"
-
-
-def _finish(daemon: DaemonConnection, view: "TrialView") -> None:
-    daemon.show(lambda: show_trial(view))
-    if view.state != "passed":
-        raise typer.Exit(ExitCode.FAILED)
+def _tell_under_way(trial: "TrialView") -> None:
+    cases = screen.count(len(trial.cases), "case")
+    where = f"with {cases}" if trial.cases else f"in {trial.run_id}"
+    note(f"trial {trial.trial_id} is under way {where}")
 
 
 COLUMNS: Final = ("case", "recorded", "without", "with", "calls", "tokens", "time", "about")
-UNDER_WAY: Final = ("case", "without", "with")
+UNDER_WAY: Final[screen.Layout] = {
+    "case": "run_id",
+    "without": "without_run_id",
+    "with": "with_run_id",
+}
 
 
 def show_trial(view: "TrialView") -> None:
@@ -271,7 +257,7 @@ def show_trial(view: "TrialView") -> None:
     if view.report is not None:
         _show_report(view.report)
     elif view.cases:
-        screen.table(UNDER_WAY, map(_replay_under_way, view.cases), empty="")
+        screen.records(view.cases, UNDER_WAY, empty="")
 
 
 def _show_report(report: "ReplayReport") -> None:
@@ -291,28 +277,27 @@ def _show_report(report: "ReplayReport") -> None:
 
 
 def _row(case: "ReplayedCase") -> tuple[object, ...]:
-    without, with_ = case.without_skill, case.with_skill
-    return (
-        case.recorded.run_id,
-        case.recorded.verdict,
-        without.verdict,
-        with_.verdict,
-        _change(without.tool_calls, with_.tool_calls),
-        _change(_tokens(without), _tokens(with_)),
-        f"{_seconds(without.took_ms)} → {_seconds(with_.took_ms)}",
-        _about(case),
-    )
+    verdicts = (side.verdict for side in (case.recorded, case.without_skill, case.with_skill))
+    costs = _costs(case.without_skill, case.with_skill)
+    return (case.recorded.run_id, *verdicts, *costs, _about(case))
 
 
 def _sum(report: "ReplayReport") -> tuple[object, ...]:
-    without, with_ = report.without_skill, report.with_skill
+    sides = (report.recorded, report.without_skill, report.with_skill)
+    rates = (f"{side.successes} of {side.tries}" for side in sides)
+    return ("all", *rates, *_costs(report.without_skill, report.with_skill), "")
+
+
+def _costs(
+    before: "ReplayTotals | ReplayedRun", after: "ReplayTotals | ReplayedRun"
+) -> tuple[str, ...]:
+    """Calls, tokens and time without the skill and with it."""
+    tokens = [side.input_tokens + side.output_tokens for side in (before, after)]
+    seconds = [f"{side.took_ms / 1000:.1f} s" for side in (before, after)]
     return (
-        "all",
-        *(f"{side.successes} of {side.tries}" for side in (report.recorded, without, with_)),
-        _change(without.tool_calls, with_.tool_calls),
-        _change(_tokens(without), _tokens(with_)),
-        f"{_seconds(without.took_ms)} → {_seconds(with_.took_ms)}",
-        "",
+        f"{before.tool_calls} → {after.tool_calls}",
+        f"{tokens[0]} → {tokens[1]}",
+        f"{seconds[0]} → {seconds[1]}",
     )
 
 
@@ -325,22 +310,6 @@ def _about(case: "ReplayedCase") -> str:
     if case.with_skill.reason:
         said.append(screen.visible(case.with_skill.reason))
     return "; ".join(said)
-
-
-def _replay_under_way(case: "TrialCaseView") -> tuple[object, ...]:
-    return case.run_id, case.without_run_id, case.with_run_id
-
-
-def _tokens(side: "ReplayTotals | ReplayedRun") -> int:
-    return side.input_tokens + side.output_tokens
-
-
-def _change(before: int, after: int) -> str:
-    return f"{before} → {after}"
-
-
-def _seconds(took_ms: int) -> str:
-    return f"{took_ms / 1000:.1f} s"
 
 
 def _rate(totals: "ReplayTotals") -> str:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 import typer
 
 from understudy.cli import screen
-from understudy.cli.connection import connect
-from understudy.cli.options import Commands, Cursor, Limit
+from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.options import PageOptions
 from understudy.cli.output import STEP_HINTS, note, understudy
 from understudy.cli.screen import visible
 from understudy.core.text import short_digest
@@ -42,93 +42,6 @@ OfFingerprint: TypeAlias = Annotated[
 ]
 
 commands = Commands("Rollouts: procedures that become skills, stage by stage.")
-
-
-@commands("list")
-def list_rollouts(
-    ctx: typer.Context,
-    status: Annotated[
-        str | None, typer.Option("--status", help=f"Only in a stage: {STAGES}.")
-    ] = None,
-    learning: Annotated[
-        str | None, typer.Option("--learning", metavar="LEARNING", help="Only of this learning.")
-    ] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> None:
-    """List promoted skills, by name."""
-    with connect(ctx) as daemon:
-        page = daemon.client.rollouts.page(
-            limit=limit, cursor=cursor, status=status, source_learning_id=learning
-        )
-        daemon.show_page(page, COLUMNS, empty="No procedure was promoted.")
-
-
-@commands("show", "get")
-def show(ctx: typer.Context, name: SkillName) -> None:
-    """Show where a promoted skill stands, what speaks for it, and what the next stage asks for."""
-    with connect(ctx) as daemon:
-        view = daemon.client.rollouts.get(name)
-        daemon.show(lambda: _show(view))
-
-
-@commands("events")
-def events(ctx: typer.Context, name: SkillName, limit: Limit = 50, cursor: Cursor = None) -> None:
-    """List everything that happened to a promoted skill, oldest first."""
-    with connect(ctx) as daemon:
-        page = daemon.client.rollouts.events_page(name, limit=limit, cursor=cursor)
-        daemon.show_page(page, EVENT_COLUMNS, empty="Nothing happened yet.")
-
-
-@commands("history")
-def history(ctx: typer.Context, name: SkillName, limit: Limit = 50, cursor: Cursor = None) -> None:
-    """List how a promoted skill was before each of its changes, newest first."""
-    with connect(ctx) as daemon:
-        page = daemon.client.rollouts.history_page(name, limit=limit, cursor=cursor)
-        daemon.show_page(page, HISTORY_COLUMNS, empty="It has not changed yet.")
-
-
-@commands("diff")
-def diff(
-    ctx: typer.Context,
-    name: SkillName,
-    old: Annotated[
-        int | None,
-        typer.Argument(
-            metavar="[FROM]",
-            min=1,
-            help="The older revision; by default the newest one with another definition.",
-        ),
-    ] = None,
-    new: Annotated[
-        int | None,
-        typer.Argument(
-            metavar="[TO]", min=1, help="The newer revision; by default the current one."
-        ),
-    ] = None,
-) -> None:
-    """Print what changed between two revisions, as a patch of the skill's files."""
-    with connect(ctx) as daemon:
-        view = daemon.client.rollouts.diff(name, old, new)
-        daemon.show(lambda: _show_diff(view))
-
-
-def _show(view: "RolloutView") -> None:
-    screen.fields(pairs(view))
-    print()
-    print(screen.printable(screen.visible(view.instructions)))
-
-
-def _show_diff(view: "RolloutDiff") -> None:
-    if not view.files:
-        both = f"revisions {view.from_number} and {view.to_number} say"
-        note(
-            "it has always said this" if view.from_number == view.to_number else f"{both} the same"
-        )
-        return
-    screen.document("".join(f"{each.diff}\n" for each in view.files if each.diff is not None))
-    if any(each.cut for each in view.files):
-        note("not everything is shown: there is too much of it")
 
 
 def _stage(view: "RolloutSummary") -> str:
@@ -320,3 +233,77 @@ def _runtime(runtime: "RuntimeSettings") -> str:
     }
     parts = (f"{name} {visible(value)}" for name, value in said.items() if value)
     return ", ".join([runtime.context, *parts])
+
+
+def _show(view: "RolloutView") -> None:
+    screen.fields(pairs(view))
+    print()
+    print(screen.printable(screen.visible(view.instructions)))
+
+
+def _show_diff(view: "RolloutDiff") -> None:
+    if not view.files:
+        both = f"revisions {view.from_number} and {view.to_number} say"
+        note(
+            "it has always said this" if view.from_number == view.to_number else f"{both} the same"
+        )
+        return
+    screen.document("".join(f"{each.diff}\n" for each in view.files if each.diff is not None))
+    if any(each.cut for each in view.files):
+        note("not everything is shown: there is too much of it")
+
+
+@commands("list", show=COLUMNS, empty="No procedure was promoted.")
+def list_rollouts(
+    daemon: DaemonConnection,
+    page: PageOptions,
+    status: Annotated[
+        str | None, typer.Option("--status", help=f"Only in a stage: {STAGES}.")
+    ] = None,
+    learning: Annotated[
+        str | None, typer.Option("--learning", metavar="LEARNING", help="Only of this learning.")
+    ] = None,
+) -> object:
+    """List promoted skills, by name."""
+    return daemon.client.rollouts.page(status=status, source_learning_id=learning, **page)
+
+
+@commands("show", "get", show=_show)
+def show(daemon: DaemonConnection, name: SkillName) -> object:
+    """Show where a promoted skill stands, what speaks for it, and what the next stage asks for."""
+    return daemon.client.rollouts.get(name)
+
+
+@commands("events", show=EVENT_COLUMNS, empty="Nothing happened yet.")
+def events(daemon: DaemonConnection, page: PageOptions, name: SkillName) -> object:
+    """List everything that happened to a promoted skill, oldest first."""
+    return daemon.client.rollouts.events_page(name, **page)
+
+
+@commands("history", show=HISTORY_COLUMNS, empty="It has not changed yet.")
+def history(daemon: DaemonConnection, page: PageOptions, name: SkillName) -> object:
+    """List how a promoted skill was before each of its changes, newest first."""
+    return daemon.client.rollouts.history_page(name, **page)
+
+
+@commands("diff", show=_show_diff)
+def diff(
+    daemon: DaemonConnection,
+    name: SkillName,
+    old: Annotated[
+        int | None,
+        typer.Argument(
+            metavar="[FROM]",
+            min=1,
+            help="The older revision; by default the newest one with another definition.",
+        ),
+    ] = None,
+    new: Annotated[
+        int | None,
+        typer.Argument(
+            metavar="[TO]", min=1, help="The newer revision; by default the current one."
+        ),
+    ] = None,
+) -> object:
+    """Print what changed between two revisions, as a patch of the skill's files."""
+    return daemon.client.rollouts.diff(name, old, new)

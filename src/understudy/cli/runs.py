@@ -1,20 +1,18 @@
 """`understudy runs`: execution requests in sessions, what they answered and where it was sent."""
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import DaemonConnection, connect
+from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.inputs import Asset, Attach
 from understudy.cli.options import (
     TARGET_HELP,
-    Commands,
-    Cursor,
     Key,
-    Limit,
     Locale,
+    PageOptions,
     RunId,
     SessionId,
     Text,
@@ -24,6 +22,7 @@ from understudy.cli.output import ExitCode, note, print_json, understudy
 from understudy.cli.requests import WaitNotice, leave_waiting, need_lines, requests_of, tell_waiting
 
 if TYPE_CHECKING:
+    from understudy.core.page import Page
     from understudy.deliveries.model import DeliveryLog, Try
     from understudy.wire.runs import RunView
 
@@ -67,36 +66,29 @@ RECORD: Final[screen.Layout] = {
 
 @commands("list")
 def list_runs(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
+    page: PageOptions,
     session: Annotated[str | None, typer.Option(help="Only those of a session.")] = None,
     status: Annotated[str | None, typer.Option(help="Only those in a status.")] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
 ) -> None:
     """List runs, newest first."""
-    with connect(ctx) as daemon:
-        page = daemon.client.runs.page(
-            session_id=session, status=status, limit=limit, cursor=cursor
-        )
-        # Whoever asked for one session knows which it is.
-        columns = {
-            label: source
-            for label, source in RUNS_COLUMNS.items()
-            if not session or label != "session"
-        }
-        empty = f"No runs yet. `{understudy()} runs submit SESSION TEXT` makes one."
-        daemon.show_page(page, columns, empty=empty)
+    found = daemon.client.runs.page(session_id=session, status=status, **page)
+    # Whoever asked for one session knows which it is.
+    hidden = "session" if session else None
+    columns = {label: source for label, source in RUNS_COLUMNS.items() if label != hidden}
+    empty = "No runs yet. `{understudy} runs submit SESSION TEXT` makes one."
+    daemon.show_answer(found, columns, empty)
 
 
-@commands("show", "get")
-def show(ctx: typer.Context, run_id: RunId) -> None:
+@commands("show", "get", show=RECORD)
+def show(daemon: DaemonConnection, run_id: RunId) -> object:
     """Show a run and what it answered."""
-    with connect(ctx) as daemon:
-        daemon.show_record(daemon.client.runs.get(run_id), RECORD)
+    return daemon.client.runs.get(run_id)
 
 
 @commands("submit")
 def submit(
+    daemon: DaemonConnection,
     ctx: typer.Context,
     session_id: SessionId,
     text: Text = None,
@@ -122,34 +114,33 @@ def submit(
     ] = False,
 ) -> None:
     """Queue a run in a session."""
-    from understudy.client.calls import given
     from understudy.wire.runs import SubmitInput
 
     attached = inputs.named(ctx, attach, asset)
-    fields: dict[str, Any] = given(
-        content=inputs.content_beside(text, file, attached),
-        provider=route,
-        generation={"model": model} if model else None,
-        max_tool_iterations=max_tool_iterations,
-        debug_level=debug_level,
-        reply_targets=_targets(reply_target),
-        metadata=inputs.json_object(metadata, "--metadata"),
-        locale=locale,
-    )
-    with connect(ctx) as daemon:
-        fields |= given(attachments=inputs.upload(daemon.client, attached))
-        run = daemon.client.runs.submit(session_id, SubmitInput.model_validate(fields), key=key)
-        if wait:
-            finish(daemon, daemon.client.runs.wait(run.run_id, on_look=WaitNotice().look))
-            return
-        daemon.show(lambda: print(run.run_id))
-        if not daemon.as_json:
-            note(f"{_state(run)}; follow it with `{understudy()} runs watch {run.run_id}`")
+    fields = {
+        "content": inputs.content_beside(text, file, attached),
+        "provider": route,
+        "generation": {"model": model} if model else None,
+        "max_tool_iterations": max_tool_iterations,
+        "debug_level": debug_level,
+        "reply_targets": inputs.reply_targets(reply_target),
+        "metadata": inputs.json_object(metadata, "--metadata"),
+        "locale": locale,
+    }
+    sent = inputs.upload(daemon.client, attached)
+    wanted = inputs.request(SubmitInput, **fields, attachments=sent)
+    run = daemon.client.runs.submit(session_id, wanted, key=key)
+    if wait:
+        finish(daemon, daemon.client.runs.wait(run.run_id, on_look=WaitNotice().look))
+        return
+    daemon.show(lambda: print(run.run_id))
+    if not daemon.as_json:
+        note(f"{_state(run)}; follow it with `{understudy()} runs watch {run.run_id}`")
 
 
 @commands("wait")
 def wait_for(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     run_id: RunId,
     timeout: Annotated[
         float | None, typer.Option(min=0, help="Give up after this many seconds.")
@@ -159,14 +150,13 @@ def wait_for(
 
     While the run waits for a person it says for what, and goes on waiting.
     """
-    with connect(ctx) as daemon:
-        run = daemon.client.runs.wait(run_id, timeout_s=timeout, on_look=WaitNotice().look)
-        finish(daemon, run)
+    run = daemon.client.runs.wait(run_id, timeout_s=timeout, on_look=WaitNotice().look)
+    finish(daemon, run)
 
 
 @commands("watch", "stream")
 def watch(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     run_id: RunId,
     after: Annotated[str | None, typer.Option(help="Begin after this event id.")] = None,
 ) -> None:
@@ -175,10 +165,7 @@ def watch(
     from understudy.wire.events import RunUpdated
 
     status = ""
-    with (
-        connect(ctx) as daemon,
-        Transcript(run_id, on_wait=lambda: _tell_needs(daemon, run_id)) as transcript,
-    ):
+    with Transcript(run_id, on_wait=lambda: _tell_needs(daemon, run_id)) as transcript:
         stream = daemon.client.runs.stream
         for event in stream(run_id, last_event_id=after, on_away=transcript.show_away):
             if daemon.as_json:
@@ -197,20 +184,16 @@ EVENTS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("events")
-def events(ctx: typer.Context, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> None:
+@commands("events", show=EVENTS_COLUMNS, empty="No events yet.")
+def events(daemon: DaemonConnection, page: PageOptions, run_id: RunId) -> object:
     """List the events in the life of a run, oldest first."""
-    with connect(ctx) as daemon:
-        page = daemon.client.runs.events_page(run_id, limit=limit, cursor=cursor)
-        daemon.show_page(page, EVENTS_COLUMNS, empty="No events yet.")
+    return daemon.client.runs.events_page(run_id, **page)
 
 
-@commands("cancel")
-def cancel(ctx: typer.Context, run_id: RunId) -> None:
+@commands("cancel", show=lambda run: note(f"run {run.run_id} is {_state(run)}"))
+def cancel(daemon: DaemonConnection, run_id: RunId) -> object:
     """Stop a run; one that has ended stays as it is."""
-    with connect(ctx) as daemon:
-        run = daemon.client.runs.cancel(run_id)
-        daemon.show(lambda: note(f"run {run_id} is {_state(run)}"))
+    return daemon.client.runs.cancel(run_id)
 
 
 DEBUG_COLUMNS: Final[screen.Layout] = {
@@ -221,13 +204,14 @@ DEBUG_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("debug")
-def debug(ctx: typer.Context, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> None:
+@commands(
+    "debug",
+    show=DEBUG_COLUMNS,
+    empty="Nothing was kept. Submit with --debug-level requests to keep provider requests.",
+)
+def debug(daemon: DaemonConnection, page: PageOptions, run_id: RunId) -> object:
     """List the provider requests of a run, redacted."""
-    with connect(ctx) as daemon:
-        page = daemon.client.runs.debug_page(run_id, limit=limit, cursor=cursor)
-        empty = "Nothing was kept. Submit with --debug-level requests to keep provider requests."
-        daemon.show_page(page, DEBUG_COLUMNS, empty=empty)
+    return daemon.client.runs.debug_page(run_id, **page)
 
 
 def finish(daemon: DaemonConnection, run: "RunView") -> None:
@@ -255,39 +239,6 @@ def _print_outputs(run: "RunView") -> None:
         print(screen.printable(output.text))
 
 
-def _targets(texts: list[str] | None) -> list[dict[str, str]] | None:
-    if texts is None:
-        return None
-    pairs = [inputs.reply_target(text) for text in texts]
-    return [{"plugin": plugin, "address": address} for plugin, address in pairs]
-
-
-@commands("deliveries")
-def deliveries(ctx: typer.Context, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> None:
-    """List what was sent to the reply targets of a run, try by try."""
-    with connect(ctx) as daemon:
-        page = daemon.client.deliveries.page(run_id, limit=limit, cursor=cursor)
-        rows = [row for item in page.items for row in rows_of(item)]
-        columns = ("delivery", "status", "try", "when", "outcome", "target", "next try", "why")
-        empty = "This run has no reply targets."
-        daemon.show(lambda: screen.table(columns, rows, empty=empty))
-        daemon.more(page.next_cursor)
-
-
-@commands("retry-delivery")
-def retry(
-    ctx: typer.Context,
-    run_id: RunId,
-    delivery_id: Annotated[
-        str, typer.Argument(metavar="DELIVERY", help="Its id, as `deliveries` shows.")
-    ],
-) -> None:
-    """Have a dead delivery tried again."""
-    with connect(ctx) as daemon:
-        daemon.client.deliveries.retry(run_id, delivery_id)
-        daemon.show(lambda: note(f"delivery {delivery_id} is tried again"))
-
-
 def rows_of(item: "DeliveryLog") -> list[tuple[object, ...]]:
     """A line for each try, the last one with the next; one that was not tried has its own line."""
     target = f"{item.plugin}:{item.address}"
@@ -307,6 +258,30 @@ def _outcome(each: "Try") -> str:
     return f"{each.outcome} ({each.status_code})" if each.status_code else each.outcome
 
 
+def _show_deliveries(page: "Page[DeliveryLog]") -> None:
+    rows = [row for item in page.items for row in rows_of(item)]
+    columns = ("delivery", "status", "try", "when", "outcome", "target", "next try", "why")
+    screen.table(columns, rows, empty="This run has no reply targets.")
+
+
+@commands("deliveries", show=_show_deliveries)
+def deliveries(daemon: DaemonConnection, page: PageOptions, run_id: RunId) -> object:
+    """List what was sent to the reply targets of a run, try by try."""
+    return daemon.client.deliveries.page(run_id, **page)
+
+
+@commands("retry-delivery", show="delivery {delivery_id} is tried again")
+def retry(
+    daemon: DaemonConnection,
+    run_id: RunId,
+    delivery_id: Annotated[
+        str, typer.Argument(metavar="DELIVERY", help="Its id, as `deliveries` shows.")
+    ],
+) -> None:
+    """Have a dead delivery tried again."""
+    daemon.client.deliveries.retry(run_id, delivery_id)
+
+
 ARTIFACTS_COLUMNS: Final[screen.Layout] = {
     "artifact": "artifact_id",
     "tool": "tool_name",
@@ -315,24 +290,24 @@ ARTIFACTS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("artifacts")
+@commands(
+    "artifacts",
+    show=ARTIFACTS_COLUMNS,
+    empty="No tool of this run answered more than the model was shown.",
+)
 def artifacts(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
+    page: PageOptions,
     run_id: RunId,
     artifact_id: Annotated[
         str | None, typer.Argument(metavar="[ARTIFACT]", help="Print the text of this one.")
     ] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> None:
+) -> object:
     """List the long answers of a run's tools, of which the model was shown a part; or print one."""
-    with connect(ctx) as daemon:
-        if artifact_id is not None:
-            text = daemon.client.runs.artifact(run_id, artifact_id)
-            # The API answers with the text itself, which is no JSON.
-            daemon.answer = {"run_id": run_id, "artifact_id": artifact_id, "text": text}
-            daemon.show(lambda: screen.document(text))
-            return
-        page = daemon.client.runs.artifacts_page(run_id, limit=limit, cursor=cursor)
-        empty = "No tool of this run answered more than the model was shown."
-        daemon.show_page(page, ARTIFACTS_COLUMNS, empty=empty)
+    if artifact_id is not None:
+        text = daemon.client.runs.artifact(run_id, artifact_id)
+        # The API answers with the text itself, which is no JSON.
+        daemon.answer = {"run_id": run_id, "artifact_id": artifact_id, "text": text}
+        daemon.show(lambda: screen.document(text))
+        return None
+    return daemon.client.runs.artifacts_page(run_id, **page)

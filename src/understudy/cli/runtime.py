@@ -4,10 +4,8 @@ from typing import Annotated, Final
 
 import typer
 
-from understudy.cli import screen
-from understudy.cli.connection import connect
-from understudy.cli.options import Commands
-from understudy.cli.output import note
+from understudy.cli import inputs, screen
+from understudy.cli.connection import Commands, DaemonConnection
 
 commands = Commands("Runtime: settings that change while the daemon runs.")
 
@@ -26,32 +24,31 @@ RECORD: Final[screen.Layout] = {
 }
 
 
-@commands("show", "get")
-def show(ctx: typer.Context) -> None:
+@commands("show", "get", show=RECORD)
+def show(daemon: DaemonConnection) -> object:
     """Show the settings in force."""
-    with connect(ctx) as daemon:
-        daemon.show_record(daemon.client.runtime.get(), RECORD)
+    return daemon.client.runtime.get()
 
 
-@commands("set")
+@commands("set", show=RECORD)
 def change(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     default_route: Annotated[str | None, typer.Option(help="Where runs go by default.")] = None,
     debug_level: Annotated[str | None, typer.Option(help="off, requests or full.")] = None,
     expected_revision: Expected = None,
-) -> None:
+) -> object:
     """Change settings; each change is a revision."""
-    from understudy.client.calls import given
     from understudy.wire.runtime import ChangeRuntime
 
-    fields = given(default_route=default_route, debug_level=debug_level)
-    if not fields:
+    if default_route is None and debug_level is None:
         raise typer.BadParameter("give something to change")
-    with connect(ctx) as daemon:
-        wanted = {**fields, **given(expected_revision=expected_revision)}
-        daemon.show_record(
-            daemon.client.runtime.change(ChangeRuntime.model_validate(wanted)), RECORD
-        )
+    wanted = inputs.request(
+        ChangeRuntime,
+        default_route=default_route,
+        debug_level=debug_level,
+        expected_revision=expected_revision,
+    )
+    return daemon.client.runtime.change(wanted)
 
 
 REVISIONS_COLUMNS: Final[screen.Layout] = {
@@ -63,26 +60,22 @@ REVISIONS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("revisions")
-def revisions(ctx: typer.Context) -> None:
+@commands("revisions", show=REVISIONS_COLUMNS, empty="No revisions yet.")
+def revisions(daemon: DaemonConnection) -> object:
     """List the kept revisions, newest first."""
-    with connect(ctx) as daemon:
-        page = daemon.client.runtime.revisions_page()
-        daemon.show_page(page, REVISIONS_COLUMNS, empty="No revisions yet.")
+    return daemon.client.runtime.revisions_page()
 
 
-@commands("rollback")
+@commands("rollback", show=RECORD)
 def roll_back(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     revision: Annotated[
         int | None, typer.Argument(metavar="[REVISION]", help="The one before if left out.")
     ] = None,
     expected_revision: Expected = None,
-) -> None:
+) -> object:
     """Bring an earlier revision back as a new one."""
-    with connect(ctx) as daemon:
-        view = daemon.client.runtime.roll_back(revision, expected_revision=expected_revision)
-        daemon.show_record(view, RECORD)
+    return daemon.client.runtime.roll_back(revision, expected_revision=expected_revision)
 
 
 routes = Commands("Routes: where model calls can go.")
@@ -97,23 +90,22 @@ ROUTES_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@routes("list")
-def list_routes(ctx: typer.Context) -> None:
+@routes(
+    "list",
+    show=ROUTES_COLUMNS,
+    empty="No routes. Set OPENAI_API_KEY or write a config file, and start the daemon again.",
+)
+def list_routes(daemon: DaemonConnection) -> object:
     """List routes and whether they can be used."""
-    with connect(ctx) as daemon:
-        page = daemon.client.routes.page(limit=200)
-        empty = "No routes. Set OPENAI_API_KEY or write a config file, and start the daemon again."
-        daemon.show_page(page, ROUTES_COLUMNS, empty=empty)
+    return daemon.client.routes.page(limit=200)
 
 
-@routes("set-default")
+@routes("set-default", show="the default route is {view.default_route}")
 def set_default(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     route_id: Annotated[str, typer.Argument(metavar="ROUTE", help="The route's id.")],
-) -> None:
+) -> object:
     """Send future runs without a route of their own here; queued runs keep theirs."""
     from understudy.wire.runtime import ChangeRuntime
 
-    with connect(ctx) as daemon:
-        view = daemon.client.runtime.change(ChangeRuntime(default_route=route_id))
-        daemon.show(lambda: note(f"the default route is {view.default_route}"))
+    return daemon.client.runtime.change(ChangeRuntime(default_route=route_id))

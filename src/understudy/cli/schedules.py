@@ -7,19 +7,17 @@ from zoneinfo import ZoneInfo
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import DaemonConnection, connect
+from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.inputs import Asset, Attach
 from understudy.cli.options import (
     TARGET_HELP,
-    Commands,
-    Cursor,
     Key,
-    Limit,
+    PageOptions,
     SessionId,
     Text,
     TextFile,
 )
-from understudy.cli.output import note, understudy
+from understudy.cli.output import note
 
 if TYPE_CHECKING:
     from understudy.wire.schedules import CadenceView, ScheduleAnswer
@@ -118,26 +116,21 @@ SCHEDULES_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("list")
+@commands(
+    "list",
+    show=SCHEDULES_COLUMNS,
+    empty="No schedules yet. `{understudy} schedules create SESSION TEXT --every 1h` makes one.",
+)
 def list_schedules(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
+    page: PageOptions,
     session: Annotated[str | None, typer.Option(help="Only those for a session.")] = None,
     status: Annotated[
         str | None, typer.Option(help="`active`, `paused`, `completed` or `canceled`.")
     ] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> None:
+) -> object:
     """List schedules, newest first."""
-    with connect(ctx) as daemon:
-        page = daemon.client.schedules.page(
-            session_id=session, status=status, limit=limit, cursor=cursor
-        )
-        empty = (
-            f"No schedules yet. `{understudy()} schedules create SESSION TEXT --every 1h`"
-            " makes one."
-        )
-        daemon.show_page(page, SCHEDULES_COLUMNS, empty=empty)
+    return daemon.client.schedules.page(session_id=session, status=status, **page)
 
 
 RECORD: Final[screen.Layout] = {
@@ -157,8 +150,9 @@ RECORD: Final[screen.Layout] = {
 }
 
 
-@commands("create")
+@commands("create", show=RECORD)
 def create(
+    daemon: DaemonConnection,
     ctx: typer.Context,
     session_id: SessionId,
     text: Text = None,
@@ -194,37 +188,36 @@ def create(
     attach: Attach = None,
     asset: Asset = None,
     key: Key = None,
-) -> None:
+) -> object:
     """Have runs submitted in a session: give one of --at, --every and --cron."""
-    from understudy.client.calls import given
+    from understudy.wire.runs import SubmitInput
     from understudy.wire.schedules import CreateSchedule
 
     content = inputs.content(text, file)
     attached = inputs.named(ctx, attach, asset)
-    fields = given(
-        name=name or screen.one_line(content, 60),
-        target_session_id=session_id,
-        cadence=cadence_of(at=at, every=every, cron=cron, timezone=timezone),
-        overlap_policy=overlap,
-        misfire_policy=None if misfire is None else {"type": misfire},
-        max_executions=max_executions,
+    fields = {
+        "name": name or screen.one_line(content, 60),
+        "target_session_id": session_id,
+        "cadence": cadence_of(at=at, every=every, cron=cron, timezone=timezone),
+        "overlap_policy": overlap,
+        "misfire_policy": None if misfire is None else {"type": misfire},
+        "max_executions": max_executions,
+    }
+    request = inputs.request(
+        SubmitInput,
+        content=content,
+        attachments=inputs.upload(daemon.client, attached),
+        provider=route,
+        reply_targets=inputs.reply_targets(reply_target),
     )
-    with connect(ctx) as daemon:
-        request = given(
-            content=content,
-            attachments=inputs.upload(daemon.client, attached),
-            provider=route,
-            reply_targets=_targets(reply_target),
-        )
-        wanted = CreateSchedule.model_validate({**fields, "request": request})
-        daemon.show_record(daemon.client.schedules.create(wanted, key=key), RECORD)
+    wanted = inputs.request(CreateSchedule, **fields, request=request)
+    return daemon.client.schedules.create(wanted, key=key)
 
 
-@commands("show", "get")
-def show(ctx: typer.Context, schedule_id: ScheduleId) -> None:
+@commands("show", "get", show=RECORD)
+def show(daemon: DaemonConnection, schedule_id: ScheduleId) -> object:
     """Show a schedule."""
-    with connect(ctx) as daemon:
-        daemon.show_record(daemon.client.schedules.get(schedule_id), RECORD)
+    return daemon.client.schedules.get(schedule_id)
 
 
 EXECUTIONS_COLUMNS: Final[screen.Layout] = {
@@ -237,59 +230,41 @@ EXECUTIONS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("executions")
-def executions(
-    ctx: typer.Context, schedule_id: ScheduleId, limit: Limit = 50, cursor: Cursor = None
-) -> None:
+@commands("executions", show=EXECUTIONS_COLUMNS, empty="It has not fired yet.")
+def executions(daemon: DaemonConnection, page: PageOptions, schedule_id: ScheduleId) -> object:
     """List the last fires of a schedule, newest first."""
-    with connect(ctx) as daemon:
-        page = daemon.client.schedules.executions_page(schedule_id, limit=limit, cursor=cursor)
-        daemon.show_page(page, EXECUTIONS_COLUMNS, empty="It has not fired yet.")
+    return daemon.client.schedules.executions_page(schedule_id, **page)
 
 
-@commands("pause")
-def pause(ctx: typer.Context, schedule_id: ScheduleId) -> None:
+def _tell(answer: "ScheduleAnswer") -> None:
+    execution, schedule = answer.execution, answer.schedule
+    if execution is None:
+        note(f"schedule {schedule.schedule_id} is {schedule.status}")
+    elif execution.run_id is not None:
+        print(execution.run_id)
+    else:
+        note(f"{execution.status}: {execution.reason}")
+
+
+@commands("pause", show=_tell)
+def pause(daemon: DaemonConnection, schedule_id: ScheduleId) -> object:
     """Fire no more until it is resumed."""
-    with connect(ctx) as daemon:
-        _say(daemon, daemon.client.schedules.pause(schedule_id))
+    return daemon.client.schedules.pause(schedule_id)
 
 
-@commands("resume")
-def resume(ctx: typer.Context, schedule_id: ScheduleId) -> None:
+@commands("resume", show=_tell)
+def resume(daemon: DaemonConnection, schedule_id: ScheduleId) -> object:
     """Fire again, from the next time on."""
-    with connect(ctx) as daemon:
-        _say(daemon, daemon.client.schedules.resume(schedule_id))
+    return daemon.client.schedules.resume(schedule_id)
 
 
-@commands("trigger", "trigger-now")
-def trigger(ctx: typer.Context, schedule_id: ScheduleId, key: Key = None) -> None:
+@commands("trigger", "trigger-now", show=_tell)
+def trigger(daemon: DaemonConnection, schedule_id: ScheduleId, key: Key = None) -> object:
     """Fire now, beside the cadence."""
-    with connect(ctx) as daemon:
-        _say(daemon, daemon.client.schedules.trigger(schedule_id, key=key))
+    return daemon.client.schedules.trigger(schedule_id, key=key)
 
 
-@commands("cancel")
-def cancel(ctx: typer.Context, schedule_id: ScheduleId) -> None:
+@commands("cancel", show=_tell)
+def cancel(daemon: DaemonConnection, schedule_id: ScheduleId) -> object:
     """End a schedule for good."""
-    with connect(ctx) as daemon:
-        _say(daemon, daemon.client.schedules.cancel(schedule_id))
-
-
-def _targets(typed: list[str] | None) -> list[dict[str, str]] | None:
-    if typed is None:
-        return None
-    pairs = [inputs.reply_target(text) for text in typed]
-    return [{"plugin": plugin, "address": address} for plugin, address in pairs]
-
-
-def _say(daemon: DaemonConnection, answer: "ScheduleAnswer") -> None:
-    def say() -> None:
-        execution, schedule = answer.execution, answer.schedule
-        if execution is None:
-            note(f"schedule {schedule.schedule_id} is {schedule.status}")
-        elif execution.run_id is not None:
-            print(execution.run_id)
-        else:
-            note(f"{execution.status}: {execution.reason}")
-
-    daemon.show(say)
+    return daemon.client.schedules.cancel(schedule_id)

@@ -4,9 +4,9 @@ from typing import Annotated, Final
 
 import typer
 
-from understudy.cli import screen
-from understudy.cli.connection import connect
-from understudy.cli.options import Commands, Cursor, Key, Limit, SessionId
+from understudy.cli import inputs, screen
+from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.options import Key, PageOptions, SessionId
 
 commands = Commands("The sessions below a session.")
 
@@ -20,14 +20,10 @@ SIDECHAINS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("sidechains")
-def list_sidechains(
-    ctx: typer.Context, session_id: SessionId, limit: Limit = 50, cursor: Cursor = None
-) -> None:
+@commands("sidechains", show=SIDECHAINS_COLUMNS, empty="No sidechains.")
+def list_sidechains(daemon: DaemonConnection, page: PageOptions, session_id: SessionId) -> object:
     """List the sidechains of a session, with their newest runs."""
-    with connect(ctx) as daemon:
-        page = daemon.client.sessions.sidechains_page(session_id, limit=limit, cursor=cursor)
-        daemon.show_page(page, SIDECHAINS_COLUMNS, empty="No sidechains.")
+    return daemon.client.sessions.sidechains_page(session_id, **page)
 
 
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="The task's number or id.")]
@@ -49,18 +45,15 @@ TASKS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("tasks")
+@commands("tasks", show=TASKS_COLUMNS, empty="No tasks.")
 def list_tasks(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
+    page: PageOptions,
     session_id: SessionId,
     status: Annotated[str | None, typer.Option(help=f"Only those that are {STATUSES}")] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> None:
+) -> object:
     """List the tasks of a session."""
-    with connect(ctx) as daemon:
-        page = daemon.client.tasks.page(session_id, status=status, limit=limit, cursor=cursor)
-        daemon.show_page(page, TASKS_COLUMNS, empty="No tasks.")
+    return daemon.client.tasks.page(session_id, status=status, **page)
 
 
 RECORD: Final[screen.Layout] = {
@@ -77,60 +70,51 @@ RECORD: Final[screen.Layout] = {
 }
 
 
-@commands("show-task")
-def show_task(ctx: typer.Context, session_id: SessionId, task: TaskName) -> None:
+@commands("show-task", show=RECORD)
+def show_task(daemon: DaemonConnection, session_id: SessionId, task: TaskName) -> object:
     """Show a task of a session."""
-    with connect(ctx) as daemon:
-        daemon.show_record(daemon.client.tasks.get(session_id, task), RECORD)
+    return daemon.client.tasks.get(session_id, task)
 
 
-@commands("add-task")
+@commands("add-task", show=RECORD)
 def add_task(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     session_id: SessionId,
     title: Title,
     description: Description = None,
     after: After = None,
     key: Key = None,
-) -> None:
+) -> object:
     """Add a task to a session."""
-    from understudy.client.calls import given
     from understudy.wire.tasks import CreateTask
 
-    fields = given(title=title, description=description, depends_on=after)
-    with connect(ctx) as daemon:
-        daemon.show_record(
-            daemon.client.tasks.create(session_id, CreateTask(**fields), key=key), RECORD
-        )
+    wanted = inputs.request(CreateTask, title=title, description=description, depends_on=after)
+    return daemon.client.tasks.create(session_id, wanted, key=key)
 
 
-@commands("update-task")
+@commands("update-task", show=RECORD)
 def update_task(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     session_id: SessionId,
     task: TaskName,
     status: Annotated[str | None, typer.Option(help=STATUSES)] = None,
     title: Annotated[str | None, typer.Option(help="What is to be done, in one line.")] = None,
     description: Description = None,
     after: After = None,
-) -> None:
+) -> object:
     """Change a task of a session."""
-    from understudy.client.calls import given
     from understudy.wire.tasks import UpdateTask
 
-    fields = given(title=title, description=description, status=status, depends_on=after)
-    if not fields:
-        raise typer.BadParameter("give something to change")
-    with connect(ctx) as daemon:
-        changes = UpdateTask.model_validate(fields)
-        daemon.show_record(daemon.client.tasks.update(session_id, task, changes), RECORD)
+    changes = inputs.change(
+        UpdateTask, title=title, description=description, status=status, depends_on=after
+    )
+    return daemon.client.tasks.update(session_id, task, changes)
 
 
-@commands("stop-task")
-def stop_task(ctx: typer.Context, session_id: SessionId, task: TaskName) -> None:
+@commands("stop-task", show=RECORD)
+def stop_task(daemon: DaemonConnection, session_id: SessionId, task: TaskName) -> object:
     """Cancel a task of a session."""
-    with connect(ctx) as daemon:
-        daemon.show_record(daemon.client.tasks.stop(session_id, task), RECORD)
+    return daemon.client.tasks.stop(session_id, task)
 
 
 CHECKPOINTS_COLUMNS: Final[screen.Layout] = {
@@ -142,12 +126,11 @@ CHECKPOINTS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("checkpoints")
-def checkpoints(
-    ctx: typer.Context, session_id: SessionId, limit: Limit = 50, cursor: Cursor = None
-) -> None:
+@commands(
+    "checkpoints",
+    show=CHECKPOINTS_COLUMNS,
+    empty="No checkpoints: the whole session still fits the model's window.",
+)
+def checkpoints(daemon: DaemonConnection, page: PageOptions, session_id: SessionId) -> object:
     """List the summaries that stand for older parts of a session, newest first."""
-    with connect(ctx) as daemon:
-        page = daemon.client.checkpoints.page(session_id, limit=limit, cursor=cursor)
-        empty = "No checkpoints: the whole session still fits the model's window."
-        daemon.show_page(page, CHECKPOINTS_COLUMNS, empty=empty)
+    return daemon.client.checkpoints.page(session_id, **page)

@@ -5,10 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from understudy.cli import inputs, screen
-from understudy.cli.connection import DaemonConnection, connect
+from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.inputs import Asset, Attach
-from understudy.cli.options import Commands, Cursor, Key, Limit, Locale, SessionId, Text, TextFile
-from understudy.cli.output import ExitCode, note, print_json, understudy
+from understudy.cli.options import (
+    Key,
+    Locale,
+    PageOptions,
+    SessionId,
+    Text,
+    TextFile,
+)
+from understudy.cli.output import ExitCode, note, print_json
 from understudy.cli.requests import leave_waiting
 
 if TYPE_CHECKING:
@@ -56,28 +63,24 @@ SESSIONS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("list")
+@commands(
+    "list",
+    show=SESSIONS_COLUMNS,
+    empty="No sessions yet. `{understudy} chat` or `{understudy} sessions create` makes one.",
+)
 def list_sessions(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
+    page: PageOptions,
     persona: Annotated[str | None, typer.Option(help="Only those bound to a persona.")] = None,
     status: Annotated[str | None, typer.Option(help="Only `active` or `ended` ones.")] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> None:
+) -> object:
     """List sessions, newest first."""
-    with connect(ctx) as daemon:
-        page = daemon.client.sessions.page(
-            persona_id=persona, status=status, limit=limit, cursor=cursor
-        )
-        empty = (
-            f"No sessions yet. `{understudy()} chat` or `{understudy()} sessions create` makes one."
-        )
-        daemon.show_page(page, SESSIONS_COLUMNS, empty=empty)
+    return daemon.client.sessions.page(persona_id=persona, status=status, **page)
 
 
-@commands("create")
+@commands("create", show=lambda view: print(view.session_id))
 def create(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     session_id: Annotated[
         str | None, typer.Argument(metavar="[SESSION]", help="An id of your own.")
     ] = None,
@@ -88,53 +91,48 @@ def create(
     parent: Annotated[str | None, typer.Option(help="Make it a sidechain of this session.")] = None,
     thread: Annotated[str | None, typer.Option(help="An id of your own for the thread.")] = None,
     key: Key = None,
-) -> None:
+) -> object:
     """Create a session, or reuse the one with that id."""
-    from understudy.client.calls import given
     from understudy.wire.sessions import CreateSession
 
-    fields = given(
+    wanted = inputs.request(
+        CreateSession,
         session_id=session_id,
         agent_id=agent,
         persona_id=persona,
         parent_session_id=parent,
         thread_id=thread,
     )
-    with connect(ctx) as daemon:
-        view = daemon.client.sessions.create(CreateSession(**fields), key=key)
-        daemon.show(lambda: print(view.session_id))
+    return daemon.client.sessions.create(wanted, key=key)
 
 
-@commands("show", "get")
-def show(ctx: typer.Context, session_id: SessionId) -> None:
+@commands("show", "get", show=RECORD)
+def show(daemon: DaemonConnection, session_id: SessionId) -> object:
     """Show a session."""
-    with connect(ctx) as daemon:
-        show_session(daemon, daemon.client.sessions.get(session_id))
+    return daemon.client.sessions.get(session_id)
 
 
-@commands("end")
+@commands("end", show="session {session_id} has ended")
 def end(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     session_id: SessionId,
     reason: Annotated[str | None, typer.Option(help="Why it ends.")] = None,
 ) -> None:
     """Close a session to new runs."""
-    with connect(ctx) as daemon:
-        daemon.client.sessions.end(session_id, reason)
-        daemon.show(lambda: note(f"session {session_id} has ended"))
+    daemon.client.sessions.end(session_id, reason)
 
 
 @commands("interrupt")
-def interrupt(ctx: typer.Context, session_id: SessionId) -> None:
+def interrupt(daemon: DaemonConnection, session_id: SessionId) -> None:
     """Stop the run that is going on; the session goes on."""
-    with connect(ctx) as daemon:
-        answer = daemon.client.sessions.interrupt(session_id)
-        said = "the run is being interrupted" if answer.interrupted else "no run was going on"
-        daemon.show(lambda: note(said))
+    answer = daemon.client.sessions.interrupt(session_id)
+    said = "the run is being interrupted" if answer.interrupted else "no run was going on"
+    daemon.show(lambda: note(said))
 
 
 @commands("input")
 def send_input(
+    daemon: DaemonConnection,
     ctx: typer.Context,
     session_id: SessionId,
     text: Text = None,
@@ -146,23 +144,22 @@ def send_input(
     key: Key = None,
 ) -> None:
     """Run an input at once and print the reply; refused while the session is busy."""
-    from understudy.client.calls import given
     from understudy.wire.runs import WAITING_STATUSES, SubmitInput
 
     attached = inputs.named(ctx, attach, asset)
-    words = inputs.content_beside(text, file, attached)
-    with connect(ctx) as daemon:
-        sent = inputs.upload(daemon.client, attached)
-        fields = given(content=words, attachments=sent, provider=route, locale=locale)
-        wanted = SubmitInput(**fields)
-        view = daemon.client.sessions.input(session_id, wanted, key=key)
-        daemon.show(lambda: _print_reply(view))
-        last = view.snapshot.last_run
-        if last is not None and last.status in WAITING_STATUSES:
-            raise leave_waiting(daemon.client.runs.get(last.run_id))
-        if last is not None and last.status != "completed":
-            note(f"run {last.run_id} {last.status}" + (f": {last.error}" if last.error else ""))
-            raise typer.Exit(ExitCode.FAILED)
+    content = inputs.content_beside(text, file, attached)
+    sent = inputs.upload(daemon.client, attached)
+    wanted = inputs.request(
+        SubmitInput, content=content, attachments=sent, provider=route, locale=locale
+    )
+    view = daemon.client.sessions.input(session_id, wanted, key=key)
+    last = view.snapshot.last_run
+    daemon.show(lambda: _print_reply(view))
+    if last is not None and last.status in WAITING_STATUSES:
+        raise leave_waiting(daemon.client.runs.get(last.run_id))
+    if last is not None and last.status != "completed":
+        note(f"run {last.run_id} {last.status}" + (f": {last.error}" if last.error else ""))
+        raise typer.Exit(ExitCode.FAILED)
 
 
 EVENTS_COLUMNS: Final[screen.Layout] = {
@@ -174,34 +171,24 @@ EVENTS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("events")
-def events(
-    ctx: typer.Context, session_id: SessionId, limit: Limit = 50, cursor: Cursor = None
-) -> None:
+@commands("events", show=EVENTS_COLUMNS, empty="Nothing has happened yet.")
+def events(daemon: DaemonConnection, page: PageOptions, session_id: SessionId) -> object:
     """List the events of the journal, oldest first."""
-    with connect(ctx) as daemon:
-        page = daemon.client.sessions.events_page(session_id, limit=limit, cursor=cursor)
-        daemon.show_page(page, EVENTS_COLUMNS, empty="Nothing has happened yet.")
+    return daemon.client.sessions.events_page(session_id, **page)
 
 
 @commands("stream")
 def stream(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     session_id: SessionId,
     after: Annotated[str | None, typer.Option(help="Begin after this event id.")] = None,
 ) -> None:
     """Print what happens in a session, as it happens."""
-    with connect(ctx) as daemon:
-        for event in daemon.client.sessions.stream(session_id, last_event_id=after):
-            if daemon.as_json:
-                print_json({"id": event.id, "event": event.name, "data": event.raw})
-            else:
-                print(f"{event.name}  {screen.summary(event.raw)}", flush=True)
-
-
-def show_session(daemon: DaemonConnection, view: "SessionView") -> None:
-    """Print a session."""
-    daemon.show_record(view, RECORD)
+    for event in daemon.client.sessions.stream(session_id, last_event_id=after):
+        if daemon.as_json:
+            print_json({"id": event.id, "event": event.name, "data": event.raw})
+        else:
+            print(f"{event.name}  {screen.summary(event.raw)}", flush=True)
 
 
 def _print_reply(view: "SessionView") -> None:

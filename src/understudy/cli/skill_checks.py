@@ -4,20 +4,21 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from understudy.cli import screen
-from understudy.cli.connection import DaemonConnection, connect
+from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.inputs import why
-from understudy.cli.options import Commands, Key, shared
-from understudy.cli.output import ExitCode, client_problem, note, print_json, understudy
+from understudy.cli.options import Key, shared
+from understudy.cli.output import ExitCode, end_with_problem, note, print_json, understudy
 from understudy.skills.bundles.limits import MANIFEST
 
 if TYPE_CHECKING:
     from understudy.guard.rule import Finding
-    from understudy.skills.dependencies.service import Installed
+    from understudy.skills.dependencies.environments import Runtimes
+    from understudy.skills.dependencies.service import Installed, Rescan
 
 commands = Commands("Look at skills before they are kept.")
 
@@ -64,14 +65,24 @@ def scan(
     """
     as_json = shared(ctx).json
     if not path.exists():
-        detail = f"there is nothing at {path}"
-        problem = client_problem("path_not_found", "Path not found", detail, status=404)
-        _end(problem, ExitCode.NOT_FOUND, as_json=as_json)
+        end_with_problem(
+            "path_not_found",
+            "Path not found",
+            f"there is nothing at {path}",
+            status=404,
+            exit_code=ExitCode.NOT_FOUND,
+            as_json=as_json,
+        )
     scanned = [_scanned(each, path) for each in skills_at(path)]
     if not any(each.files or each.is_refused for each in scanned):
-        detail = f"there is nothing to scan in {path}: it holds no file"
-        problem = client_problem("nothing_to_scan", "Nothing to scan", detail)
-        _end(problem, ExitCode.USAGE, as_json=as_json)
+        end_with_problem(
+            "nothing_to_scan",
+            "Nothing to scan",
+            f"there is nothing to scan in {path}: it holds no file",
+            status=400,
+            exit_code=ExitCode.USAGE,
+            as_json=as_json,
+        )
     if as_json:
         print_json(_document(scanned))
     else:
@@ -160,13 +171,6 @@ def _document(scanned: Iterable[Scanned]) -> dict[str, Any]:
     }
 
 
-def _end(problem: dict[str, Any], code: ExitCode, *, as_json: bool) -> NoReturn:
-    if as_json:
-        print_json(problem)
-    note(f"error: {problem['detail']}")
-    raise typer.Exit(code)
-
-
 ARCHIVE_SUFFIX: Final = ".zip"
 MANIFEST_SUFFIX: Final = ".md"
 
@@ -243,37 +247,33 @@ deps = Commands("Packages and programs that skills need; for admins.")
 commands.app.add_typer(deps.app, name="deps")
 
 
-@commands("runtimes")
-def runtimes(ctx: typer.Context) -> None:
+def _show_runtimes(view: "Runtimes") -> None:
+    columns = {"program": "name", "there": "available", "version": "version"}
+    screen.records(view.runtimes, columns, empty="None is known.")
+    note("skills can run" if view.ready else "skills that bring programs cannot run here")
+
+
+@commands("runtimes", show=_show_runtimes)
+def runtimes(daemon: DaemonConnection) -> object:
     """List the programs that skills run with, and whether they are there."""
-    with connect(ctx) as daemon:
-        view = daemon.client.skill_dependencies.runtimes()
-        rows = [(item.name, item.available, item.version) for item in view.runtimes]
-
-        def render() -> None:
-            screen.table(("program", "there", "version"), rows, empty="None is known.")
-            note("skills can run" if view.ready else "skills that bring programs cannot run here")
-
-        daemon.show(render)
+    return daemon.client.skill_dependencies.runtimes()
 
 
-@deps("rescan")
-def rescan(ctx: typer.Context, key: Key = None) -> None:
+def _show_rescan(view: "Rescan") -> None:
+    rows = [(item.slug, item.status, item.missing or None) for item in view.results]
+    screen.table(("skill", "status", "misses"), rows, empty="There is no skill to look at.")
+    note(f"{screen.count(view.updated, 'skill')} changed")
+
+
+@deps("rescan", show=_show_rescan)
+def rescan(daemon: DaemonConnection, key: Key = None) -> object:
     """Look again at what every skill misses; nothing is run for that."""
-    with connect(ctx) as daemon:
-        view = daemon.client.skill_dependencies.rescan(key=key)
-        rows = [(item.slug, item.status, item.missing or None) for item in view.results]
-
-        def render() -> None:
-            screen.table(("skill", "status", "misses"), rows, empty="There is no skill to look at.")
-            note(f"{screen.count(view.updated, 'skill')} changed")
-
-        daemon.show(render)
+    return daemon.client.skill_dependencies.rescan(key=key)
 
 
 @deps("install")
 def install(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     label: Annotated[
         str | None,
         typer.Argument(metavar="[DEP]", help="One only, such as `pip:requests` or `npm:marked`."),
@@ -281,16 +281,15 @@ def install(
     key: Key = None,
 ) -> None:
     """Install the packages that skills miss, each into an environment of its own skill."""
-    with connect(ctx) as daemon:
-        if not daemon.as_json:
-            screen.aside("installing; this may take some minutes")
-        if label is not None:
-            _install_one(daemon, label, key)
-            return
-        view = daemon.client.skill_dependencies.install(key=key)
-        daemon.show(lambda: _show_installed(view))
-        if view.errors:
-            raise typer.Exit(ExitCode.FAILED)
+    if not daemon.as_json:
+        screen.aside("installing; this may take some minutes")
+    if label is not None:
+        _install_one(daemon, label, key)
+        return
+    view = daemon.client.skill_dependencies.install(key=key)
+    daemon.show_answer(view, _show_installed)
+    if view.errors:
+        raise typer.Exit(ExitCode.FAILED)
 
 
 def _install_one(daemon: DaemonConnection, label: str, key: str | None) -> None:

@@ -1,13 +1,12 @@
 """`understudy skills grant`, `revoke`, `grants` and `access`: who may use a skill, and why."""
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
 from understudy.cli import screen, skill_records
-from understudy.cli.connection import connect
-from understudy.cli.options import Commands, Cursor, Key, Limit
-from understudy.cli.output import note
+from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.options import Key, PageOptions
 from understudy.cli.skill_records import (
     Acknowledge,
     ForAgent,
@@ -17,15 +16,12 @@ from understudy.cli.skill_records import (
     answering_for,
 )
 
-if TYPE_CHECKING:
-    from understudy.wire.skills import SkillChanged
-
 commands = Commands("Who may use a skill.")
 
 
-@commands("grant")
+@commands("grant", show=skill_records.tell_reach)
 def grant(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     skill: SkillRef,
     agent: ForAgent = None,
     user: ForUser = None,
@@ -35,34 +31,29 @@ def grant(
     ] = None,
     acknowledge: Acknowledge = None,
     key: Key = None,
-) -> None:
+) -> object:
     """Let an agent use a skill, or a user with any agent."""
     _check_one(agent, user)
     if user is not None and version is not None:
         raise typer.BadParameter("--version is for agents")
-    with connect(ctx) as daemon, answering_for(acknowledge):
+    with answering_for(acknowledge):
         grants = daemon.client.skill_grants
-        if agent is not None:
-            taken = acknowledged(acknowledge)
-            view = grants.give_agent(skill, agent, version=version, acknowledged=taken, key=key)
-        else:
-            view = grants.give_user(skill, user or "", key=key)
-        daemon.show(lambda: _tell(view))
+        if agent is None:
+            return grants.give_user(skill, user or "", key=key)
+        taken = acknowledged(acknowledge)
+        return grants.give_agent(skill, agent, version=version, acknowledged=taken, key=key)
 
 
-@commands("revoke")
+@commands("revoke", show=skill_records.tell_reach)
 def revoke(
-    ctx: typer.Context, skill: SkillRef, agent: ForAgent = None, user: ForUser = None
-) -> None:
+    daemon: DaemonConnection, skill: SkillRef, agent: ForAgent = None, user: ForUser = None
+) -> object:
     """Take a grant back; it holds from the next call on."""
     _check_one(agent, user)
-    with connect(ctx) as daemon:
-        grants = daemon.client.skill_grants
-        if agent is not None:
-            view = grants.take_agent(skill, agent)
-        else:
-            view = grants.take_user(skill, user or "")
-        daemon.show(lambda: _tell(view))
+    grants = daemon.client.skill_grants
+    if agent is None:
+        return grants.take_user(skill, user or "")
+    return grants.take_agent(skill, agent)
 
 
 GRANTS_COLUMNS: Final[screen.Layout] = {
@@ -74,36 +65,30 @@ GRANTS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("grants")
-def grants(ctx: typer.Context, skill: SkillRef, limit: Limit = 50, cursor: Cursor = None) -> None:
+@commands("grants", show=GRANTS_COLUMNS, empty="It is granted to nobody.")
+def grants(daemon: DaemonConnection, page: PageOptions, skill: SkillRef) -> object:
     """List to whom a skill is granted; for its owner and admins."""
-    with connect(ctx) as daemon:
-        page = daemon.client.skill_grants.page(skill, limit=limit, cursor=cursor)
-        daemon.show_page(page, GRANTS_COLUMNS, empty="It is granted to nobody.")
+    return daemon.client.skill_grants.page(skill, **page)
 
 
-@commands("access", "explain")
+ACCESS: Final[screen.Layout] = {
+    "skill": "slug",
+    "agent": "agent_id",
+    "user": lambda view: view.user_id or "you",
+    "allowed": "allowed",
+    "because": lambda view: f"{skill_records.REASONS[view.reason]} ({view.reason})",
+    "version": lambda view: (view.allowed and view.version) or None,
+}
+
+
+@commands("access", "explain", show=ACCESS)
 def access(
-    ctx: typer.Context, skill: SkillRef, agent: ForAgent = None, user: ForUser = None
-) -> None:
+    daemon: DaemonConnection, skill: SkillRef, agent: ForAgent = None, user: ForUser = None
+) -> object:
     """Tell whether an agent that works for a user may use a skill, and why."""
-    with connect(ctx) as daemon:
-        view = daemon.client.skill_grants.access(skill, agent_id=agent, user_id=user)
-        pairs = [
-            ("skill", view.slug),
-            ("agent", view.agent_id),
-            ("user", view.user_id or "you"),
-            ("allowed", view.allowed),
-            ("because", f"{skill_records.REASONS[view.reason]} ({view.reason})"),
-            ("version", (view.allowed and view.version) or None),
-        ]
-        daemon.show(lambda: screen.fields(pairs))
+    return daemon.client.skill_grants.access(skill, agent_id=agent, user_id=user)
 
 
 def _check_one(agent: str | None, user: str | None) -> None:
     if (agent is None) == (user is None):
         raise typer.BadParameter("give --agent or --user, and not both")
-
-
-def _tell(view: "SkillChanged") -> None:
-    note(f"{view.slug} is {view.visibility}: {skill_records.REACH[view.visibility]}")

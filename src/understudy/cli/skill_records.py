@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from understudy.skills.runtime_settings import RuntimeSettings
     from understudy.wire.skills import (
         AcknowledgedFinding,
+        SkillChanged,
         SkillDetail,
         SkillKept,
         SkillView,
@@ -178,12 +179,15 @@ def kept_lines(view: "SkillKept") -> list[str]:
     return lines
 
 
-def switched_line(view: "SkillView") -> str:
-    """What switching it came to; one that is on may miss something all the same."""
-    if not view.enabled:
-        return f"{view.slug} is off"
+def tell_switched(view: "SkillView") -> None:
+    """Say what switching it came to; one that is on may miss something all the same."""
     misses = f": it misses {', '.join(view.missing_deps)}" if view.missing_deps else ""
-    return f"{view.slug} is on and {view.status}{misses}"
+    note(f"{view.slug} is on and {view.status}{misses}" if view.enabled else f"{view.slug} is off")
+
+
+def tell_reach(view: "SkillView | SkillChanged") -> None:
+    """Say who a skill is for now."""
+    note(f"{view.slug} is {view.visibility}: {REACH[view.visibility]}")
 
 
 def replaced_line(replaced: int, matches: int) -> str:

@@ -1,14 +1,14 @@
 """`understudy skills`: what agents can be told to do, kept in versions."""
 
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
 
 from understudy.cli import inputs, screen, skill_records
-from understudy.cli.connection import DaemonConnection, connect
-from understudy.cli.options import Commands, Cursor, Key, Limit
+from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.options import Key, PageOptions
 from understudy.cli.output import note, understudy
 from understudy.cli.skill_records import (
     VISIBILITIES,
@@ -18,6 +18,10 @@ from understudy.cli.skill_records import (
     acknowledged,
     answering_for,
 )
+
+if TYPE_CHECKING:
+    from understudy.client.operation import PageOf
+    from understudy.wire.skills import SkillDetail, SkillPatched, SkillView
 
 trash = Commands("Deleted skills; alone it lists them.")
 
@@ -43,35 +47,31 @@ TRASH_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@trash("list")
-def list_trash(ctx: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
+@trash("list", show=TRASH_COLUMNS, empty="The trash is empty.")
+def list_trash(daemon: DaemonConnection, page: PageOptions) -> object:
     """List deleted skills: yours, or as an admin everybody's."""
-    with connect(ctx) as daemon:
-        page = daemon.client.skill_trash.page(limit=limit, cursor=cursor)
-        daemon.show_page(page, TRASH_COLUMNS, empty="The trash is empty.")
+    return daemon.client.skill_trash.page(**page)
 
 
-@trash("restore")
+def _show_restored(view: "SkillView") -> None:
+    print(view.id)
+    reach = skill_records.REACH[view.visibility]
+    note(f"{view.slug} is back at version {view.version}, {view.visibility}: {reach}")
+
+
+@trash("restore", show=_show_restored)
 def restore(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     trash_name: Annotated[
         str, typer.Argument(metavar="NAME", help="What it is called in the trash.")
     ],
     acknowledge: Acknowledge = None,
     key: Key = None,
-) -> None:
+) -> object:
     """Bring a deleted skill back with all its versions; its grants are gone."""
-    with connect(ctx) as daemon, answering_for(acknowledge):
-        view = daemon.client.skill_trash.restore(
-            trash_name, acknowledged=acknowledged(acknowledge), key=key
-        )
-
-        def render() -> None:
-            print(view.id)
-            reach = skill_records.REACH[view.visibility]
-            note(f"{view.slug} is back at version {view.version}, {view.visibility}: {reach}")
-
-        daemon.show(render)
+    with answering_for(acknowledge):
+        taken = acknowledged(acknowledge)
+        return daemon.client.skill_trash.restore(trash_name, acknowledged=taken, key=key)
 
 
 commands = Commands("Skills: what agents can be told to do, in versions, with an owner and grants.")
@@ -80,7 +80,8 @@ commands.app.add_typer(trash.app, name="trash", cls=ListsByDefault, no_args_is_h
 
 @commands("list")
 def list_skills(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
+    page: PageOptions,
     query: Annotated[
         str | None,
         typer.Option("--query", "-q", help="Only those with this in slug, name or description."),
@@ -105,8 +106,6 @@ def list_skills(
     session: Annotated[
         str | None, typer.Option(metavar="SESSION", help="What is offered in a session, and why.")
     ] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
 ) -> None:
     """List the skills that you may know of, by name."""
     from understudy.client.calls import given
@@ -121,51 +120,57 @@ def list_skills(
     )
     if (agent is not None) + (session is not None) + bool(which) > 1:
         raise typer.BadParameter("--agent and --session stand alone: no other option narrows them")
-    with connect(ctx) as daemon:
-        if agent is not None:
-            _list_of_agent(daemon, agent, limit, cursor)
-        elif session is not None:
-            _list_of_session(daemon, session, limit, cursor)
-        else:
-            _list(daemon, which, limit, cursor)
+    skills = daemon.client.skills
+    if agent is not None:
+        found: PageOf[object] = skills.of_agent_page(agent, **page)
+        daemon.show_answer(found, skill_records.OF_AGENT, "No skills.")
+    elif session is not None:
+        found = skills.of_session_page(session, **page)
+        daemon.show_answer(found, skill_records.OFFERED, "No skill is offered.")
+    else:
+        hint = "No skills. `{understudy} skills create FILE` keeps one."
+        found = skills.page(**page, **which)
+        daemon.show_answer(found, skill_records.COLUMNS, "No skill fits." if which else hint)
 
 
-@commands("show", "get")
-def show(ctx: typer.Context, skill: SkillRef) -> None:
+def _show(view: "SkillDetail") -> None:
+    screen.fields(skill_records.detail_pairs(view))
+    print()
+    print(screen.visible(view.instructions).strip("\n"))
+
+
+@commands("show", "get", show=_show)
+def show(daemon: DaemonConnection, skill: SkillRef) -> object:
     """Show a skill with its instructions; what cannot be seen in them is written out."""
-    with connect(ctx) as daemon:
-        view = daemon.client.skills.get(skill)
-
-        def render() -> None:
-            screen.fields(skill_records.detail_pairs(view))
-            print()
-            print(screen.visible(view.instructions).strip("\n"))
-
-        daemon.show(render)
+    return daemon.client.skills.get(skill)
 
 
-@commands("create")
+@commands("create", show=skill_records.tell_kept)
 def create(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A SKILL.md; `-` reads stdin.")],
     slug: Slug = None,
     acknowledge: Acknowledge = None,
     key: Key = None,
-) -> None:
+) -> object:
     """Keep a SKILL.md and print its id; of a skill of yours it becomes the next version."""
-    from understudy.client.calls import given
     from understudy.wire.skills import CreateSkill
 
     content = inputs.read_file(file)
-    with connect(ctx) as daemon, answering_for(acknowledge):
-        fields = given(content=content, slug=slug, acknowledged=acknowledged(acknowledge) or None)
-        view = daemon.client.skills.create(CreateSkill(**fields), key=key)
-        daemon.show(lambda: skill_records.tell_kept(view))
+    with answering_for(acknowledge):
+        taken = acknowledged(acknowledge) or None
+        wanted = inputs.request(CreateSkill, content=content, slug=slug, acknowledged=taken)
+        return daemon.client.skills.create(wanted, key=key)
 
 
-@commands("patch")
+def _show_patched(view: "SkillPatched") -> None:
+    skill_records.tell_kept(view)
+    note(skill_records.replaced_line(view.replaced, view.matches))
+
+
+@commands("patch", show=_show_patched)
 def patch(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     skill: SkillRef,
     find: Annotated[str, typer.Option(metavar="TEXT", help="What stands there, exactly.")],
     replace: Annotated[
@@ -185,33 +190,26 @@ def patch(
     ] = None,
     acknowledge: Acknowledge = None,
     key: Key = None,
-) -> None:
+) -> object:
     """Replace text in SKILL.md: a new version, whose other files are those of the one before."""
-    from understudy.client.calls import given
     from understudy.wire.skills import PatchSkill
 
-    fields = given(
-        find=find,
-        replace=replace,
-        replace_all=everywhere or None,
-        strict=strict or None,
-        expected_version=expected,
-    )
-    with connect(ctx) as daemon, answering_for(acknowledge):
-        if found := acknowledged(acknowledge):
-            fields["acknowledged"] = found
-        view = daemon.client.skills.patch(skill, PatchSkill(**fields), key=key)
-
-        def render() -> None:
-            skill_records.tell_kept(view)
-            note(skill_records.replaced_line(view.replaced, view.matches))
-
-        daemon.show(render)
+    with answering_for(acknowledge):
+        wanted = inputs.request(
+            PatchSkill,
+            find=find,
+            replace=replace,
+            replace_all=everywhere or None,
+            strict=strict or None,
+            expected_version=expected,
+            acknowledged=acknowledged(acknowledge) or None,
+        )
+        return daemon.client.skills.patch(skill, wanted, key=key)
 
 
-@commands("update")
+@commands("update", show=skill_records.tell_reach)
 def update(
-    ctx: typer.Context,
+    daemon: DaemonConnection,
     skill: SkillRef,
     name: Annotated[str | None, typer.Option(help="Another name.")] = None,
     description: Annotated[str | None, typer.Option(help="Another description.")] = None,
@@ -224,7 +222,7 @@ def update(
         str | None,
         typer.Option(help="`public`, or `private` or `internal` to end that; only admins may."),
     ] = None,
-) -> None:
+) -> object:
     """Change what is said of a skill, or make it public; its content stays."""
     from understudy.client.calls import given
     from understudy.wire.skills import UpdateSkill
@@ -239,58 +237,26 @@ def update(
     )
     if not fields:
         raise typer.BadParameter("say what to change: --name, --description, --tag, --visibility")
-    with connect(ctx) as daemon:
-        view = daemon.client.skills.update(skill, UpdateSkill.model_validate(fields))
-        reach = skill_records.REACH[view.visibility]
-        daemon.show(lambda: note(f"{view.slug} is {view.visibility}: {reach}"))
+    return daemon.client.skills.update(skill, UpdateSkill.model_validate(fields))
 
 
-@commands("enable")
-def enable(ctx: typer.Context, skill: SkillRef, key: Key = None) -> None:
+@commands("enable", show=skill_records.tell_switched)
+def enable(daemon: DaemonConnection, skill: SkillRef, key: Key = None) -> object:
     """Switch a skill on, and look again whether what it needs is there."""
-    _toggle(ctx, skill, enabled=True, key=key)
+    return daemon.client.skills.toggle(skill, enabled=True, key=key)
 
 
-@commands("disable")
-def disable(ctx: typer.Context, skill: SkillRef, key: Key = None) -> None:
+@commands("disable", show=skill_records.tell_switched)
+def disable(daemon: DaemonConnection, skill: SkillRef, key: Key = None) -> object:
     """Switch a skill off for everybody, without touching who it is granted to."""
-    _toggle(ctx, skill, enabled=False, key=key)
+    return daemon.client.skills.toggle(skill, enabled=False, key=key)
 
 
 @commands("delete")
-def delete(ctx: typer.Context, skill: SkillRef) -> None:
+def delete(daemon: DaemonConnection, skill: SkillRef) -> None:
     """Move a skill to the trash with all its versions, and take back every grant."""
-    with connect(ctx) as daemon:
-        gone = daemon.client.skills.delete(skill)
-
-        def render() -> None:
-            print(gone.trash_name)
-            note(f"{skill} is in the trash")
-            note(f"  `{understudy()} skills trash restore {gone.trash_name}` brings it back")
-
-        daemon.show(render)
-
-
-def _toggle(ctx: typer.Context, skill: str, *, enabled: bool, key: str | None) -> None:
-    with connect(ctx) as daemon:
-        view = daemon.client.skills.toggle(skill, enabled=enabled, key=key)
-        daemon.show(lambda: note(skill_records.switched_line(view)))
-
-
-def _list(daemon: DaemonConnection, which: dict[str, Any], limit: int, cursor: str | None) -> None:
-    page = daemon.client.skills.page(limit=limit, cursor=cursor, **which)
-    hint = f"No skills. `{understudy()} skills create FILE` keeps one."
-    empty = "No skill fits." if which else hint
-    daemon.show_page(page, skill_records.COLUMNS, empty=empty)
-
-
-def _list_of_agent(daemon: DaemonConnection, agent: str, limit: int, cursor: str | None) -> None:
-    page = daemon.client.skills.of_agent_page(agent, limit=limit, cursor=cursor)
-    daemon.show_page(page, skill_records.OF_AGENT, empty="No skills.")
-
-
-def _list_of_session(
-    daemon: DaemonConnection, session: str, limit: int, cursor: str | None
-) -> None:
-    page = daemon.client.skills.of_session_page(session, limit=limit, cursor=cursor)
-    daemon.show_page(page, skill_records.OFFERED, empty="No skill is offered.")
+    gone = daemon.client.skills.delete(skill)
+    daemon.show(lambda: print(gone.trash_name))
+    if not daemon.as_json:
+        note(f"{skill} is in the trash")
+        note(f"  `{understudy()} skills trash restore {gone.trash_name}` brings it back")
