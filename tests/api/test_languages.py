@@ -10,8 +10,7 @@ from tests.api.skill_desk import ALL, Desk, Person, bearer
 from tests.support.rpc import rpc
 from understudy.api.bodies import located
 from understudy.api.problems import refusal_of
-from understudy.core.errors import Unsafe
-from understudy.i18n.catalogue import say
+from understudy.core.errors import Unsafe, words_in
 from understudy.schedules.requests import within_request
 from understudy.ws.errors import error_of, within
 
@@ -35,7 +34,7 @@ def test_an_owners_refusal_is_told_in_the_callers_language(
 
     problem = answer.json()
     assert (answer.status_code, problem["code"]) == (403, "skill_not_yours")
-    assert problem["detail"] == say(spoken, "error.skill_not_yours")
+    assert problem["detail"] == words_in(spoken, "skills/skill_not_yours", {})
     assert answer.headers["content-language"] == spoken
     assert answer.headers["vary"] == "Accept-Language"
 
@@ -51,10 +50,10 @@ def test_everybody_else_gets_english(desk: Desk, header: str | None) -> None:
 
 
 def test_a_problem_without_words_stays_english_and_says_so(api: TestClient) -> None:
-    answer = api.get("/v1/runs?limit=0", headers={"Accept-Language": "vi"})
+    answer = api.get("/v1/nowhere", headers={"Accept-Language": "vi"})
 
-    assert answer.json()["code"] == "invalid_limit"
-    assert answer.json()["detail"] == "limit must be 1 or more"
+    assert answer.json()["code"] == "route_not_found"
+    assert answer.json()["detail"] == "not found"
     assert answer.headers["content-language"] == "en"
 
 
@@ -64,8 +63,10 @@ def test_what_a_file_is_called_stands_in_the_words(api: TestClient) -> None:
     large = api.put(path, json={"content": "x" * 20_000}, headers=headers)
     missing = api.get("/v1/agents/nobody", headers=headers)
 
-    assert large.json()["detail"] == say("zh", "error.soul_too_large", limit_bytes=16_384)
-    assert missing.json()["detail"] == say("zh", "error.agent_not_found")
+    assert large.json()["detail"] == words_in(
+        "zh", "evolution/soul_too_large", {"limit_bytes": 16_384}
+    )
+    assert missing.json()["detail"] == words_in("zh", "agents/agent_not_found", {})
 
 
 def test_the_audit_and_the_other_fields_do_not_depend_on_the_language(desk: Desk) -> None:
@@ -95,21 +96,30 @@ def test_a_connection_is_answered_in_the_language_that_it_named(live: Live) -> N
         client.ok("connect", {"locale": "tlh"})
         plain = client.ask("skills.get", asked)["error"]
 
-    assert (told["code"], told["message"]) == ("NOT_FOUND", say("vi", "error.skill_not_found"))
-    assert early["message"] == say("zh", "error.unauthorized")
-    assert heard["message"] == say("zh", "error.skill_not_found")
+    assert (told["code"], told["message"]) == (
+        "NOT_FOUND",
+        words_in("vi", "skills/skill_not_found", {}),
+    )
+    assert early["message"] == words_in("zh", "auth/unauthorized", {})
+    assert heard["message"] == words_in("zh", "skills/skill_not_found", {})
     assert "no-such-skill" in plain["message"]
     assert told["details"] == plain["details"]
 
 
 # A refusal whose words say which file it is about.
-LOCKED = Unsafe("file_locked", pointer="/name", detail="no", params={"name": "SOUL.md"})
+LOCKED = Unsafe(
+    "file_locked",
+    domain="evolution",
+    pointer="/name",
+    detail="SOUL.md is locked: no",
+    params={"name": "SOUL.md", "why": "no"},
+)
 
 
 def test_what_is_said_of_a_part_of_a_frame_stays_in_the_language() -> None:
     told = error_of(within(LOCKED, "/params"), "vi")
 
-    assert told.message == say("vi", "error.file_locked", name="SOUL.md")
+    assert told.message == words_in("vi", "evolution/file_locked", {"name": "SOUL.md"})
     assert told.details is not None
     assert told.details["errors"][0]["pointer"] == "/params/name"
 
@@ -125,7 +135,7 @@ def test_what_is_said_of_a_part_of_a_body_stays_in_the_language(
     told = refusal_of(refused.value).spoken(scope)
 
     assert (told.status, told.language) == (422, "vi")
-    assert told.detail == say("vi", "error.file_locked", name="SOUL.md")
+    assert told.detail == words_in("vi", "evolution/file_locked", {"name": "SOUL.md"})
     assert told.errors[0].pointer == "/request/name"
 
 
@@ -139,7 +149,7 @@ def test_a_version_that_cannot_come_back_is_refused_in_the_language(desk: Desk) 
         "POST", f"{path}/restore", {"version": 2}, headers={"Accept-Language": "zh"}
     )
 
-    assert answer.json()["detail"] == say("zh", "error.soul_blank")
+    assert answer.json()["detail"].startswith(str(words_in("zh", "evolution/soul_blank", {})))
     assert answer.json()["errors"][0]["pointer"] == "/version"
 
 
@@ -175,5 +185,5 @@ def test_a_refusal_speaks_the_language_of_the_token_where_the_header_names_none(
 
     answer = vietnamese.call("DELETE", f"{ALL}/{made['id']}", headers=headers)
 
-    assert answer.json()["detail"] == say(spoken, "error.skill_not_yours")
+    assert answer.json()["detail"] == words_in(spoken, "skills/skill_not_yours", {})
     assert answer.headers["content-language"] == spoken

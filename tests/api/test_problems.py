@@ -74,7 +74,9 @@ def test_a_title_is_the_code_in_words(code: str, title: str) -> None:
 
 
 def test_what_nobody_foresaw_tells_nothing() -> None:
-    assert refusal_of(ValueError("secret")) is INTERNAL
+    told = refusal_of(ValueError("secret"))
+    assert told.reason == INTERNAL
+    assert "secret" not in repr(told)
     assert b"secret" not in bytes(refusal_of(ValueError("secret")).response().body)
 
 

@@ -28,9 +28,9 @@ from understudy.core.errors import (
     Rejected,
     UnderstudyError,
     Unsafe,
+    coded_error,
 )
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
-from understudy.skills import errors
 from understudy.skills.authority import Author, known_id
 from understudy.skills.field_changes import SkillFieldChanges
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
@@ -331,7 +331,9 @@ def test_a_refusal_is_in_the_audit_with_its_code_and_its_run(shop: SkillServiceH
     author = run_of(BOB, run_id="run_3")
 
     record_refusal(
-        shop.units, shop.clock, refused(author, errors.not_owner_error(SLUG), ref="we\0ekly")
+        shop.units,
+        shop.clock,
+        refused(author, coded_error("skills/skill_not_yours", ref=SLUG), ref="we\0ekly"),
     )
 
     (entry,) = shop.audit()
@@ -372,7 +374,9 @@ def test_a_refusal_that_cannot_be_written_down_is_one_all_the_same(
 ) -> None:
     with shop.units.write():
         # A unit is open on this thread, so that no other can be.
-        record_refusal(shop.units, shop.clock, refused(ANN, errors.skill_not_found_error(SLUG)))
+        record_refusal(
+            shop.units, shop.clock, refused(ANN, coded_error("skills/skill_not_found", ref=SLUG))
+        )
 
     assert not shop.audit()
 

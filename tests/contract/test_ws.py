@@ -12,8 +12,8 @@ from tests.support.ws_skill_server import WsSkillServer, ws_skill_server
 from understudy import __version__
 from understudy.access.tokens import TOKEN_ADMIN
 from understudy.core.audit import AuditOutcome
+from understudy.core.errors import words_in
 from understudy.core.principal import Role
-from understudy.i18n.catalogue import say
 from understudy.skills.model import Skill, SkillOrigin, Visibility
 from understudy.storage.engine import open_engine
 from understudy.ws.limits import MAX_FRAME_BYTES
@@ -100,7 +100,7 @@ def test_a_connection_speaks_the_language_of_its_token_where_nothing_else_is_sai
         client.ok("connect", {"token": secret, **params})
         refused = client.ask("skills.get", {"name": "no-such-skill"})["error"]
 
-    assert refused["message"] == say(spoken, "error.skill_not_found")
+    assert refused["message"] == words_in(spoken, "skills/skill_not_found", {})
 
 
 def test_a_token_may_come_with_the_request_that_opens_the_socket(home: WsSkillServer) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from understudy.core.errors import Unauthenticated
+from understudy.core.errors import coded_error
 
 # The user for whom an admin acts.
 ACT_FOR: Final = "X-Understudy-User-Id"
@@ -14,7 +14,5 @@ def bearer_token(header: str | None) -> str | None:
         return None
     scheme, _, token = header.strip().partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
-        raise Unauthenticated(
-            "unauthorized", domain="auth", detail="Authorization must be: Bearer <token>"
-        )
+        raise coded_error("auth/unauthorized:malformed")
     return token.strip()

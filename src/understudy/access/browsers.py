@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from understudy.core.errors import Rejected
+from understudy.core.errors import coded_error
 
 SAME_SITE: Final = frozenset({"same-origin", "none"})
 
@@ -14,9 +14,7 @@ def refuse_foreign_host(headers: Mapping[str, str]) -> None:
     """Refuse a name that resolves to this machine but is not its own (DNS rebinding)."""
     host = headers.get("host", "")
     if host and not is_loopback_name(_host_name(host)):
-        raise Rejected(
-            "host_not_allowed", domain="auth", detail="use a token to call by this host name"
-        )
+        raise coded_error("auth/host_not_allowed")
 
 
 def refuse_other_sites(headers: Mapping[str, str]) -> None:
@@ -26,9 +24,7 @@ def refuse_other_sites(headers: Mapping[str, str]) -> None:
     if site not in SAME_SITE or (
         origin is not None and _origin_host(origin) != headers.get("host", "")
     ):
-        raise Rejected(
-            "cross_site_request", domain="auth", detail="a page of another site may not call this"
-        )
+        raise coded_error("auth/cross_site_request")
 
 
 def _host_name(host: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Invalid, NotFound, Rejected, Unauthenticated
+from understudy.core.errors import coded_error
 from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
@@ -91,7 +91,7 @@ class TokenService:
         """Delete a token; calls with it are refused from now on."""
         with self.units.write() as unit:
             if unit.tokens.delete(token_id) is None:
-                raise NotFound("token_not_found", domain="tokens", detail=f"no token {token_id!r}")
+                raise coded_error("tokens/token_not_found", token_id=token_id)
             now = self.clock.now_ms()
             unit.audit.add(audit.done(principal, "tokens.delete", token_id, at_ms=now))
 
@@ -124,9 +124,7 @@ class TokenService:
         if act_for is None:
             return principal
         if principal.role is not Role.ADMIN:
-            raise Rejected(
-                "forbidden", domain="auth", detail="only an admin may act for another user"
-            )
+            raise coded_error("auth/forbidden:act_for_others")
         if act_for == principal.user_id:
             return principal
         check_caller_id(act_for, field="X-Understudy-User-Id", domain="auth")
@@ -137,13 +135,13 @@ class TokenService:
         if token is None:
             if self.is_loopback and not self.tokens_exist():
                 return LOCAL_ADMIN
-            raise Unauthenticated("unauthorized", domain="auth", detail="a bearer token is needed")
+            raise coded_error("auth/unauthorized")
         if self.admin_token and hmac.compare_digest(token.encode(), self.admin_token.encode()):
             return TOKEN_ADMIN
         with self.units.read() as unit:
             stored = unit.tokens.by_hash(hash_token(token))
         if stored is None:
-            raise Unauthenticated("unauthorized", domain="auth", detail="this token is not known")
+            raise coded_error("auth/unauthorized:unknown_token")
         return Principal(user_id=stored.user_id, role=stored.role, locale=stored.locale)
 
 
@@ -151,10 +149,5 @@ def _check_locale(tag: str) -> str:
     """The language of a tag; a lasting choice that nobody could follow is refused."""
     spoken = spoken_in(tag)
     if spoken is None:
-        raise Invalid(
-            "invalid_locale",
-            domain="tokens",
-            pointer="/locale",
-            detail=f"a locale is one of {', '.join(LOCALES)}, with a region or without",
-        )
+        raise coded_error("tokens/invalid_locale", pointer="/locale", locales=LOCALES)
     return spoken

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from understudy.core.errors import DamagedRecord, Invalid
+from understudy.core.errors import Invalid, coded_error
 from understudy.core.principal import Principal
 from understudy.permissions.model import CallRule
 from understudy.permissions.rules import read_document, write_document
@@ -43,6 +43,4 @@ def rules_in(revision: Revision) -> tuple[CallRule, ...]:
     try:
         return read_document(revision.document.get(KEY, {}))
     except Invalid as problem:
-        raise DamagedRecord(
-            "record_damaged", domain="storage", detail="the rules of the daemon cannot be read"
-        ) from problem
+        raise coded_error("storage/record_damaged:daemon_rules") from problem

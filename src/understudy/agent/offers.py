@@ -12,7 +12,7 @@ from understudy.agents.model import DEFAULT_AGENT_ID, Agent, require_agent
 from understudy.agents.switches import hidden_tools
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import NotFound
+from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.permissions.model import CallVerdict, Level, PermissionDecision
 from understudy.sessions.model import Session, require_session
@@ -132,4 +132,4 @@ def _named(tools: Sequence[Tool], name: str) -> Tool:
     for tool in tools:
         if tool.name == name:
             return tool
-    raise NotFound("tool_not_found", domain="tools", detail=f"no tool {name!r}")
+    raise coded_error("tools/tool_not_found", name=name)

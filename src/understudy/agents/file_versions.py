@@ -8,7 +8,7 @@ from understudy.agents.model import CONTEXT_FILES, MAX_CONTEXT_FILE_BYTES, Conte
 from understudy.core import audit
 from understudy.core.audit import AuditEntry
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, Invalid, LimitExceeded, NotFound
+from understudy.core.errors import Invalid, coded_error
 from understudy.core.principal import Principal
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def keep_version(
     for _ in range(MOST_TRIES):
         current = stored_version(unit, wanted.agent_id, wanted.user_id, wanted.name)
         if wanted.made_from not in (None, number_of(current)):
-            raise _changed(wanted.name)
+            raise coded_error("agents/agent_file_conflict", name=wanted.name)
         if current is not None and current.content == wanted.content:
             return current
         file = _next(wanted, number_of(current) + 1, principal, clock)
@@ -63,7 +63,7 @@ def keep_version(
         if store.add_file(file):
             unit.audit.add(_noted(principal, wanted, file))
             return file
-    raise _changed(wanted.name)
+    raise coded_error("agents/agent_file_conflict", name=wanted.name)
 
 
 def _next(wanted: NewVersion, number: int, principal: Principal, clock: Clock) -> ContextFile:
@@ -110,11 +110,7 @@ def require_version(
     """That version, or `NotFound`."""
     found = stored_version(unit, agent_id, user_id, name, version)
     if found is None:
-        raise NotFound(
-            "agent_file_version_not_found",
-            domain="agents",
-            detail=f"{name} has no version {version}",
-        )
+        raise coded_error("agents/agent_file_version_not_found", name=name, version=version)
     return found
 
 
@@ -135,42 +131,26 @@ def check_restorable(file: ContextFile, check_content: Callable[[str, str], None
         detail = f"version {file.version} cannot come back: {problem.detail}"
         raise problem.moved(lambda _: "/version", detail=detail) from None
     if file.deleted:
-        raise Conflict(
-            "agent_file_version_deleted",
-            domain="agents",
-            detail=f"version {file.version} of {file.name} is its deletion, and has no text to bring "
-            "back; delete the file instead",
-        )
+        raise coded_error("agents/agent_file_version_deleted", version=file.version, name=file.name)
 
 
 def in_force(file: ContextFile | None, name: str) -> ContextFile:
     """The file unless it is empty, or `NotFound`."""
     if file is None or not file.content:
-        raise NotFound("agent_file_not_found", domain="agents", detail=f"no file {name}")
+        raise coded_error("agents/agent_file_not_found", name=name)
     return file
 
 
 def check_file_name(name: str) -> str:
     """A context file's name, exactly as the known ones are written."""
     if name not in CONTEXT_FILES:
-        raise Invalid(
-            "agent_file_unknown",
-            domain="agents",
-            pointer="/name",
-            detail=f"context files are: {', '.join(CONTEXT_FILES)}",
-        )
+        raise coded_error("agents/agent_file_unknown", pointer="/name", context_files=CONTEXT_FILES)
     return name
 
 
 def check_size(name: str, content: str) -> None:
     """Refuse more than any context file may hold."""
     if len(content.encode()) > MAX_CONTEXT_FILE_BYTES:
-        raise LimitExceeded(
-            "agent_file_too_large",
-            domain="agents",
-            detail=f"{name} may have at most {MAX_CONTEXT_FILE_BYTES} bytes",
+        raise coded_error(
+            "agents/agent_file_too_large", name=name, max_context_file_bytes=MAX_CONTEXT_FILE_BYTES
         )
-
-
-def _changed(name: str) -> Conflict:
-    return Conflict("agent_file_conflict", domain="agents", detail=f"{name} changed meanwhile")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.core.errors import NotFound
+from understudy.core.errors import coded_error
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -88,5 +88,5 @@ def require_agent(unit: "Unit", agent_id: str) -> Agent:
     """The agent, or `NotFound`."""
     agent = unit.agents.get(agent_id)
     if agent is None:
-        raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
+        raise coded_error("agents/agent_not_found", agent_id=agent_id)
     return agent

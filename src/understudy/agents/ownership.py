@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from understudy.agents.model import Agent, require_agent
 from understudy.agents.switches import SOUL_LOCKS
-from understudy.core.errors import Rejected
+from understudy.core.errors import coded_error
 from understudy.core.principal import Principal, Role
 
 if TYPE_CHECKING:
@@ -16,11 +16,7 @@ def require_owned(unit: "Unit", principal: Principal, agent_id: str) -> Agent:
     agent = require_agent(unit, agent_id)
     owns = agent.owner_id == principal.user_id and principal.role.includes(Role.OPERATOR)
     if not owns and not principal.role.includes(Role.ADMIN):
-        raise Rejected(
-            "agent_not_yours",
-            domain="agents",
-            detail=f"only its owner and admins change agent {agent_id!r}",
-        )
+        raise coded_error("agents/agent_not_yours", agent_id=agent_id)
     return agent
 
 
@@ -37,8 +33,4 @@ def check_for_admins(principal: Principal, before: Agent, after: Agent) -> None:
         ),
     ):
         if was != will_be:
-            raise Rejected(
-                "forbidden",
-                domain="auth",
-                detail=f"{field} of an agent is changed by admins; you are {principal.role}",
-            )
+            raise coded_error("auth/forbidden:agent_field", field=field, role=principal.role)

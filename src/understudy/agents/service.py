@@ -28,7 +28,7 @@ from understudy.agents.ownership import check_for_admins, require_owned
 from understudy.agents.switches import check_other_config
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, Invalid
+from understudy.core.errors import coded_error
 from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import DAEMON, Principal, Role
@@ -82,9 +82,7 @@ class AgentService:
         agent = _with(replace(fresh, owner_id=principal.user_id), fields)
         with self.units.write() as unit:
             if not unit.agents.add(agent):
-                raise Conflict(
-                    "agent_already_exists", domain="agents", detail=f"{agent_id} exists already"
-                )
+                raise coded_error("agents/agent_already_exists", agent_id=agent_id)
             self._audit(unit, principal, "agents.create", agent)
         return agent
 
@@ -119,11 +117,7 @@ class AgentService:
         with self.units.write() as unit:
             agent = require_agent(unit, agent_id)
             if agent_id in BUILT_IN or unit.agents.in_use(agent_id):
-                raise Conflict(
-                    "agent_in_use",
-                    domain="agents",
-                    detail="built-in agents and agents with sessions cannot be deleted",
-                )
+                raise coded_error("agents/agent_in_use")
             for hear in self.deleted:
                 hear(unit, principal, agent_id)
             unit.agents.delete(agent_id)
@@ -211,11 +205,8 @@ class AgentService:
 
     def _check_route(self, fields: AgentFields) -> None:
         if fields.route and not self.route_exists(fields.route):
-            raise Invalid(
-                "route_not_found",
-                domain="routes",
-                pointer="/route",
-                detail=f"there is no route {fields.route!r}",
+            raise coded_error(
+                "routes/route_not_found:in_body", pointer="/route", route_id=fields.route
             )
 
     def _fresh(self, agent_id: str, agent_type: AgentType) -> Agent:
@@ -236,11 +227,10 @@ class AgentService:
 def _with(agent: Agent, fields: AgentFields) -> Agent:
     limit = fields.max_tool_iterations
     if limit is not None and not 1 <= limit <= MAX_TOOL_ITERATIONS:
-        raise Invalid(
-            "invalid_max_tool_iterations",
-            domain="agents",
+        raise coded_error(
+            "agents/invalid_max_tool_iterations",
             pointer="/max_tool_iterations",
-            detail=f"max_tool_iterations must be 1 to {MAX_TOOL_ITERATIONS}",
+            max_tool_iterations=MAX_TOOL_ITERATIONS,
         )
     # Only what is given is checked: a malformed value that is stored must not block its own repair.
     check_other_config(fields.other_config or {})

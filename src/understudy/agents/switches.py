@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from understudy.agents.model import Agent, AgentType
-from understudy.core.errors import FieldError, Invalid
+from understudy.core.errors import FieldError, coded_error
 
 DEFAULT_NUDGE_INTERVAL: Final = 15
 
@@ -79,11 +79,8 @@ def check_other_config(config: Mapping[str, Any]) -> None:
     if type(interval) is not int or interval < 0:
         errors.append(_wrong("skill_nudge_interval", "must be a whole number, 0 or more"))
     if errors:
-        raise Invalid(
-            "invalid_other_config",
-            domain="agents",
-            detail=f"other_config: {errors[0].detail}",
-            errors=tuple(errors),
+        raise coded_error(
+            "agents/invalid_other_config", errors=tuple(errors), problem=errors[0].detail
         )
 
 

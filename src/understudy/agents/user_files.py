@@ -18,7 +18,7 @@ from understudy.agents.file_versions import (
 from understudy.agents.model import Agent, ContextFile, require_agent
 from understudy.agents.overlay import PER_USER
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, Rejected
+from understudy.core.errors import coded_error
 from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
@@ -115,17 +115,9 @@ class UserFileService:
 def _check_owner(principal: Principal, user_id: str) -> None:
     check_caller_id(user_id, field="user_id", domain="agents")
     if user_id != principal.user_id and not principal.role.includes(Role.ADMIN):
-        raise Rejected(
-            "agent_file_not_yours",
-            domain="agents",
-            detail="these files are somebody else's; only they or an admin may look at them",
-        )
+        raise coded_error("agents/agent_file_not_yours")
 
 
 def _check_copied(agent: Agent, name: str) -> None:
     if name not in PER_USER[agent.agent_type]:
-        raise Conflict(
-            "agent_file_shared",
-            domain="agents",
-            detail=f"{name} of a {agent.agent_type} agent is the same for all users",
-        )
+        raise coded_error("agents/agent_file_shared", name=name, agent_type=agent.agent_type)

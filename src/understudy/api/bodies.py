@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from understudy.core.errors import Invalid
+from understudy.core.errors import Invalid, coded_error
 from understudy.core.pointer import MAX_CHARS, pointer
 from understudy.core.records import parsed
 from understudy.wire.base import RequestBody
@@ -25,12 +25,7 @@ def record_of(kind: type[T], body: RequestBody, **more: Any) -> T:
 def check_same_id(field: str, sent: str | None, addressed: str) -> None:
     """Refuse a body that names another record than the path does."""
     if sent is not None and sent != addressed:
-        raise Invalid(
-            "id_mismatch",
-            domain="api",
-            pointer=f"/{field}",
-            detail=f"{field} is not the id in the path; an id cannot be changed",
-        )
+        raise coded_error("api/id_mismatch", pointer=f"/{field}", field=field)
 
 
 @contextmanager

@@ -78,7 +78,7 @@ def _dress(message: MutableMapping[str, Any], request_id: str) -> None:
 
 def _log(error: Exception, scope: Scope) -> None:
     refusal = refusal_of(error)
-    if refusal is INTERNAL:
+    if refusal.reason == INTERNAL:
         log.error("http.failed", method=scope["method"], path=scope["path"], exc_info=error)
     elif not isinstance(error, UnderstudyError):
         log.warning("http.unavailable", reason=refusal.reason, error=type(error).__name__)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from fastapi.sse import format_sse_event
 
 from understudy.api.views.runs import event_body
-from understudy.core.errors import Invalid
+from understudy.core.errors import coded_error
 from understudy.core.showable import showable
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.wire import events as wire
@@ -66,12 +66,7 @@ class Position:
         are_numbers = all(part.isascii() and part.isdigit() and len(part) < 20 for part in parts)
         numbers = [int(part) for part in parts] if are_numbers else []
         if len(numbers) not in (1, 5) or any(number > MAX_NUMBER for number in numbers):
-            raise Invalid(
-                "invalid_cursor",
-                domain="pagination",
-                pointer="/cursor",
-                detail="this cursor is not ours",
-            )
+            raise coded_error("pagination/invalid_cursor", pointer="/cursor")
         names = ("offset", "step", "take", "chars", "digest")
         return cls(**dict(zip(names, numbers, strict=False)))
 

@@ -17,7 +17,7 @@ from understudy.api.methods import without_stream
 from understudy.api.multipart import read_form
 from understudy.api.operations import SAFE_METHODS, Operation, canonical, operation_of
 from understudy.api.services import Services, services_of
-from understudy.core.errors import Invalid, Unavailable
+from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.core.strict_json import check_text, parse
 
@@ -110,9 +110,7 @@ def require_ready(services: Services) -> None:
     """Raise unless the daemon takes work."""
     reason = services.ground.readiness()
     if reason is not None:
-        raise Unavailable(
-            f"daemon_{reason}", domain=DOMAIN_READINESS, detail=f"the daemon is {reason}"
-        )
+        raise coded_error(f"readiness/daemon_{reason}")
 
 
 def _single_parameters(route: APIRoute) -> frozenset[str]:
@@ -136,14 +134,12 @@ def _check_address(request: Request, single: frozenset[str]) -> None:
     """Refuse ids and queries that nothing could have been stored under."""
     for name in single:
         if len(request.query_params.getlist(name)) > 1:
-            raise Invalid(
-                "repeated_parameter", domain="api", pointer=f"/{name}", detail="say it once"
-            )
+            raise coded_error("api/repeated_parameter", pointer=f"/{name}")
     for name, value in (*request.path_params.items(), *request.query_params.multi_items()):
         check_text(name, (name,))
         check_text(str(value), (name,))
         if len(str(value)) > MAX_CHARS.get(name, MAX_PATH_ID_CHARS):
-            raise Invalid("value_too_long", domain="api", pointer=f"/{name}", detail="too long")
+            raise coded_error("api/value_too_long", pointer=f"/{name}")
 
 
 async def _read_body(request: StrictRequest, operation: Operation) -> None:
@@ -155,10 +151,6 @@ async def _read_body(request: StrictRequest, operation: Operation) -> None:
         form = await run_in_threadpool(read_form, kind, body, operation.form)
         request.state.form, request.state.body = form, form.digests
     elif body and not request.has_json:
-        raise Invalid(
-            "unsupported_media_type",
-            domain="api",
-            detail="send JSON, with Content-Type: application/json",
-        )
+        raise coded_error("api/unsupported_media_type")
     elif body:
         request.state.body = await request.json()

@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from understudy.api.operations import Operation
 from understudy.api.services import Services, principal_of
-from understudy.core.errors import Conflict
+from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.runs.submission import check_idempotency_key, fingerprint, hash_key
 
@@ -84,11 +84,11 @@ async def _take(services: Services, claim: IdempotencyClaim) -> "StoredResponse 
         if known is None:
             return None
         if known.fingerprint != claim.fingerprint:
-            raise _used()
+            raise coded_error("idempotency/idempotency_conflict")
         if known.status is not None:
             return known
         if asyncio.get_running_loop().time() > deadline:
-            raise _conflict("the first request under this idempotency key is still under way")
+            raise coded_error("idempotency/idempotency_conflict:under_way")
         await asyncio.sleep(POLL_S)
 
 
@@ -96,7 +96,7 @@ def _claim(services: Services, claim: IdempotencyClaim) -> "StoredResponse | Non
     now = services.ground.clock.now_ms()
     with services.ground.units.write() as unit:
         if unit.receipts.get(claim.key_hash) is not None:
-            raise _used()
+            raise coded_error("idempotency/idempotency_conflict")
         known = unit.responses.claim(claim.key_hash, claim.fingerprint, now)
         if known is not None and _is_over(known, now):
             unit.responses.abandon(claim.key_hash)
@@ -115,7 +115,7 @@ def key_for_receipt(
     with services.ground.units.read() as unit:
         known = unit.responses.get(key_hash)
     if known is not None and not _is_over(known, services.ground.clock.now_ms()):
-        raise _used()
+        raise coded_error("idempotency/idempotency_conflict")
     return key
 
 
@@ -137,11 +137,3 @@ def _abandon(services: Services, claim: IdempotencyClaim) -> None:
 def _storable(response: Response, secret: tuple[str, ...]) -> Any:
     body = json.loads(bytes(response.body))
     return {name: value for name, value in body.items() if name not in secret}
-
-
-def _used() -> Conflict:
-    return _conflict("this idempotency key was used for another request")
-
-
-def _conflict(detail: str) -> Conflict:
-    return Conflict("idempotency_conflict", domain="idempotency", detail=detail)

@@ -6,7 +6,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from understudy.core.errors import LimitExceeded
+from understudy.core.errors import LimitExceeded, coded_error
 
 MAX_BODY_BYTES: Final = 24 * 1024 * 1024
 # A caller that is still sending does not listen, so a little more is read and thrown away.
@@ -51,12 +51,7 @@ async def _refuse(receive: Receive, max_bytes: int, *, more: bool) -> None:
     with suppress(TimeoutError, LimitExceeded):
         async with asyncio.timeout(LINGER_S):
             await _discard(receive, LINGER_BYTES if more else 0)
-    raise LimitExceeded(
-        "payload_too_large",
-        domain="api",
-        detail=f"a body may have at most {max_bytes} bytes",
-        params={"limit_bytes": max_bytes},
-    )
+    raise coded_error("api/payload_too_large", limit_bytes=max_bytes)
 
 
 async def _discard(receive: Receive, max_bytes: int) -> None:

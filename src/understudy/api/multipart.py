@@ -9,7 +9,7 @@ from python_multipart import MultipartParser
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import parse_options_header
 
-from understudy.core.errors import Invalid
+from understudy.core.errors import coded_error
 from understudy.core.pointer import pointer
 
 if TYPE_CHECKING:
@@ -36,19 +36,17 @@ def read_form(content_type: str, body: bytes, known: frozenset[str]) -> Form:
         return Form({})
     kind, options = parse_options_header(content_type)
     if kind.decode("latin-1").lower() != MEDIA_TYPE:
-        raise Invalid(
-            "unsupported_media_type", domain="api", detail=f"send a form, as {MEDIA_TYPE}"
-        )
+        raise coded_error("api/unsupported_media_type:form", media_type=MEDIA_TYPE)
     boundary = options.get(b"boundary")
     reading = _Reading(known)
     try:
         if boundary:
             MultipartParser(boundary, reading.callbacks()).write(body)
     except FormParserError:
-        raise _malformed() from None
+        raise coded_error("api/malformed_form", pointer="", media_type=MEDIA_TYPE) from None
     # Without its last boundary, not all of it arrived.
     if not reading.is_over:
-        raise _malformed()
+        raise coded_error("api/malformed_form", pointer="", media_type=MEDIA_TYPE)
     return Form({name: bytes(data) for name, data in reading.fields.items()})
 
 
@@ -86,10 +84,9 @@ class _Reading:
         name = options.get(b"name", b"").decode(errors="replace")
         if name not in self.known:
             detail = f"there is no such field; known are {', '.join(sorted(self.known))}"
-            raise Invalid("unknown_field", domain="api", pointer=pointer([name]), detail=detail)
+            raise coded_error("api/unknown_field", pointer=pointer([name]), detail=detail)
         if name in self.fields:
-            detail = "the form has this field twice"
-            raise Invalid("repeated_field", domain="api", pointer=pointer([name]), detail=detail)
+            raise coded_error("api/repeated_field", pointer=pointer([name]))
         self.disposition = b""
         self.current = self.fields[name] = bytearray()
 
@@ -98,9 +95,3 @@ class _Reading:
 
     def _end(self) -> None:
         self.is_over = True
-
-
-def _malformed() -> Invalid:
-    return Invalid(
-        "malformed_form", domain="api", pointer="", detail=f"the body is not valid {MEDIA_TYPE}"
-    )

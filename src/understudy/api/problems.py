@@ -24,6 +24,8 @@ from understudy.core.errors import (
     Unavailable,
     UnderstudyError,
     Unsafe,
+    coded_error,
+    error_class,
 )
 from understudy.core.pointer import pointer
 from understudy.core.principal import Principal
@@ -75,6 +77,7 @@ HTTP_CODES: Final[Mapping[int, str]] = {
 SPELLED: Final[Mapping[str, str]] = {"mcp": "MCP", "url": "URL", "json": "JSON"}
 # A word that an enum does not have is the same mistake as one that no list of words has.
 SAME_MISTAKE: Final[Mapping[str, str]] = {"enum": "literal_error"}
+INTERNAL: Final = "daemon/internal_error"
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 MAX_ERRORS: Final = 50
 
@@ -89,6 +92,8 @@ class ProblemAnswer:
     detail: str
     errors: tuple[FieldError, ...] = ()
     params: Mapping[str, object] = field(default_factory=dict)
+    # The row of the error table; an error that is none of ours has that of its domain and code.
+    row: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     # Of the detail; everything else is for programs.
     language: str = DEFAULT
@@ -100,7 +105,7 @@ class ProblemAnswer:
 
     def spoken(self, scope: Scope) -> "ProblemAnswer":
         """The same in the language that a caller likes best, as far as there are words for it."""
-        told = told_in(_language_of(scope), self.code, self.detail, self.params)
+        told = told_in(_language_of(scope), self.row or self.reason, self.detail, self.params)
         return replace(self, detail=told.text, language=told.language)
 
     def response(self) -> Response:
@@ -136,14 +141,6 @@ def _language_of(scope: Scope) -> str | None:
     return from_accept_language(Headers(scope=scope).get("accept-language")) or known
 
 
-INTERNAL: Final = ProblemAnswer(
-    status=500,
-    code="internal_error",
-    domain="daemon",
-    detail="something went wrong in the daemon; its log says what",
-)
-
-
 def refusal_of(error: Exception) -> ProblemAnswer:
     """What to answer to an error; what nobody foresaw is an internal error without details."""
     match error:
@@ -154,23 +151,31 @@ def refusal_of(error: Exception) -> ProblemAnswer:
         case HTTPException():
             return _http(error)
         case sql.OperationalError() | sql.InterfaceError() | sql.TimeoutError():
-            return _database("database_unavailable", 503, "the database does not answer")
+            return _domain(coded_error("storage/database_unavailable"))
         case sql.IntegrityError() if _is_raced(error):
-            return _database("conflict", 409, "somebody else changed this at the same time")
+            return _domain(coded_error("storage/conflict"))
         case sql.IntegrityError():
-            return _database("change_refused", 409, "the database refused this; nothing changed")
+            return _domain(coded_error("storage/change_refused"))
         case sql.DataError():
-            return _database("bad_request", 400, "the database cannot store one of the values")
+            return _domain(coded_error("storage/bad_request"))
         case OSError() if error.errno in NO_SPACE:
-            return _database("disk_full", 503, "the disk is full")
+            return _domain(coded_error("storage/disk_full"))
         case _:
-            return INTERNAL
+            return _domain(coded_error(INTERNAL))
 
 
 def status_of(error: UnderstudyError) -> int:
-    """The status of the nearest ancestor in the table, unless the code has its own."""
-    own = CODE_STATUS.get(error.code)
-    return own or next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+    """The status of an error: that of its code, or else of its class."""
+    return _status(error.code, type(error))
+
+
+def status_of_row(row: str) -> int:
+    """The status of a row of the error table."""
+    return _status(row.partition("/")[2].partition(":")[0], error_class(row))
+
+
+def _status(code: str, raised: type[UnderstudyError]) -> int:
+    return CODE_STATUS.get(code) or next(STATUS[kind] for kind in raised.__mro__ if kind in STATUS)
 
 
 def _title(code: str) -> str:
@@ -187,6 +192,7 @@ def _domain(error: UnderstudyError) -> ProblemAnswer:
         detail=error.detail,
         errors=error.errors if isinstance(error, Invalid) else (),
         params=error.params,
+        row=error.row,
     )
 
 
@@ -214,10 +220,6 @@ def _http(error: HTTPException) -> ProblemAnswer:
 def _is_raced(error: sql.IntegrityError) -> bool:
     told = (getattr(error.orig, name, None) for name in ("sqlite_errorname", "sqlstate"))
     return any(each in RACED for each in told)
-
-
-def _database(code: str, status: int, detail: str) -> ProblemAnswer:
-    return ProblemAnswer(status=status, code=code, domain="storage", detail=detail)
 
 
 def _field_error(found: Mapping[str, Any], body: object) -> FieldError:

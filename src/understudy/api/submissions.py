@@ -11,7 +11,7 @@ from understudy.api.services import Services
 from understudy.api.views.sessions import session_view
 from understudy.assets.drafts import draft_of
 from understudy.assets.model import AssetDraft
-from understudy.core.errors import Invalid, Unavailable
+from understudy.core.errors import coded_error
 from understudy.runs.detail import RunDetail
 from understudy.runs.lifecycle import TERMINAL, WAITING
 from understudy.runs.model import DebugLevel, InputItem
@@ -71,12 +71,7 @@ def _item(item: InputItemBody, pointer: str) -> InputItem | AssetDraft:
                 pointer=pointer,
             )
         case BoardReferenceItem():
-            raise Invalid(
-                "input_item_unsupported",
-                domain="runs",
-                pointer=pointer,
-                detail="this daemon has no boards",
-            )
+            raise coded_error("runs/input_item_unsupported", pointer=pointer)
         case _:
             assert_never(item)
 
@@ -87,12 +82,7 @@ def _reply_targets(body: SubmitInput) -> tuple[ReplyTarget, ...] | None:
             return None
         return tuple(ReplyTarget(**target.model_dump()) for target in body.reply_targets)
     if body.reply_targets or body.reply_plugin is None or body.reply_address is None:
-        raise Invalid(
-            "invalid_reply_target",
-            domain="runs",
-            pointer="/reply_plugin",
-            detail="give reply_targets, or reply_plugin together with reply_address",
-        )
+        raise coded_error("runs/invalid_reply_target", pointer="/reply_plugin")
     return (ReplyTarget(plugin=body.reply_plugin, address=body.reply_address),)
 
 
@@ -105,12 +95,7 @@ async def settled(services: Services, request: Request, submitted: RunDetail) ->
         if detail.run.status in SETTLED or await request.is_disconnected():
             return detail
         if services.ground.shutting_down.is_set():
-            raise Unavailable(
-                "daemon_draining",
-                domain="readiness",
-                detail="the daemon is stopping; the run goes on when it is back",
-                params={"run_id": run_id},
-            )
+            raise coded_error("readiness/daemon_draining", run_id=run_id)
         await services.ground.bell.wait(seen, timeout_s=POLL_S)
 
 

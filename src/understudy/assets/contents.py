@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from understudy.assets.drafts import digest
 from understudy.assets.model import Asset, AssetDraft, AssetReference, ReferenceKind
 from understudy.core import audit
-from understudy.core.errors import Conflict, NotFound
+from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
 
@@ -54,7 +54,7 @@ def require_asset(unit: "Unit", asset_id: str) -> Asset:
     """The asset, or `NotFound`."""
     asset = unit.assets.get(asset_id)
     if asset is None:
-        raise NotFound("asset_not_found", domain="assets", detail=f"no asset {asset_id!r}")
+        raise coded_error("assets/asset_not_found", asset_id=asset_id)
     return asset
 
 
@@ -63,11 +63,10 @@ def read_asset(unit: "Unit", asset_id: str) -> AssetContent:
     asset = require_asset(unit, asset_id)
     data = unit.blobs.get(asset.sha256)
     if data is None or digest(data) != asset.sha256:
-        raise Conflict(
-            "asset_integrity_mismatch",
-            domain="assets",
-            detail=f"the content of asset {asset_id} is {'missing' if data is None else 'damaged'}",
-            params={"asset_id": asset_id},
+        raise coded_error(
+            "assets/asset_integrity_mismatch",
+            asset_id=asset_id,
+            state="missing" if data is None else "damaged",
         )
     return AssetContent(asset=asset, data=data)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from understudy.assets.media import clean_name, media_type_of
 from understudy.assets.model import MAX_ASSET_BYTES, AssetDraft
-from understudy.core.errors import Invalid, LimitExceeded
+from understudy.core.errors import coded_error
 
 _BLANKS: Final = str.maketrans("", "", " \t\r\n")
 
@@ -48,12 +48,7 @@ def decode(content_base64: str, *, pointer: str) -> bytes:
     try:
         return base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
-        raise Invalid(
-            "invalid_base64",
-            domain="assets",
-            pointer=pointer,
-            detail="content_base64 is not base64 (standard alphabet, padded)",
-        ) from None
+        raise coded_error("assets/invalid_base64", pointer=pointer) from None
 
 
 def digest(data: bytes) -> str:
@@ -63,11 +58,6 @@ def digest(data: bytes) -> str:
 
 def _check_size(size: int, *, pointer: str) -> None:
     if size > MAX_ASSET_BYTES:
-        raise LimitExceeded(
-            "asset_too_large",
-            domain="assets",
-            detail=f"an asset may have at most {MAX_ASSET_BYTES} bytes",
-            params={"limit_bytes": MAX_ASSET_BYTES, "pointer": pointer},
-        )
+        raise coded_error("assets/asset_too_large", limit_bytes=MAX_ASSET_BYTES, pointer=pointer)
     if size == 0:
-        raise Invalid("asset_empty", domain="assets", pointer=pointer, detail="the file is empty")
+        raise coded_error("assets/asset_empty", pointer=pointer)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Final
 
-from understudy.core.errors import Invalid
+from understudy.core.errors import coded_error
 
 MAX_NAME_CHARS: Final = 255
 UNKNOWN: Final = "application/octet-stream"
@@ -92,9 +92,7 @@ def clean_name(given: str, *, pointer: str = "/file_name") -> str:
     last = _PARTS.split(given)[-1]
     name = " ".join("".join(char if char.isprintable() else " " for char in last).split())
     if name.strip(".") == "":
-        raise Invalid(
-            "invalid_file_name", domain="assets", pointer=pointer, detail="a file needs a name"
-        )
+        raise coded_error("assets/invalid_file_name", pointer=pointer)
     if len(name) <= MAX_NAME_CHARS:
         return name
     stem, dot, extension = name.rpartition(".")
@@ -111,9 +109,8 @@ def media_type_of(
     if wanted == UNKNOWN:
         return seen or _text_type(data, file_name)
     if wanted != seen and (seen is not None or wanted in MAGIC):
-        raise Invalid(
-            "media_type_mismatch",
-            domain="assets",
+        raise coded_error(
+            "assets/media_type_mismatch",
             pointer=pointer,
             detail=f"the bytes are not those of {wanted}" + (f" but of {seen}" if seen else ""),
         )
@@ -140,12 +137,7 @@ def _normal(declared: str, pointer: str) -> str:
     """The type in lower case, without parameters and by its usual name."""
     bare = declared.partition(";")[0].strip().lower()
     if not _WELL_FORMED.fullmatch(bare):
-        raise Invalid(
-            "invalid_media_type",
-            domain="assets",
-            pointer=pointer,
-            detail="a media type looks like image/png",
-        )
+        raise coded_error("assets/invalid_media_type", pointer=pointer)
     return _ALIASES.get(bare, bare)
 
 

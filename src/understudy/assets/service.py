@@ -10,7 +10,7 @@ from understudy.assets.contents import AssetContent, keep, read_asset, require_a
 from understudy.assets.model import Asset, AssetDraft, AssetReference, Cleanup
 from understudy.core import audit
 from understudy.core.clock import DAY_MS, Clock
-from understudy.core.errors import Conflict, Invalid, Unavailable
+from understudy.core.errors import Unavailable, coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 
@@ -64,12 +64,7 @@ class AssetService:
             unit.assets.hold(alone=True)
             asset = require_asset(unit, asset_id)
             if unit.assets.is_referenced(asset_id):
-                raise Conflict(
-                    "asset_delete_blocked",
-                    domain="assets",
-                    detail=f"asset {asset_id} is in use; its references say by what",
-                    params={"asset_id": asset_id},
-                )
+                raise coded_error("assets/asset_delete_blocked", asset_id=asset_id)
             unit.assets.delete(asset_id)
             now = self.clock.now_ms()
             unit.audit.add(audit.done(principal, "assets.delete", asset_id, at_ms=now))
@@ -130,10 +125,5 @@ def _cleanup(found: tuple[Asset, ...], *, blobs: int) -> Cleanup:
 
 def _checked_age(age_ms: int) -> int:
     if not 0 <= age_ms <= MAX_AGE_MS:
-        raise Invalid(
-            "invalid_age",
-            domain="assets",
-            pointer="/older_than_ms",
-            detail=f"older_than_ms must be 0 to {MAX_AGE_MS}",
-        )
+        raise coded_error("assets/invalid_age", pointer="/older_than_ms", max_age_ms=MAX_AGE_MS)
     return age_ms

@@ -1,4 +1,8 @@
-"""The errors of the domain, by who must act.
+"""The errors of the domain, by who must act, and the table of their codes.
+
+`errors.toml` holds a row for each code: its class, its domain and its words in each language.
+`coded_error("sessions/session_busy")` makes the exception. A colon after the code chooses another
+sentence for the same code: `coded_error("learnings/filter_required:short_query", least=3)`.
 
 UnderstudyError              code, domain, params; no HTTP status
 ├── NotFound                 absent, or the caller may not know it exists
@@ -15,9 +19,19 @@ UnderstudyError              code, domain, params; no HTTP status
     └── DamagedRecord        this one cannot be read; the others can
 """
 
-from collections.abc import Callable, Mapping
+import string
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Self
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, Self
+
+from understudy.core.text import ELLIPSIS, quoted
+
+# The section of the table for codes that several domains share.
+SHARED: Final = "shared"
+MAX_PARAM_CHARS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +59,8 @@ class UnderstudyError(Exception):
         self.domain = domain
         self.detail = detail or code.replace("_", " ")
         self.params = dict(params or {})
+        # The row of the table that has its words.
+        self.row = f"{domain}/{code}"
 
 
 class NotFound(UnderstudyError):
@@ -107,14 +123,115 @@ class Invalid(UnderstudyError):
 
     def moved(self, move: Callable[[str], str], *, detail: str | None = None) -> Self:
         """The same about values that stand elsewhere: the new pointer of each, by its old one."""
-        return type(self)(
+        moved = type(self)(
             self.code,
             domain=self.domain,
             detail=self.detail if detail is None else detail,
             errors=tuple(replace(each, pointer=move(each.pointer)) for each in self.errors),
             params=self.params,
         )
+        moved.row = self.row
+        return moved
 
 
 class Unsafe(Invalid):
     """What was sent holds something that the guard lets nobody keep; each finding is an error."""
+
+
+CLASSES: Final[Mapping[str, type[UnderstudyError]]] = {
+    kind.__name__: kind
+    for kind in (
+        *(NotFound, Conflict, InvalidTransition, StaleVersion, Rejected, Unauthenticated),
+        *(Invalid, Unsafe, LimitExceeded, Unavailable, DatabaseUnavailable, DamagedRecord),
+        UnderstudyError,
+    )
+}
+
+
+def coded_error(
+    row: str,
+    /,
+    *,
+    pointer: str | None = None,
+    errors: tuple[FieldError, ...] = (),
+    detail: str | None = None,
+    **params: object,
+) -> UnderstudyError:
+    """The exception of a row of the table: `domain/code`, or `domain/code:variant`.
+
+    Params fill the words of the row and are sent to the client. A `detail` replaces the English
+    words where they are known only at run time.
+    """
+    domain, _, name = row.partition("/")
+    code = name.partition(":")[0]
+    kind = error_class(row)
+    params = {key: _plain(value) for key, value in params.items()}
+    detail = _Words().vformat(_row(row)["en"], (), params) if detail is None else detail
+    if issubclass(kind, Invalid):
+        found: UnderstudyError = kind(
+            code, domain=domain, detail=detail, pointer=pointer, errors=errors, params=params
+        )
+    else:
+        found = kind(code, domain=domain, detail=detail, params=params)
+    found.row = row
+    return found
+
+
+def error_class(row: str) -> type[UnderstudyError]:
+    """The class of a row; a variant without one has that of its code."""
+    named = _row(row).get("class") or _row(row.partition(":")[0])["class"]
+    return CLASSES[named]
+
+
+def words_in(language: str, row: str, params: Mapping[str, object]) -> str | None:
+    """The sentence of a row in a language; None without a row, a translation or what it names."""
+    try:
+        return _Words().vformat(_row(row)[language], (), params)
+    except KeyError:
+        return None
+
+
+@cache
+def error_table() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+    """Domain, code (with a variant) and row of every error."""
+    source = files("understudy.core").joinpath("errors.toml")
+    return tomllib.loads(source.read_text("utf-8"))
+
+
+def _row(row: str) -> Mapping[str, Any]:
+    domain, _, name = row.partition("/")
+    found = error_table().get(domain, {}).get(name)
+    if found is None:
+        found = error_table()[SHARED][name]
+    if "domains" in found and domain not in found["domains"]:
+        raise KeyError(row)
+    return found
+
+
+def _plain(value: object) -> object:
+    """A param as JSON: text is cut, so that no request is answered with megabytes of itself."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [_plain(each) for each in value]
+    text = str(value)
+    return text if len(text) <= MAX_PARAM_CHARS else text[:MAX_PARAM_CHARS] + ELLIPSIS
+
+
+class _Words(string.Formatter):
+    """Format strings of the table: lists are joined, `!q` quotes and cuts a name from outside.
+
+    A placeholder is a plain name: `{a.b}` would read attributes.
+    """
+
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
+        return kwargs[field_name], field_name
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        if conversion == "q":
+            return quoted(str(value))
+        if isinstance(value, list) and conversion is None:
+            return ", ".join(str(each) for each in value)
+        return super().convert_field(value, conversion)

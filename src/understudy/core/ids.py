@@ -5,7 +5,7 @@ from typing import Final
 
 import uuid_utils
 
-from understudy.core.errors import Invalid
+from understudy.core.errors import coded_error
 
 MAX_ID_LENGTH: Final = 200
 # A caller's id becomes part of paths, headers and log lines: printable, no blanks, no slashes.
@@ -20,11 +20,10 @@ def new_id(prefix: str) -> str:
 def check_caller_id(value: str, *, field: str, domain: str) -> str:
     """Accept an id that a caller chose, or say what is wrong with it."""
     if value in ("", ".", "..") or not _CALLER_ID.fullmatch(value) or not value.isprintable():
-        raise Invalid(
-            "invalid_id",
-            domain=domain,
+        raise coded_error(
+            f"{domain}/invalid_id",
             pointer=f"/{field}",
-            detail=f"{field} must be 1 to {MAX_ID_LENGTH} printable characters without blanks "
-            "or slashes, and not '.' or '..'",
+            field=field,
+            limit=MAX_ID_LENGTH,
         )
     return value

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from understudy.core.errors import Invalid
+from understudy.core.errors import coded_error
 
 DEFAULT_LIMIT: Final = 50
 MAX_LIMIT: Final = 200
@@ -27,12 +27,7 @@ class PageRequest:
     def parse(cls, *, limit: int | None, cursor: str | None) -> "PageRequest":
         """Read what a caller sent; a limit above the maximum is cut to it."""
         if limit is not None and limit < 1:
-            raise Invalid(
-                "invalid_limit",
-                domain="pagination",
-                pointer="/limit",
-                detail="limit must be 1 or more",
-            )
+            raise coded_error("pagination/invalid_limit", pointer="/limit")
         return cls(
             limit=min(limit or DEFAULT_LIMIT, MAX_LIMIT),
             after=decode_cursor(cursor) if cursor else None,
@@ -51,7 +46,7 @@ class Page(Generic[T]):
         """A page of a list that is in memory anyway; the cursor is a position in it."""
         start, *more_keys = request.after or (0,)
         if more_keys or type(start) is not int or not 0 <= start <= len(items):
-            raise foreign_cursor_error()
+            raise coded_error("pagination/invalid_cursor", pointer="/cursor")
         end = start + request.limit
         more = end < len(items)
         return cls(
@@ -73,17 +68,10 @@ def decode_cursor(cursor: str) -> Key:
         key = None
     valid = isinstance(key, list) and key and all(_is_ours(part) for part in key)
     if not valid:
-        raise foreign_cursor_error()
+        raise coded_error("pagination/invalid_cursor", pointer="/cursor")
     return tuple(key)
 
 
 def _is_ours(part: object) -> bool:
     """A number or an id; ids are printable, and no database takes text that is far from it."""
     return type(part) is int or (isinstance(part, str) and part.isprintable())
-
-
-def foreign_cursor_error() -> Invalid:
-    """What a cursor gets that this daemon did not make for this list."""
-    return Invalid(
-        "invalid_cursor", domain="pagination", pointer="/cursor", detail="this cursor is not ours"
-    )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from understudy.core.errors import Rejected
+from understudy.core.errors import coded_error
 
 
 class Role(StrEnum):
@@ -38,11 +38,7 @@ class Principal:
     def require(self, role: Role) -> None:
         """Raise `Rejected` unless this caller has at least `role`."""
         if not self.role.includes(role):
-            raise Rejected(
-                "forbidden",
-                domain="auth",
-                detail=f"this needs the {role} role; you are {self.role}",
-            )
+            raise coded_error("auth/forbidden", needed=role, role=self.role)
 
 
 DAEMON = Principal(user_id="daemon", role=Role.ADMIN)

@@ -4,7 +4,7 @@ import json
 import math
 from typing import Any, Final, NoReturn
 
-from understudy.core.errors import Invalid
+from understudy.core.errors import coded_error
 from understudy.core.pointer import pointer
 
 MAX_DEPTH: Final = 64
@@ -23,12 +23,7 @@ def load(body: bytes | str) -> Any:
     try:
         return json.loads(body, parse_constant=_no_constant, object_pairs_hook=_once)
     except (ValueError, RecursionError):
-        raise Invalid(
-            "malformed_json",
-            domain="api",
-            pointer="",
-            detail="this is not valid JSON, or it has a name twice",
-        ) from None
+        raise coded_error("api/malformed_json", pointer="") from None
 
 
 def check(value: object, path: tuple[object, ...] = ()) -> None:
@@ -80,4 +75,4 @@ def _no_constant(_: str) -> NoReturn:
 
 
 def _refuse(code: str, path: tuple[object, ...], detail: str) -> NoReturn:
-    raise Invalid(code, domain="api", pointer=pointer(path), detail=detail)
+    raise coded_error(f"api/{code}", pointer=pointer(path), detail=detail)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict
+from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 
 if TYPE_CHECKING:
@@ -34,11 +34,7 @@ class WebhookSecret:
     def rotate(self, principal: Principal) -> str:
         """Make another secret and show it, this once; the old one signs nothing any more."""
         if self.configured:
-            raise Conflict(
-                "webhook_secret_configured",
-                domain="deliveries",
-                detail="the secret comes from UNDERSTUDY_WEBHOOK_SECRET; change it there",
-            )
+            raise coded_error("deliveries/webhook_secret_configured")
         made, now = _make(), self.clock.now_ms()
         with self.units.write() as unit:
             unit.webhook_secret.replace(made, at_ms=now)

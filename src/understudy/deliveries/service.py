@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, NotFound
+from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.core.records import extended
 from understudy.deliveries.model import DeliveryLog, may_retry
@@ -42,17 +42,9 @@ class DeliveryService:
             require_run(unit, run_id)
             delivery = unit.deliveries.find(run_id, delivery_id)
             if delivery is None:
-                raise NotFound(
-                    "delivery_not_found",
-                    domain="deliveries",
-                    detail=f"no delivery {delivery_id!r} of this run",
-                )
+                raise coded_error("deliveries/delivery_not_found", delivery_id=delivery_id)
             if not may_retry(delivery.status):
-                raise Conflict(
-                    "delivery_state_conflict",
-                    domain="deliveries",
-                    detail=f"only a dead delivery is tried again; this one is {delivery.status}",
-                )
+                raise coded_error("deliveries/delivery_state_conflict", status=delivery.status)
             now = self.clock.now_ms()
             unit.deliveries.try_again(delivery_id, at_ms=now)
             unit.audit.add(audit.done(principal, "deliveries.retry", delivery_id, at_ms=now))

@@ -17,7 +17,7 @@ import structlog
 
 from understudy import __version__
 from understudy.core.clock import Clock
-from understudy.core.errors import DamagedRecord
+from understudy.core.errors import DamagedRecord, coded_error
 from understudy.deliveries.backoff import wait_ms
 from understudy.deliveries.model import (
     ClaimedDelivery,
@@ -111,7 +111,7 @@ class DeliveryDuty:
         with self.units.read() as unit:
             run = unit.runs.get(claimed.run_id)
             if run is None:
-                raise DamagedRecord("record_damaged", domain="deliveries", detail=UNREADABLE)
+                raise coded_error("deliveries/record_damaged", detail=UNREADABLE)
             outputs = unit.journal.outputs([run.run_id]).get(run.run_id, ())
         return message(claimed.delivery_id, run, outputs)
 

@@ -18,7 +18,13 @@ from understudy.agents.model import BOOTSTRAP, IDENTITY, SOUL, Agent, ContextFil
 from understudy.agents.overlay import PER_USER
 from understudy.agents.switches import soul_locks
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, DamagedRecord, Rejected, Unavailable, UnderstudyError
+from understudy.core.errors import (
+    Conflict,
+    DamagedRecord,
+    Unavailable,
+    UnderstudyError,
+    coded_error,
+)
 from understudy.core.principal import Principal, Role
 from understudy.evolution.file_checks import FileChecks
 from understudy.evolution.names import MAX_PATH_CHARS, locked_name
@@ -153,7 +159,9 @@ class AgentContextFiles:
 
     def locked(self, task: _Task, make: _Make) -> str:
         """Only people change it."""
-        raise _locked(task.name, "it cannot be changed from here")
+        raise coded_error(
+            "evolution/file_locked", name=task.name, why="it cannot be changed from here"
+        )
 
     def own_copy(self, task: _Task, make: _Make) -> str:
         """The user's own, over that of the agent."""
@@ -167,9 +175,9 @@ class AgentContextFiles:
         reports = task.unit.runs.reports(task.context.run_id)
         locks = soul_locks(task.agent)
         if not settings_in(reports).switches.self_evolve:
-            raise _soul_locked(OFF)
+            raise coded_error("evolution/soul_locked", soul=SOUL, why=OFF)
         if locks.frozen:
-            raise _soul_locked(FROZEN)
+            raise coded_error("evolution/soul_locked", soul=SOUL, why=FROZEN)
         content = make(_seen(task))
         identity = task.unit.agents.file(task.agent.agent_id, IDENTITY)
         self.checks.soul_by_agent(
@@ -183,7 +191,11 @@ class AgentContextFiles:
     def removal(self, task: _Task, make: _Make) -> str:
         """It may be done away with, for all users, and nothing else."""
         if make(task.text).strip():
-            raise _locked(task.name, "it can only be emptied, once all it asks for is done")
+            raise coded_error(
+                "evolution/file_locked",
+                name=task.name,
+                why="it can only be emptied, once all it asks for is done",
+            )
         return UNCHANGED.format(name=task.name) if task.text is None else self._keep(task, "")
 
     def _keep(self, task: _Task, content: str) -> str:
@@ -237,7 +249,7 @@ def _task(unit: "Unit", name: str, context: ToolContext) -> _Task:
     except DamagedRecord:
         agent = None
     if agent is None or not context.user_id.strip():
-        raise _locked(name, NOBODY)
+        raise coded_error("evolution/file_locked", name=name, why=NOBODY)
     owner = context.user_id if name in PER_USER[agent.agent_type] else None
     stored = stored_version(unit, agent.agent_id, owner, name)
     return _Task(unit=unit, agent=agent, name=name, context=context, owner=owner, stored=stored)
@@ -257,19 +269,6 @@ def _draft(task: _Task) -> FileProposal | None:
 
 def _content(file: ContextFile | None) -> str | None:
     return file.content if file is not None and file.content else None
-
-
-def _locked(name: str, why: str) -> Rejected:
-    return Rejected(
-        "file_locked",
-        domain="evolution",
-        detail=f"{name} is locked: {why}",
-        params={"name": name},
-    )
-
-
-def _soul_locked(why: str) -> Rejected:
-    return Rejected("soul_locked", domain="evolution", detail=f"{SOUL} is locked: {why}")
 
 
 @contextmanager

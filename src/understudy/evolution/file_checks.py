@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from understudy.agents.model import CONTEXT_FILES, SOUL
-from understudy.core.errors import LimitExceeded, Unsafe
+from understudy.core.errors import coded_error
 from understudy.evolution.safety import MAX_FINDINGS, check_safe, wrong
 from understudy.evolution.soul import MAX_BYTES, SoulLimits, check_persons_soul, check_soul
 from understudy.evolution.visible_text import as_seen, plain
@@ -53,11 +53,11 @@ class FileChecks:
 def _check_size(name: str, content: str) -> None:
     size = len(content.encode(errors="replace"))
     if size > MAX_BYTES:
-        raise LimitExceeded(
-            "agent_file_too_large",
-            domain="agents",
-            detail=f"{name} has {size} bytes; an agent may write at most {MAX_BYTES}",
-            params={"size_bytes": size, "limit_bytes": MAX_BYTES},
+        raise coded_error(
+            "agents/agent_file_too_large:written_by_agent",
+            size_bytes=size,
+            limit_bytes=MAX_BYTES,
+            name=name,
         )
 
 
@@ -70,7 +70,7 @@ def _check_headings(name: str, content: str) -> None:
     )
     if errors:
         code = "soul_unsafe" if name == SOUL else "agent_file_unsafe"
-        raise Unsafe(code, domain="evolution", detail=errors[0].detail, errors=errors)
+        raise coded_error(f"evolution/{code}", errors=errors, detail=errors[0].detail)
 
 
 # The sections of the system text; a test compares them with those that there are.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict
+from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
 from understudy.evolution.proposals import MAX_WAITING, PROPOSAL, FileProposal, ProposalState
@@ -82,11 +82,7 @@ def propose(unit: "Unit", clock: Clock, principal: Principal, wish: FileWish) ->
 
 def _check_room(wish: FileWish, waiting: int) -> None:
     if waiting >= MAX_WAITING:
-        raise Conflict(
-            "proposals_full",
-            domain="evolution",
-            detail=f"{waiting} proposals for {wish.name} wait already; nothing was proposed",
-        )
+        raise coded_error("evolution/proposals_full", waiting=waiting, name=wish.name)
 
 
 def supersede(unit: "Unit", proposal: FileProposal, *, at_ms: int) -> None:

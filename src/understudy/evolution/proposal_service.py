@@ -7,7 +7,7 @@ from understudy.agents.file_versions import NewVersion, keep_version, number_of
 from understudy.agents.ownership import require_owned
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, Invalid
+from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.evolution.proposal_intake import supersede
@@ -79,11 +79,7 @@ class ProposalService:
             if proposal.state is ProposalState.APPROVED:
                 return proposal
             if _version(unit, proposal) != proposal.base_version:
-                raise Conflict(
-                    "proposal_outdated",
-                    domain="evolution",
-                    detail=f"{proposal.name} was changed since; reject it, or write the file yourself",
-                )
+                raise coded_error("evolution/proposal_outdated", name=proposal.name)
             file = keep_version(unit, self.clock, principal, _new_version(proposal))
             decided = self._decided(principal, proposal, ProposalState.APPROVED)
             decided = replace(decided, file_version=file.version)
@@ -97,11 +93,8 @@ class ProposalService:
     ) -> FileProposal:
         """Say no to it; the file stays as it is."""
         if reason is not None and len(reason) > MAX_REASON_CHARS:
-            raise Invalid(
-                "invalid_reason",
-                domain="evolution",
-                pointer="/reason",
-                detail=f"reason may have at most {MAX_REASON_CHARS} characters",
+            raise coded_error(
+                "evolution/invalid_reason", pointer="/reason", max_reason_chars=MAX_REASON_CHARS
             )
         with self.units.write() as unit:
             require_owned(unit, principal, agent_id)
@@ -126,11 +119,7 @@ class ProposalService:
 
     def _keep(self, unit: "Unit", principal: Principal, decided: FileProposal, action: str) -> None:
         if not unit.proposals.decide(decided):
-            raise Conflict(
-                "proposal_state_conflict",
-                domain="evolution",
-                detail="somebody else decided on it at the same time",
-            )
+            raise coded_error("evolution/proposal_state_conflict")
         unit.audit.add(
             audit.done(
                 principal,

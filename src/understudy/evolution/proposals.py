@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.errors import NotFound
+from understudy.core.errors import coded_error
 from understudy.core.machine import Machine
 
 if TYPE_CHECKING:
@@ -79,7 +79,5 @@ def require_proposal(unit: "Unit", agent_id: str, proposal_id: str) -> FilePropo
     """A proposal for this agent, or `NotFound`."""
     proposal = unit.proposals.get(proposal_id)
     if proposal is None or proposal.agent_id != agent_id:
-        raise NotFound(
-            "proposal_not_found", domain="evolution", detail=f"no proposal {proposal_id!r}"
-        )
+        raise coded_error("evolution/proposal_not_found", proposal_id=proposal_id)
     return proposal

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from understudy.core.errors import FieldError, Unsafe
+from understudy.core.errors import FieldError, coded_error
 from understudy.core.invisible_characters import hidden_in
 from understudy.guard.scan import scan_text
 from understudy.learnings.guard import SecretGuard
@@ -19,7 +19,7 @@ def check_safe(new: str, secrets: SecretGuard, *, code: str) -> None:
     errors = tuple(islice(_unsafe(new, secrets), MAX_FINDINGS))
     if errors:
         detail = "; ".join(error.detail for error in errors)
-        raise Unsafe(code, domain="evolution", detail=detail, errors=errors)
+        raise coded_error(f"evolution/{code}", errors=errors, detail=detail)
 
 
 def wrong(code: str, detail: str) -> FieldError:

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Final
 
 from understudy.agents.model import IDENTITY, SOUL
-from understudy.core.errors import Invalid, LimitExceeded, Rejected
+from understudy.core.errors import coded_error
 from understudy.evolution.identity.rule import IdentityField, fields_of
 from understudy.evolution.safety import MAX_FINDINGS, POINTER, check_safe, wrong
 from understudy.evolution.visible_text import plain
@@ -81,20 +81,13 @@ def delta_of(new: str, current: str) -> SoulDelta:
 def _check_size(new: str, limit: int) -> None:
     size = len(new.encode(errors="replace"))
     if size > limit:
-        raise LimitExceeded(
-            "soul_too_large",
-            domain="evolution",
-            detail=f"{SOUL} has {size} bytes; at most {limit} are allowed",
-            params={"size_bytes": size, "limit_bytes": limit},
-        )
+        raise coded_error("evolution/soul_too_large", size_bytes=size, limit_bytes=limit, soul=SOUL)
 
 
 def _check_content(new: str) -> None:
     # Rules, heads without words and what nobody sees are as good as nothing.
     if not any(sign.isalnum() for sign in plain(new)):
-        raise Invalid(
-            "soul_blank", domain="evolution", pointer=POINTER, detail=f"{SOUL} must not be blank"
-        )
+        raise coded_error("evolution/soul_blank", pointer=POINTER, soul=SOUL)
 
 
 def _check_identity(new: str, current: str, identity: str) -> None:
@@ -103,11 +96,12 @@ def _check_identity(new: str, current: str, identity: str) -> None:
     added = (field for field in fields_of(new) if field.key not in known)
     errors = tuple(wrong("soul_identity", _named(field)) for field in islice(added, MAX_FINDINGS))
     if errors:
-        raise Invalid(
-            "soul_identity",
-            domain="evolution",
-            detail=f"{errors[0].detail}: {SOUL} is how you speak, {IDENTITY} is who you are",
+        raise coded_error(
+            "evolution/soul_identity",
             errors=errors,
+            problem=errors[0].detail,
+            soul=SOUL,
+            identity=IDENTITY,
         )
 
 
@@ -117,13 +111,14 @@ def _named(field: IdentityField) -> str:
 
 def _check_change(delta: SoulDelta, most: float) -> None:
     if delta.lines > FREE_LINES and delta.share > most:
-        raise Rejected(
-            "soul_change_too_large",
-            domain="evolution",
-            detail=f"this would change {_percent(delta.share)}% of {SOUL}. In one run at most "
-            f"{_percent(most)}% of it may change; {FREE_LINES} lines may always. Change part of it "
-            "with edit_file, and leave the rest as it is",
-            params={"changed": round(delta.share, 3), "limit": most},
+        raise coded_error(
+            "evolution/soul_change_too_large",
+            changed=round(delta.share, 3),
+            limit=most,
+            share=_percent(delta.share),
+            soul=SOUL,
+            most=_percent(most),
+            free_lines=FREE_LINES,
         )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from understudy.i18n.catalogue import entries
+from understudy.core.errors import words_in
 from understudy.i18n.locales import DEFAULT, locale_of
 
 
@@ -15,19 +15,14 @@ class ProblemText:
     language: str = DEFAULT
 
 
-def told_in(
-    locale: str | None, code: str, detail: str, params: Mapping[str, object]
-) -> ProblemText:
-    """What a problem is called in a language, where the catalogue has words for its code.
+def told_in(locale: str | None, row: str, detail: str, params: Mapping[str, object]) -> ProblemText:
+    """The words of a row of the error table in a language; English callers get the detail.
 
-    English callers get what was said at first: it tells more than the catalogue could.
+    What the English words do not say, because it is known at run time only, is added as it is.
     """
     language = locale_of(locale)
-    words = entries(language).get(f"error.{code}")
-    if language == DEFAULT or not isinstance(words, str):
+    words = None if language == DEFAULT else words_in(language, row, params)
+    if words is None:
         return ProblemText(text=detail)
-    try:
-        return ProblemText(text=words.format_map(dict(params)), language=language)
-    except KeyError:
-        # It was raised without what the words need.
-        return ProblemText(text=detail)
+    is_all = words_in(DEFAULT, row, params) in (detail, None)
+    return ProblemText(text=words if is_all else f"{words} ({detail})", language=language)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from pydantic import computed_field
 
-from understudy.core.errors import Conflict, DamagedRecord, Invalid, NotFound, Rejected
+from understudy.core.errors import Conflict, DamagedRecord, Invalid, NotFound, Rejected, coded_error
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
 from understudy.core.records import Omitted
@@ -29,7 +29,6 @@ from understudy.learnings.model import (
 )
 from understudy.learnings.publication import Publication
 from understudy.learnings.publish_changes import Wanted
-from understudy.learnings.refusals import nothing_named, too_many_named
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
@@ -129,10 +128,14 @@ class BulkService:
     def _chosen(self, request: BulkRequest) -> tuple[tuple[str, ...], bool]:
         if request.candidate_ids:
             if len(request.candidate_ids) > self.most_at_once:
-                raise too_many_named(self.most_at_once)
+                raise coded_error(
+                    "learnings/too_many_candidates",
+                    pointer="/candidate_ids",
+                    limit=self.most_at_once,
+                )
             return tuple(dict.fromkeys(request.candidate_ids)), False
         if request.narrowed == CandidateFilter() and not request.everything:
-            raise nothing_named()
+            raise coded_error("learnings/filter_required")
         return self._found(request.narrowed)
 
     def _found(self, narrowed: CandidateFilter) -> tuple[tuple[str, ...], bool]:

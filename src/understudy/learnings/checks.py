@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from understudy.core.errors import Invalid
+from understudy.core.errors import Invalid, UnderstudyError, coded_error
 from understudy.core.ids import MAX_ID_LENGTH
 from understudy.core.invisible_characters import hidden_in
 from understudy.learnings.model import (
@@ -203,5 +203,5 @@ def _check_secret(text: str, code: str, pointer: str) -> None:
         raise looks_secret(code, pointer=pointer, why=reason)
 
 
-def _invalid(what: str, pointer: str | None, detail: str) -> Invalid:
-    return Invalid(f"invalid_{what}", domain=DOMAIN, pointer=pointer, detail=detail)
+def _invalid(what: str, pointer: str | None, detail: str) -> UnderstudyError:
+    return coded_error(f"learnings/invalid_{what}", pointer=pointer, detail=detail)

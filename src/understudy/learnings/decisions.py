@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
+from understudy.core.errors import coded_error
 from understudy.core.principal import DAEMON, Principal
 from understudy.learnings.events import LearningNotice, What, of_candidate, tell
 from understudy.learnings.model import (
@@ -14,7 +15,6 @@ from understudy.learnings.model import (
     PolicyDecision,
     Verification,
 )
-from understudy.learnings.refusals import already_published_error, candidate_not_found_error
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -58,7 +58,7 @@ def require_candidate(unit: "Unit", candidate_id: str, *, lock: bool = False) ->
     """The candidate, or `NotFound`."""
     candidate = unit.candidates.get(candidate_id, lock=lock)
     if candidate is None:
-        raise candidate_not_found_error(candidate_id)
+        raise coded_error("learnings/candidate_not_found", candidate_id=candidate_id)
     return candidate
 
 
@@ -121,6 +121,10 @@ def reject_quietly(
     if candidate.state is CandidateState.REJECTED:
         return candidate, ()
     if candidate.state is CandidateState.PUBLISHED:
-        raise already_published_error(candidate_id, candidate.published_learning_id)
+        raise coded_error(
+            "learnings/candidate_published",
+            candidate_id=candidate_id,
+            learning_id=candidate.published_learning_id,
+        )
     rejected = decide(unit, candidate, CandidateState.REJECTED, by=by, now_ms=now_ms, reason=reason)
     return rejected, (of_candidate(What.CANDIDATE_DECIDED, rejected),)

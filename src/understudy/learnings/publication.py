@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.learnings.checks import check_learning
 from understudy.learnings.conflicts import conflict_with, contradictions, duplicate_of
@@ -20,12 +21,7 @@ from understudy.learnings.model import (
 )
 from understudy.learnings.publish_changes import Wanted, check_wanted, shaped
 from understudy.learnings.refusals import (
-    already_published_error,
-    already_rejected_error,
-    candidate_expired_error,
-    conflicts_with,
     learning_not_live_error,
-    other_scope,
 )
 from understudy.learnings.retirement import Retirement, require_learning
 
@@ -85,14 +81,18 @@ class Publication:
         check_wanted(wanted)
         candidate = require_candidate(self.unit, candidate_id, lock=True)
         if candidate.state is CandidateState.REJECTED:
-            raise already_rejected_error(candidate_id)
+            raise coded_error("learnings/candidate_rejected", candidate_id=candidate_id)
         made = self._made_before(candidate)
         if made is not None:
             return self._answer(made, self._linked(candidate, made), is_new=False)
         if candidate.state is CandidateState.PUBLISHED:
-            raise already_published_error(candidate_id, candidate.published_learning_id)
+            raise coded_error(
+                "learnings/candidate_published",
+                candidate_id=candidate_id,
+                learning_id=candidate.published_learning_id,
+            )
         if candidate.is_expired(self.now_ms):
-            raise candidate_expired_error(candidate_id)
+            raise coded_error("learnings/candidate_expired", candidate_id=candidate_id)
         return self._decide(candidate, shaped(candidate, wanted), wanted)
 
     def _decide(self, candidate: Candidate, shape: Candidate, wanted: Wanted) -> Published:
@@ -107,7 +107,7 @@ class Publication:
         target = self._target(wanted.supersedes, shape)
         other = conflict_with(self.unit, shape, now_ms=self.now_ms, supersedes=wanted.supersedes)
         if other is not None:
-            raise conflicts_with(other)
+            raise coded_error("learnings/learning_conflict", learning_id=other.learning_id)
         learning = self._learning(shape, wanted)
         check_learning(learning)
         return self._save(candidate, learning, target)
@@ -164,7 +164,11 @@ class Publication:
         if target.status not in LIVE:
             raise learning_not_live_error(target)
         if target.scope != shape.scope:
-            raise other_scope(target)
+            raise coded_error(
+                "learnings/supersede_scope_mismatch",
+                learning_id=target.learning_id,
+                scope=target.scope.key,
+            )
         return target
 
     def _supersede(self, target: Learning, learning: Learning) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
+from understudy.core.errors import coded_error
 from understudy.learnings.checks import (
     check_confidence,
     check_content,
@@ -19,7 +20,6 @@ from understudy.learnings.model import (
     Sensitivity,
     Tier,
 )
-from understudy.learnings.refusals import active_tier_required_error, daemon_owned
 from understudy.sessions.learning_scopes import LearningScope
 
 T = TypeVar("T")
@@ -47,7 +47,7 @@ class Wanted:
 def check_wanted(wanted: Wanted) -> None:
     """What can be told without looking at the candidate."""
     if wanted.supersedes is not None and wanted.publish_tier is not Tier.ACTIVE:
-        raise active_tier_required_error()
+        raise coded_error("learnings/supersedes_needs_active_tier", pointer="/publish_tier")
     if wanted.scope is not None:
         check_scope(wanted.scope)
     if wanted.content is not None:
@@ -63,7 +63,7 @@ def shaped(candidate: Candidate, wanted: Wanted) -> Candidate:
     """The candidate as it is to be published, trimmed, checked and keyed."""
     kind = wanted.kind or candidate.kind
     if kind is Kind.RUN_SUMMARY and candidate.kind is not Kind.RUN_SUMMARY:
-        raise daemon_owned()
+        raise coded_error("learnings/run_summary_is_daemon_owned", pointer="/kind")
     return replace(
         _said(candidate, wanted, kind),
         kind=kind,

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
+from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.learnings.events import LearningNotice, What, of_learning
 from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import LEARNING, Learning, LearningStatus
-from understudy.learnings.refusals import learning_not_found_error
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -24,7 +24,7 @@ def require_learning(unit: "Unit", learning_id: str, *, lock: bool = False) -> L
     """The learning, or `NotFound`."""
     learning = unit.learnings.get(learning_id, lock=lock)
     if learning is None:
-        raise learning_not_found_error(learning_id)
+        raise coded_error("learnings/learning_not_found", learning_id=learning_id)
     return learning
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import Clock
+from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.learnings.checks import check_reason
@@ -14,7 +15,6 @@ from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.lineage import Lineage, lineage_of
 from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.learnings.model import LEARNING, Learning, LearningStatus
-from understudy.learnings.refusals import nothing_named, query_too_short, too_many
 from understudy.learnings.retirement import Retirement, require_learning
 from understudy.learnings.supersession import (
     Replacement,
@@ -124,7 +124,7 @@ class LearningService:
             )
         ]
         if len(found) > self.most_at_once:
-            raise too_many(self.most_at_once)
+            raise coded_error("learnings/too_many_matches", limit=self.most_at_once)
         return tuple(sorted(found, key=lambda it: it.learning_id))
 
     def _reason(self, reason: str | None) -> str | None:
@@ -141,13 +141,15 @@ class LearningService:
 def _require_narrow(narrowed: LearningFilter) -> None:
     """Raise for a filter that finds everything, or nearly so."""
     if narrowed.is_empty:
-        raise nothing_named()
+        raise coded_error("learnings/filter_required")
     query = narrowed.query
     if query is not None and narrowed == LearningFilter(query=query):
         # Part of the id of each.
         telling = query.casefold().replace(ID_PREFIX, "")
         if sum(_weight(it) for it in telling) < MIN_QUERY:
-            raise query_too_short(MIN_QUERY)
+            raise coded_error(
+                "learnings/filter_required:short_query", pointer="/query", least=MIN_QUERY
+            )
 
 
 def _weight(character: str) -> int:

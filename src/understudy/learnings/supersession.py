@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
 from understudy.learnings.checks import (
@@ -28,11 +29,7 @@ from understudy.learnings.model import (
 )
 from understudy.learnings.publish_changes import given_or
 from understudy.learnings.refusals import (
-    conflicts_with,
-    daemon_owned,
     learning_not_live_error,
-    other_scope,
-    says_the_same,
 )
 from understudy.learnings.retirement import Retirement, require_learning
 from understudy.sessions.learning_scopes import LearningScope
@@ -65,7 +62,7 @@ class SupersedingLearning:
 def check_replacement(wanted: Replacement) -> Replacement:
     """What can be told without looking at the learning; answers it trimmed."""
     if wanted.kind is Kind.RUN_SUMMARY:
-        raise daemon_owned()
+        raise coded_error("learnings/run_summary_is_daemon_owned", pointer="/kind")
     if wanted.confidence is not None:
         check_confidence(wanted.confidence)
     check_expiry(wanted.expires_at_ms)
@@ -94,7 +91,11 @@ def supersede(
     if target.status not in LIVE:
         raise learning_not_live_error(target)
     if wanted.scope not in (None, target.scope):
-        raise other_scope(target)
+        raise coded_error(
+            "learnings/supersede_scope_mismatch",
+            learning_id=target.learning_id,
+            scope=target.scope.key,
+        )
     learning = _replacing(target, wanted, now_ms=now_ms)
     _require_room(unit, learning, now_ms=now_ms)
     unit.learnings.add(learning)
@@ -109,10 +110,10 @@ def _require_room(unit: "Unit", learning: Learning, *, now_ms: int) -> None:
     """Raise when a third learning says the same, or something else of the same subject."""
     same = duplicate_of(unit, learning, now_ms=now_ms)
     if same is not None and same.learning_id != learning.supersedes:
-        raise says_the_same(same)
+        raise coded_error("learnings/learning_duplicate", learning_id=same.learning_id)
     other = conflict_with(unit, learning, now_ms=now_ms, supersedes=learning.supersedes)
     if other is not None:
-        raise conflicts_with(other)
+        raise coded_error("learnings/learning_conflict", learning_id=other.learning_id)
 
 
 def _answer(unit: "Unit", learning: Learning, *, now_ms: int, is_new: bool) -> SupersedingLearning:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from understudy.core.errors import Invalid, LimitExceeded
+from understudy.core.errors import coded_error
 from understudy.core.text import preview
 from understudy.mailboxes.model import (
     MAX_CONTENT_BYTES,
@@ -31,30 +31,17 @@ _BEFORE_TEXT: Final = f"\n\n{INTRODUCTION}\n\n"
 def check_message(wanted: NewMessage) -> None:
     """Refuse what is addressed to nobody or to two, says nothing, or says too much."""
     if (wanted.session_id is None) == (wanted.agent_id is None):
-        raise Invalid(
-            "message_address_invalid",
-            domain="mailboxes",
-            pointer="/session_id",
-            detail="address a message to either a session or an agent",
-        )
+        raise coded_error("mailboxes/message_address_invalid", pointer="/session_id")
     if not wanted.content.strip():
-        raise Invalid(
-            "message_empty", domain="mailboxes", pointer="/content", detail="the message is empty"
-        )
+        raise coded_error("mailboxes/message_empty", pointer="/content")
     if len(wanted.content.encode(errors="surrogatepass")) > MAX_CONTENT_BYTES:
-        raise LimitExceeded(
-            "message_too_large",
-            domain="mailboxes",
-            detail=f"a message may have at most {MAX_CONTENT_BYTES} bytes",
-            params={"limit_bytes": MAX_CONTENT_BYTES},
-        )
+        raise coded_error("mailboxes/message_too_large", limit_bytes=MAX_CONTENT_BYTES)
     _check_subject(wanted.subject)
     if wanted.metadata and len(json.dumps(dict(wanted.metadata))) > MAX_METADATA_BYTES:
-        raise Invalid(
-            "message_metadata_too_large",
-            domain="mailboxes",
+        raise coded_error(
+            "mailboxes/message_metadata_too_large",
             pointer="/metadata",
-            detail=f"the metadata of a message may have at most {MAX_METADATA_BYTES} bytes",
+            max_metadata_bytes=MAX_METADATA_BYTES,
         )
 
 
@@ -104,11 +91,10 @@ def _check_subject(subject: str | None) -> None:
     if subject is None:
         return
     if not subject.strip() or len(subject) > MAX_SUBJECT_CHARS or not subject.isprintable():
-        raise Invalid(
-            "message_subject_invalid",
-            domain="mailboxes",
+        raise coded_error(
+            "mailboxes/message_subject_invalid",
             pointer="/subject",
-            detail=f"a subject is one line of 1 to {MAX_SUBJECT_CHARS} printable characters",
+            max_subject_chars=MAX_SUBJECT_CHARS,
         )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from understudy.core.errors import NotFound, Rejected
+from understudy.core.errors import coded_error
 from understudy.core.principal import Principal, Role
 from understudy.mailboxes.letters import check_message
 from understudy.mailboxes.model import MAX_HOPS, MailSender, Message, NewMessage
@@ -34,12 +34,7 @@ class RunMail:
             _require_own(unit, sender, wanted.session_id)
             hops = hops_of(unit, sender) + 1
             if hops > MAX_HOPS:
-                raise Rejected(
-                    "mail_goes_in_circles",
-                    domain="mailboxes",
-                    detail=f"this would be message {hops} of a chain in which each caused the "
-                    f"next; {MAX_HOPS} are allowed",
-                )
+                raise coded_error("mailboxes/mail_goes_in_circles", hops=hops, max_hops=MAX_HOPS)
             principal = Principal(user_id=sender.user_id, role=Role.OPERATOR)
             message = self.service.put(
                 unit, principal, sender, wanted, hops=hops, call_digest=call_digest
@@ -93,8 +88,4 @@ def _require_own(unit: "Unit", sender: MailSender, session_id: str | None) -> No
     session = unit.sessions.get(session_id) if session_id.isprintable() else None
     # Whether a session of somebody else exists is not for a model to find out.
     if session is None or session.owner_id != sender.user_id:
-        raise NotFound(
-            "session_not_found",
-            domain="sessions",
-            detail=f"there is no session {session_id!r} of this user",
-        )
+        raise coded_error("sessions/session_not_found:of_user", session_id=session_id)

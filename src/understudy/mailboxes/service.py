@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, NotFound
+from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import DAEMON, Principal
@@ -66,12 +66,7 @@ class MailboxService:
         now = self.clock.now_ms()
         session = session_for(unit, wanted, now_ms=now)
         if unit.messages.waiting_in(session.session_id) >= MAX_WAITING:
-            raise Conflict(
-                "mailbox_full",
-                domain="mailboxes",
-                detail=f"{MAX_WAITING} messages wait there already",
-                params={"limit": MAX_WAITING},
-            )
+            raise coded_error("mailboxes/mailbox_full", limit=MAX_WAITING)
         message = Message(
             message_id=new_id("msg"),
             session_id=session.session_id,
@@ -87,9 +82,7 @@ class MailboxService:
             updated_at_ms=now,
         )
         if not unit.messages.add(message):
-            raise Conflict(
-                "message_sent_already", domain="mailboxes", detail="this call has sent it already"
-            )
+            raise coded_error("mailboxes/message_sent_already")
         unit.audit.add(audit.done(principal, "mailboxes.post", message.message_id, at_ms=now))
         return message
 
@@ -108,12 +101,7 @@ class MailboxService:
 
         def settle(_: "Unit", message: Message) -> Message:
             if message.status is MessageStatus.DELIVERING:
-                raise Conflict(
-                    "message_in_delivery",
-                    domain="mailboxes",
-                    detail=f"run {message.run_id} has this message; it is settled when that ends",
-                    params={"run_id": message.run_id},
-                )
+                raise coded_error("mailboxes/message_in_delivery", run_id=message.run_id)
             return replace(message, status=MessageStatus.ACKED, due_at_ms=None)
 
         return self._change(principal, box, message_id, "mailboxes.ack", settle)
@@ -123,13 +111,9 @@ class MailboxService:
 
         def revive(unit: "Unit", message: Message) -> Message:
             if message.status is not MessageStatus.DEAD:
-                raise Conflict(
-                    "message_not_dead",
-                    domain="mailboxes",
-                    detail=f"the message is {message.status}; only a dead letter is tried again",
-                )
+                raise coded_error("mailboxes/message_not_dead", status=message.status)
             if require_session(unit, message.session_id).status is SessionStatus.ENDED:
-                raise Conflict("session_ended", domain="sessions", detail="the session has ended")
+                raise coded_error("sessions/session_ended")
             now = self.clock.now_ms()
             return replace(
                 message, status=MessageStatus.PENDING, attempts=0, reason=None, due_at_ms=now
@@ -148,9 +132,7 @@ class MailboxService:
         with self.units.write() as unit:
             message = unit.messages.get(message_id, lock=True)
             if message is None or not box.holds(message):
-                raise NotFound(
-                    "message_not_found", domain="mailboxes", detail=f"no message {message_id!r}"
-                )
+                raise coded_error("mailboxes/message_not_found", message_id=message_id)
             changed = change(unit, message)
             if changed == message:
                 return message
@@ -177,7 +159,7 @@ def require_agent(unit: "Unit", agent_id: str) -> None:
     """Raise `NotFound` unless there is such an agent."""
     # A model may name anything; what is no id is not looked for.
     if not agent_id.isprintable() or unit.agents.get(agent_id) is None:
-        raise NotFound("agent_not_found", domain="agents", detail=f"no agent {agent_id!r}")
+        raise coded_error("agents/agent_not_found", agent_id=agent_id)
 
 
 def session_for(unit: "Unit", wanted: NewMessage, *, now_ms: int) -> Session:
@@ -187,7 +169,7 @@ def session_for(unit: "Unit", wanted: NewMessage, *, now_ms: int) -> Session:
     else:
         session = _mail_session(unit, wanted.agent_id, now_ms=now_ms)
     if session.status is SessionStatus.ENDED:
-        raise Conflict("session_ended", domain="sessions", detail="the session has ended")
+        raise coded_error("sessions/session_ended")
     return session
 
 
@@ -199,11 +181,7 @@ def _mail_session(unit: "Unit", agent_id: str, *, now_ms: int) -> Session:
         _create(unit, NewSession(session_id=session_id, agent_id=agent_id), now_ms=now_ms)
         session = require_session(unit, session_id)
     if session.agent_id != agent_id:
-        raise Conflict(
-            "mail_session_taken",
-            domain="mailboxes",
-            detail=f"session {session_id!r}, for the mail of this agent, belongs to another one",
-        )
+        raise coded_error("mailboxes/mail_session_taken", session_id=session_id)
     return session
 
 

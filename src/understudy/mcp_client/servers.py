@@ -6,7 +6,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from understudy.core.clock import Clock
-from understudy.core.errors import NotFound
+from understudy.core.errors import coded_error
 from understudy.mcp_client.connection import LoadLink, McpConnection
 from understudy.mcp_client.errors import ServerDown
 from understudy.mcp_client.model import ListedTool, McpServer, ServerState, ServerStatus
@@ -93,7 +93,7 @@ class McpServers:
         """Start a server of the config anew, and tell what came of it."""
         connection = self._shared.get(name)
         if connection is None:
-            raise NotFound("mcp_server_not_found", domain="mcp", detail=f"no MCP server {name!r}")
+            raise coded_error("mcp/mcp_server_not_found", name=name)
         await connection.restart()
         return connection.status(self._clock.now_ms())
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, Invalid
+from understudy.core.errors import coded_error
 from understudy.core.principal import Principal, Role
 from understudy.mcp_client.configured import base_environment
 from understudy.mcp_client.model import HttpServer, McpServer, Program, SessionServer
@@ -92,7 +92,7 @@ class SessionServerService:
         with self.units.write() as unit:
             session = require_session(unit, session_id, lock=True)
             if session.status is SessionStatus.ENDED:
-                raise Conflict("session_ended", domain="sessions", detail="the session has ended")
+                raise coded_error("sessions/session_ended")
             stored = unit.mcp_servers.of(session_id)
             if any(_is_dangerous(each) for each in servers if each not in stored):
                 principal.require(Role.ADMIN)
@@ -117,18 +117,14 @@ class SessionServerService:
 
     def _check(self, server: SessionServer) -> None:
         if server.name in self.taken:
-            raise Conflict(
-                "mcp_server_name_taken",
-                domain="mcp",
-                detail=f"the config file has an MCP server {server.name!r} already",
-            )
+            raise coded_error("mcp/mcp_server_name_taken", name=server.name)
         found = credential_in(server)
         if found is not None:
-            raise Invalid(
-                "mcp_credential_refused",
-                domain="mcp",
+            raise coded_error(
+                "mcp/mcp_credential_refused",
                 pointer=_pointer(server, found),
-                detail=f"{server.name}: {CREDENTIAL}",
+                name=server.name,
+                credential=CREDENTIAL,
             )
 
     async def _check_address(self, server: SessionServer) -> None:
@@ -139,11 +135,11 @@ class SessionServerService:
             return
         except ToolError as problem:
             if problem.code != CHECKED_LATER:
-                raise Invalid(
-                    "mcp_url_refused",
-                    domain="mcp",
+                raise coded_error(
+                    "mcp/mcp_url_refused",
                     pointer=_pointer(server, "url"),
-                    detail=f"{server.name}: {problem.detail}",
+                    name=server.name,
+                    problem=problem.detail,
                 ) from None
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from understudy.core.errors import NotFound, Unavailable
+from understudy.core.errors import Unavailable, coded_error
 from understudy.memory.record import RECEIPT, SemanticCapture
 
 if TYPE_CHECKING:
@@ -20,17 +20,10 @@ def settle(unit: "Unit", run_id: str, receipt: SemanticCapture) -> None:
     index.hold()
     pointer = index.get(run_id)
     if pointer is None:
-        raise run_memory_not_found_error(run_id)
+        raise coded_error("run_memories/run_memory_not_found", run_id=run_id)
     RECEIPT.check(pointer.semantic_capture, receipt)
     if receipt is not pointer.semantic_capture:
         index.settle(run_id, receipt, stamp=_rewrite(unit, run_id, receipt))
-
-
-def run_memory_not_found_error(run_id: str) -> NotFound:
-    """The error for a run without a memory."""
-    return NotFound(
-        "run_memory_not_found", domain="run_memories", detail=f"no memory of run {run_id!r}"
-    )
 
 
 def _rewrite(unit: "Unit", run_id: str, receipt: SemanticCapture) -> str | None:

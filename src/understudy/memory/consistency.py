@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.batches import batches
-from understudy.core.errors import Unavailable
+from understudy.core.errors import coded_error
 from understudy.memory.doubts import doubt_at_start
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.memory.ports import Found
@@ -75,9 +75,7 @@ def survey(unit: "Unit", *, now_ms: int) -> Survey:
     things = sorted(unit.run_memories.scan(), key=lambda found: not found.is_canonical)
     known = {pointer.run_id: (pointer, stamp) for pointer, stamp in unit.run_memory_index.all()}
     if known and not things and not unit.run_memories.is_there():
-        raise Unavailable(
-            "run_memory_scan_failed", domain="run_memories", detail=f"{len(known)} {GONE}"
-        )
+        raise coded_error("run_memories/run_memory_scan_failed", known=len(known), gone=GONE)
     result = Survey(indexed={run_id: pointer for run_id, (pointer, _) in known.items()})
     doubtful: dict[str, Found] = {}
     for found in things:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from understudy.core.errors import Unavailable
+from understudy.core.errors import Unavailable, coded_error
 from understudy.memory.maintenance import Maintenance
 from understudy.memory.policy import RUN_MEMORY_POLICY, RunMemoryPolicy
 from understudy.memory.report import MaintenanceTrigger
@@ -30,8 +30,6 @@ def take_hold(unit: "Unit", maintenance: Maintenance, policy: RunMemoryPolicy) -
     try:
         maintenance.rebuild(unit, policy, MaintenanceTrigger.RUNTIME_POLICY)
     except Unavailable as problem:
-        raise Unavailable(
-            "run_memory_maintenance_failed",
-            domain="runtime",
-            detail=f"the run-memory policy was not changed: {problem.detail}",
+        raise coded_error(
+            "runtime/run_memory_maintenance_failed", problem=problem.detail
         ) from problem

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from understudy.core.errors import Unavailable
 from understudy.memory.record import RunMemoryRecord
 
 # What the index of terms calls run memories.
@@ -84,12 +83,3 @@ class IndexCounts:
     scopes: int
     stale: int
     postponed: int
-
-
-def store_gone() -> Unavailable:
-    """The error for a store that is away although something is known to be in it."""
-    return Unavailable(
-        "run_memory_store_gone",
-        domain="run_memories",
-        detail="the place that run memories are kept in is gone",
-    )

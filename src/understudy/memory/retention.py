@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from understudy.core.clock import DAY_MS, Clock
-from understudy.core.errors import Unavailable
+from understudy.core.errors import Unavailable, coded_error
 from understudy.memory.counters import Counters
 from understudy.memory.policy import RunMemoryPolicy, policy_in
-from understudy.memory.ports import store_gone
 from understudy.memory.record import Pointer, RunEvidence, RunMemoryRecord, SemanticCapture
 
 if TYPE_CHECKING:
@@ -148,7 +147,7 @@ class Keeper:
 def _check_place(unit: "Unit") -> None:
     """Do not begin a new place beside one that is only away for a while."""
     if not unit.run_memories.is_there() and unit.run_memory_index.counts().records:
-        raise store_gone()
+        raise coded_error("run_memories/run_memory_store_gone")
 
 
 def _with_earlier_receipt(index: "RunMemoryIndex", record: RunMemoryRecord) -> RunMemoryRecord:

@@ -8,9 +8,9 @@ import structlog
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import DamagedRecord, UnderstudyError
+from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.principal import Principal
-from understudy.memory.capture_progress import run_memory_not_found_error, settle
+from understudy.memory.capture_progress import settle
 from understudy.memory.doubts import doubt
 from understudy.memory.maintenance import Maintenance
 from understudy.memory.policy import RUN_MEMORY_POLICY, RunMemoryPolicy, policy_in
@@ -47,13 +47,11 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
             pointer = self._require(unit, run_id)
             record = unit.run_memories.get(run_id)
         if record is None:
-            raise run_memory_not_found_error(run_id)
+            raise coded_error("run_memories/run_memory_not_found", run_id=run_id)
         wrong = doubt(record, session_id=pointer.session_id)
         if wrong is not None:
-            raise DamagedRecord(
-                "record_damaged",
-                domain="storage",
-                detail=f"the stored memory of run {run_id} cannot be used: {wrong}",
+            raise coded_error(
+                "storage/record_damaged:run_memory_unusable", run_id=run_id, wrong=wrong
             )
         return record
 
@@ -63,7 +61,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
             self._require(unit, run_id)
             evidence = unit.run_memory_index.evidence(run_id)
         if evidence is None:
-            raise run_memory_not_found_error(run_id)
+            raise coded_error("run_memories/run_memory_not_found", run_id=run_id)
         return evidence
 
     def forget(self, principal: Principal, run_id: str) -> None:
@@ -74,7 +72,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
             # A record that is still to be made is not made any more.
             was_postponed = index.made_up_for(run_id)
             if index.get(run_id) is None and not was_postponed:
-                raise run_memory_not_found_error(run_id)
+                raise coded_error("run_memories/run_memory_not_found", run_id=run_id)
             self.keeper.forget(unit, [run_id])
             at_ms = self.clock.now_ms()
             unit.audit.add(audit.done(principal, "run_memories.forget", run_id, at_ms=at_ms))
@@ -153,7 +151,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
         pointer = unit.run_memory_index.get(run_id)
         now = self.clock.now_ms()
         if pointer is None or policy_in(unit).is_expired(pointer.recorded_at_ms, now_ms=now):
-            raise run_memory_not_found_error(run_id)
+            raise coded_error("run_memories/run_memory_not_found", run_id=run_id)
         return pointer
 
 

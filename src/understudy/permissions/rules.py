@@ -6,7 +6,7 @@ What is read here is in normal form: reading what was written gives the same rul
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from understudy.core.errors import FieldError, Invalid
+from understudy.core.errors import FieldError, UnderstudyError, coded_error
 from understudy.permissions.globs import matches
 from understudy.permissions.model import CallRule, PermissionDecision
 
@@ -132,13 +132,13 @@ def _wrong(pointer: str, what: str) -> FieldError:
     return FieldError(pointer=pointer, code="invalid_rule", detail=f"{named} {what}")
 
 
-def _invalid(errors: Sequence[FieldError]) -> Invalid:
+def _invalid(errors: Sequence[FieldError]) -> UnderstudyError:
     first = errors[0]
-    return Invalid(
-        "invalid_rule",
-        domain="permissions",
-        detail=f"{first.pointer}: {first.detail}",
+    return coded_error(
+        "permissions/invalid_rule",
         errors=tuple(errors[:MAX_ERRORS]),
+        where=first.pointer,
+        problem=first.detail,
     )
 
 

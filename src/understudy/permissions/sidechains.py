@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from understudy.core.errors import DamagedRecord, Invalid, Rejected
+from understudy.core.errors import DamagedRecord, Invalid, coded_error
 from understudy.permissions.model import CallRule, PermissionDecision
 from understudy.permissions.rules import read_document, read_rules, write_rules
 
@@ -32,11 +32,7 @@ class SessionRules:
         """Other rules of its own; in a sidechain they may only narrow."""
         new = tuple(rule for rule in rules if rule not in self.inherited)
         if is_sidechain and any(rule.decision is PermissionDecision.ALLOW for rule in new):
-            raise Rejected(
-                "sidechain_only_narrows",
-                domain="permissions",
-                detail="a sidechain takes its parent's rules and may add only ask and deny",
-            )
+            raise coded_error("permissions/sidechain_only_narrows")
         return SessionRules(inherited=self.inherited, own=new)
 
     def to_json(self) -> dict[str, Any] | None:
@@ -58,9 +54,7 @@ def read_session_rules(stored: Mapping[str, Any] | None) -> SessionRules:
         own = read_document({key: stored[key] for key in stored if key != "inherited"})
         return SessionRules(inherited=inherited, own=own)
     except Invalid as problem:
-        raise DamagedRecord(
-            "record_damaged", domain="storage", detail="the rules of the session cannot be read"
-        ) from problem
+        raise coded_error("storage/record_damaged:session_rules") from problem
 
 
 def changed_rules(

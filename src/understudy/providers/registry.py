@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from understudy.core.errors import NotFound
+from understudy.core.errors import coded_error
 from understudy.providers.base import Provider, ProviderError
 from understudy.providers.failures import Scrub, as_it_is, bounded
 from understudy.providers.retry import RetryingProvider
@@ -100,9 +100,9 @@ class Routes:
         try:
             return self._settings.routes[route_id]
         except KeyError:
-            known = ", ".join(self._settings.routes)
-            detail = f"there is no route {route_id!r}; the routes are: {known}"
-            raise NotFound("route_not_found", domain="providers", detail=detail) from None
+            raise coded_error(
+                "providers/route_not_found", route_id=route_id, known=list(self._settings.routes)
+            ) from None
 
     def get(self, route_id: str) -> Provider:
         """The provider of a route; raises `NotFound`, or `ProviderError` when it is not ready."""

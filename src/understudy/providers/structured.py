@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from understudy.core.errors import Unavailable
+from understudy.core.errors import coded_error
 from understudy.providers.base import ModelReply, ModelRequest, UserMessage
 from understudy.providers.registry import Routes
 
@@ -62,11 +62,7 @@ class StructuredModel:
                     request = self._request(chosen, system, payload, generation or {})
                     reply = await self._complete(chosen, request)
             except TimeoutError:
-                raise Unavailable(
-                    "model_timeout",
-                    domain="providers",
-                    detail=f"the model gave no answer within {timeout_ms} ms",
-                ) from None
+                raise coded_error("providers/model_timeout", timeout_ms=timeout_ms) from None
         return read_object(reply.text)
 
     async def _route(self, route_id: str | None) -> str:
@@ -128,24 +124,24 @@ def read_object(text: str) -> dict[str, Any]:
     Of two nobody can tell which was meant: one may be a quotation of what the model was shown.
     """
     if len(text) > MAX_ANSWER_CHARS:
-        raise unusable(f"it is longer than {MAX_ANSWER_CHARS} characters")
+        raise coded_error(
+            "providers/model_answer_unusable",
+            why=f"it is longer than {MAX_ANSWER_CHARS} characters",
+        )
     try:
         found = list(_objects(text))
     except (ValueError, RecursionError):
-        raise unusable("its JSON has a field twice, a number out of bounds or no end") from None
+        raise coded_error(
+            "providers/model_answer_unusable",
+            why="its JSON has a field twice, a number out of bounds or no end",
+        ) from None
     if len(found) != 1:
-        raise unusable("it holds more than one JSON object" if found else "it holds no JSON object")
+        raise coded_error(
+            "providers/model_answer_unusable",
+            why="it holds more than one JSON object" if found else "it holds no JSON object",
+        )
     _check(found[0])
     return found[0]
-
-
-def unusable(why: str) -> Unavailable:
-    """The error for an answer that is no answer to what was asked; it quotes nothing of it."""
-    return Unavailable(
-        "model_answer_unusable",
-        domain="providers",
-        detail=f"the answer of the model cannot be used: {why}",
-    )
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
@@ -165,14 +161,16 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
 
 def _check(value: dict[str, Any]) -> None:
     if _depth(value) > MAX_DEPTH:
-        raise unusable("its JSON is nested too deeply")
+        raise coded_error("providers/model_answer_unusable", why="its JSON is nested too deeply")
     written = json.dumps(value, ensure_ascii=False)
     try:
         written.encode()
     except UnicodeEncodeError:
-        raise unusable("it holds half of a surrogate pair") from None
+        raise coded_error(
+            "providers/model_answer_unusable", why="it holds half of a surrogate pair"
+        ) from None
     if "\\u0000" in written:
-        raise unusable("it holds a NUL character")
+        raise coded_error("providers/model_answer_unusable", why="it holds a NUL character")
 
 
 def _depth(value: object) -> int:

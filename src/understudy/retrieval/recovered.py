@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from understudy.core.errors import coded_error
 from understudy.memory.doubts import doubt
 from understudy.memory.policy import RunMemoryPolicy
-from understudy.memory.ports import TERM_KIND, store_gone
+from understudy.memory.ports import TERM_KIND
 from understudy.memory.record import Pointer, RunMemory
 from understudy.retrieval.rarity import SCAN_LIMIT
 from understudy.retrieval.score import Document, Field, Scored, rank, relevant
@@ -129,7 +130,7 @@ def recover(
     pointers = _pointers(unit, session_id, asked)
     if pointers and not unit.run_memories.is_there():
         # A volume that is not mounted is no reason to forget what is on it.
-        raise store_gone()
+        raise coded_error("run_memories/run_memory_store_gone")
     stored = unit.run_memories.readable([pointer.run_id for pointer in pointers])
     oldest = policy.expired_before_ms(now_ms)
     living: list[RunMemory] = []

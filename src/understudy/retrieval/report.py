@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from understudy.core.errors import DamagedRecord, UnderstudyError
+from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.records import Omitted, parsed
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.retrieval.choice import (
@@ -131,11 +131,7 @@ def memory_report(run: Run, report: Mapping[str, Any] | None) -> MemoryReport:
         fields = {"run_id": run.run_id, "session_id": run.session_id, **_told(report)}
         return parsed(MemoryReport, fields)
     except (ValidationError, KeyError, TypeError, AttributeError) as problem:
-        raise DamagedRecord(
-            "memory_report_damaged",
-            domain="runs",
-            detail=f"the memory report of run {run.run_id} cannot be read",
-        ) from problem
+        raise coded_error("runs/memory_report_damaged", run_id=run.run_id) from problem
 
 
 def _told(report: Mapping[str, Any]) -> dict[str, Any]:

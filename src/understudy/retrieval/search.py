@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Final
 
-from understudy.core.errors import Invalid
+from understudy.core.errors import coded_error
 from understudy.core.records import HIDDEN, Omitted, ScopeLists
 from understudy.learnings.model import TERM_KIND, Kind, Learning
 from understudy.learnings.visibility import prompt_blockers, replaced_ids, search_blockers
@@ -176,11 +176,11 @@ def checked_query(query: str | None) -> str | None:
     """What to look for; None when it is absent or blank."""
     asked = (query or "").strip()
     if len(asked) > MAX_QUERY_CHARS:
-        raise Invalid(
-            "invalid_query",
-            domain="memory",
+        raise coded_error(
+            "memory/invalid_query",
             pointer="/query",
-            detail=f"a query has at most {MAX_QUERY_CHARS} characters; this one has {len(asked)}",
+            max_query_chars=MAX_QUERY_CHARS,
+            asked=len(asked),
         )
     return asked or None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Final
 
 from understudy.core.clock import DAY_MS
-from understudy.core.errors import Invalid
+from understudy.core.errors import coded_error
 from understudy.core.records import OMIT
 from understudy.learnings.model import (
     Candidate,
@@ -112,8 +112,7 @@ class LookedAt:
 def look(unit: "Unit", *, days: int, now_ms: int, most: int = MAX_LOOKED_AT) -> LookedAt:
     """Candidates that wait, and those decided in the last days."""
     if not 1 <= days <= MAX_DAYS:
-        detail = f"days must be from 1 to {MAX_DAYS}"
-        raise Invalid("invalid_days", domain="runtime", pointer="/days", detail=detail)
+        raise coded_error("runtime/invalid_days", pointer="/days", limit=MAX_DAYS)
     waiting = unit.candidates.open_ones(after=None, limit=most + 1, now_ms=now_ms)
     decided = unit.candidates.decided_since(now_ms - days * DAY_MS, limit=most + 1)
     return LookedAt(

@@ -7,7 +7,7 @@ from typing import Any, Final
 import structlog
 
 from understudy.core.clock import Clock
-from understudy.core.errors import DatabaseUnavailable, Unavailable, UnderstudyError
+from understudy.core.errors import DatabaseUnavailable, UnderstudyError, coded_error
 from understudy.learnings.capture_settings import ModelChoice
 from understudy.learnings.model import Candidate, JudgeVerdict, ReviewAction, Sensitivity
 from understudy.memory.texts import Cleaner
@@ -169,8 +169,8 @@ def _read(answer: object) -> tuple[ReviewAction, str]:
     return ReviewAction(action.strip().lower()), reason or ""
 
 
-def _unusable(why: str) -> Unavailable:
-    return Unavailable("judge_answer_unusable", domain="review", detail=why)
+def _unusable(why: str) -> UnderstudyError:
+    return coded_error("review/judge_answer_unusable", detail=why)
 
 
 # What a judge may answer, by what the policy said; where it said manual_review, nobody is asked.

@@ -6,7 +6,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from understudy.core.clock import Clock
-from understudy.core.errors import FieldError, Unavailable
+from understudy.core.errors import FieldError, coded_error
 from understudy.learnings.capture_settings import ModelChoice
 from understudy.learnings.decisions import require_candidate
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
@@ -42,8 +42,7 @@ class LearningPolicyService(VersionedPolicy[LearningPolicy]):
         """
         proposed, now = self.read(given), self.clock.now_ms()
         if not self.trying.acquire(blocking=False):
-            detail = "another dry run is under way; try again when it is done"
-            raise Unavailable("dry_run_busy", domain="runtime", detail=detail)
+            raise coded_error("runtime/dry_run_busy")
         try:
             with self.units.read() as unit:
                 looked_at = look(unit, days=days, now_ms=now)

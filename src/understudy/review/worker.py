@@ -18,8 +18,8 @@ from understudy.core.errors import (
     NotFound,
     Rejected,
     StaleVersion,
-    Unavailable,
     UnderstudyError,
+    coded_error,
 )
 from understudy.core.text import preview
 from understudy.learnings.model import AutomationReview, CandidateState, Mode, ReviewAction
@@ -123,11 +123,7 @@ class ReviewDuty:
         """Review one candidate."""
         if job.attempts >= MAX_ATTEMPTS:
             # Whoever tried never got to say what went wrong.
-            raise Unavailable(
-                "review_never_ended",
-                domain="review",
-                detail=f"tried {job.attempts} times to no end",
-            )
+            raise coded_error("review/review_never_ended", attempts=job.attempts)
         await self.reviewer.review(job)
 
     def is_hopeless(self, _: "Unit", job: Job, problem: Exception) -> bool:

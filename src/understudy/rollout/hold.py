@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from understudy.rollout import refusals
+from understudy.core.errors import coded_error
 from understudy.rollout.changes import RolloutChanges
 from understudy.rollout.model import Rollout, RolloutEventName
 from understudy.rollout.stages import LIVE, Stage
@@ -18,7 +18,11 @@ OVER: Final = "the attempt that the daemon held it for is over"
 def hold(changes: RolloutChanges, rollout: Rollout, reason: str | None) -> Rollout:
     """Let a rollout go no further; what somebody holds already stays as it is."""
     if rollout.status not in ON_ITS_WAY:
-        raise refusals.cannot_hold_error(rollout)
+        raise coded_error(
+            "rollout/rollout_not_on_its_way",
+            status=str(rollout.status),
+            skill_name=rollout.skill_name,
+        )
     if rollout.held_reason is not None and rollout.is_held_by_hand:
         return rollout
     # What the daemon holds is taken over: it would go on by itself with the next attempt.

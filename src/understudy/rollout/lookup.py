@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from understudy.core.errors import DamagedRecord
+from understudy.core.errors import DamagedRecord, coded_error
 from understudy.rollout.evidence import EvidenceSums
 from understudy.rollout.model import Rollout
-from understudy.rollout.refusals import rollout_not_found_error
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -15,7 +14,7 @@ def require_rollout(unit: "Unit", skill_name: str, *, lock: bool = False) -> Rol
     """The rollout, or `NotFound`."""
     rollout = unit.rollouts.get(skill_name, lock=lock)
     if rollout is None:
-        raise rollout_not_found_error(skill_name)
+        raise coded_error("rollout/rollout_not_found", skill_name=skill_name)
     return rollout
 
 

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from understudy.core.errors import coded_error
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
-from understudy.rollout import refusals
-from understudy.rollout import refusals as trial_refusals
 from understudy.skills.instructions import Params
 
 MAX_MARKER_CHARS: Final = 1_000
@@ -25,10 +24,10 @@ class Markers:
         """The trimmed words that an output is to contain."""
         trimmed = marker.strip()
         if not trimmed or len(marker) > MAX_MARKER_CHARS:
-            raise refusals.bad_marker(MAX_MARKER_CHARS, pointer)
+            raise coded_error("rollout/invalid_marker", pointer=pointer, most=MAX_MARKER_CHARS)
         why = self.guard.reason(trimmed, strictly=True)
         if why is not None:
-            raise refusals.secret_marker(pointer, why)
+            raise coded_error("rollout/secret_marker", pointer=pointer, why=why)
         return trimmed
 
     def check_params(self, params: Params) -> None:
@@ -36,7 +35,7 @@ class Markers:
         for text in _read_in(params):
             why = self.guard.reason(text, strictly=True)
             if why is not None:
-                raise trial_refusals.secret_params(why)
+                raise coded_error("rollout/secret_params", pointer="/params", why=why)
 
 
 def require_not_given(marker: str | None, params: Params, pointer: str = EXPECTED) -> None:
@@ -45,7 +44,7 @@ def require_not_given(marker: str | None, params: Params, pointer: str = EXPECTE
     What parameters are called is no answer to anything, so only their values are looked at.
     """
     if marker and any(marker in text for text in _given_by(params)):
-        raise refusals.given_marker(pointer)
+        raise coded_error("rollout/invalid_marker:in_input", pointer=pointer)
 
 
 def _given_by(params: Params) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from understudy.core.errors import Conflict, DamagedRecord, FieldError, Invalid, Unsafe
+from understudy.core.errors import DamagedRecord, FieldError, UnderstudyError, coded_error
 from understudy.guard.rule import Finding
 from understudy.rollout.files import bundle_of, field_at, reads_back
 from understudy.rollout.model import Definition, Rollout
@@ -33,7 +33,7 @@ class Mounting:
     def check(self, definition: Definition) -> None:
         """Refuse what the content guard finds fault with, and what would not read back."""
         if not reads_back(definition):
-            raise unreadable_definition()
+            raise coded_error("rollout/unreadable_definition", pointer="/instructions")
         findings = self.guard.findings(bundle_of(definition))
         if findings:
             raise unsafe_definition(definition, findings)
@@ -71,7 +71,7 @@ def active_of(unit: "Unit", learning_id: str) -> Rollout | None:
 MAX_FINDINGS: Final = 100
 
 
-def unsafe_definition(definition: Definition, findings: Sequence[Finding]) -> Unsafe:
+def unsafe_definition(definition: Definition, findings: Sequence[Finding]) -> UnderstudyError:
     """The content guard found something; each finding names the field that it stands in."""
     errors = tuple(
         FieldError(
@@ -82,25 +82,4 @@ def unsafe_definition(definition: Definition, findings: Sequence[Finding]) -> Un
         for one in findings[:MAX_FINDINGS]
     )
     told = "; ".join(dict.fromkeys(f"{each.detail} ({each.code})" for each in errors))
-    return Unsafe("unsafe_definition", domain="rollout", detail=told, errors=errors)
-
-
-def unreadable_definition() -> Invalid:
-    """Written down it would say something else than was sent."""
-    return Invalid(
-        "unreadable_definition",
-        domain="rollout",
-        pointer="/instructions",
-        detail="the files of the skill would not say what was sent; make it shorter or plainer",
-    )
-
-
-def drifted(rollout: Rollout) -> Conflict:
-    """Somebody changed or removed the files behind the record's back."""
-    return Conflict(
-        "rollout_drifted",
-        domain="rollout",
-        detail=f"mismatch: the files of skill {rollout.skill_name} are not as its record says, so"
-        " it is not used; they are written anew when the daemon starts",
-        params={"skill_name": rollout.skill_name},
-    )
+    return coded_error("rollout/unsafe_definition", errors=errors, detail=told)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import Clock
-from understudy.rollout import mount_sync
+from understudy.core.errors import coded_error
 from understudy.rollout.carrying_out import loaded_from, offered_from
 from understudy.rollout.definition import is_skill_name
 from understudy.rollout.files import bundle_of, said_in
@@ -15,7 +15,6 @@ from understudy.rollout.repair import Repair
 from understudy.rollout.stages import Stage
 from understudy.sessions.learning_scopes import WORKSPACE, visible_scopes
 from understudy.sessions.model import Session
-from understudy.skills import errors
 from understudy.skills.catalogue import Loaded
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.model import PROMOTED, Skill, SkillOrigin, Visibility
@@ -90,7 +89,7 @@ class PromotedSkills:
         """A skill exactly as its record says; refused where its files say anything else."""
         rollout = unit.rollouts.get(one.slug)
         if rollout is None or not self._is_up(unit, rollout):
-            raise errors.skill_not_found_error(one.slug)
+            raise coded_error("skills/skill_not_found", ref=one.slug)
         if rollout.status is Stage.ACTIVE:
             require_in_place(self._keeper, rollout)
         return loaded_from(rollout)
@@ -176,7 +175,7 @@ def require_in_place(keeper: MountKeeper, rollout: Rollout) -> None:
     """Refuse a skill whose files say anything else than its record, though only that is used."""
     if not is_in_place(keeper.folders, rollout):
         keeper.found_drifted(rollout)
-        raise mount_sync.drifted(rollout)
+        raise coded_error("rollout/rollout_drifted", skill_name=rollout.skill_name)
 
 
 class SourceEnds:

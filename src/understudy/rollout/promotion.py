@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
+from understudy.core.text import short_digest
 from understudy.learnings.model import Kind, Learning, LearningStatus, Tier
 from understudy.learnings.retirement import require_learning
 from understudy.rollout import refusals
@@ -72,19 +74,21 @@ class Promoting:
     def _require_room(self, learning: Learning, skill_name: str) -> None:
         other = self.unit.rollouts.live_name_of(learning.learning_id)
         if other is not None:
-            raise refusals.already_promoted(learning.learning_id, other)
+            raise coded_error(
+                "rollout/already_promoted", skill_name=other, learning_id=learning.learning_id
+            )
         namesake = self.unit.rollouts.live_called(skill_name)
         if namesake is not None:
-            raise refusals.name_taken(namesake)
+            raise coded_error("rollout/skill_already_exists", skill_name=namesake)
         self._require_free(skill_name)
 
     def _require_free(self, skill_name: str) -> None:
         if self.is_taken(self.unit, skill_name):
-            raise refusals.name_taken(skill_name)
+            raise coded_error("rollout/skill_already_exists", skill_name=skill_name)
 
     def _begin(self, learning: Learning, definition: Definition, wanted: Stage | None) -> Rollout:
         if wanted not in {None, Stage.DRAFT}:
-            raise refusals.draft_required_error()
+            raise coded_error("rollout/rollout_starts_in_draft", pointer="/status")
         rollout = Rollout(
             skill_name=definition.skill_name,
             source_learning_id=learning.learning_id,
@@ -99,7 +103,7 @@ class Promoting:
             stage_began_at_ms=self.changes.now_ms,
         )
         if not self.changes.begin(rollout):
-            raise refusals.name_taken(definition.skill_name)
+            raise coded_error("rollout/skill_already_exists", skill_name=definition.skill_name)
         return rollout
 
     def _move(
@@ -107,7 +111,12 @@ class Promoting:
     ) -> Rollout:
         is_other = definition.fingerprint != there.fingerprint
         if there.status is Stage.ACTIVE and is_other:
-            raise refusals.definition_is_fixed(there)
+            raise coded_error(
+                "rollout/active_definition_change",
+                definition_fingerprint=there.fingerprint,
+                skill_name=there.skill_name,
+                fingerprint=short_digest(there.fingerprint),
+            )
         target = wanted or (Stage.ACTIVE if there.status is Stage.ACTIVE else Stage.DRAFT)
         if (there.status, target) not in GUARDS:
             raise refusals.unknown_step_error(there.status, target)
@@ -172,7 +181,7 @@ def _begins_anew(there: Rollout, definition: Definition, target: Stage) -> bool:
 
 def _require_ours(found: Rollout, learning: Learning) -> None:
     if found.is_live and found.source_learning_id != learning.learning_id:
-        raise refusals.name_taken(found.skill_name)
+        raise coded_error("rollout/skill_already_exists", skill_name=found.skill_name)
 
 
 BLOCKERS: Final[tuple[tuple[GuardReason, Callable[[Learning, int], bool]], ...]] = (

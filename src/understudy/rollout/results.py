@@ -6,8 +6,10 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import DAEMON
+from understudy.core.text import short_digest
 from understudy.rollout import refusals
 from understudy.rollout.changes import RolloutChanges
 from understudy.rollout.evidence import EvidenceClaim, beside, proof_of, same_execution, shown_by
@@ -44,13 +46,18 @@ def record(
     run = require_run(unit, result.run_id)
     _check_open(rollout, result.kind)
     if result.definition_fingerprint not in {None, rollout.fingerprint}:
-        raise refusals.other_fingerprint(rollout)
+        raise coded_error(
+            "rollout/fingerprint_mismatch",
+            pointer="/definition_fingerprint",
+            skill_name=rollout.skill_name,
+            fingerprint=short_digest(rollout.fingerprint),
+        )
     if _is_known(unit, rollout, same_execution(unit, run, rollout)):
         return rollout
     if run.trial_id is not None:
-        raise refusals.of_a_trial(run.run_id)
+        raise coded_error("rollout/evidence_of_a_trial", pointer="/run_id", run_id=run.run_id)
     if run.status not in TERMINAL:
-        raise refusals.run_goes_on(run.run_id)
+        raise coded_error("rollout/run_not_ended", pointer="/run_id", run_id=run.run_id)
     marker = result.expected_output_contains
     shown = shown_by(unit, run, marker)
     if result.kind is EvidenceKind.VERIFICATION and not shown.success:
@@ -60,7 +67,12 @@ def record(
     claim = EvidenceClaim(kind=result.kind, marker=marker, success=shown.success)
     proof = proof_of(unit, run, rollout, claim)
     if rules.require_executed_evidence and proof is not Proof.EXECUTED:
-        raise refusals.execution_required_error(rollout)
+        raise coded_error(
+            "rollout/evidence_not_executed",
+            pointer="/run_id",
+            skill_name=rollout.skill_name,
+            fingerprint=short_digest(rollout.fingerprint),
+        )
     evidence = _evidence(changes, rollout, result.kind, run, proof=proof, success=shown.success)
     return _keep(changes, rollout, evidence)
 
@@ -100,9 +112,14 @@ def record_executed(changes: RolloutChanges, seen: Rollout, execution: SkillExec
 
 def _check_open(rollout: Rollout, kind: EvidenceKind) -> None:
     if not rollout.is_live:
-        raise refusals.revoked_rollout_error(rollout.skill_name)
+        raise coded_error("rollout/rollout_revoked", skill_name=rollout.skill_name)
     if not _fits(rollout, kind):
-        raise refusals.canary_required_error(rollout)
+        raise coded_error(
+            "rollout/rollout_not_in_canary",
+            pointer="/kind",
+            skill_name=rollout.skill_name,
+            status=rollout.status,
+        )
 
 
 def _fits(rollout: Rollout, kind: EvidenceKind) -> bool:

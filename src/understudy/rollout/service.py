@@ -5,12 +5,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.learnings.checks import check_reason
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.model import Learning
-from understudy.rollout import hold, refusals
+from understudy.rollout import hold
 from understudy.rollout.caveats import NO_CAVEATS, Caveat, Caveats, source_caveats
 from understudy.rollout.changes import RolloutChanges, RolloutTransactions
 from understudy.rollout.definition import Promotion, check_definition
@@ -140,7 +141,9 @@ class RolloutService:
                 return rollout
             snapshot = unit.rollouts.snapshot(skill_name, number)
             if snapshot is None:
-                raise refusals.snapshot_not_found_error(skill_name, number)
+                raise coded_error(
+                    "rollout/rollout_snapshot_not_found", skill_name=skill_name, number=number
+                )
             return snapshot.record
 
     def before(self, later: Rollout) -> Rollout:
@@ -195,9 +198,9 @@ class RolloutService:
         with self._changing(principal) as changes:
             found = lock_to_revoke(changes.unit, skill_name)
             if found is None:
-                raise refusals.rollout_not_found_error(skill_name)
+                raise coded_error("rollout/rollout_not_found", skill_name=skill_name)
             if not found.is_live:
-                raise refusals.revoked_already(found)
+                raise coded_error("rollout/rollout_revoked:twice", skill_name=found.skill_name)
             rollout = revoke(changes, found, given)
         return self._shown(rollout)
 
@@ -297,13 +300,13 @@ def roll_back(
     _require_source(unit, snapshot, now_ms=changes.now_ms)
     rollout = _require_or_revoked_remnant(unit, skill_name, lock=True)
     if rollout.revision != found.revision:
-        raise refusals.changed_meanwhile(skill_name)
+        raise coded_error("rollout/rollout_changed_meanwhile", skill_name=skill_name)
     learning_id = snapshot.record.source_learning_id
     other = unit.rollouts.live_name_of(learning_id)
     if other is not None:
-        raise refusals.already_promoted(learning_id, other)
+        raise coded_error("rollout/already_promoted", skill_name=other, learning_id=learning_id)
     if unit.rollouts.live_called(skill_name) is not None or is_taken(unit, skill_name):
-        raise refusals.name_taken(skill_name)
+        raise coded_error("rollout/skill_already_exists", skill_name=skill_name)
     ROLLOUT.check(rollout.status, Stage.ACTIVE)
     return changes.change(
         rollout,
@@ -316,25 +319,33 @@ def roll_back(
 def _require_or_revoked_remnant(unit: "Unit", skill_name: str, *, lock: bool = False) -> Rollout:
     found = get_or_revoked_remnant(unit, skill_name, lock=lock)
     if found is None:
-        raise refusals.rollout_not_found_error(skill_name)
+        raise coded_error("rollout/rollout_not_found", skill_name=skill_name)
     return found
 
 
 def _require_free_to_go_back(rollout: Rollout) -> None:
     if rollout.is_live:
-        raise refusals.rollback_needs_revoked(rollout)
+        raise coded_error(
+            "rollout/rollback_refused",
+            status=str(rollout.status),
+            skill_name=rollout.skill_name,
+        )
     if rollout.held_reason is not None:
-        raise refusals.rollback_is_held(rollout)
+        raise coded_error(
+            "rollout/rollback_refused:held",
+            status=str(rollout.status),
+            skill_name=rollout.skill_name,
+        )
 
 
 def _choose(unit: "Unit", rollout: Rollout, *, now_ms: int) -> Snapshot:
     """The newest snapshot that may be in force again."""
     snapshots = unit.rollouts.active_snapshots(rollout.skill_name, limit=MOST_SNAPSHOTS)
     if not snapshots:
-        raise refusals.cannot_roll_back_error(rollout.skill_name)
+        raise coded_error("rollout/no_rollback_snapshot", skill_name=rollout.skill_name)
     fit = [it for it in snapshots if _is_fit(unit, it.record, now_ms=now_ms)]
     if not fit:
-        raise refusals.source_is_gone(rollout.skill_name)
+        raise coded_error("rollout/rollback_refused:source_gone", skill_name=rollout.skill_name)
     # What was demoted comes back only where nothing else was ever in force, however long ago.
     demoted = unit.rollouts.demoted(rollout.skill_name)
     return next((it for it in fit if it.record.fingerprint not in demoted), fit[0])
@@ -347,7 +358,7 @@ def _is_fit(unit: "Unit", record: Rollout, *, now_ms: int) -> bool:
 def _require_source(unit: "Unit", snapshot: Snapshot, *, now_ms: int) -> None:
     learning = unit.learnings.get(snapshot.record.source_learning_id, lock=True)
     if not _stands(learning, now_ms=now_ms):
-        raise refusals.source_is_gone(snapshot.skill_name)
+        raise coded_error("rollout/rollback_refused:source_gone", skill_name=snapshot.skill_name)
 
 
 def _stands(learning: Learning | None, *, now_ms: int) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from understudy.core.errors import Invalid
+from understudy.core.errors import UnderstudyError, coded_error
 
 DOMAIN: Final = "questions"
 MAX_FREEFORM_CHARS: Final = 16_000
@@ -123,5 +123,5 @@ def _chosen(question: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
     return "\n".join(parts)
 
 
-def _wrong(code: str, where: str, detail: str) -> Invalid:
-    return Invalid(code, domain=DOMAIN, pointer=f"/resolution/{where}", detail=detail)
+def _wrong(code: str, where: str, detail: str) -> UnderstudyError:
+    return coded_error(f"questions/{code}", pointer=f"/resolution/{where}", detail=detail)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, Invalid, Rejected, UnderstudyError
+from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
 from understudy.runs.answerable import is_for_another
@@ -50,16 +50,10 @@ def answer_offer(
 ) -> None:
     """Accept or decline an offer; only the user that it was made to can."""
     if is_for_another(offer, principal):
-        raise Rejected(
-            "offer_not_yours",
-            domain=DOMAIN,
-            detail=f"{offer.request_id!r} was offered to somebody else",
-        )
+        raise coded_error("approvals/offer_not_yours", request_id=offer.request_id)
     if not is_open(offer, at_ms):
         past = offer.state if offer.state is not RequestState.PENDING else RequestState.EXPIRED
-        raise Conflict(
-            "offer_state_conflict", domain=DOMAIN, detail=f"the offer is not open: it is {past}"
-        )
+        raise coded_error("approvals/offer_state_conflict", past=past)
     told = {**told, "via": VIA_API}
     settle_offer(unit, run, offer, state, told=told, actor=principal.actor, at_ms=at_ms)
 
@@ -183,11 +177,10 @@ class ApprovalService:
     ) -> PersonRequest:
         request = pending.get(resolution.request_id)
         if request is None:
-            raise Invalid(
-                "approval_request_not_pending",
-                domain=DOMAIN,
+            raise coded_error(
+                "approvals/approval_request_not_pending",
                 pointer=f"/resolutions/{index}/request_id",
-                detail=f"this run does not wait for {resolution.request_id!r}",
+                request_id=resolution.request_id,
             )
         if resolution.updated_input is not None:
             self._check_updated(request, resolution, resolution.updated_input, index)
@@ -206,7 +199,7 @@ class ApprovalService:
     ) -> None:
         try:
             if BEHAVIORS[resolution.behavior] is not RequestState.ALLOWED:
-                raise Rejected("denied", detail="a call that is denied has no use for an input")
+                raise coded_error("daemon/denied")
             self.check_input(str(request.body.get("tool_name")), updated)
         except UnderstudyError as problem:
             raise _unfit(index, problem.detail) from None
@@ -228,9 +221,9 @@ def is_word_of(user_id: str, request: PersonRequest) -> bool:
     return by.get("user_id") == user_id or by.get("is_admin") is True
 
 
-def _unfit(index: int, detail: str) -> Invalid:
+def _unfit(index: int, detail: str) -> UnderstudyError:
     pointer = f"/resolutions/{index}/updated_input"
-    return Invalid("approval_invalid_input", domain=DOMAIN, pointer=pointer, detail=detail)
+    return coded_error("approvals/approval_invalid_input", pointer=pointer, detail=detail)
 
 
 def new_approval(
@@ -282,20 +275,14 @@ def _decided(request: PersonRequest) -> str:
 
 def _check_batch(resolutions: Sequence[Resolution]) -> None:
     if not resolutions:
-        raise Invalid(
-            "approval_batch_empty",
-            domain=DOMAIN,
-            pointer="/resolutions",
-            detail="there is nothing to resolve",
-        )
+        raise coded_error("approvals/approval_batch_empty", pointer="/resolutions")
     seen: set[str] = set()
     for index, each in enumerate(resolutions):
         if each.request_id in seen:
-            raise Invalid(
-                "approval_duplicate_resolution",
-                domain=DOMAIN,
+            raise coded_error(
+                "approvals/approval_duplicate_resolution",
                 pointer=f"/resolutions/{index}/request_id",
-                detail=f"{each.request_id!r} is resolved twice",
+                request_id=each.request_id,
             )
         seen.add(each.request_id)
 
@@ -316,5 +303,5 @@ def _pending(unit: "Unit", run: Run, now: int) -> dict[str, PersonRequest]:
     return open_ones
 
 
-def _nothing_waits(detail: str) -> Conflict:
-    return Conflict("approval_state_conflict", domain=DOMAIN, detail=detail)
+def _nothing_waits(detail: str) -> UnderstudyError:
+    return coded_error("approvals/approval_state_conflict", detail=detail)

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from understudy.runs.artifacts import MAX_SHOWN_CHARS, artifact_not_found_error
+from understudy.core.errors import coded_error
+from understudy.runs.artifacts import MAX_SHOWN_CHARS
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError, in_thread
 
 if TYPE_CHECKING:
@@ -46,5 +47,8 @@ class ReadArtifact:
         with self._units.read() as unit:
             found = unit.artifacts.in_session(session_id, artifact_id)
         if found is None:
-            raise ToolError(artifact_not_found_error(artifact_id).detail, code="artifact_not_found")
+            raise ToolError(
+                coded_error("runs/artifact_not_found", artifact_id=artifact_id).detail,
+                code="artifact_not_found",
+            )
         return found.content

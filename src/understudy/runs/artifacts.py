@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from understudy.core.errors import NotFound
 from understudy.core.ids import new_id
 from understudy.core.records import HIDDEN
 
@@ -47,8 +46,3 @@ def new_artifact(
         created_at_ms=at_ms,
         content=content,
     )
-
-
-def artifact_not_found_error(artifact_id: str) -> NotFound:
-    """The error for an artifact that is not there."""
-    return NotFound("artifact_not_found", domain="runs", detail=f"no artifact {artifact_id!r}")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.assets.contents import keep, refer
 from understudy.assets.model import Asset, AssetDraft, ReferenceKind
-from understudy.core.errors import Invalid, LimitExceeded
+from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.runs.model import GivenAs, InputItem, Run, RunInput
 from understudy.runs.submission import Submission, items_of
@@ -59,11 +59,8 @@ def _kept(
         return item
     asset = unit.assets.get(item.asset_id or "")
     if asset is None:
-        raise Invalid(
-            "asset_not_found",
-            domain="assets",
-            pointer=pointer,
-            detail=f"no asset {item.asset_id!r}; upload it first, or send it inline",
+        raise coded_error(
+            "assets/asset_not_found:in_input", pointer=pointer, asset_id=item.asset_id
         )
     # What a schedule fires with was taken before, and knows its name and how it came.
     return _item_of(asset, file_name=item.file_name or asset.file_name, given_as=item.given_as)
@@ -83,9 +80,4 @@ def _item_of(asset: Asset, *, file_name: str, given_as: GivenAs | None) -> Input
 def _check_size(items: tuple[InputItem, ...]) -> None:
     # The same asset twice goes over the wire twice.
     if sum(item.size or 0 for item in items) > MAX_INPUT_BYTES:
-        raise LimitExceeded(
-            "input_assets_too_large",
-            domain="assets",
-            detail=f"the assets of one input may have at most {MAX_INPUT_BYTES} bytes together",
-            params={"limit_bytes": MAX_INPUT_BYTES},
-        )
+        raise coded_error("assets/input_assets_too_large", limit_bytes=MAX_INPUT_BYTES)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict
+from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
 from understudy.core.text import preview
@@ -121,11 +121,9 @@ class RunIntake:
 
 def _require_open(unit: "Unit", session: Session, *, needs_idle: bool) -> None:
     if session.status is SessionStatus.ENDED:
-        raise Conflict("session_ended", domain="sessions", detail="the session has ended")
+        raise coded_error("sessions/session_ended")
     if needs_idle and unit.runs.unfinished_in(session.session_id):
-        raise Conflict(
-            "session_busy", domain="sessions", detail="a run of this session has not ended yet"
-        )
+        raise coded_error("sessions/session_busy")
 
 
 def _request_of(submission: Submission, run_input: RunInput) -> RunRequest:

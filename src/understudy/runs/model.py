@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
-from understudy.core.errors import NotFound
+from understudy.core.errors import coded_error
 from understudy.core.principal import Role
 from understudy.core.records import OMIT
 from understudy.i18n.locales import DEFAULT
@@ -230,7 +230,7 @@ def require_run(unit: "Unit", run_id: str, *, lock: bool = False) -> Run:
     """The run, or `NotFound`."""
     run = unit.runs.get(run_id, lock=lock)
     if run is None:
-        raise NotFound("run_not_found", domain="runs", detail=f"no run {run_id!r}")
+        raise coded_error("runs/run_not_found", run_id=run_id)
     return run
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, NotFound
+from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.runs.expiry import expire_due
 from understudy.runs.model import Run, require_run
@@ -71,11 +71,7 @@ class RequestReader:
         """The same within a transaction."""
         request = unit.requests.get(request_id)
         if request is None or request.kind not in self.kinds:
-            raise NotFound(
-                f"{self.kind}_not_found",
-                domain=self.domain,
-                detail=f"no {self.kind} {request_id!r}",
-            )
+            raise coded_error(f"{self.domain}/{self.kind}_not_found", request_id=request_id)
         return request
 
     def page(
@@ -101,9 +97,8 @@ class RequestReader:
         """The locked run that somebody answers; a conflict where a session is at nothing."""
         run = place.find(unit, request_ids)
         if run is None:
-            raise Conflict(
-                f"{self.kind}_state_conflict",
-                domain=self.domain,
+            raise coded_error(
+                f"{self.domain}/{self.kind}_state_conflict",
                 detail="nothing in this session waits for it",
             )
         return run

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, Invalid
+from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.principal import Principal
-from understudy.runs.answers import DOMAIN, QuestionResolution, check_answers
+from understudy.runs.answers import QuestionResolution, check_answers
 from understudy.runs.detail import RunDetail, detail_of
 from understudy.runs.events import run_event
 from understudy.runs.expiry import expire_due
@@ -153,26 +153,24 @@ def _open_question(unit: "Unit", run: Run, request_id: str) -> PersonRequest:
     request = unit.requests.get(request_id)
     if request is not None and request.run_id == run.run_id:
         if request.state is RequestState.EXPIRED:
-            raise Conflict("question_expired", domain=DOMAIN, detail="the time to answer is up")
+            raise coded_error("questions/question_expired")
         if request.state is not RequestState.PENDING:
             raise _state_conflict(f"the question was settled before: {request.state}")
     if run.status in TERMINAL or run.stop_request is not None:
         raise _state_conflict(f"the run does not wait for an answer; it is {run.status}")
     if request is None or request.kind is not RequestKind.QUESTION:
-        raise Invalid(
-            "question_request_mismatch",
-            domain=DOMAIN,
+        raise coded_error(
+            "questions/question_request_mismatch",
             pointer="/resolution/request_id",
-            detail=f"this run did not ask {request_id!r}",
+            request_id=request_id,
         )
     if request.run_id != run.run_id:
-        raise Conflict(
-            "question_resolution_conflict",
-            domain=DOMAIN,
-            detail=f"{request_id!r} was asked by another run",
+        raise coded_error(
+            "questions/question_resolution_conflict",
+            request_id=request_id,
         )
     return request
 
 
-def _state_conflict(detail: str) -> Conflict:
-    return Conflict("question_state_conflict", domain=DOMAIN, detail=detail)
+def _state_conflict(detail: str) -> UnderstudyError:
+    return coded_error("questions/question_state_conflict", detail=detail)

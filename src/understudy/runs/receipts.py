@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from understudy.core.errors import Conflict
+from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.runs.model import Receipt, Run, require_run
 from understudy.runs.submission import check_idempotency_key, fingerprint, hash_key
@@ -38,19 +38,11 @@ def known_run(unit: "Unit", receipt: Receipt | None) -> Run | None:
     if known is None or receipt is None:
         return None
     if known.fingerprint != receipt.fingerprint:
-        raise _key_taken()
+        raise coded_error("idempotency/idempotency_conflict")
     return require_run(unit, known.resource_id)
 
 
 def keep_receipt(unit: "Unit", receipt: Receipt | None, run: Run) -> None:
     """Remember which run a key led to."""
     if receipt is not None and not unit.receipts.add(replace(receipt, resource_id=run.run_id)):
-        raise _key_taken()
-
-
-def _key_taken() -> Conflict:
-    return Conflict(
-        "idempotency_conflict",
-        domain="idempotency",
-        detail="this idempotency key was used for another request",
-    )
+        raise coded_error("idempotency/idempotency_conflict")

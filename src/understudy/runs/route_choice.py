@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from understudy.core.errors import Invalid
+from understudy.core.errors import coded_error
 from understudy.core.scope import Scope
 from understudy.providers.registry import RouteInfo
 from understudy.runs.model import Route
@@ -48,25 +48,14 @@ def check_route(route_id: str, catalogue: "Routes", scope: Scope | None) -> Rout
     """The route, if it exists, may be used, and is ready."""
     info = catalogue.find(route_id)
     if info is None:
-        raise Invalid(
-            "route_not_found",
-            domain="routes",
-            pointer="/provider",
-            detail=f"there is no route {route_id!r}",
-        )
+        raise coded_error("routes/route_not_found:in_body", pointer="/provider", route_id=route_id)
     if scope is not None and not scope.gate("route").permits(route_id):
-        raise Invalid(
-            "route_blocked_by_credential_scope",
-            domain="runtime",
-            pointer="/provider",
-            detail=f"the session's credential scope does not permit route {route_id!r}",
+        raise coded_error(
+            "runtime/route_blocked_by_credential_scope", pointer="/provider", route_id=route_id
         )
     if not info.ready:
-        raise Invalid(
-            "route_not_ready",
-            domain="routes",
-            pointer="/provider",
-            detail=f"route {route_id!r} is not ready: {info.reason}",
+        raise coded_error(
+            "routes/route_not_ready", pointer="/provider", route_id=route_id, reason=info.reason
         )
     return info
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from understudy.core import audit
 from understudy.core.clock import Clock
+from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
-from understudy.runs.artifacts import Artifact, artifact_not_found_error
+from understudy.runs.artifacts import Artifact
 from understudy.runs.detail import RunDetail, detail_of, details_of
 from understudy.runs.intake import RunIntake
 from understudy.runs.lifecycle import TERMINAL
@@ -110,7 +111,7 @@ class RunService:
             require_run(unit, run_id)
             found = unit.artifacts.get(run_id, artifact_id)
         if found is None:
-            raise artifact_not_found_error(artifact_id)
+            raise coded_error("runs/artifact_not_found", artifact_id=artifact_id)
         return found
 
     def cancel(self, principal: Principal, run_id: str) -> RunDetail:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, DamagedRecord, NotFound
+from understudy.core.errors import DamagedRecord, coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.permissions.model import CallRule
@@ -182,11 +182,7 @@ class SidechainService:
         )
         child = open_session(unit, principal, wanted, now_ms=self.clock.now_ms())
         if child is None:
-            raise Conflict(
-                "session_conflict",
-                domain="sessions",
-                detail=f"session {session_id} exists and is no sidechain of this run",
-            )
+            raise coded_error("sessions/session_conflict:sidechain", session_id=session_id)
         return child
 
 
@@ -199,9 +195,7 @@ def child_id(call_key: str) -> str:
 def _require_at_work(unit: "Unit", run_id: str) -> Run:
     run = require_run(unit, run_id)
     if run.status in TERMINAL or run.stop_request is not None:
-        raise Conflict(
-            "run_state_conflict", domain="runs", detail="the run has ended, or is about to"
-        )
+        raise coded_error("runs/run_state_conflict")
     return run
 
 
@@ -277,11 +271,7 @@ def _require_child_run(unit: "Unit", parent_id: str, run_id: str) -> tuple[Sidec
 def _require_child(unit: "Unit", parent_id: str, session_id: str) -> Sidechain:
     session = unit.sessions.get(session_id)
     if session is None or session.parent_session_id != parent_id:
-        raise NotFound(
-            "sidechain_not_found",
-            domain="sessions",
-            detail=f"{session_id!r} is no sidechain of this session",
-        )
+        raise coded_error("sessions/sidechain_not_found", session_id=session_id)
     return Sidechain(session=session, spawn=unit.sidechains.spawn_of(session_id))
 
 
@@ -293,11 +283,7 @@ def _require_question(unit: "Unit", parent_id: str, request_id: str) -> PersonRe
         and unit.sidechains.parent_of(request.session_id) == parent_id
     )
     if request is None or not is_ours:
-        raise NotFound(
-            "question_not_found",
-            domain="questions",
-            detail=f"no sidechain of this session asks {request_id!r}",
-        )
+        raise coded_error("questions/question_not_found", request_id=request_id)
     return request
 
 

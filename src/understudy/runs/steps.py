@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from understudy.core.clock import Clock
-from understudy.core.errors import DamagedRecord
+from understudy.core.errors import coded_error
 from understudy.runs.model import Run
 from understudy.runs.stops import RunTakenOver
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
@@ -35,9 +35,7 @@ class Steps:
         """The event of a step that is done; `DamagedRecord` when it can no longer be read."""
         event = self.done.get(key)
         if event is not None and event.kind is EventKind.DAMAGED:
-            raise DamagedRecord(
-                "record_damaged", domain="runs", detail="the journal of this run is damaged"
-            )
+            raise coded_error("runs/record_damaged")
         return event
 
     async def write(

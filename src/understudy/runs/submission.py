@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from understudy.agents.model import MAX_TOOL_ITERATIONS
 from understudy.assets.drafts import digest
 from understudy.assets.model import AssetDraft
-from understudy.core.errors import Invalid
+from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.i18n.locales import from_accept_language, locale_of
 from understudy.runs.model import DebugLevel, InputItem, RunKind
@@ -54,12 +54,7 @@ class Submission:
 def items_of(submission: Submission) -> Mapping[str, InputItem | AssetDraft]:
     """The parts of the input in order, by where they stand in the request; at least one part."""
     if submission.input_items and (submission.content or submission.attachments):
-        raise Invalid(
-            "input_mixed",
-            domain="runs",
-            pointer="/input_items",
-            detail="use input_items, or content and attachments, not both",
-        )
+        raise coded_error("runs/input_mixed", pointer="/input_items")
     items: dict[str, InputItem | AssetDraft] = {
         f"/input_items/{index}": item for index, item in enumerate(submission.input_items)
     }
@@ -70,12 +65,7 @@ def items_of(submission: Submission) -> Mapping[str, InputItem | AssetDraft]:
             type="asset_reference", asset_id=asset_id, given_as="attachment"
         )
     if all(_is_blank(item) for item in items.values()):
-        raise Invalid(
-            "input_empty",
-            domain="runs",
-            pointer="/content",
-            detail="there is no input: give content, attachments or input_items",
-        )
+        raise coded_error("runs/input_empty", pointer="/content")
     return items
 
 
@@ -107,11 +97,10 @@ def check_limits(submission: Submission) -> None:
     """Refuse numbers and targets that make no sense."""
     limit = submission.max_tool_iterations
     if limit is not None and not 1 <= limit <= MAX_TOOL_ITERATIONS:
-        raise Invalid(
-            "invalid_max_tool_iterations",
-            domain="runs",
+        raise coded_error(
+            "runs/invalid_max_tool_iterations",
             pointer="/max_tool_iterations",
-            detail=f"max_tool_iterations must be 1 to {MAX_TOOL_ITERATIONS}",
+            max_tool_iterations=MAX_TOOL_ITERATIONS,
         )
     check_reply_targets(submission.reply_targets or ())
 
@@ -120,25 +109,17 @@ def check_reply_targets(targets: tuple[ReplyTarget, ...]) -> tuple[ReplyTarget, 
     """Refuse targets that nothing could deliver to."""
     for index, target in enumerate(targets):
         if target.plugin not in REPLY_PLUGINS or not target.address.strip():
-            raise Invalid(
-                "invalid_reply_target",
-                domain="sessions",
-                pointer=f"/reply_targets/{index}",
-                detail="a reply target has plugin local or http, and an address",
-            )
+            raise coded_error("sessions/invalid_reply_target", pointer=f"/reply_targets/{index}")
         if target.plugin == "http" and not _is_web_address(target.address):
-            raise Invalid(
-                "invalid_reply_target",
-                domain="sessions",
+            raise coded_error(
+                "sessions/invalid_reply_target:address",
                 pointer=f"/reply_targets/{index}/address",
-                detail="the address of an http target is an http(s) URL with a host and no user",
             )
         if target.plugin == "http" and (reason := _refused_host(target.address)):
-            raise Invalid(
-                "invalid_reply_target",
-                domain="sessions",
+            raise coded_error(
+                "sessions/invalid_reply_target:host",
                 pointer=f"/reply_targets/{index}/address",
-                detail=f"nothing is ever sent there: the host is {reason}",
+                reason=reason,
             )
     return targets
 
@@ -168,11 +149,10 @@ def check_idempotency_key(key: str) -> str:
         or len(trimmed.encode(errors="surrogatepass")) > MAX_KEY_BYTES
         or any(unicodedata.category(char) in ("Cc", "Cs") for char in trimmed)
     ):
-        raise Invalid(
-            "invalid_idempotency_key",
-            domain="idempotency",
+        raise coded_error(
+            "idempotency/invalid_idempotency_key",
             pointer="/idempotency_key",
-            detail=f"an idempotency key has 1 to {MAX_KEY_BYTES} bytes, no control characters",
+            max_key_bytes=MAX_KEY_BYTES,
         )
     return trimmed
 

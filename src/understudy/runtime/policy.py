@@ -16,7 +16,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError
 from pydantic_core import core_schema as schemas
 
-from understudy.core.errors import FieldError, Invalid
+from understudy.core.errors import FieldError, Invalid, UnderstudyError, coded_error
 from understudy.core.pointer import pointer
 from understudy.core.principal import Principal
 from understudy.core.text import and_more
@@ -192,12 +192,12 @@ class PolicyKind(Generic[P]):
             errors = problem.errors(include_url=False, include_input=False)[:MAX_PROBLEMS]
         raise self.refused([_field_error(error) for error in errors])
 
-    def refused(self, problems: list[FieldError]) -> Invalid:
+    def refused(self, problems: list[FieldError]) -> UnderstudyError:
         """The error for a policy that cannot be taken."""
         told = [f"{it.pointer[1:TOLD_CHARS] or 'policy'}: {it.detail}" for it in problems[:TOLD]]
         detail = "; ".join(and_more(told, len(problems) - TOLD))
-        return Invalid(
-            self.code, domain="runtime", detail=detail, errors=tuple(problems[:MAX_PROBLEMS])
+        return coded_error(
+            f"runtime/{self.code}", errors=tuple(problems[:MAX_PROBLEMS]), detail=detail
         )
 
     def stored(self, document: Mapping[str, Any]) -> P:
@@ -234,7 +234,7 @@ class VersionedPolicy(Generic[P]):
     def read(self, given: Mapping[str, Any]) -> P:
         """A policy as somebody gave it, or `Invalid`."""
         if not given:
-            raise Invalid(self.kind.code, domain="runtime", detail="name at least one field")
+            raise coded_error(f"runtime/{self.kind.code}", detail="name at least one field")
         policy: P = self.kind.read(given)
         return policy
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import NotFound, StaleVersion
+from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.runtime.model import MAX_REVISIONS, Revision
 
@@ -100,11 +100,8 @@ class RuntimeService:
     def _expect(self, unit: "Unit", expected: int | None) -> Revision:
         current = current_revision(unit)
         if expected is not None and expected != current.revision:
-            raise StaleVersion(
-                "runtime_revision_conflict",
-                domain="runtime",
-                detail=f"expected revision {expected}, but it is {current.revision}",
-                params={"revision": current.revision},
+            raise coded_error(
+                "runtime/runtime_revision_conflict", revision=current.revision, expected=expected
             )
         return current
 
@@ -127,9 +124,7 @@ class RuntimeService:
             rollback_of_revision=rollback_of,
         )
         if not unit.revisions.add(revision, keep=MAX_REVISIONS):
-            raise StaleVersion(
-                "runtime_revision_conflict", domain="runtime", detail="changed meanwhile"
-            )
+            raise coded_error("runtime/runtime_revision_conflict:raced")
         unit.audit.add(
             audit.done(
                 principal,
@@ -147,7 +142,7 @@ class RuntimeService:
 def _named(unit: "Unit", wanted: int) -> Revision:
     target = unit.revisions.get(wanted) or (INITIAL if wanted == INITIAL.revision else None)
     if target is None:
-        raise _revision_not_found_error(f"no revision {wanted}")
+        raise coded_error("runtime/runtime_revision_not_found", revision=wanted)
     return target
 
 
@@ -157,8 +152,4 @@ def _before(unit: "Unit", current: Revision, setting: str) -> Revision:
     for revision in kept_revisions(unit):
         if revision.document.get(setting) != now:
             return revision
-    raise _revision_not_found_error(f"no revision with another {setting}")
-
-
-def _revision_not_found_error(detail: str) -> NotFound:
-    return NotFound("runtime_revision_not_found", domain="runtime", detail=detail)
+    raise coded_error("runtime/runtime_revision_not_found:other_setting", setting=setting)

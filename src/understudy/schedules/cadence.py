@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from understudy.core.errors import Invalid
+from understudy.core.errors import coded_error
 from understudy.schedules.cron import check_cron, next_cron
 from understudy.schedules.model import Cadence, Cron, IntervalSchedule, Once
 
@@ -18,21 +18,14 @@ def check_cadence(cadence: Cadence, *, now_ms: int) -> None:
     """Refuse a cadence that cannot be kept, naming the field."""
     match cadence:
         case Once() if not now_ms - MAX_PAST_MS <= cadence.fire_at_ms <= LAST_MS:
-            is_past = cadence.fire_at_ms < now_ms
-            raise Invalid(
-                "invalid_fire_at",
-                domain="schedules",
-                pointer="/cadence/fire_at_ms",
-                detail="fire_at_ms lies in the past; it is in milliseconds since 1970"
-                if is_past
-                else "fire_at_ms lies beyond the calendar",
-            )
+            way = "" if cadence.fire_at_ms < now_ms else ":beyond_calendar"
+            raise coded_error(f"schedules/invalid_fire_at{way}", pointer="/cadence/fire_at_ms")
         case IntervalSchedule() if not MIN_INTERVAL_S <= cadence.every_seconds <= MAX_INTERVAL_S:
-            raise Invalid(
-                "invalid_interval",
-                domain="schedules",
+            raise coded_error(
+                "schedules/invalid_interval",
                 pointer="/cadence/every_seconds",
-                detail=f"every_seconds must be {MIN_INTERVAL_S} to {MAX_INTERVAL_S}",
+                min_interval_s=MIN_INTERVAL_S,
+                max_interval_s=MAX_INTERVAL_S,
             )
         case Cron():
             check_cron(cadence, now_ms=now_ms)

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
 
-from understudy.core.errors import Invalid
+from understudy.core.errors import coded_error
 from understudy.schedules.model import Cron
 
 MIN_GAP_S: Final = 5
@@ -31,22 +31,31 @@ _SECOND: Final = timedelta(seconds=1)
 def check_cron(cron: Cron, *, now_ms: int) -> None:
     """Refuse an expression that cannot be read, never fires or fires too often."""
     if cron.timezone not in _timezones():
-        raise Invalid(
-            "invalid_timezone",
-            domain="schedules",
-            pointer="/cadence/timezone",
-            detail=f"there is no time zone {cron.timezone[:64]!r}; use a name like Europe/Berlin",
+        raise coded_error(
+            "schedules/invalid_timezone", pointer="/cadence/timezone", timezone=cron.timezone[:64]
         )
     if len(cron.expression) > MAX_EXPRESSION_CHARS:
-        raise _invalid(f"it may have at most {MAX_EXPRESSION_CHARS} characters")
+        raise coded_error(
+            "schedules/invalid_cron",
+            pointer="/cadence/expression",
+            why=f"it may have at most {MAX_EXPRESSION_CHARS} characters",
+        )
     try:
         parsed = CronSim(cron.expression, datetime(2000, 1, 1))  # noqa: DTZ001 - a wall clock
     except CronSimError as problem:
-        raise _invalid(str(problem).lower()) from None
+        raise coded_error(
+            "schedules/invalid_cron", pointer="/cadence/expression", why=str(problem).lower()
+        ) from None
     if _fires_too_often(parsed):
-        raise _invalid(f"there must be at least {MIN_GAP_S} seconds from one time to the next")
+        raise coded_error(
+            "schedules/invalid_cron",
+            pointer="/cadence/expression",
+            why=f"there must be at least {MIN_GAP_S} seconds from one time to the next",
+        )
     if next_cron(cron, now_ms) is None:
-        raise _invalid("there is no such time")
+        raise coded_error(
+            "schedules/invalid_cron", pointer="/cadence/expression", why="there is no such time"
+        )
 
 
 def next_cron(cron: Cron, after_ms: int) -> int | None:
@@ -127,12 +136,3 @@ def _fires_too_often(parsed: CronSim) -> bool:
 @cache
 def _timezones() -> frozenset[str]:
     return frozenset(available_timezones()) - NO_TIMEZONES
-
-
-def _invalid(why: str) -> Invalid:
-    return Invalid(
-        "invalid_cron",
-        domain="schedules",
-        pointer="/cadence/expression",
-        detail=f"this is no cron expression to go by: {why}",
-    )

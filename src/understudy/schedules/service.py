@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, Invalid, NotFound
+from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
@@ -49,7 +49,7 @@ class ScheduleService:
         with self.units.write() as unit:
             session = require_session(unit, wanted.target_session_id)
             if session.status is SessionStatus.ENDED:
-                raise Conflict("session_ended", domain="sessions", detail="the session has ended")
+                raise coded_error("sessions/session_ended")
             _require_room(unit, principal)
             request = prepare(
                 unit, principal, session, wanted.request, routes=self.routes, now_ms=now
@@ -100,11 +100,7 @@ class ScheduleService:
         with self.units.write() as unit:
             schedule = _require(unit, schedule_id, lock=True)
             if schedule.status not in OPEN:
-                raise Conflict(
-                    "schedule_state_conflict",
-                    domain="schedules",
-                    detail=f"the schedule is {schedule.status}; it fires no more",
-                )
+                raise coded_error("schedules/schedule_state_conflict", status=schedule.status)
             schedule, execution = self.firing.trigger(unit, schedule, principal)
             self._audit(unit, principal, "schedules.trigger", schedule)
             return schedule, execution
@@ -178,37 +174,24 @@ def _new(principal: Principal, wanted: NewSchedule, *, now_ms: int) -> Schedule:
 def _check(wanted: NewSchedule, *, now_ms: int) -> None:
     name = wanted.name.strip()
     if not name or len(name) > MAX_NAME_CHARS or not name.isprintable():
-        raise Invalid(
-            "invalid_name",
-            domain="schedules",
-            pointer="/name",
-            detail=f"a name is one line of 1 to {MAX_NAME_CHARS} printable characters",
-        )
+        raise coded_error("schedules/invalid_name", pointer="/name", max_name_chars=MAX_NAME_CHARS)
     limit = wanted.max_executions
     if limit is not None and not 0 < limit <= MAX_EXECUTIONS:
-        raise Invalid(
-            "invalid_max_executions",
-            domain="schedules",
+        raise coded_error(
+            "schedules/invalid_max_executions",
             pointer="/max_executions",
-            detail=f"max_executions must be 1 to {MAX_EXECUTIONS}",
+            max_executions=MAX_EXECUTIONS,
         )
     check_cadence(wanted.cadence, now_ms=now_ms)
 
 
 def _require_room(unit: "Unit", principal: Principal) -> None:
     if unit.schedules.open_of(principal.user_id) >= MAX_SCHEDULES:
-        raise Conflict(
-            "schedule_limit",
-            domain="schedules",
-            detail=f"you have {MAX_SCHEDULES} schedules that have not ended; cancel one first",
-            params={"limit": MAX_SCHEDULES},
-        )
+        raise coded_error("schedules/schedule_limit", limit=MAX_SCHEDULES)
 
 
 def _require(unit: "Unit", schedule_id: str, *, lock: bool = False) -> Schedule:
     schedule = unit.schedules.get(schedule_id, lock=lock)
     if schedule is None:
-        raise NotFound(
-            "schedule_not_found", domain="schedules", detail=f"no schedule {schedule_id!r}"
-        )
+        raise coded_error("schedules/schedule_not_found", schedule_id=schedule_id)
     return schedule

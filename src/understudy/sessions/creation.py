@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from understudy.agents.model import DEFAULT_AGENT_ID, require_agent
 from understudy.core import audit
-from understudy.core.errors import Conflict, Invalid
+from understudy.core.errors import Invalid, coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
 from understudy.core.records import JsonObject
@@ -131,11 +131,8 @@ def reuse(existing: Session, wanted: NewSession) -> Session:
     }
     differences = [name for name, differs in asked.items() if differs]
     if differences:
-        raise Conflict(
-            "session_conflict",
-            domain="sessions",
-            detail=f"session {existing.session_id} exists with another {', '.join(differences)}",
-            params={"differs": differences},
+        raise coded_error(
+            "sessions/session_conflict", differs=differences, session_id=existing.session_id
         )
     return existing
 
@@ -146,7 +143,7 @@ def _parent(unit: "Unit", wanted: NewSession) -> Session | None:
     # Held until the unit ends, so that several at once are counted.
     parent = require_session(unit, wanted.parent_session_id, lock=True)
     if parent.status is SessionStatus.ENDED:
-        raise Conflict("session_ended", domain="sessions", detail="the parent session has ended")
+        raise coded_error("sessions/session_ended:parent")
     check_room(unit, parent)
     return parent
 
@@ -159,12 +156,7 @@ def _persona(
             return None
         return take_snapshot(unit, wanted.persona_id, now_ms=now_ms)
     if wanted.persona_id is not None:
-        raise Invalid(
-            "persona_inherited",
-            domain="sessions",
-            pointer="/persona_id",
-            detail="a sidechain takes its parent's persona",
-        )
+        raise coded_error("sessions/persona_inherited", pointer="/persona_id")
     return parent.persona
 
 

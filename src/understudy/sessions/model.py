@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-from understudy.core.errors import NotFound
+from understudy.core.errors import coded_error
 from understudy.core.records import OMIT, OMIT_EMPTY, JsonObject, ScopeLists
 
 if TYPE_CHECKING:
@@ -175,5 +175,5 @@ def require_session(unit: "Unit", session_id: str, *, lock: bool = False) -> Ses
     """The session, or `NotFound`."""
     session = unit.sessions.get(session_id, lock=lock)
     if session is None:
-        raise NotFound("session_not_found", domain="sessions", detail=f"no session {session_id!r}")
+        raise coded_error("sessions/session_not_found", session_id=session_id)
     return session

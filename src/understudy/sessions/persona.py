@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, NotFound
+from understudy.core.errors import coded_error
 from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
@@ -90,9 +90,7 @@ class PersonaService:
         )
         with self.units.write() as unit:
             if not unit.personas.add(persona):
-                raise Conflict(
-                    "persona_already_exists", domain="personas", detail=f"{chosen} exists already"
-                )
+                raise coded_error("personas/persona_already_exists", chosen=chosen)
             self._audit(unit, principal, "personas.create", persona)
         return persona
 
@@ -135,7 +133,7 @@ class PersonaService:
 def _require(unit: "Unit", persona_id: str) -> Persona:
     persona = unit.personas.get(persona_id)
     if persona is None:
-        raise NotFound("persona_not_found", domain="personas", detail=f"no persona {persona_id!r}")
+        raise coded_error("personas/persona_not_found", persona_id=persona_id)
     return persona
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, Invalid, NotFound
+from understudy.core.errors import coded_error
 from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
@@ -39,11 +39,7 @@ class ProjectService:
         with self.units.write() as unit:
             checked = _checked(unit, project)
             if not unit.projects.add(checked):
-                raise Conflict(
-                    "project_already_exists",
-                    domain="projects",
-                    detail=f"{project.project_id} exists already",
-                )
+                raise coded_error("projects/project_already_exists", project_id=project.project_id)
             self._audit(unit, principal, "projects.create", checked)
             return checked
 
@@ -87,9 +83,7 @@ class ProjectService:
             stored = _require(unit, project_id, lock=True)
             remaining = tuple(m for m in stored.members if m.member_id != member_id)
             if len(remaining) == len(stored.members):
-                raise NotFound(
-                    "project_member_not_found", domain="projects", detail=f"no member {member_id!r}"
-                )
+                raise coded_error("projects/project_member_not_found", member_id=member_id)
             return self._save(
                 unit,
                 principal,
@@ -121,7 +115,7 @@ class ProjectService:
 def _require(unit: "Unit", project_id: str, *, lock: bool = False) -> Project:
     project = unit.projects.get(project_id, lock=lock)
     if project is None:
-        raise NotFound("project_not_found", domain="projects", detail=f"no project {project_id!r}")
+        raise coded_error("projects/project_not_found", project_id=project_id)
     return project
 
 
@@ -142,20 +136,11 @@ def _joined(unit: "Unit", project: Project, member: ProjectMember) -> Project:
     for other in project.members:
         same_session = member.session_id is not None and other.session_id == member.session_id
         if other.member_id == member.member_id or same_session:
-            raise Conflict(
-                "project_member_exists",
-                domain="projects",
-                detail=f"{member.member_id} is a member already",
-            )
+            raise coded_error("projects/project_member_exists", member_id=member.member_id)
     return replace(project, members=(*project.members, member))
 
 
 def _named(display_name: str) -> str:
     if not display_name.strip():
-        raise Invalid(
-            "display_name_blank",
-            domain="projects",
-            pointer="/display_name",
-            detail="display_name must not be blank",
-        )
+        raise coded_error("projects/display_name_blank", pointer="/display_name")
     return display_name.strip()

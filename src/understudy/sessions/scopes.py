@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from understudy.core.errors import Conflict, FieldError, Invalid
+from understudy.core.errors import FieldError, coded_error
 from understudy.core.scope import CAPABILITY_KINDS, CREDENTIAL_KINDS, Gate, Scope
 from understudy.sessions.model import Session
 
@@ -53,11 +53,7 @@ def changed_scope(
         return None if asked is None else asked.to_json()
     if asked is None and had is not None:
         what = "a trial" if session.parent_session_id is None else "a sidechain"
-        raise Conflict(
-            "sidechain_scope_kept",
-            domain="sessions",
-            detail=f"{what} keeps the scope it was given; it can be narrowed, not cleared",
-        )
+        raise coded_error("sessions/sidechain_scope_kept", what=what)
     return None if asked is None else read(had or {}).narrowed_by(asked).to_json()
 
 
@@ -78,10 +74,7 @@ def _checked(flat: Mapping[str, object], kinds: Iterable[str], field: str) -> Fl
         else:
             lists[key] = list(value)
     if errors:
-        raise Invalid(
-            "invalid_scope",
-            domain="sessions",
-            detail=f"{field}: {errors[0].detail}",
-            errors=tuple(errors),
+        raise coded_error(
+            "sessions/invalid_scope", errors=tuple(errors), field=field, problem=errors[0].detail
         )
     return lists

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict, Invalid
+from understudy.core.errors import coded_error
 from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
@@ -126,11 +126,10 @@ class SessionService:
     ) -> Session:
         """Set or clear the route of future runs; runs already submitted keep theirs."""
         if policy is not None and policy.provider and not self.route_exists(policy.provider):
-            raise Invalid(
-                "route_not_found",
-                domain="routes",
+            raise coded_error(
+                "routes/route_not_found:in_body",
                 pointer="/route_policy/provider",
-                detail=f"there is no route {policy.provider!r}",
+                route_id=policy.provider,
             )
         return self._change(
             principal,
@@ -180,7 +179,7 @@ class SessionService:
             if session.status is SessionStatus.ENDED:
                 if allow_ended:
                     return session
-                raise Conflict("session_ended", domain="sessions", detail="the session has ended")
+                raise coded_error("sessions/session_ended")
             if needs_idle:
                 require_idle(unit, session_id)
             changed = replace(
@@ -216,12 +215,7 @@ def require_idle(unit: "Unit", session_id: str) -> None:
     """Raise unless nothing is queued, running or waiting in the session or below it."""
     blockers = unit.sessions.activity(session_id).blockers
     if blockers:
-        raise Conflict(
-            "session_not_idle",
-            domain="sessions",
-            detail=f"the session is busy: {', '.join(blockers)}",
-            params={"blockers": list(blockers)},
-        )
+        raise coded_error("sessions/session_not_idle", blockers=list(blockers))
 
 
 WITH_PARENT: Final = "its parent session has ended"
@@ -239,10 +233,8 @@ def check_in_no_project(unit: "Unit", sessions: Sequence[Session]) -> None:
     for session in sessions:
         projects = unit.projects.ids_for_session(session.session_id)
         if projects:
-            raise Conflict(
-                "session_in_project",
-                domain="sessions",
-                detail=f"session {session.session_id} is a member of project {projects[0]}",
+            raise coded_error(
+                "sessions/session_in_project", session_id=session.session_id, projects=projects[0]
             )
 
 

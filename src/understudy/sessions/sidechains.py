@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.errors import Conflict
+from understudy.core.errors import coded_error
 from understudy.sessions.model import Session
 
 if TYPE_CHECKING:
@@ -38,18 +38,11 @@ class Sidechain:
 def check_room(unit: "Unit", parent: Session) -> None:
     """Refuse one more sidechain of a session, held locked, that has too many or is too far down."""
     if unit.sidechains.depth(parent.session_id) >= MAX_DEPTH:
-        raise _limit(f"sidechains go at most {MAX_DEPTH} levels deep", depth=MAX_DEPTH)
+        raise coded_error("sessions/sidechain_limit", depth=MAX_DEPTH)
     if unit.sidechains.count_live(parent.session_id) >= MAX_LIVE:
-        raise _limit(
-            f"a session has at most {MAX_LIVE} sidechains at work; wait for one or cancel it",
-            width=MAX_LIVE,
-        )
+        raise coded_error("sessions/sidechain_limit:width", width=MAX_LIVE)
 
 
 def spawns_of(unit: "Unit", run_id: str) -> Iterator[Spawn]:
     """How each sidechain came to be that a run made."""
     return filter(None, map(unit.sidechains.spawn_of, unit.sidechains.spawned_by(run_id)))
-
-
-def _limit(detail: str, **limit: int) -> Conflict:
-    return Conflict("sidechain_limit", domain="sessions", detail=detail, params=limit)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Conflict
+from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
 from understudy.sessions.journal import EventKind, NewEvent
@@ -157,7 +157,7 @@ def _open_list(unit: "Unit", session_id: str) -> TaskList:
     """The tasks of a session that can still change, held until the unit ends."""
     session = require_session(unit, session_id, lock=True)
     if session.status is SessionStatus.ENDED:
-        raise Conflict("session_ended", domain="sessions", detail="the session has ended")
+        raise coded_error("sessions/session_ended")
     return TaskList(unit.tasks.all(session_id))
 
 
@@ -165,9 +165,7 @@ def _next_number(unit: "Unit", session_id: str) -> int:
     # Tasks are never removed, so their count is the highest number.
     count = unit.tasks.count(session_id)
     if count >= MAX_TASKS:
-        raise Conflict(
-            "task_limit", domain="tasks", detail=f"a session has at most {MAX_TASKS} tasks"
-        )
+        raise coded_error("tasks/task_limit", max_tasks=MAX_TASKS)
     return count + 1
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from pydantic import computed_field
 
-from understudy.core.errors import Conflict, FieldError, Invalid, NotFound
+from understudy.core.errors import FieldError, UnderstudyError, coded_error
 from understudy.core.machine import Machine
 from understudy.core.records import HIDDEN, OMIT, extended
 from understudy.core.text import preview
@@ -99,8 +99,9 @@ class TaskList:
         """The task of that id or number, or `NotFound`."""
         task = self._by_reference.get(reference.strip())
         if task is None:
-            shown = repr(preview(reference, MAX_REFERENCE_CHARS))
-            raise NotFound("task_not_found", domain="tasks", detail=f"no task {shown} here")
+            raise coded_error(
+                "tasks/task_not_found", reference=preview(reference, MAX_REFERENCE_CHARS)
+            )
         return task
 
     def resolve(self, references: Sequence[str]) -> tuple[str, ...]:
@@ -141,11 +142,11 @@ class TaskList:
         """Refuse a task that is worked on or done while what it depends on is not."""
         unfinished = self.unfinished(task)
         if task.status in AFTER_DEPENDENCIES and unfinished:
-            raise Conflict(
-                "dependencies_unfinished",
-                domain="tasks",
-                detail=f"task {task.number} waits for {', '.join(self._names(unfinished))}",
-                params={"waits_for": list(unfinished)},
+            raise coded_error(
+                "tasks/dependencies_unfinished",
+                waits_for=list(unfinished),
+                number=task.number,
+                tasks=self._names(unfinished),
             )
 
     def _names(self, task_ids: Iterable[str]) -> list[str]:
@@ -177,27 +178,20 @@ def check_words(title: str, description: str | None) -> tuple[str, str | None]:
     """Title and description as they are kept, or `Invalid` naming the one that will not do."""
     title = title.strip()
     if not 1 <= len(title) <= MAX_TITLE_CHARS:
-        raise Invalid(
-            "invalid_title",
-            domain="tasks",
-            pointer="/title",
-            detail=f"a title has 1 to {MAX_TITLE_CHARS} characters",
-        )
+        raise coded_error("tasks/invalid_title", pointer="/title", max_title_chars=MAX_TITLE_CHARS)
     if description is not None and len(description) > MAX_DESCRIPTION_CHARS:
-        raise Invalid(
-            "description_too_long",
-            domain="tasks",
+        raise coded_error(
+            "tasks/description_too_long",
             pointer="/description",
-            detail=f"a description has at most {MAX_DESCRIPTION_CHARS} characters",
+            max_description_chars=MAX_DESCRIPTION_CHARS,
         )
     return title, (description or "").strip() or None
 
 
-def _wrong_dependency(code: str, index: int, detail: str) -> Invalid:
+def _wrong_dependency(code: str, index: int, detail: str) -> UnderstudyError:
     pointer = f"/depends_on/{index}"
-    return Invalid(
-        code,
-        domain="tasks",
-        detail=detail,
+    return coded_error(
+        f"tasks/{code}",
         errors=(FieldError(pointer=pointer, code=code, detail=detail),),
+        detail=detail,
     )

@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.errors import UnderstudyError
+from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.principal import Principal, Role
-from understudy.skills import errors
 from understudy.skills.model import KEPT, LOCAL, PROMOTED, Skill, SkillStatus, Visibility, is_id
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def check_author(author: Author) -> None:
     """Refuse somebody who may change nothing, and a change by nobody."""
     author.principal.require(Role.OPERATOR)
     if not author.user_id.strip():
-        raise errors.unknown_user_error()
+        raise coded_error("skills/skill_user_missing")
 
 
 def require_known(unit: "Unit", author: Author, ref: str, *, hold: bool = False) -> Skill:
@@ -93,18 +92,18 @@ def require_known(unit: "Unit", author: Author, ref: str, *, hold: bool = False)
     """
     check_author(author)
     if ref.startswith(LOCAL):
-        raise errors.local_skill_error(ref)
+        raise coded_error("skills/skill_is_local", ref=ref)
     if ref.startswith(PROMOTED):
-        raise errors.promoted_skill_error(ref)
+        raise coded_error("skills/skill_is_promoted", ref=ref)
     skill = find(unit, ref)
     if skill is not None and hold:
         unit.skills.hold(skill.slug)
         skill = find(unit, ref)
     if skill is None:
-        raise errors.skill_not_found_error(ref)
+        raise coded_error("skills/skill_not_found", ref=ref)
     is_private = skill.visibility is Visibility.PRIVATE and not is_id(ref)
     if is_private and not knows(unit, skill, author.principal, agent_id=author.agent_id):
-        raise errors.skill_not_found_error(ref)
+        raise coded_error("skills/skill_not_found", ref=ref)
     return skill
 
 
@@ -112,9 +111,9 @@ def require_mutable(unit: "Unit", author: Author, ref: str, *, hold: bool = Fals
     """The skill that an author may change: their own, or as an admin any that is not the product's."""
     skill = require_known(unit, author, ref, hold=hold)
     if skill.is_system:
-        raise errors.system_skill_error(skill.slug)
+        raise coded_error("skills/skill_is_system", slug=skill.slug)
     if not owns_or_administers(skill, author.principal):
-        raise errors.not_owner_error(ref)
+        raise coded_error("skills/skill_not_yours", ref=ref)
     return skill
 
 
@@ -122,9 +121,9 @@ def require_switchable(unit: "Unit", author: Author, ref: str, *, hold: bool = F
     """The same to switch it on or off, which for an admin may be any."""
     skill = require_known(unit, author, ref, hold=hold)
     if skill.is_system and not author.is_admin:
-        raise errors.system_skill_error(skill.slug)
+        raise coded_error("skills/skill_is_system", slug=skill.slug)
     if not owns_or_administers(skill, author.principal):
-        raise errors.not_owner_error(ref)
+        raise coded_error("skills/skill_not_yours", ref=ref)
     return skill
 
 
@@ -133,9 +132,9 @@ def require_free(skill: Skill | None, author: Author, slug: str) -> None:
     if skill is None or not is_live(skill):
         return
     if skill.is_system:
-        raise errors.system_slug(slug)
+        raise coded_error("skills/skill_slug_is_system", slug=slug)
     if skill.owner_id != author.user_id:
-        raise errors.slug_taken(slug)
+        raise coded_error("skills/skill_slug_taken", slug=slug)
 
 
 _MayDo = Callable[[Skill, Principal], bool]

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Unavailable
+from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Unavailable, coded_error
 from understudy.core.scope import Gate
 from understudy.sessions.model import Session, require_session
-from understudy.skills import errors
 from understudy.skills.access import AccessReason
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.checks import BundleChecks
@@ -121,7 +120,7 @@ class Catalogue:
             return self._load_local(one)
         version = unit.skills.version(one.skill_id, one.version)
         if version is None:
-            raise errors.skill_not_found_error(one.slug)
+            raise coded_error("skills/skill_not_found", ref=one.slug)
         bundle = self._checks.require(unit, one.slug, version)
         loaded = _loaded(one, bundle, _folder(unit, one.slug, version.number))
         return replace(loaded, python=self._python_of(one.slug))
@@ -138,7 +137,7 @@ class Catalogue:
     def _load_local(self, one: CatalogueEntry) -> Loaded:
         opened = self._local.open(one.slug)
         if opened is None:
-            raise errors.skill_not_found_error(one.slug)
+            raise coded_error("skills/skill_not_found", ref=one.slug)
         return _loaded(_from_folder(opened.skill), opened.bundle, opened.skill.folder)
 
 

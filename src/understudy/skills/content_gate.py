@@ -9,7 +9,7 @@ from functools import partial
 from threading import BoundedSemaphore, Event
 from typing import Any, Final
 
-from understudy.core.errors import Unsafe
+from understudy.core.errors import Unsafe, coded_error
 from understudy.core.recent_cache import Remembered
 from understudy.guard.rule import Finding
 from understudy.guard.scan import is_whole
@@ -89,14 +89,16 @@ class ContentGuard:
             told = f" ({said.told})" if may else _HINT
             raise errors.unsafe(found, hint=told if acknowledged else "")
         if said.idle:
-            raise errors.nothing_to_acknowledge(said.told)
+            raise coded_error(
+                "skills/acknowledgement_unmatched", pointer="/acknowledged", cause=said.told
+            )
         return said.taken
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
         self._check_open()
         if not self._turns.acquire(timeout=self._patience_s):
-            raise errors.guard_busy()
+            raise coded_error("skills/guard_busy")
         try:
             self._check_open()
             yield
@@ -105,7 +107,7 @@ class ContentGuard:
 
     def _check_open(self) -> None:
         if self._stopped.is_set():
-            raise errors.guard_busy()
+            raise coded_error("skills/guard_busy")
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from understudy.skills import errors
+from understudy.core.errors import coded_error
 from understudy.skills.acknowledgement import Acknowledged
 from understudy.skills.authority import Author
 from understudy.skills.bundles.bundle import Bundle
@@ -77,7 +77,7 @@ def written(content: str, *, pointer: str) -> bytes:
     try:
         return content.encode()
     except UnicodeEncodeError:
-        raise errors.not_text_error(MANIFEST, pointer=pointer) from None
+        raise coded_error("skills/skill_not_text", pointer=pointer, path=MANIFEST) from None
 
 
 def bundle_of(content: str, *, pointer: str = "/content") -> Bundle:
@@ -121,7 +121,7 @@ class Patched:
 def check_patch(patch: Patch) -> None:
     """Refuse a patch that does not say where."""
     if not patch.find:
-        raise errors.missing_find_error()
+        raise coded_error("skills/skill_find_missing", pointer="/find")
     written(patch.find, pointer="/find")
     written(patch.replace, pointer="/replace")
 
@@ -130,14 +130,14 @@ def patched(text: str, patch: Patch) -> Patched:
     """The text with the patch in it, or why it cannot be."""
     matches = text.count(patch.find)
     if matches == 0:
-        raise errors.text_not_found()
+        raise coded_error("skills/skill_text_not_found")
     if patch.strict and matches > 1 and not patch.replace_all:
-        raise errors.text_ambiguous(matches)
+        raise coded_error("skills/skill_text_ambiguous", matches=matches)
     replaced = matches if patch.replace_all else 1
     # Before it is made: a hundred thousand replacements of a hundred kilobytes each fit nowhere.
     growth = len(patch.replace.encode()) - len(patch.find.encode())
     size = len(text.encode()) + replaced * growth
     if size > MAX_MANIFEST_BYTES:
-        raise errors.manifest_too_large(size, limit=MAX_MANIFEST_BYTES)
+        raise coded_error("skills/skill_too_large", size_bytes=size, limit_bytes=MAX_MANIFEST_BYTES)
     changed = text.replace(patch.find, patch.replace, replaced)
     return Patched(text=changed, matches=matches, replaced=replaced)

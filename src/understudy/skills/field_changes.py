@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
-from understudy.core.errors import FieldError, UnderstudyError
+from understudy.core.errors import FieldError, UnderstudyError, coded_error
 from understudy.guard.scan import scan_text
 from understudy.skills import errors
 from understudy.skills.bundles.document import Value
@@ -44,13 +45,13 @@ _ASKED: Final[Mapping[tuple[bool, Visibility, bool], Visibility | _Denial]] = {
     (True, Visibility.PUBLIC, False): Visibility.PUBLIC,
     (True, Visibility.INTERNAL, True): Visibility.INTERNAL,
     (True, Visibility.INTERNAL, False): Visibility.PRIVATE,
-    (True, Visibility.PRIVATE, True): errors.grants_remain_error,
+    (True, Visibility.PRIVATE, True): partial(coded_error, "skills/skill_has_grants"),
     (True, Visibility.PRIVATE, False): Visibility.PRIVATE,
     (False, Visibility.PUBLIC, True): Visibility.PUBLIC,
     (False, Visibility.PUBLIC, False): Visibility.PUBLIC,
     (False, Visibility.INTERNAL, True): Visibility.INTERNAL,
-    (False, Visibility.INTERNAL, False): errors.no_grants_error,
-    (False, Visibility.PRIVATE, True): errors.grants_remain_error,
+    (False, Visibility.INTERNAL, False): partial(coded_error, "skills/skill_has_no_grants"),
+    (False, Visibility.PRIVATE, True): partial(coded_error, "skills/skill_has_grants"),
     (False, Visibility.PRIVATE, False): Visibility.PRIVATE,
 }
 
@@ -103,7 +104,7 @@ def _visibility(change: SkillChange, skill: Skill, asked: Visibility) -> Visibil
     if asked is skill.visibility:
         return asked
     if is_public is not (asked is Visibility.PUBLIC) and not change.author.is_admin:
-        raise errors.admin_required_error()
+        raise coded_error("skills/skill_visibility_needs_admin")
     granted = change.unit.skill_grants.counts(skill.skill_id).any
     found = _ASKED[is_public, asked, granted]
     if not isinstance(found, Visibility):

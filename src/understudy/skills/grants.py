@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.agents.model import require_agent
 from understudy.core import audit
+from understudy.core.errors import coded_error
 from understudy.core.ids import check_caller_id
-from understudy.skills import errors
 from understudy.skills.acknowledgement import Acknowledged
 from understudy.skills.authority import Author
 from understudy.skills.bundles.bundle import Bundle
@@ -31,7 +31,7 @@ def check_agent_id(agent_id: str) -> str:
 def check_user_id(user_id: str) -> str:
     """What a user can be called."""
     if not 0 < len(user_id) <= MAX_USER_CHARS or not user_id.isprintable() or not user_id.strip():
-        raise errors.bad_user()
+        raise coded_error("skills/invalid_user_id", pointer="/user_id")
     return user_id
 
 
@@ -41,7 +41,7 @@ def pinned(unit: "Unit", skill: Skill, version: int | None) -> Bundle | None:
         return None
     kept = unit.skills.version(skill.skill_id, version)
     if kept is None:
-        raise errors.version_not_found(skill.slug, version)
+        raise coded_error("skills/skill_version_not_found", slug=skill.slug, number=version)
     return require_bundle(unit, skill.slug, kept)
 
 
@@ -57,7 +57,7 @@ def grant_agent(
     # While a slug is held, it stays.
     require_agent(change.unit, agent_id)
     if pin is not None and change.unit.skills.version(skill.skill_id, pin) is None:
-        raise errors.version_not_found(skill.slug, pin)
+        raise coded_error("skills/skill_version_not_found", slug=skill.slug, number=pin)
     known = agent_grant(change.unit, skill, agent_id)
     if known is not None and known.pinned_version == pin:
         return skill

@@ -6,11 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.agents.model import require_agent
-from understudy.core.errors import NotFound
+from understudy.core.errors import NotFound, coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.core.records import extended
-from understudy.skills import errors
 from understudy.skills.access import AccessReason, access_of
 from understudy.skills.authority import Author, find, is_live, knows, owns_or_administers
 from understudy.skills.bundles.archive import write_archive
@@ -161,11 +160,11 @@ class SkillLibrary:
         """One file of a version; `Invalid` for a path that no file of a skill may have."""
         cause = refused_by(path)
         if cause is not None:
-            raise errors.bad_path(path, cause)
+            raise coded_error("skills/invalid_skill_path", pointer="/files", path=path, cause=cause)
         with self._looking(principal, ref) as (_, source):
             data = None if is_artifact(path) else source.read(tidy(path), version)
             if data is None:
-                raise errors.file_not_found(source.skill.slug, path)
+                raise coded_error("skills/skill_file_not_found", slug=source.skill.slug, path=path)
             return data
 
     def diff(self, principal: Principal, ref: str, old: int, new: int) -> SkillDiff:
@@ -280,7 +279,7 @@ def _is_admin(principal: Principal) -> bool:
 
 def _require_owner(skill: Skill, principal: Principal) -> None:
     if not owns_or_administers(skill, principal):
-        raise errors.not_owner_error(skill.slug)
+        raise coded_error("skills/skill_not_yours", ref=skill.slug)
 
 
 def _access(granted: GrantedSkill, user_id: str, about: Mapping[str, Any]) -> SkillAccess:
@@ -330,7 +329,7 @@ class SkillFinder:
         if found is None:
             found = self._loose_under(unit, ref, agent_id=agent_id or "", user_id=principal.user_id)
         if found is None:
-            raise errors.skill_not_found_error(ref)
+            raise coded_error("skills/skill_not_found", ref=ref)
         return found
 
     def beside_called(
@@ -360,7 +359,7 @@ class SkillFinder:
         self, unit: "Unit", principal: Principal, ref: str, agent_id: str | None
     ) -> SkillSource | None:
         if ref.startswith(LOCAL) and slug_refused(ref.removeprefix(LOCAL)) is not None:
-            raise errors.bad_ref(ref)
+            raise coded_error("skills/invalid_skill_ref", ref=ref)
         is_loose = ref.startswith(LOOSE) or self._is_elsewhere(unit, ref)
         kept = None if is_loose else find(unit, ref)
         if kept is None or not knows(unit, kept, principal, agent_id=agent_id):

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from understudy.skills import errors
+from understudy.core.errors import coded_error
 from understudy.skills.runtime_settings import SkillContext
 from understudy.skills.slug import slug_refused
 
@@ -23,7 +23,7 @@ def is_id(ref: str) -> bool:
     if _ID.fullmatch(ref):
         return True
     if slug_refused(ref) is not None and not ref.startswith((LOCAL, PROMOTED)):
-        raise errors.bad_ref(ref)
+        raise coded_error("skills/invalid_skill_ref", ref=ref)
     return False
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pydantic import computed_field
 
-from understudy.skills import errors
+from understudy.core.errors import coded_error
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.model import (
     SkillVersion,
@@ -124,5 +124,5 @@ def require_bundle(unit: "Unit", slug: str, version: SkillVersion) -> Bundle:
     """The bundle of a version exactly as it was put, or `DamagedRecord`."""
     bundle = unit.skill_bundles.get(slug, version.number)
     if bundle is None or bundle.digest != version.digest:
-        raise errors.damaged(slug, version.number)
+        raise coded_error("skills/skill_bundle_damaged", number=version.number, slug=slug)
     return bundle

@@ -8,9 +8,8 @@ What nobody looked at does not replace what somebody did.
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from understudy.core.errors import DatabaseUnavailable, Unavailable
+from understudy.core.errors import DatabaseUnavailable, Unavailable, coded_error
 from understudy.core.principal import Principal, Role
-from understudy.skills import errors
 from understudy.skills.authority import is_live, knows
 from understudy.skills.catalogue_entry import folded
 from understudy.skills.model import Skill
@@ -88,4 +87,4 @@ def require_own_name(
     stands = frozenset() if before is None else words(before.slug, before.name)
     for word in sorted(words(slug, name) - stands):
         if others.has(unit, word):
-            raise errors.promoted_name(word)
+            raise coded_error("skills/skill_name_promoted", name=word)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.skills import errors, versions
+from understudy.core.errors import coded_error
+from understudy.skills import versions
 from understudy.skills.acknowledgement import Acknowledged
 from understudy.skills.authority import Author, require_mutable, require_switchable
 from understudy.skills.bundles.bundle import Bundle
@@ -156,13 +157,13 @@ class Renewer:
             pointer=renewal.pointer,
         )
         if edit.slugs is not None and draft.manifest.slug not in edit.slugs:
-            raise errors.slug_changed(seen.slug, at=renewal.pointer)
+            raise coded_error("skills/skill_slug_changed", pointer=renewal.pointer, slug=seen.slug)
         return draft
 
 
 def _edit(unit: "Unit", renewal: Renewal, skill: Skill) -> Edit:
     if renewal.expected_version not in {None, skill.version}:
-        raise errors.changed(skill.slug, skill.version)
+        raise coded_error("skills/skill_changed", version=skill.version, slug=skill.slug)
     return renewal.edit(unit, skill)
 
 

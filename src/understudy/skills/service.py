@@ -6,9 +6,9 @@ from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from understudy.core.clock import Clock
-from understudy.core.errors import DamagedRecord, NotFound, Rejected
+from understudy.core.errors import DamagedRecord, NotFound, coded_error
 from understudy.core.principal import Principal
-from understudy.skills import authority, errors, field_changes, grants, versions
+from understudy.skills import authority, field_changes, grants, versions
 from understudy.skills.acknowledgement import Acknowledged
 from understudy.skills.authority import Author, is_live, owns_or_administers, require_mutable
 from understudy.skills.bundles.bundle import Bundle
@@ -16,7 +16,6 @@ from understudy.skills.change import SkillChange, SkillTransactions
 from understudy.skills.content_gate import ContentGuard
 from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.drafts import Drafting, Patch, bundle_of, check_patch, staged
-from understudy.skills.errors import damaged, trash_missing
 from understudy.skills.field_changes import SkillFieldChanges
 from understudy.skills.lifecycle import STATUS, after_grants
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, TrashedSkill, is_id
@@ -36,9 +35,9 @@ R = TypeVar("R")
 # What is not kept that an author means by a slug, as they see it; None when there is none.
 BesideLookup = Callable[[Author, str], Skill | None]
 NOT_FOUND: Final = "skill_not_found"
-_DENIALS: Final[Mapping[SkillOrigin, Callable[[str], Rejected]]] = {
-    SkillOrigin.LOCAL: errors.local_skill_error,
-    SkillOrigin.PROMOTED: errors.promoted_skill_error,
+_DENIALS: Final[Mapping[SkillOrigin, str]] = {
+    SkillOrigin.LOCAL: "skills/skill_is_local",
+    SkillOrigin.PROMOTED: "skills/skill_is_promoted",
 }
 
 
@@ -70,7 +69,7 @@ def told_where(
             found = self.beside(author, ref) if problem.code == NOT_FOUND else None
             if found is None or found.origin not in _DENIALS:
                 raise
-            raise _DENIALS[found.origin](ref) from None
+            raise coded_error(_DENIALS[found.origin], ref=ref) from None
 
     return changing
 
@@ -304,7 +303,7 @@ def require_trashed(unit: "Unit", author: Author, trash_name: str) -> TrashedSki
     """What a deletion left, for its owner and for admins; to others there is nothing."""
     trashed = unit.skills.trashed(trash_name)
     if trashed is None or not owns_or_administers(trashed.skill, author.principal):
-        raise trash_missing(trash_name)
+        raise coded_error("skills/skill_trash_not_found", trash_name=trash_name)
     return trashed
 
 
@@ -312,7 +311,9 @@ def trashed_bundle(unit: "Unit", trashed: TrashedSkill) -> Bundle:
     """What would count again, whole, or `DamagedRecord`."""
     bundle = unit.skill_bundles.get(trashed.skill.slug, trashed.skill.version)
     if bundle is None or bundle.digest != trashed.skill.digest:
-        raise damaged(trashed.skill.slug, trashed.skill.version)
+        raise coded_error(
+            "skills/skill_bundle_damaged", number=trashed.skill.version, slug=trashed.skill.slug
+        )
     return bundle
 
 
@@ -323,9 +324,9 @@ def undelete(
     unit, slug, name = change.unit, trashed.skill.slug, trashed.trash_name
     now = unit.skills.by_slug(slug)
     if now is None:
-        raise trash_missing(name)
+        raise coded_error("skills/skill_trash_not_found", trash_name=name)
     if is_live(now):
-        raise errors.slug_in_use(slug)
+        raise coded_error("skills/skill_slug_in_use", slug=slug)
     change.require_name(slug, trashed.skill.name)
     unit.skill_bundles.restore(slug, name)
     unit.skills.untrash(name)
@@ -340,7 +341,7 @@ def undelete(
     unit.skills.update(back, expected_revision=now.revision)
     version = unit.skills.version(back.skill_id, back.version)
     if version is None:
-        raise errors.version_not_found(slug, back.version)
+        raise coded_error("skills/skill_version_not_found", slug=slug, number=back.version)
     require_bundle(unit, slug, version)
     change.record("skills.undelete", back, f"from {name}", acknowledged)
     return back

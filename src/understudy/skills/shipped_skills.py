@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Rejected, UnderstudyError
+from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import DAEMON
 from understudy.skills import errors
@@ -115,7 +115,9 @@ def _step(unit: "Unit", before: Skill | None, bundle: Bundle) -> _Step:
     if before is None or not is_live(before):
         return _Step.ADD
     if not before.is_system:
-        raise _taken(before)
+        raise coded_error(
+            "skills/skill_slug_taken:by_owner", slug=before.slug, owner_id=before.owner_id
+        )
     return _Step.KEEP if is_current(unit, before, bundle) else _Step.UPGRADE
 
 
@@ -183,14 +185,6 @@ def _after(before: Skill | None, shipped: Skill) -> Skill:
         enabled=before.enabled,
         status=SkillStatus.ARCHIVED if lacks else SkillStatus.ACTIVE,
         created_at_ms=before.created_at_ms,
-    )
-
-
-def _taken(skill: Skill) -> Rejected:
-    return Rejected(
-        "skill_slug_taken",
-        domain="skills",
-        detail=f"the slug {skill.slug!r} is that of a skill of {skill.owner_id}",
     )
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
+from understudy.core.errors import coded_error
 from understudy.sessions.model import Session
-from understudy.skills import errors
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue_entry import CatalogueEntry
@@ -33,7 +33,7 @@ class KeptSource:
         asked = self.skill.version if number is None else number
         version = self.unit.skills.version(self.skill.skill_id, asked)
         if version is None:
-            raise errors.version_not_found(self.skill.slug, asked)
+            raise coded_error("skills/skill_version_not_found", slug=self.skill.slug, number=asked)
         return version
 
     def bundle(self, number: int | None) -> Bundle:
@@ -66,7 +66,7 @@ class LooseSource:
     def bundle(self, number: int | None) -> Bundle:
         """All of its files."""
         if number is not None:
-            raise errors.version_not_found(self.skill.slug, number)
+            raise coded_error("skills/skill_version_not_found", slug=self.skill.slug, number=number)
         return self.contents
 
     def files(self, number: int | None) -> tuple[BundleFile, ...]:
@@ -135,7 +135,7 @@ class NoOthers:
 
     def load(self, unit: "Unit", one: CatalogueEntry) -> "Loaded":
         """There is none."""
-        raise errors.skill_not_found_error(one.slug)
+        raise coded_error("skills/skill_not_found", ref=one.slug)
 
     def sources(self, unit: "Unit") -> Sequence[SkillSource]:
         """Nothing."""

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
-from understudy.skills import errors, grants
+from understudy.skills import grants
 from understudy.skills.authority import Author, is_live
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.limits import MANIFEST
@@ -122,7 +123,7 @@ def require_version(unit: "Unit", skill: Skill, number: int) -> SkillVersion:
     """A version that the skill has, or `NotFound`."""
     version = unit.skills.version(skill.skill_id, number)
     if version is None:
-        raise errors.version_not_found(skill.slug, number)
+        raise coded_error("skills/skill_version_not_found", slug=skill.slug, number=number)
     return version
 
 

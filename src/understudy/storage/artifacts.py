@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from understudy.core.errors import DamagedRecord
+from understudy.core.errors import coded_error
 from understudy.runs.artifacts import Artifact
 from understudy.runs.model import DebugRequest
 from understudy.storage.rows import insert_new
@@ -67,8 +67,8 @@ def _unpack(row: Any) -> str:
     try:
         return zlib.decompress(row.content).decode()
     except (zlib.error, UnicodeDecodeError) as problem:
-        raise DamagedRecord(
-            "record_damaged", domain="storage", detail=f"artifact {row.artifact_id} cannot be read"
+        raise coded_error(
+            "storage/record_damaged:artifact", artifact_id=row.artifact_id
         ) from problem
 
 

@@ -16,7 +16,7 @@ import structlog
 from sqlalchemy.dialects import postgresql, sqlite
 
 from understudy.assets.model import MAX_ASSET_BYTES
-from understudy.core.errors import Unavailable
+from understudy.core.errors import coded_error
 from understudy.storage.files import LEFTOVER, opened, read_file, replace_file
 from understudy.storage.schema import asset_blobs
 
@@ -115,8 +115,4 @@ def _speaking() -> Iterator[None]:
         yield
     except OSError as problem:
         log.warning("assets.storage_failed", reason=problem.strerror, errno=problem.errno)
-        raise Unavailable(
-            "asset_storage_unavailable",
-            domain="assets",
-            detail="the files of the assets cannot be used now",
-        ) from problem
+        raise coded_error("assets/asset_storage_unavailable") from problem

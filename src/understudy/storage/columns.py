@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 
-from understudy.core.errors import DamagedRecord
+from understudy.core.errors import coded_error
 
 T = TypeVar("T")
 
@@ -62,9 +62,7 @@ def read_record(row: Any, read: Callable[[Any], T], *, what: str) -> T:
     try:
         return read(row)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise DamagedRecord(
-            "record_damaged", domain="storage", detail=f"the stored {what} cannot be read"
-        ) from problem
+        raise coded_error("storage/record_damaged", what=what) from problem
 
 
 def fields_of(stored: Any, types: Mapping[str, type[Any]], *, optional: bool) -> dict[str, Any]:

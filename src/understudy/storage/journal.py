@@ -5,7 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from understudy.core.errors import NotFound
+from understudy.core.errors import coded_error
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
 from understudy.storage.engine import Dialect
 from understudy.storage.schema import journal, sessions
@@ -26,9 +26,7 @@ class JournalStore:
         """Write events in order and answer them with their offsets, which the session's row gives."""
         length = self._connection.execute(_GROW, {"grown": session_id, "by": len(events)}).scalar()
         if length is None:
-            raise NotFound(
-                "session_not_found", domain="sessions", detail=f"no session {session_id!r}"
-            )
+            raise coded_error("sessions/session_not_found", session_id=session_id)
         self._dialect.lock_journal(self._connection)
         first = length - len(events) + 1
         written = tuple(

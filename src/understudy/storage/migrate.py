@@ -8,7 +8,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from understudy.core.errors import Unavailable
+from understudy.core.errors import coded_error
 from understudy.storage.postgres import MIGRATION_LOCK, hold_lock
 
 VERSION_TABLE = "understudy_schema"
@@ -44,7 +44,7 @@ def _check_revision(connection: sa.Connection, scripts: ScriptDirectory) -> None
             f"its schema '{revision}' is newer than '{known[0]}', the newest that this version "
             "knows; start it with the version of Understudy that it was last used with"
         )
-    raise Unavailable("schema_not_supported", domain="storage", detail=detail)
+    raise coded_error("storage/schema_not_supported", detail=detail)
 
 
 def alembic_config(connection: sa.Connection) -> Config:

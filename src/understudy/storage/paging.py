@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 import structlog
 
-from understudy.core.errors import DamagedRecord
-from understudy.core.page import Page, PageRequest, encode_cursor, foreign_cursor_error
+from understudy.core.errors import DamagedRecord, coded_error
+from understudy.core.page import Page, PageRequest, encode_cursor
 
 log = structlog.get_logger()
 
@@ -45,7 +45,7 @@ def _check_cursor(request: PageRequest, by: Sequence[sa.Column[Any]]) -> None:
     types = [column.type.python_type for column in by]
     fits = all(type(part) is str or abs(int(part)) < 2**63 for part in after)
     if [type(part) for part in after] != types or not fits:
-        raise foreign_cursor_error()
+        raise coded_error("pagination/invalid_cursor", pointer="/cursor")
 
 
 def readable(rows: Sequence[Any], read: Callable[[Any], T]) -> list[T]:

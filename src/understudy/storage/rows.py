@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from understudy.core.errors import StaleVersion
+from understudy.core.errors import coded_error
 from understudy.core.records import parsed_strictly
 from understudy.core.showable import showable
 from understudy.storage.columns import read_record
@@ -110,6 +110,4 @@ def replace_version(
         sa.update(table).where(where, table.c[counter] == expected_version).values(dict(values))
     )
     if connection.execute(statement).rowcount != 1:
-        raise StaleVersion(
-            "stale_version", domain=table.name, detail="it was changed by somebody else meanwhile"
-        )
+        raise coded_error(f"{table.name}/stale_version")

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from understudy.core.errors import DamagedRecord, Unavailable
+from understudy.core.errors import DamagedRecord, coded_error
 from understudy.memory.ports import Found
 from understudy.memory.record import RunMemoryRecord, record_json
 from understudy.storage import asides
@@ -239,10 +239,8 @@ def _content(directory: int | None, name: str | None) -> bytes | None:
     except OSError as problem:
         if problem.errno not in _OF_ONE_FILE:
             raise
-        raise DamagedRecord(
-            "record_damaged",
-            domain="storage",
-            detail=f"{SAFE}/{name} cannot be read: {problem.strerror}",
+        raise coded_error(
+            "storage/record_damaged:memory_file", safe=SAFE, name=name, strerror=problem.strerror
         ) from problem
 
 
@@ -264,10 +262,8 @@ def _speaking(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        raise Unavailable(
-            "run_memory_storage_unavailable",
-            domain="run_memories",
-            detail=f"the run memory cannot be {what} now: {problem.strerror}",
+        raise coded_error(
+            "run_memories/run_memory_storage_unavailable", what=what, strerror=problem.strerror
         ) from problem
 
 
@@ -277,10 +273,8 @@ def _listing() -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        raise Unavailable(
-            "run_memory_scan_failed",
-            domain="run_memories",
-            detail=f"the run memories cannot be listed: {problem.strerror}",
+        raise coded_error(
+            "run_memories/run_memory_scan_failed:list", strerror=problem.strerror
         ) from problem
 
 
@@ -290,11 +284,11 @@ def _deleting(path: str, run_id: str | None) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        raise Unavailable(
-            "run_memory_delete_failed",
-            domain="run_memories",
-            detail=f"{_shown(path)} cannot be removed: {problem.strerror}",
-            params={"path": _shown(path), "run_id": run_id},
+        raise coded_error(
+            "run_memories/run_memory_delete_failed",
+            path=_shown(path),
+            run_id=run_id,
+            strerror=problem.strerror,
         ) from problem
 
 

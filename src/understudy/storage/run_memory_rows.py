@@ -10,7 +10,7 @@ import sqlalchemy as sa
 import structlog
 
 from understudy.core.batches import batches
-from understudy.core.errors import DamagedRecord
+from understudy.core.errors import DamagedRecord, coded_error
 from understudy.memory.ports import Found
 from understudy.memory.record import RunMemoryRecord, record_json
 from understudy.memory.record_reader import read_record
@@ -99,11 +99,7 @@ def read_memory(run_id: str, load: Callable[[], Any]) -> RunMemoryRecord:
         # Whatever one record does to its reader, those who read many go on with the others.
         kind = type(problem).__name__
         log.warning("run_memory.unreadable", run_id=run_id, problem=kind)
-        raise DamagedRecord(
-            "record_damaged",
-            domain="storage",
-            detail=f"the stored memory of run {run_id} cannot be read",
-        ) from problem
+        raise coded_error("storage/record_damaged:run_memory", run_id=run_id) from problem
 
 
 def _of(run_id: str, stored: Any) -> RunMemoryRecord:

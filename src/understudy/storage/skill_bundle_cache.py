@@ -10,7 +10,7 @@ from typing import Final
 
 import structlog
 
-from understudy.core.errors import Invalid, LimitExceeded, Unavailable
+from understudy.core.errors import Invalid, LimitExceeded, coded_error
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.folder import read_folder
 from understudy.storage import bundle_folders as folders
@@ -115,8 +115,6 @@ def _or_unavailable() -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        raise Unavailable(
-            "skill_storage_unavailable",
-            domain="skills",
-            detail=f"the files of the skills cannot be kept now: {problem.strerror}",
+        raise coded_error(
+            "skills/skill_storage_unavailable", strerror=problem.strerror
         ) from problem

@@ -17,10 +17,9 @@ from typing import Final
 
 import structlog
 
-from understudy.core.errors import Invalid, LimitExceeded, Unavailable
+from understudy.core.errors import Invalid, LimitExceeded, coded_error
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.folder import read_folder, read_open_folder
-from understudy.skills.errors import number_taken, trash_missing
 from understudy.skills.ports import BundlePlace, Places, Settled
 from understudy.skills.slug import check_slug
 from understudy.storage import bundle_folders as folders
@@ -76,7 +75,7 @@ class FileSkillBundles:
         check_slug(slug)
         in_use = self._in_use.pop(slug, None)
         if number in (self.numbers(slug) if in_use is None else in_use):
-            raise number_taken(slug, number)
+            raise coded_error("skills/skill_version_taken", number=number, slug=slug)
         self._in_use.pop(slug, None)
         with _or_unavailable("kept"), self._made() as top:
             self._undoing(partial(_withdraw, slug=slug, number=number))
@@ -140,10 +139,10 @@ class FileSkillBundles:
         source = (TRASH, trash_name)
         with _or_unavailable("moved"), self._top() as top:
             if top is None or not is_trash_of(slug, trash_name):
-                raise trash_missing(trash_name)
+                raise coded_error("skills/skill_trash_not_found", trash_name=trash_name)
             moved = numbers_at(top, source)
             if not moved:
-                raise trash_missing(trash_name)
+                raise coded_error("skills/skill_trash_not_found", trash_name=trash_name)
             self._undoing(partial(move, source=(slug,), target=source, numbers=moved))
             move_all(top, source, (slug,))
 
@@ -169,11 +168,8 @@ class FileSkillBundles:
         """Say which folder is none, and what to do about it."""
         with suppress(FileNotFoundError):
             if not stat.S_ISDIR(self._directory.lstat().st_mode):
-                raise Unavailable(
-                    "skill_storage_unavailable",
-                    domain="skills",
-                    detail=f"{self._directory} has to be a folder, and no link to one: move what is"
-                    " there away, and to have skills on another disk, mount it there",
+                raise coded_error(
+                    "skills/skill_storage_unavailable:not_a_folder", directory=self._directory
                 )
 
     @contextmanager
@@ -270,10 +266,8 @@ def _or_unavailable(what: str) -> Iterator[None]:
         yield
     except OSError as problem:
         log.warning("skills.storage_failed", reason=problem.strerror, errno=problem.errno)
-        raise Unavailable(
-            "skill_storage_unavailable",
-            domain="skills",
-            detail=f"the files of the skills cannot be {what} now: {problem.strerror}",
+        raise coded_error(
+            "skills/skill_storage_unavailable:operation", what=what, strerror=problem.strerror
         ) from problem
 
 

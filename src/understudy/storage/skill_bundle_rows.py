@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from understudy.core.errors import Invalid, LimitExceeded, Unavailable
+from understudy.core.errors import Invalid, LimitExceeded, coded_error
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.errors import damaged, number_taken, trash_missing
 from understudy.skills.ports import Places, Settled
 from understudy.skills.slug import check_slug
 from understudy.storage.bundle_folders import is_path
@@ -36,7 +35,7 @@ class SqlSkillBundles:
         """Keep a bundle for good; `Conflict` when the number is in use."""
         key = {"slug": check_slug(slug), "number": number}
         if not insert_new(self._connection, skill_bundles, {**key, "digest": bundle.digest}):
-            raise number_taken(slug, number)
+            raise coded_error("skills/skill_version_taken", number=number, slug=slug)
         named = {path: sha256(data).hexdigest() for path, data in bundle.items()}
         self._keep({named[path]: data for path, data in bundle.items()})
         self._connection.execute(
@@ -69,11 +68,7 @@ class SqlSkillBundles:
     def folder(self, slug: str, number: int, *, unpack: bool = True) -> Path | None:
         """Where a copy of its files can be opened on this machine, which is made if need be."""
         if self._cache is None:
-            raise Unavailable(
-                "skill_storage_unavailable",
-                domain="skills",
-                detail="this daemon has no place for the files of skills",
-            )
+            raise coded_error("skills/skill_storage_unavailable:no_folder")
         values = {"slug": slug, "number": number}
         digest = self._connection.execute(_DIGEST, values).scalar()
         if digest is None:
@@ -94,7 +89,7 @@ class SqlSkillBundles:
     def restore(self, slug: str, trash_name: str) -> None:
         """Nothing is to be moved."""
         if not trash_name.startswith(f"{slug}.") or not self._is_in_trash(trash_name):
-            raise trash_missing(trash_name)
+            raise coded_error("skills/skill_trash_not_found", trash_name=trash_name)
 
     def settle(self, places: Places) -> Settled:
         """Bundles stand and fall with the rows; only the copies on this machine are looked at."""
@@ -111,7 +106,7 @@ class SqlSkillBundles:
     def _whole(self, slug: str, number: int, digest: str) -> Bundle:
         bundle = self.get(slug, number)
         if bundle is None or bundle.digest != digest:
-            raise damaged(slug, number)
+            raise coded_error("skills/skill_bundle_damaged", number=number, slug=slug)
         return bundle
 
     def _is_in_trash(self, name: str) -> bool:

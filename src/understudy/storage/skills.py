@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 import sqlalchemy as sa
 
 from understudy.core.batches import batches
-from understudy.core.errors import Unavailable
+from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.skills.model import (
     AgentGrant,
@@ -321,9 +321,7 @@ class SkillStore:
         except sa.exc.DBAPIError as problem:
             if problem.connection_invalidated:
                 raise
-            raise Unavailable(
-                "skill_grants_unreadable", domain="skills", detail="the grants cannot be read"
-            ) from problem
+            raise coded_error("skills/skill_grants_unreadable") from problem
 
     def _lay(self, which: sa.ColumnElement[bool], trash_name: str | None) -> None:
         statement = sa.update(skill_versions).where(which).values(trash_name=trash_name)

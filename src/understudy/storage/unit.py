@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from understudy.assets.ports import BlobStore
 from understudy.core.bell import Bell
-from understudy.core.errors import DatabaseUnavailable
+from understudy.core.errors import coded_error
 from understudy.memory.ports import RunMemoryStore
 from understudy.runs.model import Run
 from understudy.skills.ports import BundleStore
@@ -125,9 +125,7 @@ def reachable() -> Iterator[None]:
         raise
     # The last is what a unit hears that goes on although its connection is gone.
     except (sa.exc.DBAPIError, sa.exc.TimeoutError, sa.exc.PendingRollbackError) as problem:
-        raise DatabaseUnavailable(
-            "database_unavailable", domain="storage", detail="the database cannot be used now"
-        ) from problem
+        raise coded_error("storage/database_unavailable") from problem
 
 
 class Units:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-from understudy.core.errors import LimitExceeded, Unavailable
+from understudy.core.errors import coded_error
 from understudy.ws.limits import Limits
 
 
@@ -24,9 +24,7 @@ class Crowd:
         with self._lock:
             is_full = self._strangers + self._users.total() >= self._limits.connections
             if is_full or self._strangers >= self._limits.strangers:
-                raise Unavailable(
-                    "too_many_connections", domain="ws", detail="too many connections are open"
-                )
+                raise coded_error("ws/too_many_connections")
             self._strangers += 1
         visitor = Visitor(self)
         try:
@@ -38,11 +36,7 @@ class Crowd:
         """Have a stranger be a user; `LimitExceeded` when that one is there often enough."""
         with self._lock:
             if self._users[user_id] >= self._limits.per_user:
-                raise LimitExceeded(
-                    "too_many_connections",
-                    domain="ws",
-                    detail=f"a user may have {self._limits.per_user} connections at a time",
-                )
+                raise coded_error("ws/too_many_connections:user", per_user=self._limits.per_user)
             self._strangers -= 1
             self._users[user_id] += 1
             visitor.user_id = user_id

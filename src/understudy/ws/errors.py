@@ -16,6 +16,7 @@ from understudy.core.errors import (
     Unauthenticated,
     Unavailable,
     UnderstudyError,
+    coded_error,
 )
 from understudy.core.pointer import pointer
 from understudy.i18n.problems import told_in
@@ -36,22 +37,17 @@ CODES: Final[Mapping[type[UnderstudyError], ErrorCode]] = {
 RETRYABLE: Final = frozenset({"UNAVAILABLE"})
 RETRY_AFTER_MS: Final = 1000
 MAX_ERRORS: Final = 50
-INTERNAL: Final = UnderstudyError(
-    "internal_error",
-    domain="daemon",
-    detail="something went wrong in the daemon; its log says what",
-)
 
 
 def error_of(error: Exception, locale: str | None = None) -> FrameError:
     """What to answer to an error, in a language; what nobody foresaw goes to the log alone."""
     if not isinstance(error, UnderstudyError):
         log.error("ws.failed", exc_info=error)
-        error = INTERNAL
+        error = coded_error("daemon/internal_error")
     code = next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
     return FrameError(
         code=code,
-        message=told_in(locale, error.code, error.detail, error.params).text,
+        message=told_in(locale, error.row, error.detail, error.params).text,
         details=_details(error),
         retryable=code in RETRYABLE,
         retryAfterMs=RETRY_AFTER_MS if code in RETRYABLE else None,
@@ -71,7 +67,7 @@ def _details(error: UnderstudyError) -> dict[str, Any]:
     return found
 
 
-def wrong_values(error: ValidationError, *under: str) -> Invalid:
+def wrong_values(error: ValidationError, *under: str) -> UnderstudyError:
     """The error for values that are not what they have to be, `under` some place in the frame."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
     errors = tuple(
@@ -81,7 +77,7 @@ def wrong_values(error: ValidationError, *under: str) -> Invalid:
         for each in found[:MAX_ERRORS]
     )
     shown = "; ".join(f"{each.pointer}: {each.detail}" for each in errors[:3])
-    return Invalid("bad_request", domain="ws", detail=shown, errors=errors)
+    return coded_error("ws/bad_request", errors=errors, detail=shown)
 
 
 def within(error: Invalid, place: str) -> Invalid:

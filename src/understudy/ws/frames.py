@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from understudy.core.errors import Invalid, LimitExceeded, UnderstudyError
+from understudy.core.errors import Invalid, UnderstudyError, coded_error
 from understudy.core.showable import showable
 from understudy.core.strict_json import check, load
 from understudy.wire.base import JsonObject
@@ -41,12 +41,7 @@ def request_of(text: str) -> RequestFrame:
     except ValidationError as found:
         raise BadFrame(frame_id, wrong_values(found)) from None
     if frame_id is None:
-        cause = Invalid(
-            "invalid_id",
-            domain="ws",
-            pointer="/id",
-            detail=f"an id has 1 to {MAX_ID_CHARS} characters, or is a whole number",
-        )
+        cause = coded_error("ws/invalid_id", pointer="/id", max_id_chars=MAX_ID_CHARS)
         raise BadFrame(None, cause)
     return frame
 
@@ -77,12 +72,7 @@ def answer_frame(frame_id: FrameId, payload: JsonObject) -> str:
     """What was asked for; `LimitExceeded` when it is more than a frame may hold."""
     text = _encode({"type": "res", "id": frame_id, "ok": True, "payload": payload})
     if not fits(text):
-        raise LimitExceeded(
-            "answer_too_large",
-            domain="ws",
-            detail=f"the answer has more than {MAX_FRAME_BYTES} bytes; use the HTTP API",
-            params={"limit_bytes": MAX_FRAME_BYTES},
-        )
+        raise coded_error("ws/answer_too_large", limit_bytes=MAX_FRAME_BYTES)
     return text
 
 

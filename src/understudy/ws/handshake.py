@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from understudy import __version__
 from understudy.access.bearer import ACT_FOR, bearer_token
 from understudy.access.browsers import refuse_foreign_host
-from understudy.core.errors import Invalid, Unauthenticated
+from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.i18n.locales import from_accept_language, locale_of
 from understudy.wire.websocket import Connected, ConnectParams, ServerHello
@@ -35,19 +35,12 @@ class Caller:
     def connect(self, params: ConnectParams) -> Connected:
         """Let somebody in, by the token of the frame or of the request that opened the socket."""
         if self.is_known:
-            raise Invalid(
-                "already_connected", domain="ws", detail="this connection has a caller already"
-            )
+            raise coded_error("ws/already_connected")
         if params.locale is not None:
             # Before anything else, for it may be refused in that language, too.
             self.locale = locale_of(params.locale)
         if params.tenant_id:
-            raise Invalid(
-                "no_tenants",
-                domain="ws",
-                pointer="/params/tenant_id",
-                detail="there are no tenants here; leave it out",
-            )
+            raise coded_error("ws/no_tenants", pointer="/params/tenant_id")
         self._token = params.token or bearer_token(self._headers.get("authorization"))
         self._act_for = self._other_user(params.user_id or self._headers.get(ACT_FOR))
         principal = self._authenticate()
@@ -63,9 +56,7 @@ class Caller:
     def principal(self) -> Principal:
         """Who asks now."""
         if not self.is_known:
-            raise Unauthenticated(
-                "unauthorized", domain="auth", detail="the first request has to be connect"
-            )
+            raise coded_error("auth/unauthorized:connect_first")
         return self._authenticate()
 
     def _other_user(self, user_id: str | None) -> str | None:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import ValidationError
 
 from understudy.core.errors import (
-    Invalid,
     Rejected,
     Unauthenticated,
     Unavailable,
     UnderstudyError,
+    coded_error,
 )
 from understudy.core.principal import Principal, Role
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
@@ -82,7 +82,7 @@ def answer(services: "Services", caller: Caller, frame: RequestFrame) -> View:
     try:
         principal = caller.principal()
         if method is None:
-            raise Invalid("unknown_method", domain="ws", pointer="/method", detail="no such method")
+            raise coded_error("ws/unknown_method", pointer="/method")
         return _call(services, principal, method, frame)
     except UnderstudyError as error:
         if method is not None and method.action is not None:
@@ -102,7 +102,7 @@ def _call(services: "Services", principal: Principal, method: Method, frame: Req
     principal.require(method.role)
     reason = services.ground.readiness() if method.action is not None else None
     if reason is not None:
-        raise Unavailable(f"daemon_{reason}", domain="readiness", detail=f"the daemon is {reason}")
+        raise coded_error(f"readiness/daemon_{reason}")
     return method.answer(services, principal, _params(method.params, frame))
 
 

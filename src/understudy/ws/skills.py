@@ -3,11 +3,10 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.errors import Invalid
+from understudy.core.errors import Invalid, coded_error
 from understudy.core.page import MAX_LIMIT, PageRequest
 from understudy.core.principal import Principal
 from understudy.core.records import parsed
-from understudy.skills import errors
 from understudy.skills.authority import Author
 from understudy.skills.field_changes import SkillFieldChanges
 from understudy.skills.model import EVERYTHING, Skill, is_id
@@ -57,12 +56,7 @@ def update_skill(
     """Change what people may change of a skill."""
     given = params.updates
     if not any(value is not None for value in given.model_dump().values()):
-        raise Invalid(
-            "no_updates",
-            domain="ws",
-            pointer="/params/updates",
-            detail="say what is to change: name, description, tags or visibility",
-        )
+        raise coded_error("ws/no_updates", pointer="/params/updates")
     changes = parsed(SkillFieldChanges, given.model_dump())
     ref = _ref(params)
     try:
@@ -76,12 +70,7 @@ def _ref(params: UpdateSkillParams) -> str:
     """The one skill that is named."""
     named = [ref for ref in (params.id, params.name) if ref]
     if len(named) != 1:
-        raise Invalid(
-            "bad_request",
-            domain="ws",
-            pointer="/params",
-            detail="give the name or the id of a skill, and not both",
-        )
+        raise coded_error("ws/bad_request", pointer="/params")
     return _name(params.name) if params.name else named[0]
 
 
@@ -90,7 +79,7 @@ def _name(name: str) -> str:
     try:
         is_id(name)
     except Invalid:
-        raise errors.skill_not_found_error(name) from None
+        raise coded_error("skills/skill_not_found", ref=name) from None
     return name
 
 

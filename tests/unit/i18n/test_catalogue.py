@@ -14,9 +14,7 @@ TEXTS = sorted(key for key, entry in entries(DEFAULT).items() if isinstance(entr
 # What the rest of the product relies on.
 NEEDED = (
     *("skill.nudge_postscript", "skill.nudge_70_pct", "skill.nudge_90_pct"),
-    *("consent.offer", "consent.needed", "consent.declined", "error.file_locked"),
-    *("error.skill_not_yours", "error.skill_not_found", "error.skill_is_system"),
-    *("error.skill_slug_taken", "error.skill_visibility_needs_admin", "error.forbidden"),
+    *("consent.offer", "consent.needed", "consent.declined"),
 )
 
 
@@ -75,17 +73,17 @@ def test_the_first_phrases_are_those_that_were_promised() -> None:
 
 
 def test_values_are_put_into_the_text_and_never_read_as_one() -> None:
-    assert "{limit} {0}" in say("en", "error.file_locked", name="{limit} {0}")
+    assert "{limit} {0}" in say("en", "consent.offer_named", name="{limit} {0}")
 
 
 @pytest.mark.parametrize("locale", ["vi", "vi-VN", "VI_vn", "vi-VN.UTF-8"])
 def test_the_region_of_a_language_makes_no_difference(locale: str) -> None:
-    assert say(locale, "error.forbidden") == entries("vi")["error.forbidden"]
+    assert say(locale, "consent.offer") == entries("vi")["consent.offer"]
 
 
 @pytest.mark.parametrize("locale", ["fr", "", None, "../zh", "z" * 10_000])
 def test_a_language_that_we_do_not_speak_is_answered_in_english(locale: str | None) -> None:
-    assert say(locale, "error.forbidden") == entries("en")["error.forbidden"]
+    assert say(locale, "consent.offer") == entries("en")["consent.offer"]
 
 
 @pytest.mark.parametrize("key", ["no.such", "consent", "consent.save", ""])
@@ -97,4 +95,4 @@ def test_what_is_no_text_is_never_said(key: str) -> None:
 
 def test_a_text_is_no_list_of_phrases() -> None:
     with pytest.raises(KeyError):
-        phrases("error.forbidden")
+        phrases("consent.offer")

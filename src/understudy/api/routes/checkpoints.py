@@ -10,7 +10,8 @@ from understudy.api.operations import viewer
 from understudy.api.paging import Paging
 from understudy.api.services import Services
 from understudy.api.views.runs import count
-from understudy.core.page import PageRequest, encode_cursor, foreign_cursor_error
+from understudy.core.errors import coded_error
+from understudy.core.page import PageRequest, encode_cursor
 from understudy.sessions.journal import JournalEvent
 from understudy.sessions.model import require_session
 from understudy.wire.base import Items
@@ -46,7 +47,7 @@ def _before(page: PageRequest) -> int:
         case (int(offset),) if 0 <= offset <= FROM_THE_END:
             return offset
         case _:
-            raise foreign_cursor_error()
+            raise coded_error("pagination/invalid_cursor", pointer="/cursor")
 
 
 def _view(event: JournalEvent) -> CheckpointView | None:

@@ -16,7 +16,7 @@ from understudy.api.routes.learnings import (
     published_learning,
 )
 from understudy.api.services import Caller, Services
-from understudy.core.errors import Invalid
+from understudy.core.errors import coded_error
 from understudy.core.page import Page
 from understudy.core.records import reduced
 from understudy.learnings.bulk import BulkRequest, BulkResult
@@ -82,12 +82,7 @@ def create(body: CreateCandidate, services: Services, caller: Caller) -> Candida
 def decide_many(body: BulkDecision, services: Services, caller: Caller) -> BulkResult:
     """Publish or reject many; each is told of, and one that is refused does not stop the others."""
     if body.candidate_ids is not None and body.filter is not None:
-        raise Invalid(
-            "bulk_choice_ambiguous",
-            domain="learnings",
-            pointer="/filter",
-            detail="name the candidates or give a filter, not both",
-        )
+        raise coded_error("learnings/bulk_choice_ambiguous", pointer="/filter")
     with located("filter"):
         narrowed = _filter(body.filter or CandidateFilterBody())
     wanted = record_of(

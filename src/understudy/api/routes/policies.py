@@ -13,7 +13,7 @@ from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging
 from understudy.api.services import Caller, Services
-from understudy.core.errors import Invalid
+from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.pointer import pointer
 from understudy.core.principal import Principal
@@ -100,9 +100,9 @@ class PolicyBodies:
             raise self._refused(f"/{EXPECTED}", "must be the number of a revision")
         return expected
 
-    def _refused(self, where: str, detail: str) -> Invalid:
+    def _refused(self, where: str, detail: str) -> UnderstudyError:
         named = where.removeprefix("/") or "the body"
-        return Invalid(self.kind.code, domain="runtime", pointer=where, detail=f"{named}: {detail}")
+        return coded_error(f"runtime/{self.kind.code}", pointer=where, detail=f"{named}: {detail}")
 
 
 def _shown(found: tuple[P, Revision]) -> PolicyView[P]:

@@ -19,7 +19,7 @@ from understudy.api.paging import Paging, items
 from understudy.api.routes.learnings import ONE as LEARNING
 from understudy.api.routes.learnings import LearningId
 from understudy.api.services import Caller, Services
-from understudy.core.errors import DamagedRecord
+from understudy.core.errors import coded_error
 from understudy.core.page import Page
 from understudy.core.principal import Principal, Role
 from understudy.core.records import parsed
@@ -327,8 +327,6 @@ def _report(trial: Trial) -> ReplayReport | None:
     try:
         return None if trial.report is None else parsed(ReplayReport, dict(trial.report))
     except ValidationError as problem:
-        raise DamagedRecord(
-            "record_damaged",
-            domain="storage",
-            detail=f"the stored report of trial {trial.trial_id} cannot be read",
+        raise coded_error(
+            "storage/record_damaged:trial_report", trial_id=trial.trial_id
         ) from problem

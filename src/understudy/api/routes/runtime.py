@@ -8,7 +8,7 @@ from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.services import Caller, Services
-from understudy.core.errors import Invalid, NotFound
+from understudy.core.errors import coded_error
 from understudy.core.page import Page
 from understudy.memory.policy import RUN_MEMORY_POLICY
 from understudy.providers.registry import RouteInfo
@@ -46,7 +46,7 @@ def get_route(
     """One route."""
     found = services.ground.routes.find(route_id)
     if found is None:
-        raise NotFound("route_not_found", domain="routes", detail=f"no route {route_id!r}")
+        raise coded_error("routes/route_not_found", route_id=route_id)
     return _route(found, default=_default(services))
 
 
@@ -102,24 +102,12 @@ def _changes(services: Services, body: ChangeRuntime) -> dict[str, Any]:
     pointer = "/route_id" if "route_id" in given else "/default_route"
     named = given.pop("route_id", None)
     if named is not None and given.setdefault("default_route", named) != named:
-        raise Invalid(
-            "route_ambiguous",
-            domain="runtime",
-            pointer=pointer,
-            detail="route_id is another name of default_route; give one of them",
-        )
+        raise coded_error("runtime/route_ambiguous", pointer=pointer)
     if not given:
-        raise Invalid(
-            "runtime_change_empty", domain="runtime", detail="name at least one setting to change"
-        )
+        raise coded_error("runtime/runtime_change_empty")
     route = given.get("default_route")
     if route is not None and services.ground.routes.find(route) is None:
-        raise Invalid(
-            "route_not_found",
-            domain="routes",
-            pointer=pointer,
-            detail=f"there is no route {route!r}",
-        )
+        raise coded_error("routes/route_not_found:in_body", pointer=pointer, route_id=route)
     return given
 
 

@@ -11,7 +11,7 @@ from understudy.api.paging import Paging, items
 from understudy.api.services import Caller, Services
 from understudy.api.submissions import AcceptLanguage, submission_of
 from understudy.assets.model import AssetDraft
-from understudy.core.errors import Invalid
+from understudy.core.errors import coded_error
 from understudy.core.page import Page
 from understudy.core.text import preview
 from understudy.runs.model import InputItem
@@ -134,12 +134,7 @@ def _cadence(body: Cadence) -> model.Cadence:
 def _request(body: SubmitInput, accept_language: str | None) -> Submission:
     with within_request():
         if body.idempotency_key is not None:
-            raise Invalid(
-                "idempotency_key_not_allowed",
-                domain="schedules",
-                pointer="/idempotency_key",
-                detail="each fire is a run of its own; a key would make them one",
-            )
+            raise coded_error("schedules/idempotency_key_not_allowed", pointer="/idempotency_key")
         return submission_of(body, accept_language=accept_language)
 
 

@@ -15,7 +15,7 @@ from understudy.api.views.sessions import (
     session_view,
     snapshot_view,
 )
-from understudy.core.errors import Invalid
+from understudy.core.errors import coded_error
 from understudy.core.page import PageRequest
 from understudy.runs.submission import check_reply_targets
 from understudy.sessions.creation import NewSession
@@ -227,9 +227,4 @@ def _offset(page: PageRequest) -> int:
         case (int(offset),) if 0 <= offset <= 2**62:
             return offset
         case _:
-            raise Invalid(
-                "invalid_cursor",
-                domain="pagination",
-                pointer="/cursor",
-                detail="this cursor is not ours",
-            )
+            raise coded_error("pagination/invalid_cursor", pointer="/cursor")

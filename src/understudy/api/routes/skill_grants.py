@@ -9,7 +9,7 @@ from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.routes.skills import ONE, SkillRef, acknowledged
 from understudy.api.services import Caller, Services
-from understudy.core.errors import Invalid
+from understudy.core.errors import coded_error
 from understudy.core.page import Page
 from understudy.skills.authority import Author
 from understudy.skills.catalogue_entry import AgentSkill, SkillAccess
@@ -191,7 +191,7 @@ def _grantee(field: str, in_query: str | None, in_body: str | None) -> str:
     named = {name for name in (in_query, in_body) if name}
     where = f"name one {field}: in the path, in the query or in the body"
     if not named:
-        raise Invalid("grantee_missing", domain="skills", pointer=f"/{field}", detail=where)
+        raise coded_error("skills/grantee_missing", pointer=f"/{field}", detail=where)
     if len(named) > 1:
-        raise Invalid("grantee_ambiguous", domain="skills", pointer=f"/{field}", detail=where)
+        raise coded_error("skills/grantee_ambiguous", pointer=f"/{field}", detail=where)
     return named.pop()

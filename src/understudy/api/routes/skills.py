@@ -14,7 +14,7 @@ from understudy.api.multipart import MEDIA_TYPE, Form
 from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.services import Caller, Services
-from understudy.core.errors import FieldError, Invalid
+from understudy.core.errors import FieldError, coded_error
 from understudy.core.pointer import pointer
 from understudy.core.strict_json import parse
 from understudy.skills.acknowledgement import Acknowledged
@@ -108,12 +108,7 @@ def upload_of(request: Request) -> Upload:
     """The fields of the form, which the gate has read."""
     fields = cast("Form", request.state.form).fields
     if "file" not in fields:
-        raise Invalid(
-            "upload_missing",
-            domain="skills",
-            pointer="/file",
-            detail="the form needs a field `file` with the archive",
-        )
+        raise coded_error("skills/upload_missing", pointer="/file")
     return Upload(
         archive=fields["file"],
         slug=_text("slug", fields["slug"]) if fields.get("slug") else None,
@@ -346,9 +341,7 @@ def _text(field: str, data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise Invalid(
-            "invalid_text", domain="api", pointer=f"/{field}", detail="this is not UTF-8 text"
-        ) from None
+        raise coded_error("api/invalid_text", pointer=f"/{field}") from None
 
 
 def _acknowledged(data: bytes) -> tuple[Acknowledged, ...]:
@@ -359,20 +352,14 @@ def _acknowledged(data: bytes) -> tuple[Acknowledged, ...]:
     try:
         return acknowledged(_FINDINGS.validate_python(given))
     except ValidationError as error:
-        raise _wrong(error) from None
-
-
-def _wrong(error: ValidationError) -> Invalid:
-    return Invalid(
-        "bad_request",
-        domain="api",
-        detail="`acknowledged` is not a list of findings",
-        errors=tuple(
-            FieldError(
-                pointer=pointer(["acknowledged", *found["loc"]]),
-                code=found["type"],
-                detail=found["msg"],
-            )
-            for found in error.errors(include_url=False, include_input=False)[:10]
-        ),
-    )
+        raise coded_error(
+            "api/bad_request",
+            errors=tuple(
+                FieldError(
+                    pointer=pointer(["acknowledged", *found["loc"]]),
+                    code=found["type"],
+                    detail=found["msg"],
+                )
+                for found in error.errors(include_url=False, include_input=False)[:10]
+            ),
+        ) from None

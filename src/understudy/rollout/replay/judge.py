@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from understudy.core.errors import DatabaseUnavailable, Unavailable, UnderstudyError
+from understudy.core.errors import DatabaseUnavailable, UnderstudyError, coded_error
 from understudy.learnings.capture_settings import ModelChoice
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
@@ -78,9 +78,7 @@ class ReplayJudge:
     def _opinion(self, answer: Mapping[str, Any]) -> Opinion:
         success, reason = answer.get("success"), answer.get("reason", "")
         if not isinstance(success, bool) or not isinstance(reason, str):
-            raise Unavailable(
-                "judge_answer_unusable", domain="rollout", detail="it says neither yes nor no"
-            )
+            raise coded_error("rollout/judge_answer_unusable")
         verdict = ReplayVerdict.SUCCEEDED if success else ReplayVerdict.FAILED
         return Opinion(verdict=verdict, reason=self._one_line(reason))
 

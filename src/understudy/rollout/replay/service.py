@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import Invalid
+from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
 from understudy.rollout.carrying_out import task_for
@@ -53,9 +53,9 @@ def plan(unit: "Unit", rollout: Rollout, wish: TrialWish) -> tuple[Planned, ...]
         "params": wish.params is not None,
     }.items():
         if is_given:
-            raise replay_settings_error(part)
+            raise coded_error("rollout/not_of_replays", pointer=f"/{part}", part=part)
     if len(wish.cases) > MAX_CASES:
-        raise too_many_cases(MAX_CASES)
+        raise coded_error("rollout/too_many_cases", pointer="/cases", most=MAX_CASES)
     planned = [
         _planned(unit, rollout, case, wish.marker, pointer=f"/cases/{index}")
         for index, case in enumerate(wish.cases)
@@ -63,7 +63,7 @@ def plan(unit: "Unit", rollout: Rollout, wish: TrialWish) -> tuple[Planned, ...]
     runs = [each.recorded.run_id for each in planned]
     for index, run_id in enumerate(runs):
         if run_id in runs[:index]:
-            raise case_twice(run_id, f"/cases/{index}/run_id")
+            raise coded_error("rollout/case_twice", pointer=f"/cases/{index}/run_id", run_id=run_id)
     return tuple(planned)
 
 
@@ -85,11 +85,11 @@ def _planned(
     where = f"{pointer}/run_id"
     recorded = unit.runs.get(case.run_id)
     if recorded is None:
-        raise unknown_run_error(case.run_id, where)
+        raise coded_error("rollout/unknown_case", pointer=where, run_id=case.run_id)
     if recorded.status not in TERMINAL:
-        raise run_goes_on(case.run_id, where)
+        raise coded_error("rollout/run_not_ended", pointer=where, run_id=case.run_id)
     if is_of_trial(recorded) or recorded.skill_fingerprint is not None:
-        raise skill_in_recording(case.run_id, where)
+        raise coded_error("rollout/case_not_replayable", pointer=where, run_id=case.run_id)
     try:
         with_skill(rollout, recorded)
     except ToolError as problem:
@@ -221,60 +221,6 @@ def _case(unit: "Unit", case: ReplayCase) -> ReplayCase:
     return next(it for it in unit.replay_cases.of_trial(case.trial_id) if it.number == case.number)
 
 
-def replay_settings_error(part: str) -> Invalid:
-    """What a plain trial is told, and a replay has no use for."""
-    return Invalid(
-        "not_of_replays",
-        domain="rollout",
-        pointer=f"/{part}",
-        detail=f"a replay takes its cases, and no {part}",
-    )
-
-
-def too_many_cases(most: int) -> Invalid:
-    """Each case is two runs."""
-    return Invalid(
-        "too_many_cases",
-        domain="rollout",
-        pointer="/cases",
-        detail=f"a replay has at most {most} cases",
-    )
-
-
-def case_twice(run_id: str, pointer: str) -> Invalid:
-    """Once more tells nothing new."""
-    return Invalid(
-        "case_twice", domain="rollout", pointer=pointer, detail=f"run {run_id} is a case already"
-    )
-
-
-def unknown_run_error(run_id: str, pointer: str) -> Invalid:
-    """There is nothing to run again."""
-    return Invalid(
-        "unknown_case", domain="rollout", pointer=pointer, detail=f"there is no run {run_id!r}"
-    )
-
-
-def run_goes_on(run_id: str, pointer: str) -> Invalid:
-    """A recording is whole, or none."""
-    return Invalid(
-        "run_not_ended",
-        domain="rollout",
-        pointer=pointer,
-        detail=f"run {run_id} has not ended; wait for it",
-    )
-
-
-def skill_in_recording(run_id: str, pointer: str) -> Invalid:
-    """There would be no run without the skill."""
-    return Invalid(
-        "case_not_replayable",
-        domain="rollout",
-        pointer=pointer,
-        detail=f"run {run_id} carries out a skill itself; take one that somebody asked for",
-    )
-
-
-def unfit_input(detail: str, pointer: str) -> Invalid:
+def unfit_input(detail: str, pointer: str) -> UnderstudyError:
     """The skill could not be given this input in earnest either."""
-    return Invalid("case_not_replayable", domain="rollout", pointer=pointer, detail=detail)
+    return coded_error("rollout/case_not_replayable", pointer=pointer, detail=detail)

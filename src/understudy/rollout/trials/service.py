@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from understudy.core import audit
-from understudy.core.errors import DamagedRecord
+from understudy.core.errors import DamagedRecord, coded_error
 from understudy.core.ids import new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
@@ -82,7 +82,7 @@ class TrialService:
             require_rollout(unit, skill_name)
             trial = unit.rollout_trials.get(trial_id)
         if trial is None or trial.skill_name != skill_name:
-            raise refusals.trial_not_found_error(skill_name, trial_id)
+            raise coded_error("rollout/trial_not_found", skill_name=skill_name, trial_id=trial_id)
         return trial
 
     def page(self, skill_name: str, request: PageRequest) -> Page[Trial]:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from understudy.core.errors import coded_error
 from understudy.core.records import JsonObject
-from understudy.rollout import refusals
+from understudy.core.text import short_digest
 from understudy.rollout import refusals as trial_refusals
 from understudy.rollout.markers import EXPECTED, Markers
 from understudy.rollout.model import EvidenceKind, Rollout
@@ -111,7 +112,12 @@ def check_on_trial(rollout: Rollout, wish: TrialWish) -> None:
     if rollout.status not in KINDS:
         raise trial_refusals.trial_refused_error(rollout)
     if wish.definition_fingerprint not in (None, rollout.fingerprint):
-        raise refusals.other_fingerprint(rollout)
+        raise coded_error(
+            "rollout/fingerprint_mismatch",
+            pointer="/definition_fingerprint",
+            skill_name=rollout.skill_name,
+            fingerprint=short_digest(rollout.fingerprint),
+        )
 
 
 def kind_of(rollout: Rollout, wish: TrialWish) -> EvidenceKind:
@@ -119,7 +125,13 @@ def kind_of(rollout: Rollout, wish: TrialWish) -> EvidenceKind:
     kinds = KINDS[rollout.status]
     kind = wish.kind or kinds[0]
     if kind not in kinds:
-        raise trial_refusals.other_kind(rollout, kind)
+        raise coded_error(
+            "rollout/wrong_trial_kind",
+            pointer="/kind",
+            skill_name=rollout.skill_name,
+            status=rollout.status,
+            kind=kind,
+        )
     return kind
 
 
@@ -128,7 +140,7 @@ def lock_unchanged(unit: "Unit", seen: Rollout) -> Rollout:
     rollout = unit.rollouts.get(seen.skill_name, lock=True)
     # Evidence may come in meanwhile.
     if rollout is None or (rollout.status, rollout.tried) != (seen.status, seen.tried):
-        raise refusals.changed_meanwhile(seen.skill_name)
+        raise coded_error("rollout/rollout_changed_meanwhile", skill_name=seen.skill_name)
     return rollout
 
 
@@ -136,7 +148,9 @@ def check_room(unit: "Unit", rollout: Rollout) -> None:
     """Refuse more trials of a definition than may go on at once."""
     under_way = unit.rollout_trials.count_pending(rollout.skill_name, *rollout.tried)
     if under_way >= MAX_PENDING:
-        raise trial_refusals.too_many(rollout.skill_name, MAX_PENDING)
+        raise coded_error(
+            "rollout/too_many_trials", most=MAX_PENDING, skill_name=rollout.skill_name
+        )
 
 
 def _marker(markers: Markers, marker: str | None, pointer: str) -> str | None:

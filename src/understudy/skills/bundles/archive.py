@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Mapping
 from typing import BinaryIO, Final
 
+from understudy.core.errors import coded_error
 from understudy.core.text import quoted
 from understudy.skills import errors
 from understudy.skills.bundles.bundle import Bundle
@@ -81,7 +82,12 @@ def _check_names(paths: list[str]) -> None:
         )
     pair = twin(paths)
     if pair is not None:
-        raise errors.bad_entry(pair[1], f"cannot stand beside {quoted(pair[0])}")
+        raise coded_error(
+            "skills/archive_path_refused",
+            pointer="/file",
+            entry=pair[1],
+            cause=f"cannot stand beside {quoted(pair[0])}",
+        )
 
 
 def _folder(paths: list[str]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from understudy.core.errors import coded_error
 from understudy.core.text import quoted
 from understudy.skills import errors
 from understudy.skills.bundles.limits import (
@@ -65,7 +66,9 @@ class Bundle(Mapping[str, bytes]):
 def check_manifest_size(data: bytes) -> None:
     """Refuse a SKILL.md that is too long."""
     if len(data) > MAX_MANIFEST_BYTES:
-        raise errors.manifest_too_large(len(data), limit=MAX_MANIFEST_BYTES)
+        raise coded_error(
+            "skills/skill_too_large", size_bytes=len(data), limit_bytes=MAX_MANIFEST_BYTES
+        )
 
 
 def decode(path: str, data: bytes) -> str:
@@ -73,7 +76,7 @@ def decode(path: str, data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise errors.not_text_error(path) from None
+        raise coded_error("skills/skill_not_text", pointer="/file", path=path) from None
 
 
 def _kept(files: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -81,16 +84,23 @@ def _kept(files: Mapping[str, bytes]) -> dict[str, bytes]:
     for path, data in files.items():
         cause = refused_by(path)
         if cause is not None:
-            raise errors.bad_path(path, cause)
+            raise coded_error("skills/invalid_skill_path", pointer="/files", path=path, cause=cause)
         if is_artifact(path):
             continue
         clean = tidy(path)
         if clean in kept:
-            raise errors.bad_path(path, "is there twice")
+            raise coded_error(
+                "skills/invalid_skill_path", pointer="/files", path=path, cause="is there twice"
+            )
         kept[clean] = bytes(data)
     pair = twin(kept)
     if pair is not None:
-        raise errors.bad_path(pair[1], f"cannot stand beside {quoted(pair[0])}")
+        raise coded_error(
+            "skills/invalid_skill_path",
+            pointer="/files",
+            path=pair[1],
+            cause=f"cannot stand beside {quoted(pair[0])}",
+        )
     return kept
 
 

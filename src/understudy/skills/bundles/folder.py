@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from understudy.core.errors import coded_error
 from understudy.skills import errors
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.limits import MANIFEST, MAX_BUNDLE_BYTES, MAX_DEPTH, MAX_FILES
@@ -34,7 +35,12 @@ def files_in(path: Path) -> dict[str, bytes]:
     try:
         return dict(_Walk(top).files())
     except OSError as error:
-        raise errors.bad_path(path.name, f"cannot be read ({error.strerror})") from None
+        raise coded_error(
+            "skills/invalid_skill_path",
+            pointer="/files",
+            path=path.name,
+            cause=f"cannot be read ({error.strerror})",
+        ) from None
     finally:
         os.close(top)
 
@@ -48,7 +54,12 @@ def read_open_folder(top: int, name: str) -> tuple[Bundle, tuple[str, ...]]:
     try:
         return Bundle(dict(walk.files())), tuple(walk.left_out)
     except OSError as error:
-        raise errors.bad_path(name, f"cannot be read ({error.strerror})") from None
+        raise coded_error(
+            "skills/invalid_skill_path",
+            pointer="/files",
+            path=name,
+            cause=f"cannot be read ({error.strerror})",
+        ) from None
 
 
 def read_file(path: Path, *, limit: int) -> bytes | None:
@@ -110,7 +121,12 @@ class _Walk:
         elif stat.S_ISREG(kind):
             yield path, self._read(folder, name, path)
         elif path == MANIFEST:
-            raise errors.bad_path(path, "is a link or a device, not a file")
+            raise coded_error(
+                "skills/invalid_skill_path",
+                pointer="/files",
+                path=path,
+                cause="is a link or a device, not a file",
+            )
         else:
             self.left_out.append(path)
 
@@ -123,12 +139,22 @@ class _Walk:
         opened = self._open(folder, name, path, _AS_FILE)
         try:
             if self._only_names and os.fstat(opened).st_nlink > 1:
-                raise errors.bad_path(path, "is a hard link: it has a name elsewhere too")
+                raise coded_error(
+                    "skills/invalid_skill_path",
+                    pointer="/files",
+                    path=path,
+                    cause="is a hard link: it has a name elsewhere too",
+                )
             data = _content(opened, self._left)
         finally:
             os.close(opened)
         if data is None:
-            raise errors.bad_path(path, "is not a file any more")
+            raise coded_error(
+                "skills/invalid_skill_path",
+                pointer="/files",
+                path=path,
+                cause="is not a file any more",
+            )
         self._left -= len(data)
         if self._left < 0:
             raise errors.bundle_too_large(
@@ -140,7 +166,12 @@ class _Walk:
         try:
             return os.open(name, flags, dir_fd=folder)
         except OSError as error:
-            raise errors.bad_path(path, f"cannot be read ({error.strerror})") from None
+            raise coded_error(
+                "skills/invalid_skill_path",
+                pointer="/files",
+                path=path,
+                cause=f"cannot be read ({error.strerror})",
+            ) from None
 
 
 # Nothing that may be a skill has more files and folders than this.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from understudy.core.errors import UnderstudyError
+from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.text import BYTE_ORDER_MARK, ELLIPSIS
 from understudy.skills import errors
 from understudy.skills.bundles.document import (
@@ -107,14 +107,14 @@ def parse(content: str, *, pointer: str = "/content") -> ManifestReading:
     if fatal:
         raise _refusal(fatal, pointer)
     if not reading.manifest.name:
-        raise errors.missing_name_error(pointer)
+        raise coded_error("skills/skill_name_missing", pointer=pointer)
     return reading
 
 
 def check_not_blank(content: str, *, pointer: str) -> None:
     """Refuse a SKILL.md that says nothing."""
     if not content.removeprefix(BYTE_ORDER_MARK).strip():
-        raise errors.blank_manifest(pointer)
+        raise coded_error("skills/skill_blank", pointer=pointer)
 
 
 def described(reading: ManifestReading) -> str:

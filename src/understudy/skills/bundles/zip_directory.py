@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from understudy.core.errors import coded_error
 from understudy.skills import errors
 from understudy.skills.bundles.paths import refused_by
 
@@ -139,7 +140,12 @@ def _entry(data: bytes, record: _Record, *, limit: int) -> Entry:
     _check_kind(record)
     is_folder = record.name.endswith("/") or stat.S_ISDIR(record.mode)
     if is_folder and record.size:
-        raise errors.bad_entry(record.name, "is a folder with content")
+        raise coded_error(
+            "skills/archive_path_refused",
+            pointer="/file",
+            entry=record.name,
+            cause="is a folder with content",
+        )
     return Entry(
         name=record.name,
         is_folder=is_folder,
@@ -156,9 +162,16 @@ def _check_kind(record: _Record) -> None:
     # Some tools give the root an entry of its own.
     cause = None if record.name == _ROOT else refused_by(record.name)
     if cause is not None:
-        raise errors.bad_entry(record.name, cause)
+        raise coded_error(
+            "skills/archive_path_refused", pointer="/file", entry=record.name, cause=cause
+        )
     if stat.S_IFMT(record.mode) not in _KINDS or _names_a_link(record.extra):
-        raise errors.bad_entry(record.name, "is a link or a device, not a file")
+        raise coded_error(
+            "skills/archive_path_refused",
+            pointer="/file",
+            entry=record.name,
+            cause="is a link or a device, not a file",
+        )
     if record.flags & _REFUSED_FLAGS:
         raise errors.bad_archive("is encrypted", entry=record.name)
     if record.method not in {STORED, DEFLATED}:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
-from understudy.core.errors import Conflict
+from understudy.core.errors import coded_error
 from understudy.core.records import OMIT_EMPTY
 from understudy.redaction.scrub import preview
 from understudy.skills.dependencies.availability import LocalMachine
@@ -76,7 +76,7 @@ class Environments:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise _running() from None
+                raise coded_error("skills/skill_install_running") from None
             yield
         finally:
             os.close(descriptor)
@@ -91,14 +91,6 @@ class Environments:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _running() -> Conflict:
-    return Conflict(
-        "skill_install_running",
-        domain="skills",
-        detail="packages for skills are being installed already; try again when that is done",
-    )
 
 
 ANSWER_WITHIN_S: Final = 3.0

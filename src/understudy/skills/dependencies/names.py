@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from understudy.skills import errors
+from understudy.core.errors import coded_error
 
 
 class Manager(StrEnum):
@@ -58,7 +58,9 @@ def check_dependency(label: str, *, pointer: str = "/dep") -> Dependency:
     cause = dependency_refused(label)
     manager, name = _split(label)
     if cause is not None or manager is None:
-        raise errors.bad_dependency(label, cause or "unknown", pointer=pointer)
+        raise coded_error(
+            "skills/invalid_dependency", pointer=pointer, label=label, cause=cause or "unknown"
+        )
     return Dependency(manager=manager, name=name)
 
 
