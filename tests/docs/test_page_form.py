@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts.cli_reference import entries
 from understudy.cli.main import build_app
-from understudy.cli.reference import entries
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts.cli_reference import CLIENT, MCP_FIELDS, ROUTE_FIELDS, SETTINGS, WITHOUT_FILE
 from understudy import settings
-from understudy.cli.reference import CLIENT, MCP_FIELDS, ROUTE_FIELDS, SETTINGS, WITHOUT_FILE
 from understudy.settings import FileConfig, Flags, RouteConfig, load_settings
 from understudy.settings.mcp import McpServerConfig
 

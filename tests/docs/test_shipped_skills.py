@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from scripts.cli_reference import entries
 from understudy.api.app import openapi_document
 from understudy.cli.main import build_app
-from understudy.cli.reference import entries
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.shipped_skills import shipped_skills
 

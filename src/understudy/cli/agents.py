@@ -1,7 +1,8 @@
 """`understudy agents`: configured workers, their switches and their history."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
@@ -24,42 +25,6 @@ FROZEN: Final = "on, but frozen"
 PARTS: Final = {"skill_manage": "skill_manage", "nudge_70": "70 % nudge", "nudge_90": "90 % nudge"}
 # How a cost is told that comes with every request, or once in a run.
 TIMES: Final = {"every_request": "a request", "once_per_run": "once a run"}
-
-SelfEvolve: TypeAlias = Annotated[
-    bool | None,
-    typer.Option("--self-evolve/--no-self-evolve", help="It may rewrite its SOUL.md."),
-]
-SkillEvolve: TypeAlias = Annotated[
-    bool | None,
-    typer.Option("--skill-evolve/--no-skill-evolve", help="It may make skills of its work."),
-]
-NudgeInterval: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--nudge-interval", min=0, metavar="N", help="Offer a skill after N tool calls; 0: never."
-    ),
-]
-SoulFrozen: TypeAlias = Annotated[
-    bool | None,
-    typer.Option("--soul-frozen/--no-soul-frozen", help="Only people change its SOUL.md."),
-]
-SoulReview: TypeAlias = Annotated[
-    bool | None,
-    typer.Option("--soul-review/--no-soul-review", help="Its changes wait for a decision."),
-]
-
-
-def config_fields(text: str | None, **switches: bool | int | None) -> dict[str, Any]:
-    """What to send of `other_config`: JSON that was typed, with the switches; `null` clears it all."""
-    from understudy.client.calls import given
-
-    typed = given(**switches)
-    if text is not None and text.strip() == "null":
-        if typed:
-            raise typer.BadParameter("--other-config null clears all switches; set some afterwards")
-        return {"other_config": None}
-    config = inputs.json_object(text, "--other-config")
-    return {"other_config": {**(config or {}), **typed}} if typed or config is not None else {}
 
 
 def _switch_row(switch: "SwitchInForce") -> tuple[object, ...]:
@@ -89,23 +54,75 @@ def _part(cost: "Cost") -> str:
     return PARTS.get(cost.part) or cost.part.replace("_", " ")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentOptions:
+    """What is said of an agent; `None` leaves it as it is."""
+
+    name: Annotated[str | None, typer.Option("--name", help="What people call it.")] = None
+    route: Annotated[
+        str | None, typer.Option(help="Where its model calls go; empty clears it.")
+    ] = None
+    max_tool_iterations: Annotated[
+        int | None, typer.Option(help="The most rounds of tool calls in a run.")
+    ] = None
+    self_evolve: Annotated[
+        bool | None,
+        typer.Option("--self-evolve/--no-self-evolve", help="It may rewrite its SOUL.md."),
+    ] = None
+    skill_evolve: Annotated[
+        bool | None,
+        typer.Option("--skill-evolve/--no-skill-evolve", help="It may make skills of its work."),
+    ] = None
+    nudge_interval: Annotated[
+        int | None,
+        typer.Option(
+            "--nudge-interval",
+            min=0,
+            metavar="N",
+            help="Offer a skill after N tool calls; 0: never.",
+        ),
+    ] = None
+    other_config: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help="Its evolution switches and the like; null clears them."),
+    ] = None
+    permissions: Annotated[str | None, typer.Option(metavar="JSON", help="What it may do.")] = None
+    owner: Annotated[
+        str | None,
+        typer.Option(metavar="USER", help="Who may change it beside the admins; empty: nobody."),
+    ] = None
+
+    def fields(self, **more_switches: bool | None) -> dict[str, Any]:
+        """As the API names it, without what was not given."""
+        from understudy.client.calls import given
+
+        switches = given(
+            self_evolve=self.self_evolve,
+            skill_evolve=self.skill_evolve,
+            skill_nudge_interval=self.nudge_interval,
+            **more_switches,
+        )
+        about = given(
+            display_name=self.name,
+            route=self.route,
+            max_tool_iterations=self.max_tool_iterations,
+            permissions=inputs.json_object(self.permissions, "--permissions"),
+            owner_id=self.owner,
+        )
+        if self.other_config is not None and self.other_config.strip() == "null":
+            if switches:
+                told = "--other-config null clears all switches; set some afterwards"
+                raise typer.BadParameter(told)
+            return {**about, "other_config": None}
+        config = inputs.json_object(self.other_config, "--other-config")
+        if not switches and config is None:
+            return about
+        return {**about, "other_config": {**(config or {}), **switches}}
+
+
 commands = Commands("Agents: configured workers and their context files.")
 commands.app.add_typer(agent_files.commands.app, name="files")
 commands.app.add_typer(agent_files.proposals.app, name="proposals")
-
-Name = Annotated[str | None, typer.Option("--name", help="What people call it.")]
-Route = Annotated[str | None, typer.Option(help="Where its model calls go; empty clears it.")]
-Iterations = Annotated[int | None, typer.Option(help="The most rounds of tool calls in a run.")]
-OtherConfig = Annotated[
-    str | None,
-    typer.Option(metavar="JSON", help="Its evolution switches and the like; null clears them."),
-]
-Permissions = Annotated[str | None, typer.Option(metavar="JSON", help="What it may do.")]
-Owner = Annotated[
-    str | None,
-    typer.Option(metavar="USER", help="Who may change it beside the admins; empty: nobody."),
-]
-
 
 AGENTS_COLUMNS: Final[screen.Layout] = {
     "agent": "agent_id",
@@ -151,6 +168,7 @@ def _show(view: "AgentView") -> None:
 def create(
     daemon: DaemonConnection,
     agent_id: AgentId,
+    *,
     agent_type: Annotated[
         str,
         typer.Option(
@@ -158,29 +176,14 @@ def create(
             help="`predefined` is shared, and may evolve; `open` has files of its own for each user.",
         ),
     ] = "predefined",
-    name: Name = None,
-    route: Route = None,
-    max_tool_iterations: Iterations = None,
-    self_evolve: SelfEvolve = None,
-    skill_evolve: SkillEvolve = None,
-    nudge_interval: NudgeInterval = None,
-    other_config: OtherConfig = None,
-    permissions: Permissions = None,
-    owner: Owner = None,
+    about: AgentOptions,
     key: Key = None,
 ) -> object:
     """Create an agent."""
     from understudy.wire.agents import CreateAgent
 
-    config = config_fields(
-        other_config,
-        self_evolve=self_evolve,
-        skill_evolve=skill_evolve,
-        skill_nudge_interval=nudge_interval,
-    )
-    fields = _fields(name, route, max_tool_iterations, permissions, owner)
     wanted = CreateAgent.model_validate(
-        {"agent_id": agent_id, "agent_type": agent_type, **fields, **config}
+        {"agent_id": agent_id, "agent_type": agent_type, **about.fields()}
     )
     return daemon.client.agents.create(wanted, key=key)
 
@@ -195,35 +198,26 @@ def show(daemon: DaemonConnection, agent_id: AgentId) -> object:
 def update(
     daemon: DaemonConnection,
     agent_id: AgentId,
+    *,
     agent_type: Annotated[
         str | None, typer.Option("--type", help="`predefined`, or `open`, which never evolves.")
     ] = None,
-    name: Name = None,
-    route: Route = None,
-    max_tool_iterations: Iterations = None,
-    self_evolve: SelfEvolve = None,
-    skill_evolve: SkillEvolve = None,
-    nudge_interval: NudgeInterval = None,
-    soul_frozen: SoulFrozen = None,
-    soul_review: SoulReview = None,
-    other_config: OtherConfig = None,
-    permissions: Permissions = None,
-    owner: Owner = None,
+    about: AgentOptions,
+    soul_frozen: Annotated[
+        bool | None,
+        typer.Option("--soul-frozen/--no-soul-frozen", help="Only people change its SOUL.md."),
+    ] = None,
+    soul_review: Annotated[
+        bool | None,
+        typer.Option("--soul-review/--no-soul-review", help="Its changes wait for a decision."),
+    ] = None,
 ) -> object:
     """Change an agent; what is not given stays, and switches hold from its next run on."""
-    from understudy.client.calls import given
     from understudy.wire.agents import UpdateAgent
 
-    config = config_fields(
-        other_config,
-        self_evolve=self_evolve,
-        skill_evolve=skill_evolve,
-        skill_nudge_interval=nudge_interval,
-        soul_frozen=soul_frozen,
-        soul_review=soul_review,
-    )
-    fields = _fields(name, route, max_tool_iterations, permissions, owner) | config
-    fields |= given(agent_type=agent_type)
+    fields = about.fields(soul_frozen=soul_frozen, soul_review=soul_review)
+    if agent_type is not None:
+        fields["agent_type"] = agent_type
     if not fields:
         raise typer.BadParameter("give something to change")
     return daemon.client.agents.update(agent_id, UpdateAgent.model_validate(fields))
@@ -233,24 +227,6 @@ def update(
 def delete(daemon: DaemonConnection, agent_id: AgentId) -> None:
     """Delete an agent."""
     daemon.client.agents.delete(agent_id)
-
-
-def _fields(
-    name: str | None,
-    route: str | None,
-    max_tool_iterations: int | None,
-    permissions: str | None,
-    owner: str | None,
-) -> dict[str, Any]:
-    from understudy.client.calls import given
-
-    return given(
-        display_name=name,
-        route=route,
-        max_tool_iterations=max_tool_iterations,
-        permissions=inputs.json_object(permissions, "--permissions"),
-        owner_id=owner,
-    )
 
 
 SOUL: Final = "SOUL.md"

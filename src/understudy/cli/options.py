@@ -118,3 +118,6 @@ Allow: TypeAlias = Annotated[
 Deny: TypeAlias = Annotated[
     list[str] | None, typer.Option("--deny", metavar="KIND=NAME", help="Deny one; repeatable.")
 ]
+Expected: TypeAlias = Annotated[
+    int | None, typer.Option("--expected-revision", help="Refuse if it is another by now.")
+]

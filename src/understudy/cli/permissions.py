@@ -8,7 +8,7 @@ import typer
 
 from understudy.cli import inputs, screen
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.runtime import Expected
+from understudy.cli.options import Expected
 
 if TYPE_CHECKING:
     from understudy.permissions.model import CallRule

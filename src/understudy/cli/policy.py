@@ -15,7 +15,7 @@ import typer
 from understudy.cli import screen
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.inputs import NotAnObject, parse_object
-from understudy.cli.options import PageOptions
+from understudy.cli.options import Expected, PageOptions
 from understudy.cli.output import ExitCode, note, problem_lines, understudy
 from understudy.cli.person import Left, Person, Somebody
 from understudy.cli.policy_documents import (
@@ -26,7 +26,6 @@ from understudy.cli.policy_documents import (
     show_dry_run,
     unwrapped,
 )
-from understudy.cli.runtime import Expected
 from understudy.cli.screen import one_line, visible
 
 if TYPE_CHECKING:

@@ -6,12 +6,9 @@ import typer
 
 from understudy.cli import inputs, screen
 from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.options import Expected
 
 commands = Commands("Runtime: settings that change while the daemon runs.")
-
-Expected = Annotated[
-    int | None, typer.Option("--expected-revision", help="Refuse if it is another by now.")
-]
 
 
 RECORD: Final[screen.Layout] = {

@@ -1,4 +1,4 @@
-"""`understudy skills`: what agents can be told to do, kept in versions."""
+"""`understudy skills`: what agents can be told to do, in versions, and who may use it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -13,6 +13,8 @@ from understudy.cli.output import note, understudy
 from understudy.cli.skill_records import (
     VISIBILITIES,
     Acknowledge,
+    ForAgent,
+    ForUser,
     SkillRef,
     Slug,
     acknowledged,
@@ -22,6 +24,7 @@ from understudy.cli.skill_records import (
 if TYPE_CHECKING:
     from understudy.client.operation import PageOf
     from understudy.wire.skills import SkillDetail, SkillPatched, SkillView
+
 
 trash = Commands("Deleted skills; alone it lists them.")
 
@@ -260,3 +263,78 @@ def delete(daemon: DaemonConnection, skill: SkillRef) -> None:
     if not daemon.as_json:
         note(f"{skill} is in the trash")
         note(f"  `{understudy()} skills trash restore {gone.trash_name}` brings it back")
+
+
+@commands("grant", show=skill_records.tell_reach)
+def grant(
+    daemon: DaemonConnection,
+    skill: SkillRef,
+    agent: ForAgent = None,
+    user: ForUser = None,
+    version: Annotated[
+        int | None,
+        typer.Option("--version", min=1, help="Only this version, whatever becomes current."),
+    ] = None,
+    acknowledge: Acknowledge = None,
+    key: Key = None,
+) -> object:
+    """Let an agent use a skill, or a user with any agent."""
+    _check_one(agent, user)
+    if user is not None and version is not None:
+        raise typer.BadParameter("--version is for agents")
+    with answering_for(acknowledge):
+        grants = daemon.client.skill_grants
+        if agent is None:
+            return grants.give_user(skill, user or "", key=key)
+        taken = acknowledged(acknowledge)
+        return grants.give_agent(skill, agent, version=version, acknowledged=taken, key=key)
+
+
+@commands("revoke", show=skill_records.tell_reach)
+def revoke(
+    daemon: DaemonConnection, skill: SkillRef, agent: ForAgent = None, user: ForUser = None
+) -> object:
+    """Take a grant back; it holds from the next call on."""
+    _check_one(agent, user)
+    grants = daemon.client.skill_grants
+    if agent is None:
+        return grants.take_user(skill, user or "")
+    return grants.take_agent(skill, agent)
+
+
+GRANTS_COLUMNS: Final[screen.Layout] = {
+    "kind": "kind",
+    "to": lambda item: item.agent_id or item.user_id,
+    "version": lambda item: item.pinned_version or "current",
+    "by": "granted_by",
+    "since": "created_at_ms",
+}
+
+
+@commands("grants", show=GRANTS_COLUMNS, empty="It is granted to nobody.")
+def grants(daemon: DaemonConnection, page: PageOptions, skill: SkillRef) -> object:
+    """List to whom a skill is granted; for its owner and admins."""
+    return daemon.client.skill_grants.page(skill, **page)
+
+
+ACCESS: Final[screen.Layout] = {
+    "skill": "slug",
+    "agent": "agent_id",
+    "user": lambda view: view.user_id or "you",
+    "allowed": "allowed",
+    "because": lambda view: f"{skill_records.REASONS[view.reason]} ({view.reason})",
+    "version": lambda view: (view.allowed and view.version) or None,
+}
+
+
+@commands("access", "explain", show=ACCESS)
+def access(
+    daemon: DaemonConnection, skill: SkillRef, agent: ForAgent = None, user: ForUser = None
+) -> object:
+    """Tell whether an agent that works for a user may use a skill, and why."""
+    return daemon.client.skill_grants.access(skill, agent_id=agent, user_id=user)
+
+
+def _check_one(agent: str | None, user: str | None) -> None:
+    if (agent is None) == (user is None):
+        raise typer.BadParameter("give --agent or --user, and not both")

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from scripts.cli_reference import ReferenceEntry, entries
 from tests.support.command_line_in_process import typed
 from understudy.cli.main import build_app
-from understudy.cli.reference import ReferenceEntry, entries
 
 ENTRIES = entries(build_app())
 COMMANDS = [entry for entry in ENTRIES if not entry.is_group]

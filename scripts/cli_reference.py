@@ -301,7 +301,7 @@ def settings_markdown() -> str:
     lines = [
         "# Settings",
         "",
-        "Made by `scripts/reference`; change `understudy.cli.reference`, not this page.",
+        "Made by `scripts/reference`; change `scripts/cli_reference.py`, not this page.",
         "",
         "A flag of `understudy serve` counts before the environment, the environment before the",
         "config file, the config file before the default. `understudy config show` tells each",
