@@ -9,8 +9,8 @@ from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.learning_options import (
     PROPOSED_KINDS,
     AnotherKind,
-    CandidateFilter,
     CandidateId,
+    CandidateOptions,
     Content,
     ContentOptions,
     DryRun,
@@ -44,7 +44,7 @@ DONE = {"publish": "published", "reject": "rejected"}
 @bulk("publish")
 def publish_many(
     daemon: DaemonConnection,
-    which: CandidateFilter,
+    which: CandidateOptions,
     ids: Ids = None,
     tier: TierOption = None,
     dry_run: DryRun = False,
@@ -59,7 +59,7 @@ def publish_many(
 @bulk("reject")
 def reject_many(
     daemon: DaemonConnection,
-    which: CandidateFilter,
+    which: CandidateOptions,
     ids: Ids = None,
     reason: Reason = None,
     dry_run: DryRun = False,
@@ -71,7 +71,7 @@ def reject_many(
     _decide(daemon, wanted, dry_run=dry_run, yes=yes, key=key)
 
 
-def _chosen(ids: list[str] | None, which: CandidateFilter) -> dict[str, Any]:
+def _chosen(ids: list[str] | None, which: CandidateOptions) -> dict[str, Any]:
     """Which candidates were meant: by id, or by a filter; nothing at all is not everything."""
     narrowed = which.fields()
     if bool(ids) == bool(narrowed):
@@ -132,7 +132,7 @@ commands.app.add_typer(bulk.app, name="bulk")
 
 
 @commands("list", show=learning_records.CANDIDATE_COLUMNS, empty="No candidates.")
-def list_candidates(daemon: DaemonConnection, page: PageOptions, which: CandidateFilter) -> object:
+def list_candidates(daemon: DaemonConnection, page: PageOptions, which: CandidateOptions) -> object:
     """List candidates, oldest first."""
     return daemon.client.candidates.page(**which.fields(), **page)
 

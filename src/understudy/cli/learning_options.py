@@ -48,7 +48,7 @@ Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewFilter:
+class ReviewOptions:
     """Which candidates that wait for a person."""
 
     query: Annotated[
@@ -77,18 +77,18 @@ class ReviewFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CandidateFilter(ReviewFilter):
+class CandidateOptions(ReviewOptions):
     """Which candidates."""
 
     state: Annotated[str | None, typer.Option("--state", help=f"Only in a state: {STATES}.")] = None
 
     def fields(self, **more: str | None) -> dict[str, Any]:
         """What was typed, as the API names it."""
-        return ReviewFilter.fields(self, state=self.state, **more)
+        return ReviewOptions.fields(self, state=self.state, **more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LearningFilter(ReviewFilter):
+class LearningOptions(ReviewOptions):
     """Which learnings."""
 
     status: Annotated[
@@ -108,7 +108,7 @@ class LearningFilter(ReviewFilter):
 
     def fields(self, **more: str | None) -> dict[str, Any]:
         """What was typed, as the API names it."""
-        return ReviewFilter.fields(
+        return ReviewOptions.fields(
             self,
             status=self.status,
             policy_decision=self.decision,

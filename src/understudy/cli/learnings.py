@@ -13,8 +13,8 @@ from understudy.cli.learning_options import (
     Content,
     ContentOptions,
     DryRun,
-    LearningFilter,
     LearningId,
+    LearningOptions,
     Yes,
 )
 from understudy.cli.learning_records import (
@@ -43,7 +43,7 @@ Reason = Annotated[
 
 
 @commands("list", show=learning_records.LEARNING_COLUMNS, empty="No learnings.")
-def list_learnings(daemon: DaemonConnection, page: PageOptions, which: LearningFilter) -> object:
+def list_learnings(daemon: DaemonConnection, page: PageOptions, which: LearningOptions) -> object:
     """List learnings, oldest first."""
     return daemon.client.learnings.page(**page, **which.fields())
 
@@ -104,7 +104,7 @@ def _show_matching(view: "RevokedLearnings") -> None:
 @commands("revoke-matching", show=_show_matching)
 def revoke_matching(
     daemon: DaemonConnection,
-    which: LearningFilter,
+    which: LearningOptions,
     everything: Annotated[
         bool, typer.Option("--all", help="Every one there is; takes the role admin.")
     ] = False,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.learning_options import ReviewFilter
+from understudy.cli.learning_options import ReviewOptions
 from understudy.cli.learning_records import item_pairs, published_lines
 from understudy.cli.output import error_lines
 from understudy.cli.person import Left, Person, anybody
@@ -167,7 +167,7 @@ NOTHING: Final = "nothing waits for a person"
 @commands("next")
 def review_next(
     daemon: DaemonConnection,
-    which: ReviewFilter,
+    which: ReviewOptions,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Stop after so many.")] = None,
     once: Annotated[bool, typer.Option("--once", help="Only one; the same as --limit 1.")] = False,
 ) -> None:

@@ -1,7 +1,7 @@
 """`understudy sessions set-…`, `clear-…`, `permissions` and `mcp-servers`: what a session is bound to."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +9,7 @@ from understudy.cli import inputs, permissions, screen
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.options import TARGET_HELP, Allow, Deny, SessionId
 from understudy.cli.sessions import RECORD
+from understudy.core.scope import CAPABILITY_KINDS, CREDENTIAL_KINDS
 
 if TYPE_CHECKING:
     from understudy.wire.mcp import SessionMcpServersView
@@ -99,8 +100,6 @@ commands = Commands("What a session is bound to.")
 commands.app.add_typer(permission_commands.app, name="permissions")
 commands.app.add_typer(mcp_commands.app, name="mcp-servers")
 
-CAPABILITY_KINDS: Final = ("skill", "mcp_server", "mcp_tool")
-CREDENTIAL_KINDS: Final = ("route", "connector", "connector_credential", "mcp_server")
 Clear = Annotated[bool, typer.Option("--clear", help="Take the session's own scope away.")]
 
 

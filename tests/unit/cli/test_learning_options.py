@@ -3,7 +3,7 @@
 import pytest
 import typer
 
-from understudy.cli.learning_options import CandidateFilter, ending, evidence_of, scope_of
+from understudy.cli.learning_options import CandidateOptions, ending, evidence_of, scope_of
 
 NOW = 1_000_000
 DAY = 86_400_000
@@ -20,7 +20,7 @@ DAY = 86_400_000
 )
 def test_a_scope_is_a_kind_and_an_id(typed: str, kind: str, name: str) -> None:
     assert scope_of(typed) == {"kind": kind, "id": name}
-    assert CandidateFilter(scope=typed).fields() == {"scope_kind": kind, "scope_id": name}
+    assert CandidateOptions(scope=typed).fields() == {"scope_kind": kind, "scope_id": name}
 
 
 @pytest.mark.parametrize("typed", ["", "session", "session:", ":demo", "team:a", "Session:demo"])
@@ -31,7 +31,7 @@ def test_what_is_no_scope_says_what_one_is(typed: str) -> None:
 
 def test_no_scope_does_not_narrow() -> None:
     assert scope_of(None) is None
-    assert CandidateFilter(scope=None).fields() == {}
+    assert CandidateOptions(scope=None).fields() == {}
 
 
 def test_evidence_is_a_run_or_an_artifact_of_one() -> None:
