@@ -23,7 +23,7 @@ from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords
 from understudy.evolution.offer_book import Offers
 from understudy.evolution.prompt_files import UserFiles
-from understudy.memory.counters import Counters
+from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
 from understudy.permissions.model import CallVerdict, Level, PermissionDecision
 from understudy.providers.registry import Routes

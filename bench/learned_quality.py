@@ -18,7 +18,7 @@ from bench.report import figure, heading
 from bench.retrieval_quality import TOLD, Quality, lines, measure, print_floor
 from understudy.cli.lab import document_of
 from understudy.learnings.model import MAX_CONTENT_CHARS
-from understudy.retrieval.score import Scored
+from understudy.retrieval.documents import Scored
 from understudy.retrieval.tuning import Tuning
 from understudy.sessions.learning_scopes import session_scope
 

@@ -9,9 +9,10 @@ from typing import Final, Protocol
 
 from bench.retrieval_records import WORKSPACE, Record
 from understudy.core.bell import Bell
+from understudy.retrieval.documents import Document, Field
 from understudy.retrieval.hits import CANDIDATES
 from understudy.retrieval.rarity import SCAN_LIMIT
-from understudy.retrieval.score import Document, Field, rank
+from understudy.retrieval.score import rank
 from understudy.retrieval.terms import query_terms, terms_of
 from understudy.storage.engine import open_engine
 from understudy.storage.migrate import migrate

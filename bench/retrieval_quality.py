@@ -10,7 +10,8 @@ from typing import Any, Final, Protocol
 from bench.report import figure, heading
 from understudy.cli.lab import document_of
 from understudy.retrieval.collection import Collection
-from understudy.retrieval.score import RECOMMENDED_FLOOR, Scored, relevant
+from understudy.retrieval.documents import Scored
+from understudy.retrieval.score import RECOMMENDED_FLOOR, relevant
 from understudy.retrieval.tuning import TUNING, Tuning
 
 # Set, how many answers count, and the recall to reach.

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from tests.api.test_learning_candidates import learn, propose
 from tests.api.test_resources import ok, refused
 from understudy.daemon.wiring import Daemon
-from understudy.learnings.counters import LearningCounters
+from understudy.learnings.events import LearningCounters
 
 PATH = "/v1/runtime/learning-policy"
 DEFAULT: dict[str, Any] = {

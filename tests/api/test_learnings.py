@@ -9,8 +9,8 @@ from understudy.core.principal import DAEMON
 from understudy.daemon.wiring import Daemon
 from understudy.learnings.decisions import by_policy
 from understudy.learnings.model import AutomationReview, LearningUse, Mode, ReviewAction, Tier
+from understudy.learnings.publication import Wanted
 from understudy.learnings.publication import publish as publish_in
-from understudy.learnings.publish_changes import Wanted
 
 PATH = "/v1/learnings"
 

@@ -16,9 +16,15 @@ from understudy.learnings.bulk import (
     BulkResult,
     BulkService,
 )
-from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.guard import SecretGuard
-from understudy.learnings.model import Candidate, CandidateState, Kind, LearningStatus, Tier
+from understudy.learnings.model import (
+    Candidate,
+    CandidateFilter,
+    CandidateState,
+    Kind,
+    LearningStatus,
+    Tier,
+)
 from understudy.learnings.proposal import NewCandidate
 from understudy.storage.unit import Units
 

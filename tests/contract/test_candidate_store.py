@@ -12,11 +12,11 @@ from tests.support.candidate_factories import make_candidate, make_review
 from tests.support.factories import NOW, ODD_TEXTS
 from understudy.core.errors import DamagedRecord, Invalid, StaleVersion
 from understudy.core.page import PageRequest, decode_cursor
-from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.model import (
     EXPIRED,
     OPEN,
     Candidate,
+    CandidateFilter,
     CandidateState,
     CandidateTally,
     CapturePath,

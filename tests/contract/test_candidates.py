@@ -18,10 +18,10 @@ from understudy.core.errors import Conflict, Invalid, NotFound, UnderstudyError
 from understudy.core.page import PageRequest
 from understudy.core.records import extended, reduced
 from understudy.learnings.candidates import ReviewItem
-from understudy.learnings.expiry import BATCH, expire_in_batches, keep_expiring
-from understudy.learnings.filters import CandidateFilter
+from understudy.learnings.decisions import BATCH, expire_in_batches, keep_expiring
 from understudy.learnings.model import (
     EXPIRED,
+    CandidateFilter,
     CandidateState,
     EvidenceRef,
     Kind,

@@ -13,9 +13,8 @@ from tests.support.threads_at_once import together
 from understudy.core.clock import shown_time
 from understudy.core.errors import NotFound
 from understudy.core.page import PageRequest
-from understudy.learnings.filters import CandidateFilter
-from understudy.learnings.listeners import Listeners
-from understudy.learnings.model import Candidate, CapturePath
+from understudy.learnings.events import Listeners
+from understudy.learnings.model import Candidate, CandidateFilter, CapturePath
 from understudy.rollout.revocation import REASON, ExpiredSources
 from understudy.rollout.stages import Stage
 from understudy.storage.unit import Units

@@ -39,7 +39,7 @@ from understudy.learnings.model import (
     Tier,
     Verification,
 )
-from understudy.memory.counters import Counters
+from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
 from understudy.retrieval.inspection import MemoryInspection
 from understudy.retrieval.recollect import Recollector

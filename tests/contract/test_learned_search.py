@@ -8,7 +8,7 @@ from tests.support.factories import NOW
 from tests.support.learning_factories import ATLAS, SESSION, SNACK, keep, make_learning
 from tests.support.run_harness import RunHarness, no_skills
 from understudy.learnings.model import LearningSource, LearningStatus, Sensitivity, Tier
-from understudy.memory.counters import Counters
+from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
 from understudy.retrieval.explain import ExplainedRecord
 from understudy.retrieval.inspection import MemoryInspection

@@ -14,11 +14,11 @@ from tests.support.run_harness import Probe
 from understudy.assets.drafts import draft_of_bytes
 from understudy.core.principal import DAEMON
 from understudy.learnings.candidates import CandidateService
-from understudy.learnings.filters import LearningFilter
 from understudy.learnings.model import (
     Candidate,
     CapturePath,
     Kind,
+    LearningFilter,
     LearningSource,
     LearningStatus,
     PolicyDecision,
@@ -26,7 +26,7 @@ from understudy.learnings.model import (
     Tier,
 )
 from understudy.learnings.proposal import NewCandidate
-from understudy.learnings.publish_changes import Wanted
+from understudy.learnings.publication import Wanted
 from understudy.learnings.service import LearningService
 from understudy.memory.record import SemanticCapture
 from understudy.runs.model import InputItem, RunKind, RunStatus

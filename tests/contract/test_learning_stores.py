@@ -14,13 +14,13 @@ from tests.support.factories import NOW, ODD_TEXTS
 from tests.support.learning_factories import PERSONA, PROJECT, SESSION, keep, make_learning
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable, StaleVersion
 from understudy.core.page import PageRequest, decode_cursor
-from understudy.learnings.filters import LearningFilter
 from understudy.learnings.model import (
     LIVE,
     TERM_KIND,
     EvidenceRef,
     Kind,
     Learning,
+    LearningFilter,
     LearningSource,
     LearningStatus,
     PolicyDecision,

@@ -12,10 +12,8 @@ from understudy.core.errors import Conflict, Invalid, NotFound, UnderstudyError
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
 from understudy.learnings.decisions import by_policy, reject
-from understudy.learnings.events import LearningNotice
-from understudy.learnings.filters import LearningFilter
+from understudy.learnings.events import LearningNotice, Listeners
 from understudy.learnings.guard import SecretGuard
-from understudy.learnings.listeners import Listeners
 from understudy.learnings.model import (
     AutomationReview,
     Candidate,
@@ -23,6 +21,7 @@ from understudy.learnings.model import (
     JudgeVerdict,
     Kind,
     Learning,
+    LearningFilter,
     LearningSource,
     LearningStatus,
     LearningUse,
@@ -32,11 +31,9 @@ from understudy.learnings.model import (
     Sensitivity,
     Verification,
 )
-from understudy.learnings.publication import publish
-from understudy.learnings.publish_changes import Wanted
-from understudy.learnings.service import LearningService
+from understudy.learnings.publication import Wanted, publish
+from understudy.learnings.service import LearningService, Replacement
 from understudy.learnings.status import status_of
-from understudy.learnings.supersession import Replacement
 from understudy.storage.unit import Unit, Units
 
 ATLAS = "Project codename is Atlas."

@@ -10,8 +10,7 @@ from tests.support.learning_harness import LearningHarness
 from tests.support.threads_at_once import together
 from understudy.core.errors import Conflict
 from understudy.learnings.bulk import BulkAction, BulkRequest
-from understudy.learnings.filters import LearningFilter
-from understudy.learnings.model import CandidateState, LearningStatus
+from understudy.learnings.model import CandidateState, LearningFilter, LearningStatus
 from understudy.storage.unit import Units
 
 MANY = 6

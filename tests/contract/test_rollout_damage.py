@@ -8,8 +8,7 @@ from tests.support.factories import ALICE
 from tests.support.rollout_harness import NAME, RolloutHarness
 from understudy.core.errors import Conflict, DamagedRecord, Invalid, NotFound
 from understudy.core.page import PageRequest
-from understudy.learnings.filters import LearningFilter
-from understudy.learnings.model import Kind, LearningStatus
+from understudy.learnings.model import Kind, LearningFilter, LearningStatus
 from understudy.rollout.revocation import ExpiredSources
 from understudy.rollout.stages import Stage
 from understudy.storage.unit import Units

@@ -8,8 +8,7 @@ from tests.support.factories import ALICE
 from tests.support.rollout_harness import NAME, RolloutHarness
 from tests.support.threads_at_once import together
 from understudy.core.errors import Conflict, Invalid
-from understudy.learnings.filters import LearningFilter
-from understudy.learnings.model import Kind
+from understudy.learnings.model import Kind, LearningFilter
 from understudy.rollout.service import RolloutDetail
 from understudy.rollout.stages import Stage
 from understudy.storage.unit import Units

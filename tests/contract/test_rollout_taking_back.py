@@ -10,12 +10,9 @@ from tests.support.rollout_harness import ASKED, MARKER, NAME, RolloutHarness
 from understudy.core.errors import Conflict, Invalid
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
-from understudy.learnings.events import LearningNotice
-from understudy.learnings.filters import LearningFilter
-from understudy.learnings.listeners import Listeners
-from understudy.learnings.model import Kind, Learning, LearningStatus
-from understudy.learnings.service import LearningService
-from understudy.learnings.supersession import Replacement
+from understudy.learnings.events import LearningNotice, Listeners
+from understudy.learnings.model import Kind, Learning, LearningFilter, LearningStatus
+from understudy.learnings.service import LearningService, Replacement
 from understudy.rollout.revocation import LinkedRollouts
 from understudy.rollout.stages import Stage
 from understudy.storage.schema import rollout_definitions, rollout_snapshots

@@ -8,7 +8,7 @@ from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import make_session
 from tests.support.skill_catalogue_harness import SkillCatalogueHarness
 from tests.support.skill_factories import make_skill
-from understudy.memory.counters import Counters
+from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
 from understudy.retrieval.hits import ResultKind, SearchResult
 from understudy.retrieval.inspection import MemoryInspection

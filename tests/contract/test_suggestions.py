@@ -16,7 +16,7 @@ from understudy.evolution.usage_review import (
 )
 from understudy.evolution.usage_rules import WINDOW_MS
 from understudy.learnings.candidates import CandidateService
-from understudy.learnings.expiry import expire_in_batches
+from understudy.learnings.decisions import expire_in_batches
 from understudy.learnings.model import CandidateState, CapturePath, Kind, Origin
 from understudy.learnings.service import LearningService
 from understudy.runs.model import RunStatus

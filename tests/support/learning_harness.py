@@ -9,15 +9,11 @@ from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
 from understudy.learnings.bulk import BulkService
 from understudy.learnings.candidates import CandidateService
-from understudy.learnings.counters import LearningCounters
-from understudy.learnings.events import LearningNotice
-from understudy.learnings.listeners import Listeners
+from understudy.learnings.events import LearningCounters, LearningNotice, Listeners
 from understudy.learnings.model import Candidate, Kind, Learning
 from understudy.learnings.proposal import NewCandidate
-from understudy.learnings.publication import Published
-from understudy.learnings.publish_changes import Wanted
-from understudy.learnings.service import LearningService
-from understudy.learnings.supersession import Replacement, SupersedingLearning
+from understudy.learnings.publication import Published, Wanted
+from understudy.learnings.service import LearningService, Replacement, SupersedingLearning
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.learning_scopes import WORKSPACE
 from understudy.storage.unit import Unit, Units

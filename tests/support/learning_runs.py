@@ -5,12 +5,10 @@ from dataclasses import dataclass, field, replace
 
 from tests.support.run_harness import RunHarness
 from understudy.core.bell import Bell
-from understudy.learnings.capture import CaptureDuty, Capturing
+from understudy.learnings.capture import CaptureDuty, CaptureReceipts, RunSummaries
 from understudy.learnings.capture_settings import CaptureSettings, SemanticCaptureSettings
 from understudy.learnings.extraction import Extractor
 from understudy.learnings.model import Candidate, Kind
-from understudy.learnings.receipts import CaptureReceipts
-from understudy.learnings.summaries import RunSummaries
 from understudy.memory.capture import Capture
 from understudy.memory.record import SemanticCapture
 from understudy.providers.structured import StructuredModel
@@ -51,12 +49,6 @@ class LearningRuns(RunHarness):
     def worker(self, *, default_route: str = "a") -> QueueWorker:
         """A worker as a daemon that has just started makes one."""
         model = StructuredModel(self.providers, lambda: default_route)
-        capturing = Capturing(
-            units=self.units,
-            clock=self.clock,
-            extractor=Extractor(model),
-            settings=self.capture_settings,
-        )
         return QueueWorker(
             units=self.units,
             clock=self.clock,
@@ -64,7 +56,7 @@ class LearningRuns(RunHarness):
             duty=CaptureDuty(
                 units=self.units,
                 clock=self.clock,
-                capturing=capturing,
+                extractor=Extractor(model),
                 settings=self.capture_settings,
             ),
             jitter=lambda: 1.0,

@@ -10,8 +10,7 @@ from tests.support.review_factories import found
 from tests.support.run_memory_harness import make_record
 from understudy.core.bell import Bell
 from understudy.core.principal import DAEMON
-from understudy.learnings.counters import LearningCounters
-from understudy.learnings.listeners import Listeners
+from understudy.learnings.events import LearningCounters, Listeners
 from understudy.learnings.model import AutomationReview, Candidate, Learning, ReviewAction
 from understudy.learnings.proposal import propose
 from understudy.memory.record import RunEvidence
@@ -20,9 +19,8 @@ from understudy.providers.registry import Routes
 from understudy.providers.structured import StructuredModel
 from understudy.review.judge import Judge
 from understudy.review.policy import LearningPolicy
-from understudy.review.policy_change import policy_hook
 from understudy.review.reviewer import Reviewer
-from understudy.review.service import LearningPolicyService
+from understudy.review.service import LearningPolicyService, policy_hook
 from understudy.review.worker import TOPIC, ReviewDuty
 from understudy.runs.model import RunStatus
 from understudy.runtime.model import Revision

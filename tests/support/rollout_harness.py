@@ -8,7 +8,7 @@ from tests.support.factories import ALICE, NOW, make_run
 from understudy.core.audit import AuditEntry
 from understudy.core.page import PageRequest
 from understudy.core.principal import DAEMON
-from understudy.learnings.listeners import Listeners
+from understudy.learnings.events import Listeners
 from understudy.learnings.model import Kind, Learning, LearningSource, LearningStatus, Tier
 from understudy.learnings.service import LearningService
 from understudy.review.policy import PromotionSettings

@@ -27,7 +27,7 @@ from understudy.evolution.consent import ConsentRecords
 from understudy.evolution.context_files import AgentContextFiles
 from understudy.evolution.prompt_files import UserFiles
 from understudy.memory.capture import Capture
-from understudy.memory.counters import Counters
+from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
 from understudy.providers.registry import Routes
 from understudy.redaction.scrub import scrub_json

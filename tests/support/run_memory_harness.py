@@ -9,9 +9,7 @@ from typing import Any
 from tests.support.factories import ADMIN, NOW, ODD_TEXTS, make_run
 from understudy.core.bell import Bell
 from understudy.core.ids import new_id
-from understudy.memory.counters import Counters
-from understudy.memory.maintenance import Maintenance
-from understudy.memory.policy_change import policy_hook
+from understudy.memory.maintenance import Maintenance, policy_hook
 from understudy.memory.record import (
     Pointer,
     RunEvidence,
@@ -20,7 +18,7 @@ from understudy.memory.record import (
     SemanticCapture,
     record_json,
 )
-from understudy.memory.report import Report
+from understudy.memory.report import Counters, Report
 from understudy.memory.retention import Keeper
 from understudy.memory.service import RunMemoryService
 from understudy.runs.model import RunStatus

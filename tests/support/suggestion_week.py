@@ -9,8 +9,7 @@ from understudy.core.ids import new_id
 from understudy.core.page import PageRequest
 from understudy.evolution.usage_review import Suggester
 from understudy.learnings.candidates import CandidateService
-from understudy.learnings.filters import CandidateFilter
-from understudy.learnings.model import Candidate, CandidateState
+from understudy.learnings.model import Candidate, CandidateFilter, CandidateState
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.skills.model import Skill

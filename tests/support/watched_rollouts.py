@@ -7,9 +7,8 @@ from tests.support.factories import NOW, make_run, make_session
 from tests.support.rollout_harness import NAME, RolloutHarness
 from understudy.core.ids import new_id
 from understudy.core.page import PageRequest
-from understudy.learnings.filters import CandidateFilter
-from understudy.learnings.listeners import Listeners
-from understudy.learnings.model import Candidate
+from understudy.learnings.events import Listeners
+from understudy.learnings.model import Candidate, CandidateFilter
 from understudy.rollout.lookup import require_rollout
 from understudy.rollout.model import Rollout
 from understudy.rollout.outcome import OutcomeCounts

@@ -37,7 +37,7 @@ from understudy.providers.base import (
     Provider,
     UserMessage,
 )
-from understudy.retrieval.pack import PromptBudget
+from understudy.retrieval.frame import PromptBudget
 from understudy.retrieval.recollect import Recollector
 from understudy.rollout.replay.stand_ins import RecordedTools
 from understudy.runs.execute import RunExecution

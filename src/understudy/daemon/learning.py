@@ -9,17 +9,14 @@ from understudy.daemon.learning_status import LearningStatusReport
 from understudy.learnings.bulk import BulkService
 from understudy.learnings.candidates import CandidateService
 from understudy.learnings.capture import LOOK_S as CAPTURE_LOOK_S
-from understudy.learnings.capture import CaptureDuty, Capturing
-from understudy.learnings.counters import LearningCounters
-from understudy.learnings.expiry import keep_expiring
+from understudy.learnings.capture import TOPIC as CAPTURES
+from understudy.learnings.capture import CaptureDuty, CaptureReceipts, RunSummaries
+from understudy.learnings.decisions import keep_expiring
+from understudy.learnings.events import LearningCounters, LinkedHook, Listeners
 from understudy.learnings.extraction import Extractor
 from understudy.learnings.guard import SecretGuard
-from understudy.learnings.listeners import LinkedHook, Listeners
-from understudy.learnings.receipts import TOPIC as CAPTURES
-from understudy.learnings.receipts import CaptureReceipts
 from understudy.learnings.service import LearningService
-from understudy.learnings.summaries import RunSummaries
-from understudy.memory.counters import PromptCounters
+from understudy.memory.report import PromptCounters
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
 from understudy.review.judge import Judge
@@ -101,19 +98,16 @@ class LearningPlane:
     def capture_worker(self, observer: Metrics) -> QueueWorker:
         """Proposes what runs said."""
         ground = self._ground
-        capturing = Capturing(
-            units=ground.units,
-            clock=ground.clock,
-            extractor=Extractor(self.model(observer)),
-            settings=capture_in,
-            listeners=self.listeners,
-        )
         return QueueWorker(
             units=ground.units,
             clock=ground.clock,
             bell=ground.bell,
             duty=CaptureDuty(
-                units=ground.units, clock=ground.clock, capturing=capturing, settings=capture_in
+                units=ground.units,
+                clock=ground.clock,
+                extractor=Extractor(self.model(observer)),
+                settings=capture_in,
+                listeners=self.listeners,
             ),
             look_s=CAPTURE_LOOK_S,
         )

@@ -9,8 +9,8 @@ from understudy.core.errors import UnderstudyError
 from understudy.daemon.ground import Ground
 from understudy.daemon.rollout_status import RolloutStatus
 from understudy.daemon.skill_sources import SkillSources
+from understudy.learnings.events import NO_LISTENERS, Listeners
 from understudy.learnings.guard import SecretGuard
-from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
 from understudy.review.policy import judge_in, promotion_in

@@ -29,13 +29,12 @@ from understudy.mailboxes.outgoing import RunMail
 from understudy.mailboxes.service import MailboxService
 from understudy.mailboxes.worker import TOPIC as MAIL_TOPIC
 from understudy.memory.capture import Capture
-from understudy.memory.counters import Counters
-from understudy.memory.maintenance import Maintenance
-from understudy.memory.policy_change import policy_hook
+from understudy.memory.maintenance import Maintenance, policy_hook
+from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
 from understudy.memory.service import RunMemoryService
 from understudy.retrieval.inspection import MemoryInspection
-from understudy.review.policy_change import policy_hook as learning_policy_hook
+from understudy.review.service import policy_hook as learning_policy_hook
 from understudy.review.worker import TOPIC as REVIEWS
 from understudy.rollout.caveats import Caveats
 from understudy.rollout.checkout import Checkout, head_of

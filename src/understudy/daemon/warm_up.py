@@ -4,7 +4,8 @@ from typing import Final
 
 from understudy.daemon.ground import Ground
 from understudy.redaction.scrub import scrub_counted
-from understudy.retrieval.score import Document, Field, rank
+from understudy.retrieval.documents import Document, Field
+from understudy.retrieval.score import rank
 
 # Has a bit of everything that is looked at more closely: words, and what may be a phone.
 SAMPLE: Final = "Deployed the gateways; call +1 415 555 2671."

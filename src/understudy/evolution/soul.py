@@ -13,7 +13,7 @@ from understudy.evolution.identity.rule import IdentityField, fields_of
 from understudy.evolution.safety import MAX_FINDINGS, POINTER, check_safe, wrong
 from understudy.evolution.visible_text import plain
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
-from understudy.learnings.sentences import sentences
+from understudy.learnings.quotations import sentences
 
 MAX_BYTES: Final = 16 * 1024
 # The share of it that one run may change.

@@ -29,8 +29,8 @@ from understudy.evolution.usage_rules import (
 )
 from understudy.learnings.already_decided import declined
 from understudy.learnings.checks import MAX_EVIDENCE_REFS
+from understudy.learnings.events import NO_LISTENERS, Listeners
 from understudy.learnings.guard import NO_LITERALS, SecretGuard, texts_of
-from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.learnings.model import (
     Candidate,
     CapturePath,

@@ -7,10 +7,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import DamagedRecord
-from understudy.learnings.found_statements import FoundStatement
+from understudy.learnings.extraction import FoundStatement
 from understudy.learnings.keys import key_of
 from understudy.learnings.model import Candidate, Kind, Learning, PolicyDecision
-from understudy.learnings.sentences import carrying, plain_words, sentences
+from understudy.learnings.quotations import carrying, plain_words, sentences
 from understudy.learnings.visibility import prompt_visible
 from understudy.memory.record import RunEvidence
 from understudy.sessions.learning_scopes import (

@@ -16,26 +16,24 @@ from understudy.core.records import Omitted
 from understudy.learnings.candidates import CandidateService
 from understudy.learnings.checks import check_reason
 from understudy.learnings.decisions import by_hand, reject_quietly
-from understudy.learnings.filters import CandidateFilter
+from understudy.learnings.events import NO_LISTENERS
 from understudy.learnings.guard import SecretGuard
-from understudy.learnings.listeners import NO_LISTENERS
 from understudy.learnings.model import (
     Candidate,
+    CandidateFilter,
     CandidateState,
     Kind,
     Learning,
     LearningStatus,
     Tier,
 )
-from understudy.learnings.publication import Publication
-from understudy.learnings.publish_changes import Wanted
+from understudy.learnings.publication import Publication, Wanted
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
     from understudy.storage.candidates import CandidateStore
     from understudy.storage.learnings import LearningStore
     from understudy.storage.unit import Unit, Units
-
 
 MAX_AT_ONCE: Final = 200
 # What says no to one candidate; anything else stops the whole.

@@ -11,13 +11,18 @@ from understudy.learnings.already_decided import declined, taken_back
 from understudy.learnings.checks import check_reason
 from understudy.learnings.conflicts import conflict_with, contradictions, duplicate_of
 from understudy.learnings.decisions import by_hand, reject, require_candidate
-from understudy.learnings.filters import CandidateFilter
+from understudy.learnings.events import NO_LISTENERS, Listeners
 from understudy.learnings.guard import NO_LITERALS, SecretGuard, texts_of, texts_wanted
-from understudy.learnings.listeners import NO_LISTENERS, Listeners
-from understudy.learnings.model import OPEN, Candidate, Origin, RelatedLearning, related
+from understudy.learnings.model import (
+    OPEN,
+    Candidate,
+    CandidateFilter,
+    Origin,
+    RelatedLearning,
+    related,
+)
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
-from understudy.learnings.publication import Published, publish
-from understudy.learnings.publish_changes import Wanted
+from understudy.learnings.publication import Published, Wanted, publish
 from understudy.learnings.taint import may_repeat_others
 from understudy.sessions.learning_scopes import LearningScope
 

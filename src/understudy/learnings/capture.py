@@ -1,30 +1,37 @@
-"""What a worker does with runs that have ended: it learns from them."""
+"""Capture: queues ended runs, proposes candidates from them, and settles their receipts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import structlog
 
-from understudy.core.clock import Clock
+from understudy.core.clock import DAY_MS, Clock
 from understudy.core.errors import Invalid, NotFound
+from understudy.core.invisible_characters import hidden_in, is_unseen
 from understudy.core.principal import DAEMON
 from understudy.learnings.already_decided import declined, evidence_digest, is_known
 from understudy.learnings.capture_settings import CaptureSettings, SemanticCaptureSettings
-from understudy.learnings.extraction import Extractor, Material
-from understudy.learnings.found_statements import FoundStatement
-from understudy.learnings.listeners import NO_LISTENERS, Listeners
-from understudy.learnings.model import CapturePath, EvidenceRef, Kind, LearningSource, Origin
+from understudy.learnings.events import NO_LISTENERS, Listeners
+from understudy.learnings.extraction import Extractor, FoundStatement, Material
+from understudy.learnings.model import (
+    MAX_CONTENT_CHARS,
+    Candidate,
+    CapturePath,
+    EvidenceRef,
+    Kind,
+    LearningSource,
+    Origin,
+    Sensitivity,
+)
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
-from understudy.learnings.quotations import own_words
-from understudy.learnings.receipts import TOPIC
-from understudy.learnings.sentences import plain_words
+from understudy.learnings.quotations import own_words, plain_words
 from understudy.learnings.taint import has_heard_untrusted, untrusted_sources
-from understudy.memory.capture_progress import settle
-from understudy.memory.doubts import doubt
 from understudy.memory.policy import policy_in
-from understudy.memory.record import RunEvidence, RunMemoryRecord, SemanticCapture
-from understudy.memory.retention import PENDING_KEPT_MS
+from understudy.memory.record import RunEvidence, RunMemoryRecord, SemanticCapture, doubt
+from understudy.memory.retention import PENDING_KEPT_MS, settle
+from understudy.redaction.marker import cut
 from understudy.runs.model import Run, RunStatus
 from understudy.sessions.learning_scopes import session_scope
 from understudy.work.db_retry import retry_while_db_down
@@ -34,12 +41,45 @@ if TYPE_CHECKING:
     from understudy.storage.job_queue import JobQueue
     from understudy.storage.unit import Unit, Units
 
+# What wakes the worker that learns from runs.
+TOPIC: Final = "captures"
 log = structlog.get_logger()
-
-
 ARTIFACT_NOTE: Final = "source run artifact"
 # What a person would look through.
 MAX_EVIDENCE: Final = 16
+# After the first failure, the second, and so on; the last is waited again and again.
+WAITS_MS: Final = (1_000, 4_000, 15_000, 60_000, 300_000, 900_000, 3_600_000)
+# A run that waited while capture was off is old, and still gets its tries.
+LEAST_ATTEMPTS: Final = len(WAITS_MS)
+# The model is there and cannot do it: more tries would only cost.
+SURE_TO_FAIL: Final = frozenset({"model_answer_unusable", "provider_rejected"})
+SURE_ATTEMPTS: Final = 3
+# A policy that turns capture on is noticed only by looking.
+LOOK_S: Final = 2.0
+REPLAYED_AT_ONCE: Final = 100_000
+CONFIDENCE: Final = 100
+KEPT_MS: Final = 30 * DAY_MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureReceipts:
+    """Writes receipts, and has the runs of pending ones captured."""
+
+    clock: Clock
+    settings: Callable[["Unit"], CaptureSettings]
+    # Wakes whoever captures.
+    capture: Callable[[], None] = lambda: None
+
+    def receipt_for(self, unit: "Unit") -> SemanticCapture:
+        """Pending while semantic capture is on; what ends while it is off stays skipped."""
+        is_on = self.settings(unit).semantic_candidates.enabled
+        return SemanticCapture.PENDING if is_on else SemanticCapture.SKIPPED
+
+    def kept(self, unit: "Unit", _: Run, record: RunMemoryRecord) -> None:
+        """Queue a run whose record is kept in this transaction."""
+        if record.semantic_capture is SemanticCapture.PENDING:
+            unit.capture_queue.put_missing([record.run_id], due_at_ms=self.clock.now_ms())
+            unit.after_commit(self.capture)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +123,8 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Capturing:
-    """Works off claims on runs; no transaction is open while a model thinks."""
+class CaptureDuty:
+    """The worker duty that proposes candidates from runs; a failed run is retried for about a day."""
 
     units: "Units"
     clock: Clock
@@ -92,8 +132,35 @@ class Capturing:
     settings: Callable[["Unit"], CaptureSettings]
     listeners: Listeners = NO_LISTENERS
 
-    async def capture(self, job: Job) -> None:
-        """Propose what a run said and settle its receipt, all at once; raises what went wrong."""
+    name: ClassVar[str] = "capture"
+    id_name: ClassVar[str] = "run_id"
+    topic: ClassVar[str] = TOPIC
+    waits_ms: ClassVar[Sequence[int]] = WAITS_MS
+
+    def queue(self, unit: "Unit") -> "JobQueue":
+        """The runs that wait."""
+        return unit.capture_queue
+
+    def is_on(self, unit: "Unit") -> bool:
+        """Whether runs are learned from; while they are not, they wait."""
+        return self.settings(unit).semantic_candidates.enabled
+
+    def startup(self) -> int:
+        """Queue the runs that still wait to be learned from and that nobody has queued."""
+        with self.units.read() as unit:
+            waiting = unit.run_memory_index.waiting(limit=REPLAYED_AT_ONCE)
+        if not waiting:
+            return 0
+        with self.units.write() as unit:
+            put = unit.capture_queue.put_missing(waiting, due_at_ms=self.clock.now_ms())
+        log.info("capture.replayed", waiting=len(waiting), queued=put)
+        return put
+
+    async def do(self, job: Job) -> None:
+        """Propose what a run said and settle its receipt in one transaction; raises what failed.
+
+        No transaction is open while the model works.
+        """
         settings = await retry_while_db_down(self._settings)
         if not settings.enabled:
             await retry_while_db_down(self._put_back, job)
@@ -105,8 +172,20 @@ class Capturing:
             found = await while_held(work, lambda: self._extend(job))
         await retry_while_db_down(self._settle, job, lesson, found)
 
-    def give_up(self, unit: "Unit", job: Job) -> None:
+    def is_hopeless(self, unit: "Unit", job: Job, problem: Exception) -> bool:
+        """Whether the run is gone, too old, or beyond what the model can do."""
+        pointer = unit.run_memory_index.get(job.job_id)
+        tried = job.attempts + 1
+        if pointer is None:
+            return True
+        if code_of(problem) in SURE_TO_FAIL:
+            return tried >= SURE_ATTEMPTS
+        waited_ms = self.clock.now_ms() - pointer.recorded_at_ms
+        return tried >= LEAST_ATTEMPTS and waited_ms > PENDING_KEPT_MS
+
+    def give_up(self, unit: "Unit", job: Job, problem: Exception) -> None:
         """Settle a run as it is, with nothing learned from it."""
+        log.error("capture.given_up", run_id=job.job_id, reason=code_of(problem))
         pointer = unit.run_memory_index.get(job.job_id)
         if pointer is not None and pointer.semantic_capture is SemanticCapture.PENDING:
             settle(unit, job.job_id, SemanticCapture.COMPLETED)
@@ -216,67 +295,52 @@ def _evidence_refs(record: RunMemoryRecord) -> tuple[EvidenceRef, ...]:
     ) or (EvidenceRef(run_id=record.run_id),)
 
 
-# After the first failure, the second, and so on; the last is waited again and again.
-WAITS_MS: Final = (1_000, 4_000, 15_000, 60_000, 300_000, 900_000, 3_600_000)
-# A run that waited while capture was off is old, and still gets its tries.
-LEAST_ATTEMPTS: Final = len(WAITS_MS)
-# The model is there and cannot do it: more tries would only cost.
-SURE_TO_FAIL: Final = frozenset({"model_answer_unusable", "provider_rejected"})
-SURE_ATTEMPTS: Final = 3
-# A policy that turns capture on is noticed only by looking.
-LOOK_S: Final = 2.0
-REPLAYED_AT_ONCE: Final = 100_000
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CaptureDuty:
-    """Learns from runs; one that fails is tried again for about a day."""
+class RunSummaries:
+    """Proposes the summaries of runs, where the policy says so."""
 
-    units: "Units"
     clock: Clock
-    capturing: Capturing
     settings: Callable[["Unit"], CaptureSettings]
+    listeners: Listeners = NO_LISTENERS
 
-    name: ClassVar[str] = "capture"
-    id_name: ClassVar[str] = "run_id"
-    topic: ClassVar[str] = TOPIC
-    waits_ms: ClassVar[Sequence[int]] = WAITS_MS
+    def kept(self, unit: "Unit", run: Run, record: RunMemoryRecord) -> None:
+        """Propose one summary for a run whose record is kept in this transaction."""
+        if not self.settings(unit).run_summary_candidates:
+            return
+        now = self.clock.now_ms()
+        is_untrusted = bool(untrusted_sources(unit, run))
+        candidate = summary_of(run, record, now_ms=now, is_untrusted=is_untrusted)
+        if unit.candidates.add(candidate):
+            unit.review_queue.put([candidate.candidate_id], due_at_ms=now)
+            self._tell(unit)
 
-    def queue(self, unit: "Unit") -> "JobQueue":
-        """The runs that wait."""
-        return unit.capture_queue
+    def _tell(self, unit: "Unit") -> None:
+        count = self.listeners.observer.candidate_proposed
+        unit.after_commit(partial(count, CapturePath.RUN_SUMMARY))
+        unit.after_commit(self.listeners.review)
 
-    def is_on(self, unit: "Unit") -> bool:
-        """Whether runs are learned from; while they are not, they wait."""
-        return self.settings(unit).semantic_candidates.enabled
 
-    def startup(self) -> int:
-        """Queue the runs that still wait to be learned from and that nobody has queued."""
-        with self.units.read() as unit:
-            waiting = unit.run_memory_index.waiting(limit=REPLAYED_AT_ONCE)
-        if not waiting:
-            return 0
-        with self.units.write() as unit:
-            put = unit.capture_queue.put_missing(waiting, due_at_ms=self.clock.now_ms())
-        log.info("capture.replayed", waiting=len(waiting), queued=put)
-        return put
+def summary_of(run: Run, record: RunMemoryRecord, *, now_ms: int, is_untrusted: bool) -> Candidate:
+    """The candidate that a run's summary makes."""
+    wanted = NewCandidate(
+        scope=session_scope(record.session_id),
+        kind=Kind.RUN_SUMMARY,
+        content=_showable(cut(record.memory.summary, MAX_CONTENT_CHARS - 1)),
+        sensitivity=Sensitivity.SENSITIVE,
+        confidence=CONFIDENCE,
+        source=LearningSource(
+            run_id=record.run_id, session_id=record.session_id, agent_id=run.agent_id
+        ),
+        evidence_refs=(EvidenceRef(run_id=record.run_id),),
+        expires_at_ms=now_ms + KEPT_MS,
+        capture_path=CapturePath.RUN_SUMMARY,
+        derived_from_untrusted=is_untrusted,
+    )
+    return make_candidate(wanted, origin=Origin.DAEMON, now_ms=record.memory.recorded_at_ms)
 
-    async def do(self, job: Job) -> None:
-        """Learn from one run."""
-        await self.capturing.capture(job)
 
-    def is_hopeless(self, unit: "Unit", job: Job, problem: Exception) -> bool:
-        """Whether the run is gone, too old, or beyond what the model can do."""
-        pointer = unit.run_memory_index.get(job.job_id)
-        tried = job.attempts + 1
-        if pointer is None:
-            return True
-        if code_of(problem) in SURE_TO_FAIL:
-            return tried >= SURE_ATTEMPTS
-        waited_ms = self.clock.now_ms() - pointer.recorded_at_ms
-        return tried >= LEAST_ATTEMPTS and waited_ms > PENDING_KEPT_MS
-
-    def give_up(self, unit: "Unit", job: Job, problem: Exception) -> None:
-        """Settle a run as it is, with nothing learned from it."""
-        log.error("capture.given_up", run_id=job.job_id, reason=code_of(problem))
-        self.capturing.give_up(unit, job)
+def _showable(text: str) -> str:
+    """The text without what hides in it, for no candidate may hide anything."""
+    if hidden_in(text) is None:
+        return text
+    return "".join(" " if is_unseen(it) and it not in "\n\t" else it for it in text)

@@ -27,6 +27,30 @@ MAX_REASON_CHARS: Final = 400
 MAX_NOTE_CHARS: Final = 400
 MAX_EVIDENCE_REFS: Final = 32
 MAX_NUMBER: Final = 2**53 - 1
+_TIER_OF: Final = {
+    LearningStatus.PROVISIONAL: Tier.PROVISIONAL,
+    LearningStatus.ACTIVE: Tier.ACTIVE,
+}
+# What no learning may be, and how that is said.
+_INCONSISTENT: Final[tuple[tuple[Callable[[Learning], bool], str], ...]] = (
+    (
+        lambda it: it.policy_decision is not None and not (it.policy_actor or "").strip(),
+        "a decision needs an actor",
+    ),
+    (
+        lambda it: it.publish_tier is not _TIER_OF.get(it.status, it.publish_tier),
+        "the tier of a live learning is its status",
+    ),
+    (
+        lambda it: (
+            it.status is LearningStatus.ACTIVE and it.verification_status is Verification.FAILED
+        ),
+        "what failed verification is not active",
+    ),
+)
+_ID_SAYS: Final = (
+    f"has 1 to {MAX_ID_LENGTH} printable characters and no blanks at its beginning or end"
+)
 
 
 def check_scope(scope: LearningScope, *, pointer: str = "/scope") -> LearningScope:
@@ -130,29 +154,6 @@ def _check_ref(ref: EvidenceRef, pointer: str) -> None:
         _check_secret(ref.note, "secret_content", f"{pointer}/note")
 
 
-_TIER_OF: Final = {
-    LearningStatus.PROVISIONAL: Tier.PROVISIONAL,
-    LearningStatus.ACTIVE: Tier.ACTIVE,
-}
-# What no learning may be, and how that is said.
-_INCONSISTENT: Final[tuple[tuple[Callable[[Learning], bool], str], ...]] = (
-    (
-        lambda it: it.policy_decision is not None and not (it.policy_actor or "").strip(),
-        "a decision needs an actor",
-    ),
-    (
-        lambda it: it.publish_tier is not _TIER_OF.get(it.status, it.publish_tier),
-        "the tier of a live learning is its status",
-    ),
-    (
-        lambda it: (
-            it.status is LearningStatus.ACTIVE and it.verification_status is Verification.FAILED
-        ),
-        "what failed verification is not active",
-    ),
-)
-
-
 def check_consistency(learning: Learning) -> None:
     """Refuse a learning whose parts contradict each other."""
     for is_so, says in _INCONSISTENT:
@@ -170,11 +171,6 @@ def check_learning(learning: Learning) -> None:
     check_source(learning.source)
     check_evidence(learning.evidence_refs)
     check_consistency(learning)
-
-
-_ID_SAYS: Final = (
-    f"has 1 to {MAX_ID_LENGTH} printable characters and no blanks at its beginning or end"
-)
 
 
 def _is_id(value: str) -> bool:

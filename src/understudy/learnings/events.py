@@ -1,17 +1,69 @@
-"""What the sessions concerned are told of candidates and learnings: ids, and never their words."""
+"""Events of candidates and learnings: journal entries without contents, counters, and listeners."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from understudy.core.errors import DamagedRecord
-from understudy.learnings.model import Candidate, Learning
+from understudy.core.principal import Principal
+from understudy.learnings.model import (
+    Candidate,
+    CapturePath,
+    Learning,
+    PolicyDecision,
+    ReviewAction,
+)
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
+
+
+@dataclass(slots=True)
+class LearningCounters:
+    """An observer that counts; several threads may tell it."""
+
+    _candidates: Counter[CapturePath] = field(default_factory=Counter)
+    _reviews: Counter[ReviewAction] = field(default_factory=Counter)
+    _publications: Counter[PolicyDecision] = field(default_factory=Counter)
+    _judge_failures: int = 0
+    _lock: Any = field(default_factory=threading.Lock, repr=False)
+
+    def candidate_proposed(self, path: CapturePath) -> None:
+        """A candidate was made."""
+        with self._lock:
+            self._candidates[path] += 1
+
+    def candidate_reviewed(self, action: ReviewAction) -> None:
+        """Automation made up its mind about a candidate."""
+        with self._lock:
+            self._reviews[action] += 1
+
+    def judge_failed(self) -> None:
+        """The judge did not answer, or not in a way that can be used."""
+        with self._lock:
+            self._judge_failures += 1
+
+    def learning_published(self, decision: PolicyDecision) -> None:
+        """A learning was made."""
+        with self._lock:
+            self._publications[decision] += 1
+
+    def snapshot(self) -> dict[str, dict[str, int]]:
+        """All of them as they stand together, each by what it is counted by."""
+        with self._lock:
+            return {
+                "candidates_total": {str(path): self._candidates[path] for path in CapturePath},
+                "reviews_total": {str(action): self._reviews[action] for action in ReviewAction},
+                "judge_failures_total": {"": self._judge_failures},
+                "publications_total": {
+                    str(decision): self._publications[decision] for decision in PolicyDecision
+                },
+            }
 
 
 class What(StrEnum):
@@ -87,3 +139,22 @@ def _told(
             data={name: value for name, value in data.items() if value is not None},
         ),
     )
+
+
+# Told of a learning that is about to be revoked or superseded, within the same unit: whatever
+# hangs on it goes first, and if that cannot be, neither does the learning. It answers what is to be
+# told of that once the unit has done all else.
+LinkedHook: TypeAlias = Callable[["Unit", Principal, Learning], Sequence[LearningNotice]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listeners:
+    """Who is told what, and when."""
+
+    linked: tuple[LinkedHook, ...] = ()
+    observer: LearningCounters = field(default_factory=LearningCounters)
+    # Wakes those who review, once there is something to review.
+    review: Callable[[], None] = lambda: None
+
+
+NO_LISTENERS = Listeners()

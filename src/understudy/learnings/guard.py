@@ -6,7 +6,7 @@ from typing import Final
 
 from understudy.learnings.model import OPEN, Candidate, EvidenceRef, Kind, LearningSource
 from understudy.learnings.proposal import NewCandidate
-from understudy.learnings.publish_changes import Wanted
+from understudy.learnings.publication import Wanted
 from understudy.learnings.refusals import looks_secret
 from understudy.learnings.secrets import secret_reason
 from understudy.redaction.scrub import scrub

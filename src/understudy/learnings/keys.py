@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from understudy.learnings.lookalikes import unmasked
-from understudy.learnings.normal_form import HAN_AND_KANA, exact_words, plain, words
+from understudy.learnings.normal_form import HAN_AND_KANA, exact_words, plain, unmasked, words
 
 MIN_SUBJECT: Final = 3
 MIN_VALUE: Final = 2
@@ -38,6 +37,27 @@ _PLURALS: Final = (
     (re.compile(r"(?<=..[^siu])s\Z"), ""),
 )
 _IRREGULAR: Final = {"apis": "api", "caches": "cache", "news": "news", "series": "series"}
+# A token that is only words around one sign.
+_GLUED_COLON: Final = (
+    r"(?:^|(?<= ))[^\W_][\w.'’-]*?(?P<sign>(?<=[^\W\d_]):)(?=[^\W\d_])[\w.'’,;!?-]*(?= |$)"
+)
+_GLUED_EQUALS: Final = (
+    r"(?:^|(?<= ))[^\W_][\w.'’-]*(?P<sign>=)[-+$€£¥]?[^\W_][\w.'’,;!?%°$€£¥₫+#-]*(?= |$)"
+)
+# What mails and requests begin with; it labels what follows and says nothing of itself.
+_HEADERS: Final = re.compile(
+    r"(?:x|content|accept|sec|if|proxy|list|access-control)-[\w-]+|from|to|cc|bcc|subject|date|sent"
+    r"|re|fw|fwd|reply-to|return-path|received|message-id|in-reply-to|mime-version|user-agent"
+    r"|https?|ftp|mailto|urn|arn|def\b.*|lambda\b.*|elif\b.*"
+)
+# Asides in brackets, quotations and code, innermost first.
+_ASIDE: Final = re.compile(
+    r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}|`[^`]*`|\"[^\"]*\"|“[^“”]*”|«[^«»]*»|「[^「」]*」|『[^『』]*』"
+)
+_ASIDE_DEPTH: Final = 3
+# In place of each of its characters, so that places stay.
+_HIDDEN: Final = "\0"
+_WRAPPED: Final = re.compile(r"\([^()]*\)|\"[^\"]*\"|“[^“”]*”|«[^«»]*»|「[^「」]*」|\*\*[^*]*\*\*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,29 +107,6 @@ def _letter_weight(character: str) -> int:
     if character == " ":
         return 0
     return 2 if unicodedata.east_asian_width(character) == "W" else 1
-
-
-# A token that is only words around one sign.
-_GLUED_COLON: Final = (
-    r"(?:^|(?<= ))[^\W_][\w.'’-]*?(?P<sign>(?<=[^\W\d_]):)(?=[^\W\d_])[\w.'’,;!?-]*(?= |$)"
-)
-_GLUED_EQUALS: Final = (
-    r"(?:^|(?<= ))[^\W_][\w.'’-]*(?P<sign>=)[-+$€£¥]?[^\W_][\w.'’,;!?%°$€£¥₫+#-]*(?= |$)"
-)
-# What mails and requests begin with; it labels what follows and says nothing of itself.
-_HEADERS: Final = re.compile(
-    r"(?:x|content|accept|sec|if|proxy|list|access-control)-[\w-]+|from|to|cc|bcc|subject|date|sent"
-    r"|re|fw|fwd|reply-to|return-path|received|message-id|in-reply-to|mime-version|user-agent"
-    r"|https?|ftp|mailto|urn|arn|def\b.*|lambda\b.*|elif\b.*"
-)
-# Asides in brackets, quotations and code, innermost first.
-_ASIDE: Final = re.compile(
-    r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}|`[^`]*`|\"[^\"]*\"|“[^“”]*”|«[^«»]*»|「[^「」]*」|『[^『』]*』"
-)
-_ASIDE_DEPTH: Final = 3
-# In place of each of its characters, so that places stay.
-_HIDDEN: Final = "\0"
-_WRAPPED: Final = re.compile(r"\([^()]*\)|\"[^\"]*\"|“[^“”]*”|«[^«»]*»|「[^「」]*」|\*\*[^*]*\*\*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from understudy.core.errors import DamagedRecord
 from understudy.core.page import Page, PageRequest
 from understudy.core.records import Omitted, reduced
+from understudy.learnings.decisions import require_learning
 from understudy.learnings.model import (
     AutomationReview,
     Candidate,
@@ -15,7 +16,6 @@ from understudy.learnings.model import (
     RelatedLearning,
     related,
 )
-from understudy.learnings.retirement import require_learning
 from understudy.runs.model import RunStatus
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The records of the learning plane: candidates, learnings, their states and the reviews of them."""
+"""Records of the learning plane: candidates, learnings, their states, reviews and filters."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Annotated, Final, NamedTuple
 
 from pydantic import computed_field
 
+from understudy.core.invisible_characters import is_unseen
 from understudy.core.machine import Machine
 from understudy.core.records import HIDDEN, Omitted, reduced
 from understudy.sessions.learning_scopes import LearningScope
@@ -337,3 +338,51 @@ class LearningUse:
     run_id: str
     session_id: str
     at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateFilter:
+    """What a list of candidates is narrowed to; what is None does not narrow."""
+
+    # Looked for in id, scope key, kind, content and source run, whatever the case.
+    query: str | None = None
+    scope: LearningScope | None = None
+    kind: Kind | None = None
+    state: CandidateState | None = None
+
+    def __post_init__(self) -> None:
+        _drop_blanks(self, "query")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningFilter:
+    """What a list of learnings is narrowed to; what is None does not narrow."""
+
+    query: str | None = None
+    scope: LearningScope | None = None
+    kind: Kind | None = None
+    status: LearningStatus | None = None
+    policy_decision: PolicyDecision | None = None
+    # Compared whatever the case.
+    policy_actor: str | None = None
+    # The rule in the review of the candidate that it came from.
+    matched_rule_name: str | None = None
+
+    def __post_init__(self) -> None:
+        _drop_blanks(self, "query", "policy_actor", "matched_rule_name")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it lets everything through."""
+        return self == LearningFilter()
+
+
+def _drop_blanks(narrowed: CandidateFilter | LearningFilter, *names: str) -> None:
+    """Have texts in which nothing is seen say nothing, for they would find everything."""
+    for name in names:
+        object.__setattr__(narrowed, name, _said(getattr(narrowed, name)))
+
+
+def _said(text: str | None) -> str | None:
+    trimmed = (text or "").strip()
+    return None if all(it.isspace() or is_unseen(it) for it in trimmed) else trimmed

@@ -16,9 +16,8 @@ from understudy.learnings.checks import (
     check_scope,
     check_source,
 )
-from understudy.learnings.events import What, of_candidate, tell
+from understudy.learnings.events import NO_LISTENERS, Listeners, What, of_candidate, tell
 from understudy.learnings.keys import key_of
-from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.learnings.model import (
     Candidate,
     CapturePath,

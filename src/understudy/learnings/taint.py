@@ -25,6 +25,7 @@ _OURS: Final = RunRequest()
 OWN_SOURCES: Final = frozenset(
     {(_OURS.source_plugin, _OURS.source_kind), (SOURCE_PLUGIN, SOURCE_KIND)}
 )
+OTHER_AGENT: Final = "other_agent"
 
 
 def _is_passed_on(run: Run) -> bool:
@@ -45,7 +46,6 @@ SOURCES: Final[tuple[tuple[str, Callable[[Run], bool]], ...]] = (
     ("tool_result", lambda run: run.usage.tool_calls > 0),
     *INPUT_SOURCES,
 )
-OTHER_AGENT: Final = "other_agent"
 
 
 def untrusted_sources(unit: "Unit", run: Run) -> tuple[str, ...]:

@@ -19,6 +19,11 @@ from understudy.sessions.learning_scopes import LearningScope
 if TYPE_CHECKING:
     from understudy.storage.learnings import LearningStore
 
+_UNSETTLED: Final = frozenset({Verification.UNVERIFIED, Verification.PENDING})
+_PROMPT: Final = "prompt"
+# At the beginning of time nothing is past its own; that is judged when it is read.
+_ALWAYS: Final = 0
+
 
 class Blocker(StrEnum):
     """A reason that keeps a learning out."""
@@ -53,8 +58,6 @@ class VisibilityRule:
     blocks: Callable[[Learning, Moment], bool]
     hides_from_search: bool = False
 
-
-_UNSETTLED: Final = frozenset({Verification.UNVERIFIED, Verification.PENDING})
 
 RULES: Final[tuple[VisibilityRule, ...]] = (
     VisibilityRule(
@@ -154,11 +157,6 @@ def prompt_visible(
     plain = [it for it in learnings if not prompt_blockers(it, now_ms=now_ms)]
     replaced = replaced_ids(store, plain, now_ms=now_ms) if plain else frozenset()
     return tuple(it for it in plain if it.learning_id not in replaced)
-
-
-_PROMPT: Final = "prompt"
-# At the beginning of time nothing is past its own; that is judged when it is read.
-_ALWAYS: Final = 0
 
 
 def prompt_key(scope: LearningScope) -> str:

@@ -10,12 +10,18 @@ import structlog
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Unavailable, UnderstudyError
 from understudy.core.text import PREVIEW_CHARS
-from understudy.memory.bounds import MAX_ARTIFACT_IDS, MAX_SCOPE_KEYS, SUMMARY_CHARS
 from understudy.memory.policy import RunMemoryPolicy, policy_in
-from understudy.memory.record import RunEvidence, RunMemory, RunMemoryRecord, SemanticCapture
-from understudy.memory.request_text import request_text
+from understudy.memory.record import (
+    MAX_ARTIFACT_IDS,
+    MAX_SCOPE_KEYS,
+    SUMMARY_CHARS,
+    RunEvidence,
+    RunMemory,
+    RunMemoryRecord,
+    SemanticCapture,
+)
 from understudy.memory.retention import Keeper
-from understudy.memory.texts import Cleaner, cut_bytes
+from understudy.memory.texts import Cleaner, cut_bytes, request_text
 from understudy.redaction.marker import cut
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, RunStatus
@@ -27,8 +33,6 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
-
-
 EVIDENCE_BYTES: Final = 8 * 1024
 
 # What is said of an ending that has no better words of its own.
@@ -40,6 +44,11 @@ STATUS_LINES: Final[Mapping[RunStatus, str]] = {
 }
 # Endings whose status is a sign that something went wrong.
 MARKED: Final = frozenset({RunStatus.FAILED, RunStatus.INTERRUPTED, RunStatus.CANCELLED})
+BATCH: Final = 100
+# Less than this is scrubbed in a moment.
+WORTH_CHARS: Final = 4_096
+# Told of a run and of the record that was made of it, in the transaction that keeps the record.
+KeptHook = Callable[["Unit", Run, RunMemoryRecord], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,17 +109,8 @@ def _summary(status: RunStatus, request: str, outcome: str, error: str) -> str:
     return cut("\n".join(lines), SUMMARY_CHARS)
 
 
-BATCH: Final = 100
-# Less than this is scrubbed in a moment.
-WORTH_CHARS: Final = 4_096
-
-
 class NotMade(Unavailable):
     """The texts of a run broke what makes its memory; trying again would end the same way."""
-
-
-# Told of a run and of the record that was made of it, in the transaction that keeps the record.
-KeptHook = Callable[["Unit", Run, RunMemoryRecord], None]
 
 
 def nothing_to_learn(_: "Unit") -> SemanticCapture:

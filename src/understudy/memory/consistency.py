@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core.batches import batches
 from understudy.core.errors import coded_error
-from understudy.memory.doubts import doubt_at_start
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.memory.ports import Found
-from understudy.memory.record import Pointer, RunMemoryRecord, pointer_to
+from understudy.memory.record import Pointer, RunMemoryRecord, doubt_at_start, pointer_to
 from understudy.memory.retention import Doomed, doomed, newest_first
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import RunStatus
@@ -23,6 +22,7 @@ GONE: Final = (
     " one to let them go, and start again"
 )
 Owner = tuple[str, RunStatus]
+UNREADABLE: Final = "the record cannot be read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +106,6 @@ def _judge(unit: "Unit", doubtful: Mapping[str, Found], result: Survey, now_ms: 
             result.changed[run_id] = (pointer_to(record), found)
         else:
             result.orphans.append(Orphan(found=found, message=wrong or UNREADABLE))
-
-
-UNREADABLE: Final = "the record cannot be read"
 
 
 def _unsound(owner: Owner | None, record: RunMemoryRecord | None, now_ms: int) -> str | None:

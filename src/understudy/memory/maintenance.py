@@ -1,4 +1,4 @@
-"""Bringing records, index and policy to agreement: at every start, and when the policy changes."""
+"""Maintenance of run memories: at startup and on a policy change, delete what may not be kept."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -10,19 +10,20 @@ import structlog
 
 from understudy.core.batches import batches
 from understudy.core.clock import Clock
-from understudy.core.errors import Unavailable, UnderstudyError
+from understudy.core.errors import Unavailable, UnderstudyError, coded_error
 from understudy.memory.consistency import Orphan, Survey, survey
-from understudy.memory.counters import Counters
-from understudy.memory.policy import RunMemoryPolicy
+from understudy.memory.policy import RUN_MEMORY_POLICY, RunMemoryPolicy
 from understudy.memory.ports import Found
 from understudy.memory.record import Pointer, RunMemoryRecord
 from understudy.memory.report import (
+    Counters,
     MaintenanceAction,
     MaintenanceReason,
     MaintenanceTrigger,
     Report,
     ReportTally,
 )
+from understudy.runtime.model import Revision
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -251,3 +252,25 @@ class _Rebuild:
 def _told(problem: BaseException) -> str:
     """What is said of a problem: of one that nobody foresaw its kind alone, as it may quote texts."""
     return problem.detail if isinstance(problem, UnderstudyError) else type(problem).__name__
+
+
+def policy_hook(maintenance: Maintenance) -> Callable[["Unit", Revision, Revision], None]:
+    """What the runtime service calls in the transaction of a new revision."""
+
+    def enforce(unit: "Unit", before: Revision, after: Revision) -> None:
+        setting = RUN_MEMORY_POLICY.setting
+        if before.document.get(setting) == after.document.get(setting):
+            return
+        take_hold(unit, maintenance, RUN_MEMORY_POLICY.stored(after.document))
+
+    return enforce
+
+
+def take_hold(unit: "Unit", maintenance: Maintenance, policy: RunMemoryPolicy) -> None:
+    """Remove what a policy does not allow, or tell that it has not taken hold."""
+    try:
+        maintenance.rebuild(unit, policy, MaintenanceTrigger.RUNTIME_POLICY)
+    except Unavailable as problem:
+        raise coded_error(
+            "runtime/run_memory_maintenance_failed", problem=problem.detail
+        ) from problem

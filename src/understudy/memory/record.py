@@ -1,12 +1,30 @@
-"""The record that a run leaves behind: compact, scrubbed, and the same in a file and in a row."""
+"""The record that a run leaves behind: its fields, its JSON and how stored JSON is checked."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
+from understudy.core.clock import DAY_MS
 from understudy.core.machine import Machine
 from understudy.core.records import HIDDEN, Omitted
+from understudy.core.text import ELLIPSIS, PREVIEW_CHARS
+from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import RunStatus
+from understudy.sessions.learning_scopes import session_scope
+
+SUMMARY_CHARS: Final = 480
+# What was cut has a mark behind it.
+MAX_SUMMARY_CHARS: Final = SUMMARY_CHARS + len(ELLIPSIS)
+MAX_PREVIEW_CHARS: Final = PREVIEW_CHARS + len(ELLIPSIS)
+MAX_FAILURE_MARKERS: Final = 8
+MAX_MARKER_CHARS: Final = 200
+MAX_ARTIFACT_IDS: Final = 1000
+MAX_ID_CHARS: Final = 256
+MAX_SCOPE_KEYS: Final = 256
+MAX_SCOPE_CHARS: Final = 512
+# So far the clocks of those who write and read may be apart.
+AHEAD_MS: Final = DAY_MS
 
 
 class SemanticCapture(StrEnum):
@@ -121,3 +139,90 @@ def record_json(record: RunMemoryRecord) -> dict[str, Any]:
         "semantic_capture": str(record.semantic_capture),
         "memory": {key: value for key, value in body.items() if value is not None},
     }
+
+
+def read_record(stored: Any) -> RunMemoryRecord:
+    """The record that was kept; `ValueError` when it is none that a run leaves behind."""
+    body = _object(stored)
+    session_id = _text(body.get("session_id"), MAX_ID_CHARS)
+    return RunMemoryRecord(
+        session_id=session_id,
+        scope_keys=_scope_keys(body.get("scope_keys"), session_id),
+        semantic_capture=SemanticCapture(_text(body.get("semantic_capture"), MAX_ID_CHARS)),
+        memory=_memory(_object(body.get("memory"))),
+    )
+
+
+def _memory(memory: Mapping[str, Any]) -> RunMemory:
+    return RunMemory(
+        run_id=_text(memory.get("run_id"), MAX_ID_CHARS),
+        recorded_at_ms=_whole(memory.get("recorded_at_ms")),
+        status=_ending(memory.get("status")),
+        summary=_text(memory.get("summary"), MAX_SUMMARY_CHARS),
+        request_preview=_preview(memory.get("request_preview")),
+        outcome_preview=_preview(memory.get("outcome_preview")),
+        artifact_ids=_texts(memory.get("artifact_ids", []), MAX_ARTIFACT_IDS, MAX_ID_CHARS),
+        failure_markers=_texts(
+            memory.get("failure_markers", []), MAX_FAILURE_MARKERS, MAX_MARKER_CHARS
+        ),
+    )
+
+
+def _scope_keys(value: Any, session_id: str) -> tuple[str, ...]:
+    """Where a record can be found: through no session but its own."""
+    keys, own = _texts(value, MAX_SCOPE_KEYS, MAX_SCOPE_CHARS), session_scope(session_id).key
+    if any(key.startswith(session_scope("").key) and key != own for key in keys):
+        raise ValueError("in the scope of another session")
+    return keys
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("not an object")  # noqa: TRY004 - one error for whatever is wrong
+    return value
+
+
+def _text(value: Any, limit: int) -> str:
+    if not isinstance(value, str) or len(value) > limit or "\0" in value:
+        raise ValueError("not a text, or too long")
+    # No database takes halves of pairs; the error is a `ValueError` too.
+    value.encode()
+    return value
+
+
+def _preview(value: Any) -> str | None:
+    return None if value is None else _text(value, MAX_PREVIEW_CHARS)
+
+
+def _texts(value: Any, most: int, limit: int) -> tuple[str, ...]:
+    if not isinstance(value, list) or len(value) > most:
+        raise ValueError("not a list, or too long")
+    return tuple(_text(item, limit) for item in value)
+
+
+def _ending(value: Any) -> RunStatus:
+    status = RunStatus(value)
+    if status not in TERMINAL:
+        raise ValueError("the run has not ended")
+    return status
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 2**53:
+        raise ValueError("not a time")
+    return value
+
+
+def doubt(record: RunMemoryRecord, *, session_id: str) -> str | None:
+    """What speaks against the record of a run of that session; None when nothing does."""
+    return None if record.session_id == session_id else "the record names another session"
+
+
+def doubt_at_start(record: RunMemoryRecord, *, session_id: str, now_ms: int) -> str | None:
+    """The same of one that was put there from outside: one that never grows old is no record.
+
+    Readers do not ask for this, for a clock that is set back must not cost what is kept.
+    """
+    if record.memory.recorded_at_ms > now_ms + AHEAD_MS:
+        return "the record is of a time to come"
+    return doubt(record, session_id=session_id)

@@ -1,4 +1,4 @@
-"""Which records are to go: those past their time, and those beyond what a session may have."""
+"""Retention of run memories: store them, drop what is over the limits, settle capture receipts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,19 +9,43 @@ import structlog
 
 from understudy.core.clock import DAY_MS, Clock
 from understudy.core.errors import Unavailable, coded_error
-from understudy.memory.counters import Counters
 from understudy.memory.policy import RunMemoryPolicy, policy_in
-from understudy.memory.record import Pointer, RunEvidence, RunMemoryRecord, SemanticCapture
+from understudy.memory.record import RECEIPT, Pointer, RunEvidence, RunMemoryRecord, SemanticCapture
+from understudy.memory.report import Counters
 
 if TYPE_CHECKING:
     from understudy.storage.run_memory_index import RunMemoryIndex
     from understudy.storage.unit import Unit
 
 log = structlog.get_logger()
-
-
 # So long something may still be learned from a record that is no longer among the newest.
 PENDING_KEPT_MS: Final = DAY_MS
+# How many records of a session go at most when one is added; what is left goes with the next.
+PRUNED_AT_ONCE: Final = 500
+
+
+def settle(unit: "Unit", run_id: str, receipt: SemanticCapture) -> None:
+    """Change the receipt of a run; `NotFound` when its memory is gone."""
+    index = unit.run_memory_index
+    index.hold()
+    pointer = index.get(run_id)
+    if pointer is None:
+        raise coded_error("run_memories/run_memory_not_found", run_id=run_id)
+    RECEIPT.check(pointer.semantic_capture, receipt)
+    if receipt is not pointer.semantic_capture:
+        index.settle(run_id, receipt, stamp=_rewrite(unit, run_id, receipt))
+
+
+def _rewrite(unit: "Unit", run_id: str, receipt: SemanticCapture) -> str | None:
+    """The stamp of the record once it says so too; None where it cannot be written now."""
+    try:
+        record = unit.run_memories.get(run_id)
+        if record is None:
+            return None
+        return unit.run_memories.put(replace(record, semantic_capture=receipt))
+    except Unavailable as problem:
+        log.warning("run_memory.receipt_not_written", run_id=run_id, reason=problem.detail)
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +83,6 @@ def is_awaited(pointer: Pointer, *, now_ms: int) -> bool:
         pointer.semantic_capture is SemanticCapture.PENDING
         and now_ms - pointer.recorded_at_ms <= PENDING_KEPT_MS
     )
-
-
-# How many records of a session go at most when one is added; what is left goes with the next.
-PRUNED_AT_ONCE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,11 @@ from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.principal import Principal
-from understudy.memory.capture_progress import settle
-from understudy.memory.doubts import doubt
-from understudy.memory.maintenance import Maintenance
+from understudy.memory.maintenance import Maintenance, take_hold
 from understudy.memory.policy import RUN_MEMORY_POLICY, RunMemoryPolicy, policy_in
-from understudy.memory.policy_change import take_hold
-from understudy.memory.record import Pointer, RunEvidence, RunMemoryRecord, SemanticCapture
+from understudy.memory.record import Pointer, RunEvidence, RunMemoryRecord, SemanticCapture, doubt
 from understudy.memory.report import MaintenanceTrigger, report_json
-from understudy.memory.retention import Keeper
+from understudy.memory.retention import Keeper, settle
 from understudy.runtime.model import Revision
 from understudy.runtime.policy import PolicyKind, VersionedPolicy
 

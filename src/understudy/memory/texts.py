@@ -1,16 +1,25 @@
-"""Texts on their way into a memory: scrubbed first, then cut, and never inside an item."""
+"""Texts of a run: its request and outcome, scrubbed and bounded."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from understudy.mailboxes.letters import letter_words
 from understudy.redaction.marker import before_marker
 from understudy.redaction.scrub import scrub_counted
+from understudy.runs.model import InputItem, Run, RunKind
+from understudy.runs.sidechain_links import clarification_words
 
 # What lies further back reaches neither the preview nor the evidence.
 SCRUBBED_CHARS: Final = 64 * 1024
 # No card, phone or passphrase with blanks in it is longer.
 LONGEST_ITEM: Final = 256
+# Kinds of runs whose input stands in a frame that is the same every time, and the way out of it.
+FRAMED: Final[Mapping[RunKind, Callable[[str], str]]] = {
+    RunKind.MAILBOX_DELIVERY: letter_words,
+    RunKind.PARENT_CLARIFICATION: clarification_words,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,3 +72,30 @@ def _beginning(text: str) -> str:
     edge = SCRUBBED_CHARS - LONGEST_ITEM
     blank = max(text.rfind(each, 0, edge) for each in " \n")
     return text[:blank] if blank > 0 else text[:SCRUBBED_CHARS]
+
+
+def request_text(run: Run) -> str:
+    """The parts of an input in order, each file in the form in which it was given."""
+    items = run.input.items
+    parts = [_item_text(item) for item in items if item.given_as != "attachment"]
+    attached = len(items) - len(parts)
+    note = [f"[{attached} attachment(s)]"] if attached else []
+    return _own_words(run, " ".join([*parts, *note]))
+
+
+def query_text(run: Run) -> str:
+    """The texts of an input, for finding what has to do with them."""
+    return _own_words(run, run.input.text)
+
+
+def _own_words(run: Run, text: str) -> str:
+    way_out = FRAMED.get(run.kind)
+    return text if way_out is None else way_out(text)
+
+
+def _item_text(item: InputItem) -> str:
+    if item.text is not None:
+        return item.text
+    if item.given_as == "inline":
+        return f"[inline_asset:{item.file_name} {item.media_type}]"
+    return f"[asset:{item.asset_id}]"

@@ -9,11 +9,10 @@ from typing import Final
 
 from understudy.learnings.model import Learning, Sensitivity
 from understudy.learnings.visibility import WORDS as BLOCKER_WORDS
-from understudy.retrieval.documents import Statistics
-from understudy.retrieval.normalise import flatten, unify
+from understudy.retrieval.documents import Document, Field, Scored, Statistics
 from understudy.retrieval.question import SIMILAR_MARK
-from understudy.retrieval.score import Document, Field, Scored, rank
-from understudy.retrieval.terms import terms_of
+from understudy.retrieval.score import rank
+from understudy.retrieval.terms import flatten, terms_of, unify
 from understudy.retrieval.tuning import TUNING
 from understudy.retrieval.vocabulary import WORDS, general_weight
 from understudy.sessions.learning_scopes import ScopeKind
@@ -26,6 +25,19 @@ CONTENT_WEIGHT: Final = 4
 # What was said around a learning orders those that match, and finds nothing by itself.
 # A name is only guessed from how sentences begin, so it counts less than one that was recorded.
 LEARNED_TUNING: Final = replace(TUNING, carries=False, subject=2.0)
+LEARNING_MATCHED: Final = "it matches the input"
+LEARNING_BROWSED: Final = "nothing matches the input, but it asks for what is remembered"
+LEARNING_FIRST: Final = "there is no input to compare with, and it comes early by scope and time"
+# So many must begin with it: a name that is everywhere says little by itself, and more by its place.
+LEAST_SHARED: Final = 8
+# Words of everyday use are no names, even where a sentence begins with them.
+LEAST_RARE: Final = 3.0
+# A longer text is about more than what it begins with.
+MOST_CHARS: Final = 500
+# What each scope says of a subject: the semantic keys, by kind and subject, then by rank of scope.
+_Said = Mapping[tuple[str, str], Mapping[int, set[str]]]
+# One whole word, so that its terms are those of the text; of a script with capitals.
+_FIRST: Final = re.compile(r"\W*(?:(?:The|A|An|My|Our)\s+)?([^\W\d_]+)(?=['’]s\b|[:,]?(?:\s|\Z))")
 
 
 class LearningReason(StrEnum):
@@ -40,8 +52,6 @@ class LearningReason(StrEnum):
 
 # What would have been told, had there been room.
 OMITTED: Final = frozenset({LearningReason.OVER_ENTRY_LIMIT, LearningReason.OVER_BUDGET})
-
-
 # Why a learning is not told of, in words: the rules that forbid it, and what else there may be.
 LEARNING_WORDS: Final[Mapping[str, str]] = {
     **{str(code): words for code, words in BLOCKER_WORDS.items()},
@@ -52,9 +62,6 @@ LEARNING_WORDS: Final[Mapping[str, str]] = {
     " no more",
     LearningReason.OVER_BUDGET: "it fits, but the prompt had no room left",
 }
-LEARNING_MATCHED: Final = "it matches the input"
-LEARNING_BROWSED: Final = "nothing matches the input, but it asks for what is remembered"
-LEARNING_FIRST: Final = "there is no input to compare with, and it comes early by scope and time"
 
 
 def learned_explanation(reasons: Sequence[str], *, score: float | None) -> str:
@@ -246,10 +253,6 @@ def _nothing(scored: Scored) -> Scored:
     return replace(scored, score=0.0, coverage=0.0, matches=())
 
 
-# What each scope says of a subject: the semantic keys, by kind and subject, then by rank of scope.
-_Said = Mapping[tuple[str, str], Mapping[int, set[str]]]
-
-
 def _said(judged: Iterable[Judged]) -> _Said:
     said: dict[tuple[str, str], dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for it in judged:
@@ -316,16 +319,6 @@ def _holds(text: str, words: str, phrases: str) -> bool:
     return not WORDS.set(words).isdisjoint(found) or any(
         f" {phrase} " in spaced for phrase in WORDS(phrases)
     )
-
-
-# So many must begin with it: a name that is everywhere says little by itself, and more by its place.
-LEAST_SHARED: Final = 8
-# Words of everyday use are no names, even where a sentence begins with them.
-LEAST_RARE: Final = 3.0
-# A longer text is about more than what it begins with.
-MOST_CHARS: Final = 500
-# One whole word, so that its terms are those of the text; of a script with capitals.
-_FIRST: Final = re.compile(r"\W*(?:(?:The|A|An|My|Our)\s+)?([^\W\d_]+)(?=['’]s\b|[:,]?(?:\s|\Z))")
 
 
 def names_of(texts: Sequence[str]) -> list[str | None]:

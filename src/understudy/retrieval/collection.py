@@ -3,10 +3,8 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from understudy.retrieval.documents import Document, Scored
-from understudy.retrieval.neighbours import conversations
-from understudy.retrieval.prepare import Prepared, prepare
-from understudy.retrieval.score import rank
+from understudy.retrieval.documents import Document, Prepared, Scored, prepare
+from understudy.retrieval.score import conversations, rank
 from understudy.retrieval.terms import query_terms
 from understudy.retrieval.tuning import TUNING, Tuning
 

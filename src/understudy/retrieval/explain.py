@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import computed_field
 
 from understudy.core.records import Omitted, shown_if_set
-from understudy.learnings.filters import LearningFilter
-from understudy.learnings.model import Learning, LearningStatus
+from understudy.learnings.model import Learning, LearningFilter, LearningStatus
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.retrieval.choice import (
     MAX_ENTRIES,
@@ -20,10 +19,9 @@ from understudy.retrieval.choice import (
     prompt_order,
 )
 from understudy.retrieval.documents import Match, Rounded, Scored
-from understudy.retrieval.frame import LEARNED_CONTEXT, RECOVERED_MEMORY
+from understudy.retrieval.frame import LEARNED_CONTEXT, RECOVERED_MEMORY, note_tokens
 from understudy.retrieval.hits import ResultKind
 from understudy.retrieval.learned import judge, learn_context, statistics_for
-from understudy.retrieval.pack import note_tokens
 from understudy.retrieval.recollect import learning_note, run_note
 from understudy.retrieval.recovered import ConsideredRun, RunReason, explanation, recover
 from understudy.sessions.learning_scopes import LearningScope, session_scope, visible_scopes

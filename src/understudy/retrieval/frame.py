@@ -8,14 +8,36 @@ import json
 import re
 import secrets
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from understudy.core.invisible_characters import is_unseen
+from understudy.core.tokens import size_of, tokens_in_bytes
 
 MARK_BYTES: Final = 6
 GAP: Final = "\n\n"
+# All marks are equally long.
+ANY_MARK: Final = "0" * 2 * MARK_BYTES
+# What a terminal would obey: colours and cursor, then titles and the like, then the short ones.
+_SEQUENCES: Final = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]*[0-~]"
+)
+_BREAKS: Final = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_FENCES: Final = re.compile("[`\u1fef\uff40\u02cb\u2035]{3,}|[~\uff5e\u223c\u02dc]{3,}")
+_FENCE_SHOWN: Final = "'''"
+_SEEN_CONTROLS: Final = "\n\t"
+# Tags, fences, headings, links, template tokens and entities all need one of these.
+_ACTIVE: Final = "<>#`[]&"
+# So do their look-alikes; a quote or a backslash among those could end the string.
+_ACTIVE_FORMS: Final = frozenset(_ACTIVE + '"\\')
+_LOOK_ALIKES: Final = frozenset(
+    "\u2039\u203a\u2329\u232a\u3008\u3009\u27e8\u27e9\u276c\u276d\u276e\u276f\u2770\u2771"
+    "\u02c2\u02c3\u1433\u1438\u29fc\u29fd\u02cb\u2035"
+)
+_LARGEST_TABLE: Final = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,29 +116,6 @@ def heading(name: str) -> str:
     return f"## {name}"
 
 
-# What a terminal would obey: colours and cursor, then titles and the like, then the short ones.
-_SEQUENCES: Final = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
-    r"|(?:\x1b[]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"
-    r"|\x1b[ -/]*[0-~]"
-)
-_BREAKS: Final = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_FENCES: Final = re.compile("[`\u1fef\uff40\u02cb\u2035]{3,}|[~\uff5e\u223c\u02dc]{3,}")
-_FENCE_SHOWN: Final = "'''"
-
-_SEEN_CONTROLS: Final = "\n\t"
-
-# Tags, fences, headings, links, template tokens and entities all need one of these.
-_ACTIVE: Final = "<>#`[]&"
-# So do their look-alikes; a quote or a backslash among those could end the string.
-_ACTIVE_FORMS: Final = frozenset(_ACTIVE + '"\\')
-_LOOK_ALIKES: Final = frozenset(
-    "\u2039\u203a\u2329\u232a\u3008\u3009\u27e8\u27e9\u276c\u276d\u276e\u276f\u2770\u2771"
-    "\u02c2\u02c3\u1433\u1438\u29fc\u29fd\u02cb\u2035"
-)
-_LARGEST_TABLE: Final = 4096
-
-
 class _Table(dict[int, str]):
     """What becomes of each character, found out when it is first met."""
 
@@ -164,3 +163,60 @@ def quoted(text: str) -> str:
     """The text as one JSON string on one line, with no fence, tag, heading or link in it."""
     shown = _FENCES.sub(_FENCE_SHOWN, visible(text))
     return json.dumps(shown, ensure_ascii=False).translate(_INERT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptBudget:
+    """The tokens a prompt may have, and those that it has without anything recalled."""
+
+    limit: int
+    base: int
+
+    @property
+    def tokens(self) -> int:
+        """What all recalled sections may take together."""
+        return max(0, self.limit - self.base)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
+    """A section as far as it fits: the first `kept` notes; nothing at all when none does."""
+
+    body: str = ""
+    kept: int = 0
+    tokens: int = 0
+
+
+def note_tokens(frame: SectionFrame, note: Note) -> int:
+    """What one more note takes in a section."""
+    return tokens_in_bytes(size_of(GAP + frame.block(note, ANY_MARK)))
+
+
+def pack(
+    frame: SectionFrame, notes: Sequence[Note], *, tokens: int, mark: str, omitted: int = 0
+) -> Packed:
+    """The section with as many notes as fit; the first that does not fit ends it.
+
+    `omitted` is how many were left out before; what is left out here is added to it.
+    """
+    best = Packed()
+    parts = [frame.opening(mark)]
+    # The line above the section and the blank one before it are its own cost as well.
+    size = size_of(GAP + heading(frame.name) + GAP + parts[0])
+    for kept, note in enumerate(notes, 1):
+        parts.append(frame.block(note, mark))
+        size += size_of(GAP + parts[-1])
+        closing = frame.closing(omitted + len(notes) - kept)
+        cost = tokens_in_bytes(size + (size_of(GAP + closing) if closing else 0))
+        if cost > tokens:
+            break
+        best = Packed(kept=kept, tokens=cost)
+    return _with_body(frame, parts, best, omitted + len(notes) - best.kept)
+
+
+def _with_body(frame: SectionFrame, parts: Sequence[str], best: Packed, omitted: int) -> Packed:
+    if not best.kept:
+        return best
+    shown = [*parts[: best.kept + 1], frame.closing(omitted)]
+    body = GAP.join(part for part in shown if part)
+    return Packed(body=body, kept=best.kept, tokens=best.tokens)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from understudy.core.clock import Clock
 from understudy.core.page import Page, PageRequest
 from understudy.core.records import extended
-from understudy.memory.doubts import doubt
 from understudy.memory.policy import policy_in
-from understudy.memory.record import Pointer, RunMemoryItem, RunMemoryRecord
+from understudy.memory.record import Pointer, RunMemoryItem, RunMemoryRecord, doubt
 from understudy.memory.retention import Keeper
 from understudy.retrieval.choice import Learned
 from understudy.retrieval.explain import MemoryExplanation, explain

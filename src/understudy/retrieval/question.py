@@ -7,10 +7,8 @@ from functools import cached_property
 from typing import Final
 
 from understudy.retrieval.dates import Period, period_of
-from understudy.retrieval.documents import Statistics
-from understudy.retrieval.normalise import flatten
-from understudy.retrieval.prepare import Prepared, grams_of
-from understudy.retrieval.terms import Term, TermKind, asked_terms
+from understudy.retrieval.documents import Prepared, Statistics, grams_of
+from understudy.retrieval.terms import Term, TermKind, asked_terms, flatten
 from understudy.retrieval.tuning import Tuning
 from understudy.retrieval.vocabulary import RARE, general_weight
 

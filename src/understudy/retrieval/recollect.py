@@ -10,21 +10,22 @@ import structlog
 from understudy.core.clock import Clock
 from understudy.core.errors import UnderstudyError
 from understudy.learnings.model import Learning, LearningUse
-from understudy.memory.counters import PromptCounters
 from understudy.memory.policy import policy_in
 from understudy.memory.record import RunMemory
-from understudy.memory.request_text import query_text
+from understudy.memory.report import PromptCounters
 from understudy.memory.retention import Keeper
+from understudy.memory.texts import query_text
 from understudy.retrieval.choice import LearningReason as LearnedReason
 from understudy.retrieval.frame import (
     LEARNED_CONTEXT,
     RECOVERED_MEMORY,
     Note,
+    PromptBudget,
     SectionFrame,
     new_mark,
+    pack,
 )
 from understudy.retrieval.learned import learn_context
-from understudy.retrieval.pack import PromptBudget, pack
 from understudy.retrieval.recovered import RunReason, recover
 from understudy.retrieval.report import failed_json, injection_json, learned_json, recovered_json
 from understudy.runs.model import Run

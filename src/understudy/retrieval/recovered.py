@@ -6,17 +6,23 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import coded_error
-from understudy.memory.doubts import doubt
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.memory.ports import TERM_KIND
-from understudy.memory.record import Pointer, RunMemory
+from understudy.memory.record import Pointer, RunMemory, doubt
+from understudy.retrieval.documents import Document, Field, Scored
 from understudy.retrieval.rarity import SCAN_LIMIT
-from understudy.retrieval.score import Document, Field, Scored, rank, relevant
+from understudy.retrieval.score import rank, relevant
 from understudy.retrieval.terms import query_terms
 from understudy.sessions.learning_scopes import session_scope
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
+
+MATCHED: Final = "it matches the input, and is among the {limit} best"
+# Where nothing in the input is found in it.
+FILLED_UP: Final = "nothing in the input matches it, but it is recent and there was room"
+NEWEST: Final = "there is no input to compare with, and it is among the {limit} newest"
+TOO_OLD: Final = "there is no input to compare with, and {limit} are newer"
 
 
 class RunReason(StrEnum):
@@ -39,11 +45,6 @@ RUN_WORDS: Final[Mapping[str, str]] = {
     RunReason.EXPIRED: "its time is over, or memory is switched off: it is removed when next met",
     RunReason.UNREADABLE: "it is missing, damaged or of another session",
 }
-MATCHED: Final = "it matches the input, and is among the {limit} best"
-# Where nothing in the input is found in it.
-FILLED_UP: Final = "nothing in the input matches it, but it is recent and there was room"
-NEWEST: Final = "there is no input to compare with, and it is among the {limit} newest"
-TOO_OLD: Final = "there is no input to compare with, and {limit} are newer"
 
 
 def explanation(

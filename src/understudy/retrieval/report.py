@@ -17,9 +17,9 @@ from understudy.retrieval.choice import (
     LearningReason,
     learned_explanation,
 )
-from understudy.retrieval.pack import Packed, PromptBudget
+from understudy.retrieval.documents import Scored
+from understudy.retrieval.frame import Packed, PromptBudget
 from understudy.retrieval.recovered import ConsideredRun, Recovered, RunReason, explanation
-from understudy.retrieval.score import Scored
 from understudy.runs.model import Run, require_run
 
 if TYPE_CHECKING:

@@ -3,20 +3,20 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from understudy.memory.doubts import doubt
 from understudy.memory.policy import SearchVisibility
 from understudy.memory.ports import TERM_KIND
-from understudy.memory.record import RunMemory, RunMemoryRecord
+from understudy.memory.record import RunMemory, RunMemoryRecord, doubt
 from understudy.redaction.marker import cut
-from understudy.retrieval.best_matches import Fit, fitting
 from understudy.retrieval.hits import (
     CANDIDATES,
     TITLE_CHARS,
+    Fit,
     Hits,
     ResultKind,
     SearchRequest,
     SearchResult,
     excerpt,
+    fitting,
 )
 from understudy.retrieval.rarity import SCAN_LIMIT
 from understudy.retrieval.recovered import document_of

@@ -1,28 +1,130 @@
-"""How well each document answers a question, and why."""
+"""The score of each document for a question: its terms, names, time, and neighbouring documents."""
 
-from collections.abc import Sequence
+import math
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from typing import Final
 
-from understudy.retrieval.clue_matches import DocumentFinding, find
-from understudy.retrieval.documents import Document, Field, Match, Scored, Statistics
-from understudy.retrieval.neighbours import conversations, lend
-from understudy.retrieval.points import scored
-from understudy.retrieval.prepare import Prepared, prepare
-from understudy.retrieval.question import ask
+from understudy.retrieval.documents import (
+    Document,
+    Match,
+    Prepared,
+    Scored,
+    Statistics,
+    TextTerms,
+    prepare,
+)
+from understudy.retrieval.question import RetrievalQuestion, ask
 from understudy.retrieval.tuning import TUNING, Tuning
 
-__all__ = [
-    "RECOMMENDED_FLOOR",
-    "Document",
-    "Field",
-    "Match",
-    "Prepared",
-    "Scored",
-    "Statistics",
-    "prepare",
-    "rank",
-    "relevant",
-]
+# The clues that were found, by their number in the question, and how strongly.
+Strengths = dict[int, float]
+# Keeps out 49 of 50 questions that nothing in store answers, and 1 in 50 of the others.
+RECOMMENDED_FLOOR: Final = 0.45
+DIGITS: Final = 6
+# What gave points beside the document's own fields.
+ABOUT: Final = "about"
+TIME: Final = "time"
+NEIGHBOURS: Final = "neighbours"
+_DIGITS: Final = re.compile(r"(\d+)")
+
+
+@dataclass(slots=True)
+class FieldFinding:
+    """What one field holds: a strength for each clue, and whether all of the question."""
+
+    name: str
+    weight: float
+    reading: TextTerms
+    strengths: Strengths
+    has_whole_query: bool
+
+
+@dataclass(slots=True)
+class DocumentFinding:
+    """What a document holds, and what its neighbours lend it."""
+
+    prepared: Prepared
+    fields: list[FieldFinding]
+    heaviest: float
+    is_subject: bool
+    has_evidence: bool = False
+    strengths: Strengths = field(default_factory=dict)
+    lent: Strengths = field(default_factory=dict)
+    # Without a match of its own, a piece is found through the pieces of the same moment.
+    is_carried: bool = False
+
+    @property
+    def at_ms(self) -> int:
+        """When the document was made."""
+        return self.prepared.document.at_ms
+
+
+def find(question: RetrievalQuestion, prepared: Prepared, tuning: Tuning) -> DocumentFinding:
+    """Look for every clue in every field."""
+    longer = prepared.length / question.average_length
+    stretch = tuning.saturation * (1 - tuning.length + tuning.length * longer)
+    held = question.numbers.keys() & prepared.terms
+    heaviest = max((weight for _, weight, _ in prepared.texts if weight), default=1.0)
+    finding = DocumentFinding(
+        prepared=prepared,
+        fields=[
+            FieldFinding(
+                name=name,
+                weight=tuning.source * heaviest if weight is None else weight,
+                reading=text,
+                strengths=_terms(question, held, text, stretch, tuning) if held else {},
+                has_whole_query=bool(question.flat) and question.flat in text.flat,
+            )
+            for name, weight, text in prepared.texts
+        ],
+        heaviest=heaviest,
+        is_subject=not question.names.isdisjoint(prepared.subject),
+    )
+    finding.has_evidence = finding.is_subject or _is_evidence(question, finding)
+    # What neither is found itself nor speaks for a neighbour needs no closer look.
+    if finding.has_evidence or prepared.document.session is not None:
+        _look_closer(question, finding, tuning)
+    return finding
+
+
+def _terms(
+    question: RetrievalQuestion, held: Set[str], text: TextTerms, stretch: float, tuning: Tuning
+) -> Strengths:
+    counts, top = text.counts, 1 + tuning.saturation
+    return {
+        question.numbers[term]: top * counts[term] / (counts[term] + stretch)
+        for term in held
+        if term in counts
+    }
+
+
+def _look_closer(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> None:
+    """Look for similar words, and add up the fields."""
+    for it in finding.fields:
+        it.strengths |= _similar(question, it.reading, tuning)
+        for number, strength in it.strengths.items():
+            before = finding.strengths.get(number, 0.0)
+            finding.strengths[number] = before + it.weight * strength
+
+
+def _similar(question: RetrievalQuestion, text: TextTerms, tuning: Tuning) -> Mapping[int, float]:
+    shares = {
+        number: sum(gram in text.written for gram in clue.grams) / len(clue.grams)
+        for number, clue in question.similar.items()
+        if clue.term not in text.counts
+    }
+    return {number: share for number, share in shares.items() if share >= tuning.least_similarity}
+
+
+def _is_evidence(question: RetrievalQuestion, finding: DocumentFinding) -> bool:
+    """Whether the document itself, and not only what is around it, has to do with the question."""
+    for it in finding.fields:
+        if it.has_whole_query or not question.telling.isdisjoint(it.strengths):
+            return True
+    return question.asks_only_when and question.covers(finding.at_ms)
 
 
 def rank(
@@ -56,10 +158,123 @@ def _share(findings: list[DocumentFinding], prepared: list[Prepared], tuning: Tu
             )
 
 
-# Keeps out 49 of 50 questions that nothing in store answers, and 1 in 50 of the others.
-RECOMMENDED_FLOOR: Final = 0.45
-
-
 def relevant(scored: Scored, floor: float) -> bool:
     """Whether the document covers enough of the question; a floor of 0 lets everything through."""
     return scored.coverage >= floor
+
+
+def conversations(prepared: Sequence[Prepared]) -> tuple[tuple[int, ...], ...]:
+    """The positions of the pieces of each conversation, in the order in which they were said."""
+    by_session: dict[str, list[int]] = defaultdict(list)
+    for position, it in enumerate(prepared):
+        if it.document.session is not None:
+            by_session[it.document.session].append(position)
+    return tuple(
+        tuple(sorted(positions, key=lambda at: _order(prepared[at])))
+        for _, positions in sorted(by_session.items())
+        if len(positions) > 1
+    )
+
+
+def lend(held: Sequence[Mapping[int, float]], tuning: Tuning) -> list[dict[int, float]]:
+    """For each piece what its neighbours hold more of than itself, clue by clue."""
+    shares = [tuning.context_decay**step for step in range(tuning.context_reach)]
+    lent: list[dict[int, float]] = [{} for _ in held]
+    for at, own in enumerate(held):
+        for step, share in enumerate(shares, 1):
+            for near in (at - step, at + step):
+                if own and 0 <= near < len(held):
+                    _add(lent[near], own, share, held[near])
+    return lent
+
+
+def _add(
+    lent: dict[int, float], near: Mapping[int, float], share: float, own: Mapping[int, float]
+) -> None:
+    for number, strength in near.items():
+        more = strength * share - own.get(number, 0.0)
+        if more > lent.get(number, 0.0):
+            lent[number] = more
+
+
+def _order(it: Prepared) -> tuple[int, list[tuple[int, int, str]]]:
+    """By time, then by id, the numbers in it by their size."""
+    parts = _DIGITS.split(it.document.id)
+    return it.document.at_ms, [
+        (0, int(part[:18]), part) if part.isascii() and part.isdigit() else (1, 0, part)
+        for part in parts
+    ]
+
+
+def scored(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> Scored:
+    """The score of a document: 0 without evidence of its own, unless its moment carries it."""
+    is_found = finding.has_evidence or finding.is_carried
+    matches = _matches(question, finding, tuning) if is_found else []
+    return Scored(
+        id=finding.prepared.document.id,
+        score=round(math.fsum(it.points for it in matches), DIGITS),
+        coverage=round(_coverage(question, finding, tuning), DIGITS) if is_found else 0.0,
+        at_ms=finding.at_ms,
+        matches=tuple(matches),
+    )
+
+
+def _matches(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> list[Match]:
+    matches = [_field(question, it, tuning) for it in finding.fields]
+    if finding.is_subject:
+        names = tuple(it.shown for it in question.terms if it.text in question.names)
+        matches.append(_match(ABOUT, names, tuning.subject * finding.heaviest))
+    if question.period is not None:
+        points = tuning.date * question.period.points * question.period.fit(finding.at_ms)
+        matches.append(_match(TIME, (question.period.words,), points * finding.heaviest))
+    if finding.lent:
+        points = tuning.context * _sum(question, finding.lent)
+        matches.append(_match(NEIGHBOURS, _shown(question, finding.lent), points))
+    return [it for it in matches if it.points > 0]
+
+
+def _field(question: RetrievalQuestion, it: FieldFinding, tuning: Tuning) -> Match:
+    points = _sum(question, it.strengths)
+    if it.strengths and question.asking <= it.strengths.keys():
+        points += tuning.all_terms * question.weight
+    if it.has_whole_query:
+        points += tuning.whole_query * max(1.0, question.weight)
+    return _match(it.name, _shown(question, it.strengths), it.weight * points)
+
+
+def _match(field: str, terms: tuple[str, ...], points: float) -> Match:
+    return Match(field=field, terms=terms, points=round(points, DIGITS))
+
+
+def _sum(question: RetrievalQuestion, strengths: Strengths) -> float:
+    weights = question.weights
+    return math.fsum(weights[number] * strength for number, strength in strengths.items())
+
+
+def _shown(question: RetrievalQuestion, strengths: Strengths) -> tuple[str, ...]:
+    """The words of the question that were found; a similar one is marked."""
+    shown = question.shown
+    return tuple(dict.fromkeys(shown[number] for number in sorted(strengths)))
+
+
+def _coverage(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> float:
+    """The share of what the question asks that the document, or in part its neighbours, hold."""
+    if any(it.has_whole_query for it in finding.fields):
+        return 1.0
+    if not question.asks:
+        return float(finding.has_evidence)
+    covered = [_date_covered(question, finding, tuning)]
+    for number, clue in enumerate(question.terms):
+        if number in finding.strengths or clue.text in finding.prepared.subject:
+            covered.append(clue.asks)
+        elif number in finding.lent:
+            share = min(1.0, finding.lent[number] / finding.heaviest)
+            covered.append(clue.asks * tuning.context_coverage * share)
+    return min(1.0, math.fsum(covered) / question.asks)
+
+
+def _date_covered(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> float:
+    if question.period is None:
+        return 0.0
+    is_told = bool(question.dated) and question.dated <= finding.strengths.keys()
+    return tuning.date_coverage if is_told or question.covers(finding.at_ms) else 0.0

@@ -10,35 +10,78 @@ from understudy.learnings.model import TERM_KIND, Kind, Learning
 from understudy.learnings.visibility import prompt_blockers, replaced_ids, search_blockers
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.redaction.marker import cut
-from understudy.retrieval.best_matches import Fit, fitting
 from understudy.retrieval.choice import content_of
+from understudy.retrieval.documents import Document, Field
 from understudy.retrieval.hits import (
     CANDIDATES,
     TITLE_CHARS,
+    Fit,
     Hits,
     HitSource,
     ResultKind,
     SearchRequest,
     SearchResult,
     excerpt,
+    fitting,
 )
 from understudy.retrieval.learned import is_small, read
 from understudy.retrieval.rarity import SCAN_LIMIT
 from understudy.retrieval.run_search import recovered_runs
-from understudy.retrieval.score import Document, Field
-from understudy.retrieval.skill_search import visible_skills
 from understudy.retrieval.terms import query_terms, terms_of
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind, visible_scopes
 from understudy.sessions.model import Session
 from understudy.sessions.scopes import effective_capability_scope
 from understudy.skills.catalogue_entry import CatalogueEntry
+from understudy.skills.ranking import rank
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-
 # What is said of every learning of a kind or scope; the index holds only what learnings say.
 LABELS: Final = frozenset(term for each in (*Kind, *ScopeKind) for term in terms_of(each))
+DEFAULT_LIMIT: Final = 12
+MAX_LIMIT: Final = 50
+MAX_QUERY_CHARS: Final = 4096
+
+
+def visible_skills(asked: SearchRequest) -> Hits:
+    """The skills on offer that fit the query."""
+    by_ref = {one.ref: one for one in _offered_skills(asked)}
+    documents = [_document(one) for one in by_ref.values()]
+    fits = fitting(asked, None, documents)
+    return Hits(results=tuple(_skill_result(by_ref[fit.id], fit) for fit in fits))
+
+
+def _offered_skills(asked: SearchRequest) -> Sequence[CatalogueEntry]:
+    """Those worth a close look."""
+    if len(asked.skills) <= SCAN_LIMIT:
+        return asked.skills
+    return rank(asked.skills, asked.query or "")[:CANDIDATES]
+
+
+def _document(one: CatalogueEntry) -> Document:
+    return Document(
+        id=one.ref,
+        fields=(
+            Field(name="name", text=one.name),
+            Field(name="description", text=one.description),
+            Field(name="when_to_use", text=one.when_to_use),
+        ),
+    )
+
+
+def _skill_result(one: CatalogueEntry, fit: Fit) -> SearchResult:
+    return SearchResult(
+        kind=ResultKind.SKILL,
+        source_id=one.ref,
+        title=cut(" ".join(one.name.split()), TITLE_CHARS),
+        excerpt=excerpt(one.description),
+        timestamp_ms=0,
+        # A prompt names it, or tells how to look for it.
+        prompt_eligible=True,
+        score=fit.score,
+        matched_fields=fit.matched_fields,
+    )
 
 
 def visible_learnings(asked: SearchRequest) -> Hits:
@@ -102,9 +145,6 @@ def _result(asked: SearchRequest, learning: Learning, fit: Fit) -> SearchResult:
     )
 
 
-DEFAULT_LIMIT: Final = 12
-MAX_LIMIT: Final = 50
-MAX_QUERY_CHARS: Final = 4096
 # In no order: the results of all are ranked together.
 SOURCES: Final[tuple[HitSource, ...]] = (
     HitSource(find=visible_learnings, is_browsed=True),

@@ -1,6 +1,7 @@
 """Text cut into the terms that the index stores and a question looks for."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum, auto
@@ -8,7 +9,6 @@ from functools import lru_cache
 from typing import Final
 
 from understudy.core.text import UNSPACED
-from understudy.retrieval.normalise import fold, unify
 from understudy.retrieval.vocabulary import (
     accented_stop_words,
     between_chinese,
@@ -30,6 +30,11 @@ _POSSESSIVE: Final = ("'s", "’s")
 # A longer piece is data, not a word: it is cut, so that no term outgrows the index.
 _LONGEST_TERM: Final = 64
 _LONGEST_PIECE: Final = 256
+# Accents of Latin, Greek and Cyrillic letters; the marks of Thai or Japanese tell words apart.
+_ACCENTS: Final = re.compile("[\u0300-\u036f]+")
+# Letters with a stroke do not come apart into a letter and a mark.
+_STROKES: Final = str.maketrans("đłøħŧı", "dlohti")
+_NOT_A_LETTER: Final = re.compile(r"[\W_]+")
 
 
 class TermKind(StrEnum):
@@ -152,3 +157,21 @@ def base_form(word: str) -> str:
     if word.isdigit():
         return word.lstrip("0") or "0"
     return stem_of(word) if word.isalpha() else word
+
+
+def unify(text: str) -> str:
+    """The text with one form for each character, its case kept."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def fold(text: str) -> str:
+    """The lower-case text without accents."""
+    if text.isascii():
+        return text
+    apart = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", apart)).translate(_STROKES)
+
+
+def flatten(text: str) -> str:
+    """Letters and digits in lower case without accents, one blank for anything between them."""
+    return _NOT_A_LETTER.sub(" ", fold(unify(text).casefold())).strip()

@@ -19,8 +19,6 @@ _OUR: Final = re.compile(r"(?<=[a-z]{2})our(?=(?:s|ed|ing|ful|able|ly|hood|ite|i
 _LEAST_LETTERS: Final = 6
 # Longer words are not stemmed: no English word is as long.
 _LONGEST: Final = 40
-
-
 # What a word says, by how common it is in general.
 _BANDS: Final = (("common.familiar", 3.5), ("common.common", 2.8), ("common.very_common", 1.75))
 # `younger` is as familiar as `young`; no rule of stemming brings these together.

@@ -27,6 +27,11 @@ from understudy.sessions.learning_scopes import LearningScope
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
+DEFAULT_DAYS: Final = 7
+MAX_DAYS: Final = 90
+# So many of those that wait, and as many of those that were decided.
+MAX_LOOKED_AT: Final = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Excerpts:
@@ -49,12 +54,6 @@ class Excerpts:
         first = place if place is not None and rules[place].name else 0
         kept = () if place is None else rules[first : place + 1]
         return replace(self.policy, publication=replace(self.policy.publication, rules=kept))
-
-
-DEFAULT_DAYS: Final = 7
-MAX_DAYS: Final = 90
-# So many of those that wait, and as many of those that were decided.
-MAX_LOOKED_AT: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,16 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from understudy.learnings.lookalikes import has_lookalikes
 from understudy.learnings.model import Candidate, CapturePath, Kind, Origin, ReviewAction
-from understudy.learnings.normal_form import plain, words
+from understudy.learnings.normal_form import has_lookalikes, plain, words
 from understudy.learnings.secrets import secret_reason
 from understudy.review.policy import LearningPolicy, PublicationSettings
-from understudy.review.rule_match import trace_rules
-from understudy.review.trace import Adjustment, RuleTrace, Trace
+from understudy.review.rule_match import Adjustment, RuleTrace, Trace, trace_rules
 
 # What these say was scrubbed when it was written, markers and all.
 UNCLASSIFIED: Final = frozenset({Kind.RUN_SUMMARY})
+_PUBLISHING: Final = frozenset({ReviewAction.PUBLISH_PROVISIONAL, ReviewAction.PUBLISH_ACTIVE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +39,6 @@ class _Limit:
     limited: frozenset[ReviewAction] = frozenset({ReviewAction.PUBLISH_ACTIVE})
 
 
-_PUBLISHING: Final = frozenset({ReviewAction.PUBLISH_PROVISIONAL, ReviewAction.PUBLISH_ACTIVE})
 # The first that applies counts, so what leaves it to a person comes first.
 _LIMITS: Final = (
     _Limit(

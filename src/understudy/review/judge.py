@@ -40,6 +40,29 @@ Be careful rather than helpful:
 
 Answer with one JSON object and nothing else: {"action": "<one of allowed_actions>", "reason": "<one
 short sentence>"}."""
+# What a judge may answer, by what the policy said; where it said manual_review, nobody is asked.
+ALLOWED: Final[Mapping[ReviewAction, tuple[ReviewAction, ...]]] = {
+    ReviewAction.MANUAL_REVIEW: (ReviewAction.MANUAL_REVIEW,),
+    ReviewAction.REJECT: (ReviewAction.REJECT, ReviewAction.MANUAL_REVIEW),
+    ReviewAction.PUBLISH_PROVISIONAL: (
+        ReviewAction.REJECT,
+        ReviewAction.MANUAL_REVIEW,
+        ReviewAction.PUBLISH_PROVISIONAL,
+    ),
+    ReviewAction.PUBLISH_ACTIVE: (
+        ReviewAction.REJECT,
+        ReviewAction.MANUAL_REVIEW,
+        ReviewAction.PUBLISH_PROVISIONAL,
+        ReviewAction.PUBLISH_ACTIVE,
+    ),
+}
+# What an answer beyond that counts as, by what the policy said.
+BEYOND: Final[Mapping[ReviewAction, ReviewAction]] = {
+    ReviewAction.MANUAL_REVIEW: ReviewAction.MANUAL_REVIEW,
+    ReviewAction.REJECT: ReviewAction.MANUAL_REVIEW,
+    ReviewAction.PUBLISH_PROVISIONAL: ReviewAction.PUBLISH_PROVISIONAL,
+    ReviewAction.PUBLISH_ACTIVE: ReviewAction.MANUAL_REVIEW,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,32 +194,6 @@ def _read(answer: object) -> tuple[ReviewAction, str]:
 
 def _unusable(why: str) -> UnderstudyError:
     return coded_error("review/judge_answer_unusable", detail=why)
-
-
-# What a judge may answer, by what the policy said; where it said manual_review, nobody is asked.
-ALLOWED: Final[Mapping[ReviewAction, tuple[ReviewAction, ...]]] = {
-    ReviewAction.MANUAL_REVIEW: (ReviewAction.MANUAL_REVIEW,),
-    ReviewAction.REJECT: (ReviewAction.REJECT, ReviewAction.MANUAL_REVIEW),
-    ReviewAction.PUBLISH_PROVISIONAL: (
-        ReviewAction.REJECT,
-        ReviewAction.MANUAL_REVIEW,
-        ReviewAction.PUBLISH_PROVISIONAL,
-    ),
-    ReviewAction.PUBLISH_ACTIVE: (
-        ReviewAction.REJECT,
-        ReviewAction.MANUAL_REVIEW,
-        ReviewAction.PUBLISH_PROVISIONAL,
-        ReviewAction.PUBLISH_ACTIVE,
-    ),
-}
-
-# What an answer beyond that counts as, by what the policy said.
-BEYOND: Final[Mapping[ReviewAction, ReviewAction]] = {
-    ReviewAction.MANUAL_REVIEW: ReviewAction.MANUAL_REVIEW,
-    ReviewAction.REJECT: ReviewAction.MANUAL_REVIEW,
-    ReviewAction.PUBLISH_PROVISIONAL: ReviewAction.PUBLISH_PROVISIONAL,
-    ReviewAction.PUBLISH_ACTIVE: ReviewAction.MANUAL_REVIEW,
-}
 
 
 def clamp(baseline: ReviewAction, said: ReviewAction) -> ReviewAction:

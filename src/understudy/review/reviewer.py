@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeGuard
 from understudy.core.clock import Clock
 from understudy.learnings.already_decided import declined
 from understudy.learnings.conflicts import conflict_with, duplicate_of
+from understudy.learnings.events import NO_LISTENERS, Listeners
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
-from understudy.learnings.listeners import NO_LISTENERS, Listeners
 from understudy.learnings.model import (
     AutomationReview,
     Candidate,
@@ -19,16 +19,18 @@ from understudy.learnings.model import (
     ReviewAction,
 )
 from understudy.review.decision import (
+    Application,
     ReviewDecision,
     after_conflict,
     after_declined,
     after_judge,
     after_verification,
+    apply,
     as_before,
     by_policy_alone,
+    note,
     review_of,
 )
-from understudy.review.decision_effects import Application, apply, note
 from understudy.review.evaluate import evaluate
 from understudy.review.judge import Judge, may_be_shown
 from understudy.review.policy import PolicyInForce, in_force

@@ -1,13 +1,63 @@
-"""Whether a rule is about a candidate; one table, read by decisions, traces and dry runs."""
+"""Which rules of a policy match a candidate, with the trace of every rule."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
-from understudy.learnings.model import Candidate, Origin
+from understudy.learnings.model import Candidate, Origin, ReviewAction
 from understudy.review.policy import PolicyRule, PublicationSettings, rule_key
-from understudy.review.trace import Mismatch, RuleTrace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mismatch:
+    """One field of a rule that a candidate does not meet."""
+
+    field: str
+    wanted: str
+    had: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleTrace:
+    """What one rule had to say."""
+
+    # Its place among the rules, from 0.
+    index: int
+    name: str | None
+    action: ReviewAction
+    # Whether every field of it fits; a rule in quarantine may fit and has no say.
+    matched: bool
+    quarantined: bool
+    # Whether it is the first that fits and has a say.
+    decided: bool
+    # Told only to who asks: a dry run has hundreds of thousands of these, and reads none.
+    tell: Callable[[], tuple[Mismatch, ...]] = field(default=tuple, repr=False, compare=False)
+
+    @property
+    def mismatches(self) -> tuple[Mismatch, ...]:
+        """Every field that does not fit."""
+        return self.tell()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adjustment:
+    """A step after the rules, which changed what they said."""
+
+    code: str
+    before: ReviewAction
+    after: ReviewAction
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """Every rule once, in order, and then what was changed."""
+
+    rules: tuple[RuleTrace, ...] = ()
+    adjustments: tuple[Adjustment, ...] = ()
+    # Why it was turned away before any rule was asked.
+    refused: str | None = None
 
 
 class RuleField(NamedTuple):
@@ -113,8 +163,8 @@ def deciding_rule(candidate: Candidate, settings: PublicationSettings) -> int | 
     for index, (_, narrowing, is_out) in enumerate(_asked(_Itself(settings))):
         if is_out:
             continue
-        for name, field, wanted in narrowing:
-            if not field.fits(facts[name], wanted):
+        for name, condition, wanted in narrowing:
+            if not condition.fits(facts[name], wanted):
                 break
         else:
             return index

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from understudy.learnings.sentences import sentences
+from understudy.learnings.quotations import sentences
 from understudy.patterns.word_lists import WordLists
 
 WORDS: Final = WordLists("understudy.review")
@@ -22,8 +22,6 @@ FEW_AFTER: Final = 3
 # A number with a point or a colon in it is one word; so is a word with an apostrophe.
 WORD: Final = re.compile(r"\d+(?:[.,:/]\d+)+|\w+(?:['’]\w+)*")
 _ENDED: Final = re.compile(r"[.!?;\u3002\uff01\uff1f\uff1b]\s*$")
-
-
 # Doubts of several words, or joined by a hyphen.
 _DOUBT_PHRASES: Final = (
     r"\bused to\b|\bno-one\b|\bpeut-être\b|\bsoi-disant\b|\bcho rằng\b|\bnói rằng\b|\bphủ nhận\b|\bnghe nói\b"

@@ -1,4 +1,4 @@
-"""Use cases of the learning policy: look, decide, try out, take back."""
+"""Use cases of the learning policy: read, set, roll back, explain, try out."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,13 +10,15 @@ from understudy.core.errors import FieldError, coded_error
 from understudy.learnings.capture_settings import ModelChoice
 from understudy.learnings.decisions import require_candidate
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
+from understudy.learnings.model import Mode
 from understudy.review.dry_run import DEFAULT_DAYS, DryRun, dry_run, look
 from understudy.review.evaluate import Evaluation, evaluate
 from understudy.review.policy import LEARNING_POLICY, LearningPolicy, policy_in
+from understudy.runtime.model import Revision
 from understudy.runtime.policy import PolicyKind, VersionedPolicy
 
 if TYPE_CHECKING:
-    from understudy.storage.unit import Units
+    from understudy.storage.unit import Unit, Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,3 +113,23 @@ def _texts(pointer: str, value: Any) -> Iterator[tuple[str, str]]:
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
             yield from _texts(f"{pointer}/{index}", item)
+
+
+def policy_hook(
+    clock: Clock, ring: Callable[[], None]
+) -> Callable[["Unit", Revision, Revision], None]:
+    """What the runtime service calls in the transaction of a new revision; `ring` wakes workers.
+
+    A revision whose policy cannot be read is not made.
+    """
+
+    def queue_again(unit: "Unit", before: Revision, after: Revision) -> None:
+        setting = LEARNING_POLICY.setting
+        if before.document.get(setting) == after.document.get(setting):
+            return
+        if LEARNING_POLICY.stored(after.document).mode is Mode.MANUAL_ONLY:
+            return
+        unit.candidates.queue_pending(due_at_ms=clock.now_ms())
+        unit.after_commit(ring)
+
+    return queue_again

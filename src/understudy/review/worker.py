@@ -23,7 +23,7 @@ from understudy.core.errors import (
 )
 from understudy.core.text import preview
 from understudy.learnings.model import AutomationReview, CandidateState, Mode, ReviewAction
-from understudy.review.decision_effects import escalate, note
+from understudy.review.decision import escalate, note
 from understudy.review.policy import in_force
 from understudy.review.reviewer import Reviewer
 from understudy.work.queue_worker import Job
@@ -31,7 +31,6 @@ from understudy.work.queue_worker import Job
 if TYPE_CHECKING:
     from understudy.storage.job_queue import JobQueue
     from understudy.storage.unit import Unit, Units
-
 
 log = structlog.get_logger()
 
@@ -41,6 +40,7 @@ MAX_ATTEMPTS: Final = len(WAITS_MS) + 1
 # What the next try would only find again.
 LASTING: Final = (Conflict, Invalid, NotFound, Rejected)
 REASON_CHARS: Final = 400
+TOPIC: Final = "reviews"
 
 
 def is_hopeless(job: Job, problem: Exception) -> bool:
@@ -83,9 +83,6 @@ def give_up(unit: "Unit", job: Job, why: str, *, now_ms: int) -> None:
         escalate(unit, candidate, review, now_ms=now_ms)
     else:
         note(unit, candidate, review)
-
-
-TOPIC: Final = "reviews"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

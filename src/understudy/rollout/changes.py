@@ -11,8 +11,7 @@ from understudy.core.errors import DamagedRecord
 from understudy.core.principal import DAEMON
 from understudy.core.request import current_request_id
 from understudy.learnings.checks import MAX_EVIDENCE_REFS
-from understudy.learnings.events import LearningNotice, tell
-from understudy.learnings.listeners import NO_LISTENERS, Listeners
+from understudy.learnings.events import NO_LISTENERS, LearningNotice, Listeners, tell
 from understudy.learnings.model import CapturePath, EvidenceRef, Kind, Origin
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
 from understudy.learnings.secrets import secret_reason

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.core.text import short_digest
+from understudy.learnings.decisions import require_learning
 from understudy.learnings.model import Kind, Learning, LearningStatus, Tier
-from understudy.learnings.retirement import require_learning
 from understudy.rollout import refusals
 from understudy.rollout.changes import RolloutChanges
 from understudy.rollout.evidence import EvidenceSums

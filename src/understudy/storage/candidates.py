@@ -8,11 +8,11 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
-from understudy.learnings.filters import CandidateFilter
 from understudy.learnings.model import OPEN as OPEN_STATES
 from understudy.learnings.model import (
     AutomationReview,
     Candidate,
+    CandidateFilter,
     CandidateState,
     CandidateTally,
     Expired,

@@ -8,13 +8,14 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.core.principal import DAEMON
-from understudy.learnings.filters import CandidateFilter, LearningFilter
 from understudy.learnings.model import (
     EXPIRED,
     LIVE,
     OPEN,
     Candidate,
+    CandidateFilter,
     Learning,
+    LearningFilter,
     LearningStatus,
 )
 from understudy.sessions.learning_scopes import LearningScope

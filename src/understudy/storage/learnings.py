@@ -10,8 +10,7 @@ import sqlalchemy as sa
 
 from understudy.core.batches import batches
 from understudy.core.page import Page, PageRequest
-from understudy.learnings.filters import LearningFilter
-from understudy.learnings.model import TERM_KIND, Kind, Learning, LearningUse
+from understudy.learnings.model import TERM_KIND, Kind, Learning, LearningFilter, LearningUse
 from understudy.learnings.visibility import index_scopes
 from understudy.retrieval.terms import terms_of
 from understudy.sessions.learning_scopes import LearningScope

@@ -12,8 +12,7 @@ import structlog
 from understudy.core.batches import batches
 from understudy.core.errors import DamagedRecord, coded_error
 from understudy.memory.ports import Found
-from understudy.memory.record import RunMemoryRecord, record_json
-from understudy.memory.record_reader import read_record
+from understudy.memory.record import RunMemoryRecord, read_record, record_json
 from understudy.storage.rows import upsert_of
 from understudy.storage.schema import run_memory_bodies as bodies
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from understudy.core.records import OMIT, OMITTED_MARK
 from understudy.learnings.model import Mode, ReviewAction
 from understudy.review.dry_run import MAX_DAYS
-from understudy.review.trace import Adjustment, Mismatch
+from understudy.review.rule_match import Adjustment, Mismatch
 from understudy.runtime.policy import PolicyKind
 from understudy.wire.base import JsonObject, RequestBody
 

@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from understudy.learnings.counters import LearningCounters
+from understudy.learnings.events import LearningCounters
 from understudy.learnings.model import CapturePath, PolicyDecision, ReviewAction
 
 

@@ -10,8 +10,7 @@ import pytest
 from tests.support.run_harness import make_settings
 from understudy.core.errors import Unavailable
 from understudy.learnings.capture_settings import ModelChoice, SemanticCaptureSettings
-from understudy.learnings.extraction import Extractor, Material
-from understudy.learnings.found_statements import FoundStatement
+from understudy.learnings.extraction import Extractor, FoundStatement, Material
 from understudy.learnings.model import CapturePath
 from understudy.providers.registry import Routes
 from understudy.providers.structured import StructuredModel

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from understudy.learnings.filters import CandidateFilter, LearningFilter
+from understudy.learnings.model import CandidateFilter, LearningFilter
 
 UNSEEN = ["", " \n", "\u200b", "\ufeff", "\u3164", " \u200b\u2800 \u00a0"]
 

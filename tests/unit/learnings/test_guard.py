@@ -9,7 +9,7 @@ from understudy.core.errors import Invalid
 from understudy.learnings.guard import SecretGuard, texts_of, texts_wanted
 from understudy.learnings.model import CandidateState, EvidenceRef, Kind, LearningSource
 from understudy.learnings.proposal import NewCandidate
-from understudy.learnings.publish_changes import Wanted
+from understudy.learnings.publication import Wanted
 from understudy.sessions.learning_scopes import WORKSPACE, session_scope
 
 TOKEN = "gh" + "p_" + "a1B2c3D4e5" * 3 + "f6G7h8"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cpu_effort import takes_under
-from understudy.learnings.labels import LABELS, labelled
+from understudy.learnings.extraction import LABELS, labelled
 from understudy.learnings.model import MAX_CONTENT_CHARS, SEMANTIC_KINDS, CapturePath, Kind
 
 EXAMPLE = (

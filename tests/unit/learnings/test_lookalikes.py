@@ -2,7 +2,7 @@
 
 import pytest
 
-from understudy.learnings.lookalikes import has_lookalikes, unmasked
+from understudy.learnings.normal_form import has_lookalikes, unmasked
 
 MASKED = {
     "one letter": ("p\u0430yment account", "payment account"),

@@ -5,7 +5,7 @@ import pytest
 from tests.support.factories import NOW
 from understudy.learnings.model import Candidate, CapturePath, Kind, Origin
 from understudy.learnings.proposal import NewCandidate, make_candidate
-from understudy.learnings.publish_changes import Wanted, shaped
+from understudy.learnings.publication import Wanted, shaped
 from understudy.sessions.learning_scopes import WORKSPACE
 
 ENDS = NOW + 1000

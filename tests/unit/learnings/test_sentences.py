@@ -3,9 +3,9 @@
 import pytest
 
 from understudy.learnings.already_decided import evidence_digest
-from understudy.learnings.found_statements import FoundStatement
+from understudy.learnings.extraction import FoundStatement
 from understudy.learnings.model import CapturePath, Kind
-from understudy.learnings.sentences import carrying
+from understudy.learnings.quotations import carrying
 from understudy.memory.record import RunEvidence
 
 ATLAS = "Project codename is Atlas"

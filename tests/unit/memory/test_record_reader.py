@@ -6,10 +6,8 @@ import pytest
 
 from tests.support.factories import make_run
 from tests.support.run_memory_harness import make_record
-from understudy.memory.bounds import MAX_ARTIFACT_IDS
 from understudy.memory.capture import digest
-from understudy.memory.record import record_json
-from understudy.memory.record_reader import read_record
+from understudy.memory.record import MAX_ARTIFACT_IDS, read_record, record_json
 from understudy.memory.texts import Cleaner
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import InputItem, RunInput, RunStatus

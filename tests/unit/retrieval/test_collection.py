@@ -1,7 +1,8 @@
 """A collection in memory ranks a scope as `rank` ranks its documents."""
 
 from understudy.retrieval.collection import Collection
-from understudy.retrieval.score import Document, Field, rank
+from understudy.retrieval.documents import Document, Field
+from understudy.retrieval.score import rank
 
 
 def make(number: int, text: str, *, session: str | None = None) -> Document:

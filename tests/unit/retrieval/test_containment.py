@@ -3,8 +3,8 @@
 import pytest
 
 from tests.support.cpu_effort import takes_under
-from understudy.retrieval.containment import MAX_PARTS, PART_POINTS, needle
 from understudy.retrieval.documents import Field
+from understudy.retrieval.hits import MAX_PARTS, PART_POINTS, needle
 
 
 def points(query: str, text: str) -> float:

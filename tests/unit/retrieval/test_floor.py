@@ -2,7 +2,8 @@
 
 import pytest
 
-from understudy.retrieval.score import RECOMMENDED_FLOOR, Document, Field, Scored, rank, relevant
+from understudy.retrieval.documents import Document, Field, Scored
+from understudy.retrieval.score import RECOMMENDED_FLOOR, rank, relevant
 
 STORE = (
     "Project codename is Atlas; the public product name is Harbor.",

@@ -13,11 +13,14 @@ from understudy.retrieval.frame import (
     GAP,
     RECOVERED_MEMORY,
     Note,
+    Packed,
+    PromptBudget,
     SectionFrame,
     heading,
     new_mark,
+    note_tokens,
+    pack,
 )
-from understudy.retrieval.pack import Packed, PromptBudget, note_tokens, pack
 
 MARK = "0123456789ab"
 PLENTY = 100_000

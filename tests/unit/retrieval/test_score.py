@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cpu_effort import takes_under
-from understudy.retrieval.score import Document, Field, Prepared, Scored, prepare, rank
+from understudy.retrieval.documents import Document, Field, Prepared, Scored, prepare
+from understudy.retrieval.score import rank
 from understudy.retrieval.tuning import Tuning
 
 MEMORY_FIELDS = (("summary", 4.0), ("request", 3.0), ("outcome", 3.0), ("failures", 1.0))

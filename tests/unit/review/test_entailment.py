@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cpu_effort import takes_under
-from understudy.review.entailment import MAX_OTHERS, is_said, is_said_exactly
+from understudy.review.verify import MAX_OTHERS, is_said, is_said_exactly
 
 HELIX = "Preferred editor is Helix"
 

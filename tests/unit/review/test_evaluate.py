@@ -21,7 +21,7 @@ from understudy.learnings.model import (
 )
 from understudy.review.evaluate import Evaluation, evaluate
 from understudy.review.policy import LearningPolicy, PolicyRule
-from understudy.review.trace import Mismatch
+from understudy.review.rule_match import Mismatch
 from understudy.sessions.learning_scopes import ScopeKind, session_scope
 
 

@@ -22,11 +22,9 @@ from understudy.core.records import reduced
 from understudy.learnings.bulk import BulkRequest, BulkResult
 from understudy.learnings.candidates import ReviewItem
 from understudy.learnings.checks import scope_filter
-from understudy.learnings.filters import CandidateFilter
-from understudy.learnings.model import Candidate, CandidateState, Tier
+from understudy.learnings.model import Candidate, CandidateFilter, CandidateState, Tier
 from understudy.learnings.proposal import NewCandidate
-from understudy.learnings.publication import PublishedLearning
-from understudy.learnings.publish_changes import Wanted
+from understudy.learnings.publication import PublishedLearning, Wanted
 from understudy.wire.learnings import (
     BulkDecision,
     CandidateFilterBody,

@@ -13,11 +13,17 @@ from understudy.core.page import Page
 from understudy.core.principal import Role
 from understudy.core.records import extended
 from understudy.learnings.checks import scope_filter
-from understudy.learnings.filters import LearningFilter
 from understudy.learnings.lineage import Lineage
-from understudy.learnings.model import Kind, Learning, LearningStatus, PolicyDecision, related
+from understudy.learnings.model import (
+    Kind,
+    Learning,
+    LearningFilter,
+    LearningStatus,
+    PolicyDecision,
+    related,
+)
 from understudy.learnings.publication import Published, PublishedLearning
-from understudy.learnings.supersession import Replacement, SupersedingLearning
+from understudy.learnings.service import Replacement, SupersedingLearning
 from understudy.sessions.learning_scopes import ScopeKind
 from understudy.wire.learnings import (
     LearningFilterBody,

@@ -17,8 +17,7 @@ from understudy.evolution.requests.grammar import (
 )
 from understudy.evolution.visible_text import plain, word_line
 from understudy.learnings.normal_form import HAN_AND_KANA
-from understudy.learnings.quotations import pasted, quoted
-from understudy.learnings.sentences import sentences
+from understudy.learnings.quotations import pasted, quoted, sentences
 from understudy.patterns.word_lists import WordLists
 
 # Stands where something quoted stood, and is no word of any language.
