@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 import uvicorn
 
+from tests.support import prepared_home
 from tests.support.daemon import wait_for
 from understudy.api.app import create_app
 from understudy.daemon.web_server import server_config
@@ -135,6 +136,8 @@ def live_daemon(home: Path, *, config: str = CONFIG, **environment: str) -> Iter
         settings = settings_at(
             home, config=config.format(url=model.url), FAKE_KEY="key", **environment
         )
+        if "UNDERSTUDY_DATABASE_URL" not in environment:
+            prepared_home.fill(settings.home, _start_once)
         daemon = Daemon(settings)
         daemon.migrate()
         ready, stop = threading.Event(), asyncio.Event()
@@ -157,6 +160,17 @@ def live_daemon(home: Path, *, config: str = CONFIG, **environment: str) -> Iter
             model.release()
             loop.call_soon_threadsafe(stop.set)
             thread.join(30)
+
+
+def _start_once(home: Path) -> None:
+    daemon = Daemon(settings_at(home))
+    daemon.migrate()
+    asyncio.run(_start_and_stop(daemon))
+
+
+async def _start_and_stop(daemon: Daemon) -> None:
+    await daemon.start()
+    await daemon.stop()
 
 
 def _serve_until_stopped(runner: asyncio.Runner, work: Coroutine[Any, Any, None]) -> None:

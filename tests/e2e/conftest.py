@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,31 @@ def model() -> Iterator[FakeModel]:
     with FakeModel() as fake:
         yield fake
         fake.release()
+
+
+@pytest.fixture(scope="session")
+def prepared_database(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A PostgreSQL database on which a daemon has started once, to be copied."""
+    home = tmp_path_factory.mktemp("prepared") / "home"
+    with postgres.databases(postgres_url) as make:
+        url = make()
+        with DaemonProcess(home, database_url=url) as daemon:
+            daemon.stop()
+        yield url
+
+
+@pytest.fixture
+def make_database(make_database: MakeDatabase, prepared_database: str) -> MakeDatabase:
+    """Makes copies of that database, which last as long as the test."""
+    return partial(make_database, prepared_database)
+
+
+@pytest.fixture(scope="module")
+def make_module_database(
+    make_module_database: MakeDatabase, prepared_database: str
+) -> MakeDatabase:
+    """Makes copies of that database, which last as long as the module."""
+    return partial(make_module_database, prepared_database)
 
 
 @pytest.fixture
@@ -142,11 +168,14 @@ def file_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SkillDaemon
 
 @pytest.fixture(scope="session")
 def database_house(
-    tmp_path_factory: pytest.TempPathFactory, postgres_url: str
+    tmp_path_factory: pytest.TempPathFactory, postgres_url: str, prepared_database: str
 ) -> Iterator[SkillDaemon]:
     """A daemon on PostgreSQL that keeps skills there, for all tests of skills."""
     home = tmp_path_factory.mktemp("skills") / "home"
-    with postgres.databases(postgres_url) as make, skill_house_at(home, make()) as house:
+    with (
+        postgres.databases(postgres_url) as make,
+        skill_house_at(home, make(prepared_database)) as house,
+    ):
         yield house
 
 

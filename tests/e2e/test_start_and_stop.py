@@ -4,7 +4,6 @@ import resource
 import signal
 import socket
 import stat
-import subprocess
 import time
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import psycopg
 import pytest
 
 from tests.e2e.conftest import DaemonWithModel, routes_to
+from tests.support import program
 from tests.support.daemon import DaemonProcess, wait_for
 from tests.support.postgres import MakeDatabase
 from tests.support.postgres_server import free_port
@@ -20,16 +20,9 @@ from understudy.testing.fake_model import FakeModel
 pytestmark = pytest.mark.e2e
 
 
-def refusal(daemon: DaemonProcess, *more: str, env: dict[str, str] | None = None) -> str:
+def refusal(daemon: DaemonProcess, *more: str) -> str:
     """Start a daemon that cannot serve; what it said on its way out."""
-    done = subprocess.run(
-        [*daemon.command(), *more],
-        env={**daemon.environment(), **(env or {})},
-        capture_output=True,
-        text=True,
-        timeout=110,
-        check=False,
-    )
+    done = program.run([*daemon.arguments(), *more], daemon.environment())
     assert done.returncode != 0
     assert "Traceback" not in done.stderr
     lines = [line for line in done.stderr.splitlines() if line.startswith("understudy:")]
@@ -46,7 +39,7 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
 
 
 def test_a_home_belongs_to_one_daemon(tmp_path: Path) -> None:
-    with DaemonProcess(tmp_path / "home", by_command_line=True) as first:
+    with DaemonProcess(tmp_path / "home") as first:
         second = DaemonProcess(first.home)
         assert "another daemon" in refusal(second)
         assert first.get("/v1/status")["ready"] is True

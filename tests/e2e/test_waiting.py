@@ -1,7 +1,7 @@
 """Approvals and questions over HTTP: the same run goes on, whatever happens to the daemon."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 
 from tests.e2e.conftest import DaemonWithModel, routes_to
 from tests.support.daemon import DaemonProcess, wait_for
+from tests.support.forked_process import ForkServer
 from understudy.testing.answers import call
 from understudy.testing.fake_model import FakeModel
 
@@ -164,13 +165,16 @@ def test_an_answer_that_was_given_just_before_a_kill_is_not_lost(house: DaemonWi
 
 @pytest.mark.parametrize("end", [DaemonProcess.stop, DaemonProcess.kill], ids=["stop", "kill"])
 def test_a_run_waits_through_three_restarts_and_an_upgrade_of_the_code(
-    tmp_path: Path, model: FakeModel, database_url: str, end: Callable[[DaemonProcess], object]
+    tmp_path: Path,
+    model: FakeModel,
+    database_url: str,
+    older_program: ForkServer,
+    end: Callable[[DaemonProcess], object],
 ) -> None:
     url = None if database_url.startswith("sqlite") else database_url
-    older = older_code(tmp_path / "older")
     home = tmp_path / "home"
     config = routes_to(model)
-    old = DaemonProcess(home, database_url=url, config=config, env={"PYTHONPATH": str(older)})
+    old = DaemonProcess(home, database_url=url, config=config, fresh=True, server=older_program)
     with old:
         assert old.get("/v1/status")["version"] == "0.0.1"
         run = held(DaemonWithModel(old, model))
@@ -187,6 +191,14 @@ def test_a_run_waits_through_three_restarts_and_an_upgrade_of_the_code(
         assert daemon.wait_for_run(run["run_id"])["status"] == "completed"
         assert len(model.requests) == 2
         assert (home / "workspace" / "note.txt").read_text() == "hello\n"
+
+
+@pytest.fixture(scope="module")
+def older_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer]:
+    """Forks the program as it was in another version."""
+    server = ForkServer(PYTHONPATH=str(older_code(tmp_path_factory.mktemp("older"))))
+    yield server
+    server.end()
 
 
 def older_code(folder: Path) -> Path:

@@ -12,8 +12,9 @@ from typing import Any, Self, TypeVar
 
 import httpx2
 
-from tests.support import program
+from tests.support import prepared_home, program
 from tests.support.environment import without_settings
+from tests.support.forked_process import ForkServer
 from tests.support.postgres_server import free_port
 
 T = TypeVar("T")
@@ -37,8 +38,12 @@ class DaemonProcess:
         config: str | None = None,
         *,
         by_command_line: bool = False,
+        fresh: bool = False,
+        server: ForkServer | None = None,
     ) -> None:
-        """`by_command_line` is for tests of the start itself, and takes seconds longer."""
+        """`by_command_line` and `fresh` are for tests of the start itself, and take longer: the
+        first imports everything anew, the second begins with an empty home. `server` is what to
+        fork instead of the program as it is."""
         self.home = home
         self.port = free_port()
         self.token: str | None = None
@@ -46,6 +51,8 @@ class DaemonProcess:
         self._env = dict(env or {})
         self._log_file = home.parent / f"{home.name}.log"
         self._by_command_line = by_command_line
+        self._is_fresh = fresh or by_command_line
+        self._server = server
         self._process: program.Process | None = None
         home.mkdir(parents=True, exist_ok=True)
         if config is not None:
@@ -82,20 +89,19 @@ class DaemonProcess:
         """Start it and wait until it answers that it is ready."""
         if self.is_running():
             raise DaemonFailed("the daemon is already running")
+        if not self._is_fresh and self._database_url is None:
+            prepared_home.fill(self.home, _start_once)
         with self._log_file.open("ab") as log, Path(os.devnull).open("rb") as nothing:
             self._process = program.start(
                 self.arguments(),
                 self.environment(),
                 [nothing.fileno(), log.fileno(), log.fileno()],
                 by_command_line=self._by_command_line,
+                server=self._server,
             )
         if wait:
             self.wait_until_ready(timeout)
         return self
-
-    def command(self) -> list[str]:
-        """The command line that starts it."""
-        return [*program.COMMAND, *self.arguments()]
 
     def arguments(self) -> list[str]:
         """What stands after the program in the command line."""
@@ -235,3 +241,8 @@ def wait_for(
             raise AssertionError(f"waited {timeout} s for {what or predicate.__name__}")
         time.sleep(pause)
         pause = min(0.05, pause * 1.5)
+
+
+def _start_once(home: Path) -> None:
+    with DaemonProcess(home, fresh=True) as daemon:
+        assert daemon.stop() == 0, daemon.log()[-4000:]

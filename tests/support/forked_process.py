@@ -82,11 +82,12 @@ class ForkedProcess:
         return bool(readable.poll(None if timeout is None else timeout * 1000))
 
 
-class _Server:
-    """The fork server of this process, from the first start to the end of the tests."""
+class ForkServer:
+    """A process that has imported the program and forks whenever it is asked to; `settings` are
+    variables that Python looks at when that process starts, as where to import from."""
 
-    def __init__(self) -> None:
-        self.environment = {**without_settings(os.environ), "TZ": "UTC"}
+    def __init__(self, **settings: str) -> None:
+        self.environment = {**without_settings(os.environ), "TZ": "UTC", **settings}
         self._lock = threading.Lock()
         self._control, theirs = socket.socketpair()
         with theirs:
@@ -133,7 +134,7 @@ class _Server:
         return said.decode(errors="replace")
 
 
-_server: _Server | None = None
+_server: ForkServer | None = None
 _starting = threading.Lock()
 
 
@@ -157,11 +158,11 @@ def end_server() -> None:
         _server = None
 
 
-def _the_server() -> _Server:
+def _the_server() -> ForkServer:
     global _server
     with _starting:
         if _server is None:
-            _server = _Server()
+            _server = ForkServer()
         return _server
 
 

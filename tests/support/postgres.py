@@ -60,12 +60,22 @@ def end_test_run() -> None:
     shutil.rmtree(directory, ignore_errors=True)
 
 
+def run_directory() -> Path | None:
+    """A directory that lasts as long as the test run; there is none outside of one."""
+    named = os.environ.get(RUN_DIRECTORY)
+    if named is None:
+        return None
+    directory = Path(named)
+    directory.mkdir(mode=0o711, exist_ok=True)
+    return directory
+
+
 def server_url() -> str:
     """The URL of a database whose account may create others; starts the server if need be."""
     if external := os.environ.get(EXTERNAL_URL):
         return external
-    directory = Path(os.environ[RUN_DIRECTORY])
-    directory.mkdir(mode=0o711, exist_ok=True)
+    directory = run_directory()
+    assert directory is not None, "the test run has not begun"
     with (directory / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (directory / postgres_server.PID_FILE).exists():

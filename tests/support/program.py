@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tempfile import TemporaryFile
 
 from tests.support import forked_process
-from tests.support.forked_process import ForkedProcess
+from tests.support.forked_process import ForkedProcess, ForkServer
 
 COMMAND = [sys.executable, "-m", "understudy.cli.main"]
 
@@ -20,8 +20,11 @@ def start(
     streams: Sequence[int],
     *,
     by_command_line: bool = False,
+    server: ForkServer | None = None,
 ) -> Process:
     """Start it in a session of its own; the streams are stdin, stdout and stderr."""
+    if server is not None:
+        return server.fork(arguments, environment, streams)
     if not by_command_line and forked_process.is_possible(environment):
         return forked_process.start(arguments, environment, streams)
     stdin, stdout, stderr = streams
