@@ -10,6 +10,7 @@ import pytest
 import structlog
 
 from tests.support import forked_process, postgres
+from tests.support.daemon import DaemonProcess
 from tests.support.environment import without_settings
 from tests.support.network import block_network
 from tests.support.postgres import MakeDatabase
@@ -83,3 +84,14 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return f"sqlite:///{tmp_path / 'understudy.db'}"
     make: MakeDatabase = request.getfixturevalue("make_database")
     return make()
+
+
+@pytest.fixture(scope="session")
+def prepared_database(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A PostgreSQL database on which a daemon has started once, to be copied."""
+    home = tmp_path_factory.mktemp("prepared") / "home"
+    with postgres.databases(postgres_url) as make:
+        url = make()
+        with DaemonProcess(home, database_url=url) as daemon:
+            daemon.stop()
+        yield url

@@ -15,6 +15,7 @@ import uvicorn
 
 from tests.support import prepared_home
 from tests.support.daemon import wait_for
+from tests.support.daemon_in_process import start_once
 from understudy.api.app import create_app
 from understudy.daemon.web_server import server_config
 from understudy.daemon.wiring import Daemon
@@ -137,7 +138,7 @@ def live_daemon(home: Path, *, config: str = CONFIG, **environment: str) -> Iter
             home, config=config.format(url=model.url), FAKE_KEY="key", **environment
         )
         if "UNDERSTUDY_DATABASE_URL" not in environment:
-            prepared_home.fill(settings.home, _start_once)
+            prepared_home.fill(settings.home, start_once)
         daemon = Daemon(settings)
         daemon.migrate()
         ready, stop = threading.Event(), asyncio.Event()
@@ -160,17 +161,6 @@ def live_daemon(home: Path, *, config: str = CONFIG, **environment: str) -> Iter
             model.release()
             loop.call_soon_threadsafe(stop.set)
             thread.join(30)
-
-
-def _start_once(home: Path) -> None:
-    daemon = Daemon(settings_at(home))
-    daemon.migrate()
-    asyncio.run(_start_and_stop(daemon))
-
-
-async def _start_and_stop(daemon: Daemon) -> None:
-    await daemon.start()
-    await daemon.stop()
 
 
 def _serve_until_stopped(runner: asyncio.Runner, work: Coroutine[Any, Any, None]) -> None:

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from tests.support import postgres
+from tests.support import postgres, prepared_home
 from tests.support.approval_harness import ApprovalRuns, Approver
+from tests.support.daemon_in_process import start_once
 from tests.support.factories import make_agent, make_session
+from tests.support.postgres import MakeDatabase
 from tests.support.run_harness import Probe, RunHarness, make_settings
 from tests.support.sidechain_runs import SidechainRuns, make_sidechain_runs
 from understudy.core.bell import Bell
@@ -111,6 +113,16 @@ def migrated_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     empty(request.getfixturevalue("postgres_engine"))
     url: str = request.getfixturevalue("postgres_shared")
     return url
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def prepared_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database on which a daemon has started once, on SQLite in the home of its skills."""
+    if request.param == "sqlite":
+        prepared_home.fill(tmp_path, start_once)
+        return f"sqlite:///{tmp_path / prepared_home.DATABASE}"
+    make: MakeDatabase = request.getfixturevalue("make_database")
+    return make(request.getfixturevalue("prepared_database"))
 
 
 @pytest.fixture

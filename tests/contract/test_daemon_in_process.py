@@ -21,8 +21,8 @@ from understudy.tools.base import Effect
 
 
 @pytest.fixture
-def settings(tmp_path: Path, fake: FakeModel, database_url: str) -> Settings:
-    return make_settings(tmp_path, fake.url, "a", "b", database_url=database_url)
+def settings(tmp_path: Path, fake: FakeModel, prepared_url: str) -> Settings:
+    return make_settings(tmp_path, fake.url, "a", "b", database_url=prepared_url)
 
 
 def is_running(detail: Any) -> bool:

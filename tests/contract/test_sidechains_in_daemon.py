@@ -24,8 +24,8 @@ WAIT = call("wait_sidechain")
 
 
 @pytest.fixture
-def settings(tmp_path: Path, fake: FakeModel, database_url: str) -> Settings:
-    return make_settings(tmp_path, fake.url, "a", database_url=database_url)
+def settings(tmp_path: Path, fake: FakeModel, prepared_url: str) -> Settings:
+    return make_settings(tmp_path, fake.url, "a", database_url=prepared_url)
 
 
 @asynccontextmanager

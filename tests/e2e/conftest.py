@@ -42,17 +42,6 @@ def model() -> Iterator[FakeModel]:
         fake.release()
 
 
-@pytest.fixture(scope="session")
-def prepared_database(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A PostgreSQL database on which a daemon has started once, to be copied."""
-    home = tmp_path_factory.mktemp("prepared") / "home"
-    with postgres.databases(postgres_url) as make:
-        url = make()
-        with DaemonProcess(home, database_url=url) as daemon:
-            daemon.stop()
-        yield url
-
-
 @pytest.fixture
 def make_database(make_database: MakeDatabase, prepared_database: str) -> MakeDatabase:
     """Makes copies of that database, which last as long as the test."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from tests.support.daemon import PATIENCE_S
@@ -13,7 +14,7 @@ from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import RunStatus
 from understudy.runs.submission import Submission
 from understudy.sessions.creation import NewSession
-from understudy.settings import Settings
+from understudy.settings import Flags, Settings, load_settings
 from understudy.tools.base import Tool
 from understudy.tools.files import ListFiles, ReadFile, WriteFile
 from understudy.tools.registry import ToolRegistry
@@ -82,3 +83,16 @@ async def running(
         if in_good_order:
             await daemon.drain()
         await daemon.stop()
+
+
+def start_once(home: Path) -> None:
+    """Let a daemon start in a home and end again."""
+    daemon = Daemon(load_settings(Flags(home=home), {}))
+    home.mkdir(parents=True, exist_ok=True)
+    daemon.migrate()
+    asyncio.run(_start_and_stop(daemon))
+
+
+async def _start_and_stop(daemon: Daemon) -> None:
+    await daemon.start()
+    await daemon.stop()
