@@ -57,7 +57,7 @@ def make_module_database(
 
 
 @pytest.fixture
-def house(tmp_path: Path, model: FakeModel, database_url: str) -> Iterator[DaemonWithModel]:
+def live(tmp_path: Path, model: FakeModel, database_url: str) -> Iterator[DaemonWithModel]:
     """A fresh daemon, once on SQLite and once on PostgreSQL."""
     url = None if database_url.startswith("sqlite") else database_url
     with DaemonProcess(tmp_path / "home", database_url=url, config=routes_to(model)) as daemon:
@@ -67,7 +67,7 @@ def house(tmp_path: Path, model: FakeModel, database_url: str) -> Iterator[Daemo
 @pytest.fixture(
     scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
 )
-def shared_house(
+def shared_live(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[DaemonWithModel]:
     """A daemon for a whole module, for tests that neither restart it nor change its settings."""
@@ -88,12 +88,12 @@ def shared_house(
 def only_its_own_answers(request: pytest.FixtureRequest) -> Iterator[None]:
     """What a test that failed left for the model to say is not said to the next one."""
     yield
-    for name in ("shared_house", "waiting_house"):
+    for name in ("shared_live", "waiting_live"):
         if name in request.fixturenames:
             request.getfixturevalue(name).model.forget()
 
 
-def school_routes(model: FakeModel) -> str:
+def routes_with_small_window(model: FakeModel) -> str:
     """The same routes, and one to the model of route a as if it had a small window."""
     return routes_to(model) + (
         '[routes.small]\nprovider = "openai"\nmodel = "model-a"\n'
@@ -105,7 +105,7 @@ def school_routes(model: FakeModel) -> str:
 def shared_learning_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LearningDaemon]:
     """A daemon for all tests of learning that neither restart it nor look at it alone."""
     home = tmp_path_factory.mktemp("learning_daemon") / "home"
-    with FakeModel() as fake, DaemonProcess(home, config=school_routes(fake)) as daemon:
+    with FakeModel() as fake, DaemonProcess(home, config=routes_with_small_window(fake)) as daemon:
         learning_daemon = LearningDaemon(daemon, fake)
         yield learning_daemon
         fake.release()
@@ -129,7 +129,7 @@ def fresh_learning_daemon(tmp_path: Path, model: FakeModel) -> Iterator[Learning
 
 
 @contextmanager
-def skill_house_at(home: Path, database_url: str | None = None) -> Iterator[SkillDaemon]:
+def skill_daemon_at(home: Path, database_url: str | None = None) -> Iterator[SkillDaemon]:
     """A daemon with tokens, whose programs and temporary files a test can see to."""
     folders = {"programs": home.parent / "programs", "temporary": home.parent / "temporary"}
     for folder in folders.values():
@@ -149,39 +149,39 @@ def skill_house_at(home: Path, database_url: str | None = None) -> Iterator[Skil
 
 
 @pytest.fixture(scope="session")
-def file_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SkillDaemon]:
+def file_skill_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SkillDaemon]:
     """A daemon on SQLite that keeps skills as files, for all tests of skills."""
-    with skill_house_at(tmp_path_factory.mktemp("skills") / "home") as house:
-        yield house
+    with skill_daemon_at(tmp_path_factory.mktemp("skills") / "home") as skill_daemon:
+        yield skill_daemon
 
 
 @pytest.fixture(scope="session")
-def database_house(
+def database_skill_daemon(
     tmp_path_factory: pytest.TempPathFactory, postgres_url: str, prepared_database: str
 ) -> Iterator[SkillDaemon]:
     """A daemon on PostgreSQL that keeps skills there, for all tests of skills."""
     home = tmp_path_factory.mktemp("skills") / "home"
     with (
         postgres.databases(postgres_url) as make,
-        skill_house_at(home, make(prepared_database)) as house,
+        skill_daemon_at(home, make(prepared_database)) as skill_daemon,
     ):
-        yield house
+        yield skill_daemon
 
 
 @pytest.fixture(params=["file", pytest.param("database", marks=pytest.mark.postgres)])
-def skill_house(request: pytest.FixtureRequest) -> SkillDaemon:
+def skill_daemon(request: pytest.FixtureRequest) -> SkillDaemon:
     """Both of them in turn; tests share them, so each has its own people, agents and slugs."""
-    house: SkillDaemon = request.getfixturevalue(f"{request.param}_house")
-    return house
+    skill_daemon: SkillDaemon = request.getfixturevalue(f"{request.param}_skill_daemon")
+    return skill_daemon
 
 
 @pytest.fixture
-def cast(skill_house: SkillDaemon) -> SkillUsers:
+def users(skill_daemon: SkillDaemon) -> SkillUsers:
     """Who is met in this test, on each database."""
-    return SkillUsers(skill_house)
+    return SkillUsers(skill_daemon)
 
 
 @pytest.fixture
-def file_cast(file_house: SkillDaemon) -> SkillUsers:
+def file_users(file_skill_daemon: SkillDaemon) -> SkillUsers:
     """The same where the database does not matter, or the files do."""
-    return SkillUsers(file_house)
+    return SkillUsers(file_skill_daemon)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(scope="module")
-def cli_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonWithModel]:
+def cli_live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonWithModel]:
     home = tmp_path_factory.mktemp("cli") / "home"
     with FakeModel() as fake, DaemonProcess(home, config=routes_to(fake)) as daemon:
         yield DaemonWithModel(daemon, fake)
@@ -28,22 +28,22 @@ def cli_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonWithMo
 
 
 @pytest.fixture
-def cli(cli_house: DaemonWithModel) -> Cli:
-    return Cli(cli_house.daemon)
+def cli(cli_live: DaemonWithModel) -> Cli:
+    return Cli(cli_live.daemon)
 
 
-def test_json_is_what_the_api_answers(cli: Cli, cli_house: DaemonWithModel) -> None:
+def test_json_is_what_the_api_answers(cli: Cli, cli_live: DaemonWithModel) -> None:
     cli("sessions", "create", "same")
 
-    assert cli.json("sessions", "get", "same") == cli_house.daemon.get("/v1/sessions/same")
-    assert cli.json("agents", "list") == cli_house.daemon.get("/v1/agents")
-    assert cli.json("routes", "list") == cli_house.daemon.get("/v1/routes")
-    assert cli.json("tools", "list") == cli_house.daemon.get("/v1/tools")
+    assert cli.json("sessions", "get", "same") == cli_live.daemon.get("/v1/sessions/same")
+    assert cli.json("agents", "list") == cli_live.daemon.get("/v1/agents")
+    assert cli.json("routes", "list") == cli_live.daemon.get("/v1/routes")
+    assert cli.json("tools", "list") == cli_live.daemon.get("/v1/tools")
 
 
-def test_a_run_is_submitted_waited_for_and_looked_at(cli: Cli, cli_house: DaemonWithModel) -> None:
+def test_a_run_is_submitted_waited_for_and_looked_at(cli: Cli, cli_live: DaemonWithModel) -> None:
     cli("sessions", "create", "work")
-    cli_house.model.queue("the answer")
+    cli_live.model.queue("the answer")
 
     submitted = cli("runs", "submit", "work", "the question")
     run_id = submitted.stdout.strip()
@@ -64,11 +64,9 @@ def test_a_run_is_submitted_waited_for_and_looked_at(cli: Cli, cli_house: Daemon
     assert names[-1]["data"]["status"] == "completed"
 
 
-def test_a_run_that_fails_fails_the_command_that_waits(
-    cli: Cli, cli_house: DaemonWithModel
-) -> None:
+def test_a_run_that_fails_fails_the_command_that_waits(cli: Cli, cli_live: DaemonWithModel) -> None:
     cli("sessions", "create", "failing")
-    cli_house.model.fail(400)
+    cli_live.model.fail(400)
 
     done = cli("runs", "submit", "failing", "x", "--wait", code=1)
 
@@ -132,8 +130,8 @@ def test_files_of_an_agent_have_a_history(cli: Cli) -> None:
     assert "agents.write_file" in cli("audit", "--resource", "agents").stdout
 
 
-def test_doctor_finds_the_daemon_well(cli: Cli, cli_house: DaemonWithModel) -> None:
-    cli_house.daemon.home.chmod(0o700)
+def test_doctor_finds_the_daemon_well(cli: Cli, cli_live: DaemonWithModel) -> None:
+    cli_live.daemon.home.chmod(0o700)
 
     report = cli.json("doctor")
 
@@ -143,8 +141,8 @@ def test_doctor_finds_the_daemon_well(cli: Cli, cli_house: DaemonWithModel) -> N
     }
 
 
-def test_chat_says_one_message_and_leaves(cli: Cli, cli_house: DaemonWithModel) -> None:
-    cli_house.model.queue(call("list_files", {"path": "."}), "Nothing there.")
+def test_chat_says_one_message_and_leaves(cli: Cli, cli_live: DaemonWithModel) -> None:
+    cli_live.model.queue(call("list_files", {"path": "."}), "Nothing there.")
 
     done = cli("chat", "--session", "talk", "what is there?")
 
@@ -154,30 +152,30 @@ def test_chat_says_one_message_and_leaves(cli: Cli, cli_house: DaemonWithModel) 
     assert "← list_files ok" in done.stderr
 
 
-def test_chat_can_take_another_route(cli: Cli, cli_house: DaemonWithModel) -> None:
-    cli_house.model.queue("from b")
+def test_chat_can_take_another_route(cli: Cli, cli_live: DaemonWithModel) -> None:
+    cli_live.model.queue("from b")
 
     done = cli("chat", "--route", "b", "who answers?")
 
     assert done.stdout == "from b\n"
     assert "route b (model-b)" in done.stderr
-    assert cli_house.model.requests[-1].model == "model-b"
+    assert cli_live.model.requests[-1].model == "model-b"
 
 
-def test_chat_reads_its_message_from_a_pipe(cli: Cli, cli_house: DaemonWithModel) -> None:
-    cli_house.model.queue("piped reply")
+def test_chat_reads_its_message_from_a_pipe(cli: Cli, cli_live: DaemonWithModel) -> None:
+    cli_live.model.queue("piped reply")
 
     assert cli("chat", stdin="a message\nof two lines").stdout == "piped reply\n"
-    assert cli_house.model.requests[-1].last_user == "a message\nof two lines"
+    assert cli_live.model.requests[-1].last_user == "a message\nof two lines"
     cli("chat", stdin="  ", code=2)
 
 
 @pytest.fixture
-def terminal(cli_house: DaemonWithModel) -> Iterator[Callable[..., Terminal]]:
+def terminal(cli_live: DaemonWithModel) -> Iterator[Callable[..., Terminal]]:
     opened: list[Terminal] = []
 
     def open_terminal(*arguments: str) -> Terminal:
-        opened.append(Terminal([*arguments], environment(cli_house.daemon)))
+        opened.append(Terminal([*arguments], environment(cli_live.daemon)))
         return opened[-1]
 
     yield open_terminal
@@ -186,9 +184,9 @@ def terminal(cli_house: DaemonWithModel) -> Iterator[Callable[..., Terminal]]:
 
 
 def test_ctrl_c_interrupts_the_run_and_not_the_session(
-    cli_house: DaemonWithModel, terminal: Callable[..., Terminal]
+    cli_live: DaemonWithModel, terminal: Callable[..., Terminal]
 ) -> None:
-    model, daemon = cli_house.model, cli_house.daemon
+    model, daemon = cli_live.model, cli_live.daemon
     chat = terminal("chat", "--session", "broken-off")
     chat.wait_for("/help lists")
     model.queue(Answer(text="one two three four five six", pause_s=0.5), "second reply")
@@ -212,14 +210,14 @@ def test_ctrl_c_interrupts_the_run_and_not_the_session(
 
 
 def test_a_failed_run_is_said_and_the_chat_goes_on(
-    cli_house: DaemonWithModel, terminal: Callable[..., Terminal]
+    cli_live: DaemonWithModel, terminal: Callable[..., Terminal]
 ) -> None:
     chat = terminal("chat")
     chat.wait_for("/help lists")
-    cli_house.model.fail(400)
+    cli_live.model.fail(400)
     chat.type("first")
     chat.wait_for("run failed")
-    cli_house.model.queue("better now")
+    cli_live.model.queue("better now")
     chat.type("/new")
     chat.wait_for("session ses_")
     chat.type("second")
@@ -322,9 +320,9 @@ def test_a_first_token_without_an_admin_can_be_insisted_on(
 
 
 def test_a_daemon_that_cannot_serve_says_why_in_one_line(
-    cli_house: DaemonWithModel, cli: Cli
+    cli_live: DaemonWithModel, cli: Cli
 ) -> None:
-    taken = cli("serve", "--bind", f"127.0.0.1:{cli_house.daemon.port}", code=1)
+    taken = cli("serve", "--bind", f"127.0.0.1:{cli_live.daemon.port}", code=1)
 
     assert len(taken.stderr.splitlines()) == 1
-    assert wait_for(cli_house.daemon.is_running)
+    assert wait_for(cli_live.daemon.is_running)

@@ -29,7 +29,7 @@ ASK = {
 
 
 @pytest.fixture(scope="module")
-def waiting_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonWithModel]:
+def waiting_live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonWithModel]:
     home = tmp_path_factory.mktemp("waiting") / "home"
     with FakeModel() as fake, DaemonProcess(home, config=routes_to(fake)) as daemon:
         put = daemon.request("PUT", "/v1/permissions", json=ASK_FIRST)
@@ -39,23 +39,23 @@ def waiting_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonWi
 
 
 @pytest.fixture
-def cli(waiting_house: DaemonWithModel) -> Cli:
-    return Cli(waiting_house.daemon)
+def cli(waiting_live: DaemonWithModel) -> Cli:
+    return Cli(waiting_live.daemon)
 
 
 @pytest.fixture
-def session(waiting_house: DaemonWithModel) -> str:
+def session(waiting_live: DaemonWithModel) -> str:
     """A fresh session, whose id is also the name of a file that nobody else writes."""
-    session_id: str = waiting_house.daemon.post("/v1/sessions", {})["session_id"]
+    session_id: str = waiting_live.daemon.post("/v1/sessions", {})["session_id"]
     return session_id
 
 
 @pytest.fixture
-def terminal(waiting_house: DaemonWithModel) -> Iterator[Callable[..., Terminal]]:
+def terminal(waiting_live: DaemonWithModel) -> Iterator[Callable[..., Terminal]]:
     opened: list[Terminal] = []
 
     def open_terminal(*arguments: str, **more: str) -> Terminal:
-        settings = {**environment(waiting_house.daemon), **more}
+        settings = {**environment(waiting_live.daemon), **more}
         opened.append(Terminal([*arguments], settings))
         return opened[-1]
 
@@ -68,32 +68,32 @@ def write(session: str, content: str = "hello") -> FakeCall:
     return FakeCall(name="write_file", arguments={"path": f"{session}.txt", "content": content})
 
 
-def waits(house: DaemonWithModel, session: str, *answers: Answer | str) -> dict[str, Any]:
+def waits(live: DaemonWithModel, session: str, *answers: Answer | str) -> dict[str, Any]:
     """A run that waits for a person."""
-    house.model.queue(*answers)
-    run_id = house.daemon.submit(session, "go")
+    live.model.queue(*answers)
+    run_id = live.daemon.submit(session, "go")
 
     def reached() -> dict[str, Any] | None:
-        view: dict[str, Any] = house.daemon.get(f"/v1/runs/{run_id}")
+        view: dict[str, Any] = live.daemon.get(f"/v1/runs/{run_id}")
         return view if view["status"].startswith("waiting") else None
 
     return wait_for(reached, what=f"{run_id} to wait")
 
 
-def written(house: DaemonWithModel, session: str) -> str | None:
-    file: Path = house.daemon.home / "workspace" / f"{session}.txt"
+def written(live: DaemonWithModel, session: str) -> str | None:
+    file: Path = live.daemon.home / "workspace" / f"{session}.txt"
     return file.read_text() if file.exists() else None
 
 
 def test_a_run_that_waits_is_shown_with_the_command_that_lets_it_go_on(
-    cli: Cli, waiting_house: DaemonWithModel, session: str
+    cli: Cli, waiting_live: DaemonWithModel, session: str
 ) -> None:
-    run = waits(waiting_house, session, Answer(calls=(write(session),)), "written")
+    run = waits(waiting_live, session, Answer(calls=(write(session),)), "written")
     (request_id,) = run["pending_approval_ids"]
 
     assert f"understudy approvals allow {request_id}" in cli("runs", "show", run["run_id"]).stdout
     assert request_id in cli("approvals", "list", "--session", session).stdout
-    assert cli.json("approvals", "list", "--run", run["run_id"]) == waiting_house.daemon.get(
+    assert cli.json("approvals", "list", "--run", run["run_id"]) == waiting_live.daemon.get(
         "/v1/approvals", params={"run_id": run["run_id"]}
     )
     shown = cli("approvals", "show", request_id).stdout
@@ -103,17 +103,17 @@ def test_a_run_that_waits_is_shown_with_the_command_that_lets_it_go_on(
     done = cli("approvals", "allow", request_id, "--justification", "looks fine")
 
     assert "goes on" in done.stderr
-    assert waiting_house.daemon.wait_for_run(run["run_id"])["status"] == "completed"
-    assert written(waiting_house, session) == "hello"
+    assert waiting_live.daemon.wait_for_run(run["run_id"])["status"] == "completed"
+    assert written(waiting_live, session) == "hello"
     assert cli("approvals", "list", "--session", session).stdout == "Nothing waits for approval.\n"
     assert "allowed" in cli("approvals", "list", "--session", session, "--all").stdout
     assert "approval_state_conflict" in cli("approvals", "allow", request_id, code=4).stderr
 
 
 def test_a_call_is_allowed_with_other_arguments(
-    cli: Cli, waiting_house: DaemonWithModel, session: str, tmp_path: Path
+    cli: Cli, waiting_live: DaemonWithModel, session: str, tmp_path: Path
 ) -> None:
-    run = waits(waiting_house, session, Answer(calls=(write(session),)), "written")
+    run = waits(waiting_live, session, Answer(calls=(write(session),)), "written")
     (request_id,) = run["pending_approval_ids"]
     file = tmp_path / "input.json"
     file.write_text(f'{{"path": "{session}.txt", "content": "changed"}}')
@@ -123,46 +123,46 @@ def test_a_call_is_allowed_with_other_arguments(
     answer = cli.json("approvals", "allow", request_id, "--input", f"@{file}")
 
     assert answer["run_id"] == run["run_id"]
-    waiting_house.daemon.wait_for_run(run["run_id"])
-    assert written(waiting_house, session) == "changed"
+    waiting_live.daemon.wait_for_run(run["run_id"])
+    assert written(waiting_live, session) == "changed"
     assert "+content  changed" in cli("approvals", "show", request_id).stdout
 
 
 def test_the_model_hears_why_a_call_was_denied(
-    cli: Cli, waiting_house: DaemonWithModel, session: str
+    cli: Cli, waiting_live: DaemonWithModel, session: str
 ) -> None:
-    run = waits(waiting_house, session, Answer(calls=(write(session),)), "as you wish")
+    run = waits(waiting_live, session, Answer(calls=(write(session),)), "as you wish")
     (request_id,) = run["pending_approval_ids"]
 
     cli("approvals", "deny", request_id, code=2)
     cli("approvals", "deny", request_id, "--reason", "not on a Friday")
 
-    assert waiting_house.daemon.wait_for_run(run["run_id"])["status"] == "completed"
-    assert "not on a Friday" in waiting_house.model.requests[-1].turns[-1].text
-    assert written(waiting_house, session) is None
+    assert waiting_live.daemon.wait_for_run(run["run_id"])["status"] == "completed"
+    assert "not on a Friday" in waiting_live.model.requests[-1].turns[-1].text
+    assert written(waiting_live, session) is None
 
 
 def test_several_approvals_of_a_run_take_effect_together_or_not_at_all(
-    cli: Cli, waiting_house: DaemonWithModel, session: str
+    cli: Cli, waiting_live: DaemonWithModel, session: str
 ) -> None:
     calls = (write(session, "one"), write(session, "two"))
-    run = waits(waiting_house, session, Answer(calls=calls), "both done")
+    run = waits(waiting_live, session, Answer(calls=calls), "both done")
     ids = run["pending_approval_ids"]
 
     assert cli.json("approvals", "allow", *ids, "apr_none", code=3)["code"] == "approval_not_found"
     cli("approvals", "allow", *ids, "--input", "{}", code=2)
     cli("approvals", "allow", *ids)
 
-    waiting_house.daemon.wait_for_run(run["run_id"])
-    events = waiting_house.daemon.get(f"/v1/runs/{run['run_id']}/events")["items"]
+    waiting_live.daemon.wait_for_run(run["run_id"])
+    events = waiting_live.daemon.get(f"/v1/runs/{run['run_id']}/events")["items"]
     (resolved,) = [each for each in events if each["event"]["type"] == "approval_resolved"]
     assert [each["request_id"] for each in resolved["event"]["resolutions"]] == ids
 
 
 def test_a_question_is_answered_with_options_and_words(
-    cli: Cli, waiting_house: DaemonWithModel, session: str
+    cli: Cli, waiting_live: DaemonWithModel, session: str
 ) -> None:
-    run = waits(waiting_house, session, call("ask_user", ASK), "noted")
+    run = waits(waiting_live, session, call("ask_user", ASK), "noted")
     (request_id,) = run["pending_question_ids"]
 
     assert "o1 = red" in cli("runs", "show", run["run_id"]).stdout
@@ -173,8 +173,8 @@ def test_a_question_is_answered_with_options_and_words(
     cli("questions", "answer", "qst_none", "--option", "o1", code=3)
     cli("questions", "answer", request_id, "--option", "blue", "--text", "dark, please")
 
-    assert waiting_house.daemon.wait_for_run(run["run_id"])["status"] == "completed"
-    told = waiting_house.model.requests[-1].turns[-1].text
+    assert waiting_live.daemon.wait_for_run(run["run_id"])["status"] == "completed"
+    told = waiting_live.model.requests[-1].turns[-1].text
     assert "blue" in told
     assert "dark, please" in told
     assert "question_state_conflict" in (
@@ -183,24 +183,24 @@ def test_a_question_is_answered_with_options_and_words(
 
 
 def test_a_question_is_declined_or_withdrawn(
-    cli: Cli, waiting_house: DaemonWithModel, session: str
+    cli: Cli, waiting_live: DaemonWithModel, session: str
 ) -> None:
-    run = waits(waiting_house, session, call("ask_user", ASK), "then not")
+    run = waits(waiting_live, session, call("ask_user", ASK), "then not")
     (request_id,) = run["pending_question_ids"]
     cli("questions", "decline", request_id, "--justification", "no idea")
-    assert waiting_house.daemon.wait_for_run(run["run_id"])["status"] == "completed"
-    assert "no idea" in waiting_house.model.requests[-1].turns[-1].text
+    assert waiting_live.daemon.wait_for_run(run["run_id"])["status"] == "completed"
+    assert "no idea" in waiting_live.model.requests[-1].turns[-1].text
 
-    run = waits(waiting_house, session, call("ask_user", ASK))
+    run = waits(waiting_live, session, call("ask_user", ASK))
     (request_id,) = run["pending_question_ids"]
     cli("questions", "cancel", request_id)
-    assert waiting_house.daemon.wait_for_run(run["run_id"])["status"] == "cancelled"
+    assert waiting_live.daemon.wait_for_run(run["run_id"])["status"] == "cancelled"
 
 
 def test_who_waits_for_a_run_is_told_that_it_waits_for_a_person(
-    cli: Cli, waiting_house: DaemonWithModel, session: str
+    cli: Cli, waiting_live: DaemonWithModel, session: str
 ) -> None:
-    run = waits(waiting_house, session, Answer(calls=(write(session),)), "written at last")
+    run = waits(waiting_live, session, Answer(calls=(write(session),)), "written at last")
     (request_id,) = run["pending_approval_ids"]
     waiting = [
         subprocess.Popen(
@@ -208,7 +208,7 @@ def test_who_waits_for_a_run_is_told_that_it_waits_for_a_person(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=environment(waiting_house.daemon),
+            env=environment(waiting_live.daemon),
         )
         for verb in ("wait", "watch")
     ]
@@ -229,9 +229,9 @@ def test_who_waits_for_a_run_is_told_that_it_waits_for_a_person(
 
 
 def test_a_chat_without_a_terminal_says_what_is_needed_and_leaves(
-    cli: Cli, waiting_house: DaemonWithModel, session: str
+    cli: Cli, waiting_live: DaemonWithModel, session: str
 ) -> None:
-    waiting_house.model.queue(Answer(calls=(write(session),)), "written")
+    waiting_live.model.queue(Answer(calls=(write(session),)), "written")
     done = cli("chat", "--session", session, "write it", code=4)
     (approval,) = cli.json("approvals", "list", "--session", session)["items"]
     assert f"understudy approvals allow {approval['id']}" in done.stderr
@@ -246,24 +246,24 @@ def test_a_chat_without_a_terminal_says_what_is_needed_and_leaves(
     cli("sessions", "input", session, "and then?", code=4)
 
     cli("approvals", "allow", approval["id"])
-    waiting_house.daemon.wait_for_run(approval["run_id"])
-    waiting_house.model.queue(Answer(calls=(write(session, "more"),)))
+    waiting_live.daemon.wait_for_run(approval["run_id"])
+    waiting_live.model.queue(Answer(calls=(write(session, "more"),)))
     waits_now = cli.json("chat", "--session", session, "and now?", code=4)
     assert waits_now["status"] == "waiting_for_approval"
     cli("runs", "cancel", waits_now["run_id"])
-    waiting_house.daemon.wait_for_run(waits_now["run_id"])
-    waiting_house.model.queue(call("ask_user", ASK))
+    waiting_live.daemon.wait_for_run(waits_now["run_id"])
+    waiting_live.model.queue(call("ask_user", ASK))
     inline = cli("sessions", "input", session, "ask", code=4)
     assert "understudy questions answer" in inline.stderr
 
 
 def test_in_a_chat_a_call_is_allowed_where_it_stands(
-    waiting_house: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
+    waiting_live: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
 ) -> None:
     chat = terminal("chat", "--session", session)
     chat.wait_for("/help lists")
     chat.wait_for_prompt()
-    waiting_house.model.queue(
+    waiting_live.model.queue(
         Answer(text="I write it.", calls=(write(session),)),
         "It is written.",
         Answer(calls=(write(session, "other"),)),
@@ -277,7 +277,7 @@ def test_in_a_chat_a_call_is_allowed_where_it_stands(
     chat.type("a")
     chat.wait_for("It is written.")
     chat.wait_for_prompt()
-    assert written(waiting_house, session) == "hello"
+    assert written(waiting_live, session) == "hello"
 
     chat.type("write something else")
     chat.wait_for("[d]eny")
@@ -286,17 +286,17 @@ def test_in_a_chat_a_call_is_allowed_where_it_stands(
     chat.type("one is enough")
     chat.wait_for("Then not.")
     chat.wait_for_prompt()
-    assert "one is enough" in waiting_house.model.requests[-1].turns[-1].text
-    assert written(waiting_house, session) == "hello"
+    assert "one is enough" in waiting_live.model.requests[-1].turns[-1].text
+    assert written(waiting_live, session) == "hello"
 
 
 def test_in_a_chat_arguments_are_changed_in_an_editor(
-    waiting_house: DaemonWithModel, session: str, terminal: Callable[..., Terminal], tmp_path: Path
+    waiting_live: DaemonWithModel, session: str, terminal: Callable[..., Terminal], tmp_path: Path
 ) -> None:
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nsed -i "s/hello/$1/" "$2"\n')
     editor.chmod(0o755)
-    waiting_house.model.queue(Answer(calls=(write(session),)), "Done.")
+    waiting_live.model.queue(Answer(calls=(write(session),)), "Done.")
     chat = terminal("chat", "--session", session, "write it", EDITOR=f"{editor} goodbye", VISUAL="")
     chat.wait_for("[e]dit")
     chat.type("e")
@@ -306,15 +306,15 @@ def test_in_a_chat_arguments_are_changed_in_an_editor(
     chat.wait_for("Done.")
 
     assert chat.process.wait(timeout=20) == 0
-    assert written(waiting_house, session) == "goodbye"
+    assert written(waiting_live, session) == "goodbye"
 
 
 def test_in_a_chat_a_question_is_answered_by_number_or_in_words(
-    waiting_house: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
+    waiting_live: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
 ) -> None:
     chat = terminal("chat", "--session", session)
     chat.wait_for_prompt()
-    waiting_house.model.queue(call("ask_user", ASK), call("ask_user", ASK), "Noted.")
+    waiting_live.model.queue(call("ask_user", ASK), call("ask_user", ASK), "Noted.")
     chat.type("paint it")
     chat.wait_for("2. blue")
     chat.wait_for("or your own words")
@@ -327,17 +327,17 @@ def test_in_a_chat_a_question_is_answered_by_number_or_in_words(
     chat.wait_for("Noted.")
     chat.wait_for_prompt()
 
-    first, second = waiting_house.model.requests[-2:]
+    first, second = waiting_live.model.requests[-2:]
     assert "blue" in first.turns[-1].text
     assert "a warm grey" in second.turns[-1].text
 
 
 def test_ctrl_c_at_a_question_leaves_the_run_waiting_and_the_next_chat_asks_again(
-    waiting_house: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
+    waiting_live: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
 ) -> None:
     chat = terminal("chat", "--session", session)
     chat.wait_for_prompt()
-    waiting_house.model.queue(Answer(calls=(write(session),)), "Written.")
+    waiting_live.model.queue(Answer(calls=(write(session),)), "Written.")
     chat.type("write it")
     chat.wait_for("[q]uit")
     for _ in range(20):
@@ -349,7 +349,7 @@ def test_ctrl_c_at_a_question_leaves_the_run_waiting_and_the_next_chat_asks_agai
             continue
     chat.wait_for(f"understudy chat --session {session}")
     chat.wait_for_prompt()
-    (run,) = waiting_house.daemon.get("/v1/runs", params={"session_id": session})["items"]
+    (run,) = waiting_live.daemon.get("/v1/runs", params={"session_id": session})["items"]
     assert run["status"] == "waiting_for_approval"
     chat.type("/pending")
     chat.wait_for("[q]uit")
@@ -375,9 +375,9 @@ def test_ctrl_c_at_a_question_leaves_the_run_waiting_and_the_next_chat_asks_agai
 
 
 def test_a_question_is_answered_at_the_terminal(
-    waiting_house: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
+    waiting_live: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
 ) -> None:
-    run = waits(waiting_house, session, call("ask_user", ASK), "noted")
+    run = waits(waiting_live, session, call("ask_user", ASK), "noted")
     (request_id,) = run["pending_question_ids"]
 
     asked = terminal("questions", "answer", request_id)
@@ -386,14 +386,14 @@ def test_a_question_is_answered_at_the_terminal(
     asked.type("1")
 
     assert asked.process.wait(timeout=20) == 0
-    assert waiting_house.daemon.wait_for_run(run["run_id"])["status"] == "completed"
+    assert waiting_live.daemon.wait_for_run(run["run_id"])["status"] == "completed"
 
 
 def test_a_review_walks_through_what_waits(
-    cli: Cli, waiting_house: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
+    cli: Cli, waiting_live: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
 ) -> None:
     calls = (write(session, "one"), write(session, "two"), write(session, "three"))
-    run = waits(waiting_house, session, Answer(calls=calls), "all decided")
+    run = waits(waiting_live, session, Answer(calls=calls), "all decided")
     cli("approvals", "review", "--session", session, code=2)
 
     review = terminal("approvals", "review", "--session", session)
@@ -415,14 +415,14 @@ def test_a_review_walks_through_what_waits(
     (left,) = cli.json("approvals", "list", "--session", session)["items"]
     assert left["input"]["content"] == "two"
     cli("approvals", "allow", left["id"])
-    assert waiting_house.daemon.wait_for_run(run["run_id"])["status"] == "completed"
+    assert waiting_live.daemon.wait_for_run(run["run_id"])["status"] == "completed"
 
 
 def test_a_review_of_questions_walks_through_them(
-    cli: Cli, waiting_house: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
+    cli: Cli, waiting_live: DaemonWithModel, session: str, terminal: Callable[..., Terminal]
 ) -> None:
     asks = tuple(FakeCall(name="ask_user", arguments=ASK) for _ in range(2))
-    run = waits(waiting_house, session, Answer(calls=asks), "noted")
+    run = waits(waiting_live, session, Answer(calls=asks), "noted")
     first, second = run["pending_question_ids"]
     cli("questions", "review", "--session", session, code=2)
 
@@ -439,16 +439,16 @@ def test_a_review_of_questions_walks_through_them(
     (left,) = cli.json("questions", "list", "--session", session)["items"]
     assert left["id"] == first
     cli("questions", "answer", first, "--option", "o1")
-    assert waiting_house.daemon.wait_for_run(run["run_id"])["status"] == "completed"
+    assert waiting_live.daemon.wait_for_run(run["run_id"])["status"] == "completed"
 
 
 def test_what_a_tool_answered_in_full_can_be_read(
-    cli: Cli, waiting_house: DaemonWithModel, session: str
+    cli: Cli, waiting_live: DaemonWithModel, session: str
 ) -> None:
     rules = {"rules": [{"tool": "shell", "decision": "allow"}]}
-    waiting_house.daemon.request("PUT", f"/v1/sessions/{session}/permissions", json=rules)
-    waiting_house.model.queue(call("shell", {"command": "seq 1 20000"}), "counted")
-    run = waiting_house.daemon.run(session, "count")
+    waiting_live.daemon.request("PUT", f"/v1/sessions/{session}/permissions", json=rules)
+    waiting_live.model.queue(call("shell", {"command": "seq 1 20000"}), "counted")
+    run = waiting_live.daemon.run(session, "count")
 
     (artifact,) = cli.json("runs", "artifacts", run["run_id"])["items"]
     assert artifact["artifact_id"] in cli("runs", "artifacts", run["run_id"]).stdout

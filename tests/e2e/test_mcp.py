@@ -45,7 +45,7 @@ NOW = ["time__get_current_time", {"timezone": "Asia/Tokyo"}]
 
 
 @pytest.fixture
-def clock_house(tmp_path: Path, model: FakeModel) -> Iterator[DaemonWithModel]:
+def clock_live(tmp_path: Path, model: FakeModel) -> Iterator[DaemonWithModel]:
     config = routes_to(model) + SERVERS
     with DaemonProcess(tmp_path / "home", config=config) as daemon:
         yield DaemonWithModel(daemon, model)
@@ -80,8 +80,8 @@ def tools_told(model: FakeModel) -> set[str]:
     return {tool["function"]["name"] for tool in model.requests[-1].body["tools"]}
 
 
-def test_a_server_from_elsewhere_is_driven_from_end_to_end(clock_house: DaemonWithModel) -> None:
-    daemon = clock_house.daemon
+def test_a_server_from_elsewhere_is_driven_from_end_to_end(clock_live: DaemonWithModel) -> None:
+    daemon = clock_live.daemon
     assert start(daemon, "time")["tools"] == 2
     daemon.post("/v1/sessions", {"session_id": "s"})
 
@@ -91,28 +91,28 @@ def test_a_server_from_elsewhere_is_driven_from_end_to_end(clock_house: DaemonWi
     (result,) = results(daemon, "s")
     assert (result["status"], result["executed"]) == ("ok", True)
     assert json.loads(result["content"])["timezone"] == "Asia/Tokyo"
-    told = tools_told(clock_house.model)
+    told = tools_told(clock_live.model)
     assert {"time__get_current_time", "time__convert_time", "careful__act"} <= told
     assert not any(name.startswith("broken") for name in told)
 
 
-def test_a_server_starts_by_itself_for_the_first_run(clock_house: DaemonWithModel) -> None:
-    daemon = clock_house.daemon
+def test_a_server_starts_by_itself_for_the_first_run(clock_live: DaemonWithModel) -> None:
+    daemon = clock_live.daemon
     daemon.post("/v1/sessions", {"session_id": "s"})
     assert children(daemon) == []
 
     # The plain server is there at once; the other may not be, on a busy machine.
     assert daemon.run("s", plan(), timeout=60)["status"] == "completed"
 
-    assert "careful__act" in tools_told(clock_house.model)
+    assert "careful__act" in tools_told(clock_live.model)
     states = {item["name"]: item["state"] for item in daemon.get("/v1/mcp-servers")["items"]}
     assert (states["careful"], states["broken"]) == ("ready", "failed")
 
 
 def test_a_call_waits_for_a_person_unless_the_config_says_otherwise(
-    clock_house: DaemonWithModel,
+    clock_live: DaemonWithModel,
 ) -> None:
-    daemon = clock_house.daemon
+    daemon = clock_live.daemon
     daemon.post("/v1/sessions", {"session_id": "s"})
     run_id = daemon.submit("s", plan(["careful__act", {"x": 1}]))
 
@@ -127,8 +127,8 @@ def test_a_call_waits_for_a_person_unless_the_config_says_otherwise(
     assert json.loads(result["content"]) == {"x": 1}
 
 
-def test_a_scope_hides_a_server_and_a_call_of_it_does_nothing(clock_house: DaemonWithModel) -> None:
-    daemon = clock_house.daemon
+def test_a_scope_hides_a_server_and_a_call_of_it_does_nothing(clock_live: DaemonWithModel) -> None:
+    daemon = clock_live.daemon
     start(daemon, "time")
     scope = {"mcp_server_deny": ["time"]}
     daemon.post("/v1/sessions", {"session_id": "s", "capability_scope": scope})
@@ -139,9 +139,9 @@ def test_a_scope_hides_a_server_and_a_call_of_it_does_nothing(clock_house: Daemo
     assert "there is no tool" in result["content"]
 
 
-def test_the_command_line_shows_and_starts_servers(clock_house: DaemonWithModel) -> None:
-    cli = Cli(clock_house.daemon)
-    start(clock_house.daemon, "time")
+def test_the_command_line_shows_and_starts_servers(clock_live: DaemonWithModel) -> None:
+    cli = Cli(clock_live.daemon)
+    start(clock_live.daemon, "time")
 
     assert "time is ready with 2 tools" in cli("mcp", "restart", "time").stderr
     assert "broken is failed" in cli("mcp", "restart", "broken", code=1).stderr
@@ -161,8 +161,8 @@ def test_the_command_line_shows_and_starts_servers(clock_house: DaemonWithModel)
     assert "mcp_server_failed" in {check["code"] for check in checks}
 
 
-def test_a_daemon_that_stops_leaves_no_server_behind(clock_house: DaemonWithModel) -> None:
-    daemon = clock_house.daemon
+def test_a_daemon_that_stops_leaves_no_server_behind(clock_live: DaemonWithModel) -> None:
+    daemon = clock_live.daemon
     start(daemon, "time")
     start(daemon, "careful")
     left = children(daemon)
@@ -174,8 +174,8 @@ def test_a_daemon_that_stops_leaves_no_server_behind(clock_house: DaemonWithMode
     assert not any(map(is_alive, left))
 
 
-def test_a_daemon_that_is_killed_takes_its_servers_with_it(clock_house: DaemonWithModel) -> None:
-    daemon = clock_house.daemon
+def test_a_daemon_that_is_killed_takes_its_servers_with_it(clock_live: DaemonWithModel) -> None:
+    daemon = clock_live.daemon
     start(daemon, "careful")
     start(daemon, "scattered")
     # The server is ready before what it sent away has become a sleep.

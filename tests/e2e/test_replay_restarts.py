@@ -20,34 +20,34 @@ EDIT = call("edit_file", {"path": "notes.txt", "old_text": "thy", "new_text": "t
 DONE = Answer(text=MARKER, delay_s=0.4)
 
 
-def promote(house: DaemonWithModel) -> None:
+def promote(live: DaemonWithModel) -> None:
     """A draft of a procedure."""
     scope = {"kind": "workspace", "id": "default"}
     proposed = {"scope": scope, "kind": "procedure", "content": "Correct notes."}
-    made = house.daemon.post("/v1/learning-candidates", proposed)
+    made = live.daemon.post("/v1/learning-candidates", proposed)
     path = f"/v1/learning-candidates/{made['candidate_id']}/publish"
-    learning_id = house.daemon.post(path, {"publish_tier": "active"})["learning_id"]
+    learning_id = live.daemon.post(path, {"publish_tier": "active"})["learning_id"]
     asked = {"skill_name": NAME, "instructions": "Correct the words of the notes."}
-    house.daemon.post(f"/v1/learnings/{learning_id}/promote-skill", asked)
+    live.daemon.post(f"/v1/learnings/{learning_id}/promote-skill", asked)
 
 
-def record(house: DaemonWithModel, session_id: str) -> str:
+def record(live: DaemonWithModel, session_id: str) -> str:
     """A run that corrects the notes, which can only be done once."""
-    house.daemon.post("/v1/sessions", {"session_id": session_id})
-    return str(house.daemon.run(session_id, TASK)["run_id"])
+    live.daemon.post("/v1/sessions", {"session_id": session_id})
+    return str(live.daemon.run(session_id, TASK)["run_id"])
 
 
 @pytest.mark.timeout(300)
-def test_a_replay_outlives_a_kill_and_does_nothing_twice(house: DaemonWithModel) -> None:
-    daemon = house.daemon
+def test_a_replay_outlives_a_kill_and_does_nothing_twice(live: DaemonWithModel) -> None:
+    daemon = live.daemon
     notes = daemon.home / "workspace" / "notes.txt"
     notes.parent.mkdir(exist_ok=True)
-    promote(house)
-    house.model.rule = play({"Carry out": [EDIT, DONE], TASK: [EDIT, DONE]})
+    promote(live)
+    live.model.rule = play({"Carry out": [EDIT, DONE], TASK: [EDIT, DONE]})
     notes.write_text("thy one")
-    first = record(house, "s1")
+    first = record(live, "s1")
     notes.write_text("thy other")
-    second = record(house, "s2")
+    second = record(live, "s2")
     assert notes.read_text() == "the other"
     notes.write_text("thy notes")
 

@@ -27,9 +27,9 @@ WORKSPACE = {"kind": "workspace", "id": "default"}
 class Theatre:
     """A daemon with one procedure, and what everybody can see of its skill."""
 
-    def __init__(self, house: DaemonWithModel) -> None:
-        self.daemon = house.daemon
-        self.model = house.model
+    def __init__(self, live: DaemonWithModel) -> None:
+        self.daemon = live.daemon
+        self.model = live.model
         self.daemon.post("/v1/sessions", {"session_id": "s1"})
         proposed = {"scope": WORKSPACE, "kind": "procedure", "content": "Check the scheduler."}
         made = self.daemon.post("/v1/learning-candidates", proposed)
@@ -90,9 +90,9 @@ class Theatre:
 
 
 @pytest.fixture
-def theatre(house: DaemonWithModel) -> Iterator[Theatre]:
-    yield Theatre(house)
-    house.model.release()
+def theatre(live: DaemonWithModel) -> Iterator[Theatre]:
+    yield Theatre(live)
+    live.model.release()
 
 
 @pytest.mark.timeout(400)

@@ -53,19 +53,19 @@ MARKERS = [f"<redacted:{kind}>" for kind in ("email", "ssn", "phone", "card", "p
 
 
 @pytest.fixture(scope="module")
-def lasting_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonWithModel]:
+def lasting_live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonWithModel]:
     home = tmp_path_factory.mktemp("acceptance") / "home"
     with FakeModel() as fake, DaemonProcess(home, config=routes_to(fake)) as daemon:
         yield DaemonWithModel(daemon, fake)
 
 
 @pytest.fixture
-def shared(lasting_house: DaemonWithModel) -> DaemonWithModel:
+def shared(lasting_live: DaemonWithModel) -> DaemonWithModel:
     """A daemon that remembers nothing and has the policy that it came with."""
-    lasting_house.model.forget()
+    lasting_live.model.forget()
     for enabled in (False, True):
-        lasting_house.daemon.post(POLICY, {"enabled": enabled})
-    return lasting_house
+        lasting_live.daemon.post(POLICY, {"enabled": enabled})
+    return lasting_live
 
 
 def file_of(daemon: DaemonProcess, run_id: str) -> Path:

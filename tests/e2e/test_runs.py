@@ -22,8 +22,8 @@ def event_types(daemon: DaemonProcess, run_id: str) -> list[str]:
     return [item["event"]["type"] for item in daemon.get(f"/v1/runs/{run_id}/events")["items"]]
 
 
-def test_runs_of_a_session_wait_in_line(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
+def test_runs_of_a_session_wait_in_line(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     model.hold()
     runs = [daemon.submit("s1", text) for text in ("one", "two", "three")]
@@ -43,8 +43,8 @@ def test_runs_of_a_session_wait_in_line(house: DaemonWithModel) -> None:
     assert event_types(daemon, runs[1]) == ["accepted", "queued", "started", "output", "completed"]
 
 
-def test_a_terminal_run_stays_as_it_is(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
+def test_a_terminal_run_stays_as_it_is(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     done = daemon.run("s1", "hello")
     events = event_types(daemon, done["run_id"])
@@ -62,8 +62,8 @@ def test_a_terminal_run_stays_as_it_is(house: DaemonWithModel) -> None:
     assert daemon.wait_for_run(runs[2])["status"] == "completed"
 
 
-def test_a_run_keeps_the_route_it_was_submitted_with(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
+def test_a_run_keeps_the_route_it_was_submitted_with(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     model.hold()
     daemon.submit("s1", "one")
@@ -77,8 +77,8 @@ def test_a_run_keeps_the_route_it_was_submitted_with(house: DaemonWithModel) -> 
     assert model.requests[-1].model == "model-b"
 
 
-def test_the_nearest_route_wins(shared_house: DaemonWithModel) -> None:
-    daemon, model = shared_house.daemon, shared_house.model
+def test_the_nearest_route_wins(shared_live: DaemonWithModel) -> None:
+    daemon, model = shared_live.daemon, shared_live.model
     daemon.post("/v1/sessions", {"session_id": "near"})
     policy = {"route_policy": {"provider": "b"}}
     daemon.request("PUT", "/v1/sessions/near/route-policy", json=policy).raise_for_status()
@@ -90,8 +90,8 @@ def test_the_nearest_route_wins(shared_house: DaemonWithModel) -> None:
     assert daemon.run("near", "x")["request"]["provider"] == "a"
 
 
-def test_a_route_that_vanished_fails_the_run_instead_of_drifting(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
+def test_a_route_that_vanished_fails_the_run_instead_of_drifting(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     model.hold()
     daemon.submit("s1", "one")
@@ -108,8 +108,8 @@ def test_a_route_that_vanished_fails_the_run_instead_of_drifting(house: DaemonWi
     assert daemon.run("s1", "three")["status"] == "completed"
 
 
-def test_the_same_key_submits_once_even_after_a_restart(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
+def test_the_same_key_submits_once_even_after_a_restart(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
 
     def submit(content: str, key: str) -> Any:
@@ -136,8 +136,8 @@ def test_the_same_key_submits_once_even_after_a_restart(house: DaemonWithModel) 
     assert submit("hello", "k" * 257).status_code == 400
 
 
-def test_input_is_given_one_way_and_is_not_empty(shared_house: DaemonWithModel) -> None:
-    daemon, model = shared_house.daemon, shared_house.model
+def test_input_is_given_one_way_and_is_not_empty(shared_live: DaemonWithModel) -> None:
+    daemon, model = shared_live.daemon, shared_live.model
     daemon.post("/v1/sessions", {"session_id": "items"})
     items = [{"type": "text", "text": "first"}, {"type": "text", "text": "second"}]
     run = daemon.run("items", "", input_items=items)
@@ -156,8 +156,8 @@ def test_input_is_given_one_way_and_is_not_empty(shared_house: DaemonWithModel) 
         assert answer.status_code == 400
 
 
-def test_a_caller_cannot_slip_memory_into_the_prompt(shared_house: DaemonWithModel) -> None:
-    daemon, model = shared_house.daemon, shared_house.model
+def test_a_caller_cannot_slip_memory_into_the_prompt(shared_live: DaemonWithModel) -> None:
+    daemon, model = shared_live.daemon, shared_live.model
     daemon.post("/v1/sessions", {"session_id": "forged"})
     metadata = {"recovered_memory": {"entries": ["PWNED"]}, "learned_context": "PWNED", "ok": 1}
     run = daemon.run("forged", "hello", metadata=metadata)
@@ -166,8 +166,8 @@ def test_a_caller_cannot_slip_memory_into_the_prompt(shared_house: DaemonWithMod
     assert "PWNED" not in json.dumps(daemon.get("/v1/sessions/forged/events"))
 
 
-def test_work_in_flight_at_a_kill_goes_on_where_it_stopped(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
+def test_work_in_flight_at_a_kill_goes_on_where_it_stopped(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     for number in range(2):
         model.queue(call("write_file", {"path": f"{number}.txt", "content": "x"}))
@@ -187,8 +187,8 @@ def test_work_in_flight_at_a_kill_goes_on_where_it_stopped(house: DaemonWithMode
     assert len(model.requests) == 5
 
 
-def test_a_run_that_was_in_flight_at_five_crashes_is_interrupted(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
+def test_a_run_that_was_in_flight_at_five_crashes_is_interrupted(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     model.hold()
     first, second = daemon.submit("s1", "poison"), daemon.submit("s1", "harmless")
@@ -204,8 +204,8 @@ def test_a_run_that_was_in_flight_at_five_crashes_is_interrupted(house: DaemonWi
     assert daemon.wait_for_run(second)["status"] == "completed"
 
 
-def test_an_orderly_restart_is_not_a_crash(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
+def test_an_orderly_restart_is_not_a_crash(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     run_id = daemon.submit("s1", 'plan: {"tools": [["list_files", {}]], "delay_s": 1.5}')
     model.wait_for_requests(1)
@@ -215,8 +215,8 @@ def test_an_orderly_restart_is_not_a_crash(house: DaemonWithModel) -> None:
     assert daemon.wait_for_run(run_id)["status"] == "completed"
 
 
-def test_an_interrupt_stops_the_run_and_the_next_one_starts(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
+def test_an_interrupt_stops_the_run_and_the_next_one_starts(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     assert daemon.post("/v1/sessions/s1/interrupt")["interrupted"] is False
     model.hold()
@@ -231,8 +231,8 @@ def test_an_interrupt_stops_the_run_and_the_next_one_starts(house: DaemonWithMod
     assert after["started_at_ms"] >= ended["finished_at_ms"]
 
 
-def test_a_cancelled_run_ends_as_cancelled(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
+def test_a_cancelled_run_ends_as_cancelled(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     model.hold()
     run_id = daemon.submit("s1", "one")
@@ -243,9 +243,9 @@ def test_a_cancelled_run_ends_as_cancelled(house: DaemonWithModel) -> None:
 
 
 def test_a_failing_provider_fails_the_run_and_not_the_session(
-    shared_house: DaemonWithModel,
+    shared_live: DaemonWithModel,
 ) -> None:
-    daemon, model = shared_house.daemon, shared_house.model
+    daemon, model = shared_live.daemon, shared_live.model
     daemon.post("/v1/sessions", {"session_id": "down"})
     model.fail(401)
     ended = daemon.run("down", "hello")
@@ -254,16 +254,16 @@ def test_a_failing_provider_fails_the_run_and_not_the_session(
     assert daemon.run("down", "again")["status"] == "completed"
 
 
-def test_inline_input_answers_when_the_run_has_ended(shared_house: DaemonWithModel) -> None:
-    daemon = shared_house.daemon
+def test_inline_input_answers_when_the_run_has_ended(shared_live: DaemonWithModel) -> None:
+    daemon = shared_live.daemon
     daemon.post("/v1/sessions", {"session_id": "inline"})
     session = daemon.post("/v1/sessions/inline/input", {"content": "hello"})
     assert session["session_id"] == "inline"
     assert session["outputs"][-1]["text"] == "ok"
 
 
-def test_debug_capture_shows_the_requests_without_secrets(shared_house: DaemonWithModel) -> None:
-    daemon = shared_house.daemon
+def test_debug_capture_shows_the_requests_without_secrets(shared_live: DaemonWithModel) -> None:
+    daemon = shared_live.daemon
     secret = "sk-" + "proj-" + "A1b2C3d4" * 4
     daemon.post("/v1/sessions", {"session_id": "debug"})
     run = daemon.run("debug", f"my key is {secret}", debug_level="requests")
@@ -275,9 +275,9 @@ def test_debug_capture_shows_the_requests_without_secrets(shared_house: DaemonWi
 
 
 def test_disk_and_journal_tell_the_same_story_after_many_turns(
-    shared_house: DaemonWithModel,
+    shared_live: DaemonWithModel,
 ) -> None:
-    daemon, model = shared_house.daemon, shared_house.model
+    daemon, model = shared_live.daemon, shared_live.model
     daemon.post("/v1/sessions", {"session_id": "turns"})
     for number in range(3):
         daemon.run("turns", f"turn {number}")

@@ -62,8 +62,8 @@ def check_done(daemon: DaemonProcess) -> None:
     assert {run["status"] for run in runs} == {"completed"}
 
 
-def test_each_fires_once_and_all_mail_is_read_over_kills(house: DaemonWithModel) -> None:
-    daemon = house.daemon
+def test_each_fires_once_and_all_mail_is_read_over_kills(live: DaemonWithModel) -> None:
+    daemon = live.daemon
     fill(daemon, apart_ms=700)
     for _ in range(4):
         time.sleep(0.9)

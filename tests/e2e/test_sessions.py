@@ -9,9 +9,9 @@ pytestmark = pytest.mark.e2e
 
 
 def test_a_session_is_reused_unless_something_asked_for_differs(
-    shared_house: DaemonWithModel,
+    shared_live: DaemonWithModel,
 ) -> None:
-    daemon = shared_house.daemon
+    daemon = shared_live.daemon
     for persona in ("reuse-p1", "reuse-p2"):
         daemon.post("/v1/personas", {"persona_id": persona, "display_name": persona, "soul": "A"})
     created = daemon.post("/v1/sessions", {"session_id": "reuse", "persona_id": "reuse-p1"})
@@ -27,22 +27,22 @@ def test_a_session_is_reused_unless_something_asked_for_differs(
 
 
 @pytest.mark.parametrize("session_id", ["", ".", "..", "a/b", "a b", "x\u0000y", "n" * 500])
-def test_a_bad_session_id_is_refused(shared_house: DaemonWithModel, session_id: str) -> None:
-    answer = shared_house.daemon.request("POST", "/v1/sessions", json={"session_id": session_id})
+def test_a_bad_session_id_is_refused(shared_live: DaemonWithModel, session_id: str) -> None:
+    answer = shared_live.daemon.request("POST", "/v1/sessions", json={"session_id": session_id})
     assert answer.status_code == 400
     problem = answer.json()
     assert {"type", "title", "status", "detail", "code"} <= set(problem)
 
 
-def test_a_failed_create_leaves_nothing_behind(shared_house: DaemonWithModel) -> None:
-    daemon = shared_house.daemon
+def test_a_failed_create_leaves_nothing_behind(shared_live: DaemonWithModel) -> None:
+    daemon = shared_live.daemon
     body = {"session_id": "never", "persona_id": "nobody"}
     assert daemon.request("POST", "/v1/sessions", json=body).status_code == 404
     assert daemon.request("GET", "/v1/sessions/never").status_code == 404
 
 
-def test_a_session_keeps_the_persona_it_bound(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
+def test_a_session_keeps_the_persona_it_bound(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
     daemon.post("/v1/personas", {"persona_id": "p", "display_name": "P", "soul": "SOUL-A"})
     daemon.post("/v1/sessions", {"session_id": "s1", "persona_id": "p"})
     updated = daemon.request("PUT", "/v1/personas/p", json={"soul": "SOUL-B"}).json()
@@ -67,8 +67,8 @@ def test_a_session_keeps_the_persona_it_bound(house: DaemonWithModel) -> None:
     assert "SOUL-A" in model.requests[-1].system
 
 
-def test_topology_changes_need_an_idle_session(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
+def test_topology_changes_need_an_idle_session(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
     daemon.post("/v1/personas", {"persona_id": "p", "display_name": "P", "soul": "A"})
     daemon.post("/v1/sessions", {"session_id": "s1"})
     model.hold()
@@ -93,9 +93,9 @@ def test_topology_changes_need_an_idle_session(house: DaemonWithModel) -> None:
 
 
 def test_the_effective_scope_is_what_persona_and_session_share(
-    shared_house: DaemonWithModel,
+    shared_live: DaemonWithModel,
 ) -> None:
-    daemon = shared_house.daemon
+    daemon = shared_live.daemon
     scope = {"skill_allow": ["alpha", "beta"], "skill_deny": ["x"]}
     persona = {"persona_id": "scoped", "display_name": "S", "capability_scope": scope}
     daemon.post("/v1/personas", persona)
@@ -109,8 +109,8 @@ def test_the_effective_scope_is_what_persona_and_session_share(
     assert effective["skill_deny"] == ["x", "y"]
 
 
-def test_scopes_with_nothing_in_common_permit_nothing(shared_house: DaemonWithModel) -> None:
-    daemon = shared_house.daemon
+def test_scopes_with_nothing_in_common_permit_nothing(shared_live: DaemonWithModel) -> None:
+    daemon = shared_live.daemon
     scope = {"skill_allow": ["alpha"]}
     daemon.post(
         "/v1/personas", {"persona_id": "alone", "display_name": "A", "capability_scope": scope}
@@ -126,16 +126,16 @@ def test_scopes_with_nothing_in_common_permit_nothing(shared_house: DaemonWithMo
     assert session["effective_capability_scope"] == {"skill_allow": [], "skill_deny": ["*"]}
 
 
-def test_an_ended_session_takes_no_more_runs(shared_house: DaemonWithModel) -> None:
-    daemon = shared_house.daemon
+def test_an_ended_session_takes_no_more_runs(shared_live: DaemonWithModel) -> None:
+    daemon = shared_live.daemon
     daemon.post("/v1/sessions", {"session_id": "over"})
     daemon.post("/v1/sessions/over/end", {"reason": "done"})
     answer = daemon.request("POST", "/v1/sessions/over/runs", json={"content": "hello?"})
     assert (answer.status_code, answer.json()["code"]) == (409, "session_ended")
 
 
-def test_reply_targets_are_those_of_the_moment_of_submission(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
+def test_reply_targets_are_those_of_the_moment_of_submission(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
 
     def set_target(address: str) -> None:

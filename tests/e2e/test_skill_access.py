@@ -22,23 +22,23 @@ def search(words: str, **more: int) -> Call:
     return ("skill_search", {"query": words, **more})
 
 
-def test_everybody_sees_and_uses_what_the_matrix_says(cast: SkillUsers) -> None:
-    granted, other = cast.learner, cast.plain
-    stranger = cast.house.person("eve", "operator")
+def test_everybody_sees_and_uses_what_the_matrix_says(users: SkillUsers) -> None:
+    granted, other = users.learner, users.plain
+    stranger = users.skill_daemon.person("eve", "operator")
     slugs = {
-        kind: cast.ann.create(skill_md(f"{kind} of {cast.ann.user_id}", "Read me."))["slug"]
+        kind: users.ann.create(skill_md(f"{kind} of {users.ann.user_id}", "Read me."))["slug"]
         for kind in ("private", "elsewhere", "agent", "user", "public")
     }
-    cast.ann.grant(slugs["elsewhere"], agent=cast.house.agent())
-    cast.ann.grant(slugs["agent"], agent=granted)
-    cast.ann.grant(slugs["user"], user=cast.bob.user_id)
-    cast.root.ok("PUT", f"{ALL}/{slugs['public']}", {"visibility": "public"})
+    users.ann.grant(slugs["elsewhere"], agent=users.skill_daemon.agent())
+    users.ann.grant(slugs["agent"], agent=granted)
+    users.ann.grant(slugs["user"], user=users.bob.user_id)
+    users.root.ok("PUT", f"{ALL}/{slugs['public']}", {"visibility": "public"})
     slugs["system"] = SHIPPED
     open_to_all = {"public", "system"}
     matrix: list[tuple[Person, str, set[str]]] = [
-        (cast.ann, other, set(slugs)),
+        (users.ann, other, set(slugs)),
         (stranger, granted, open_to_all | {"agent"}),
-        (cast.bob, other, open_to_all | {"user"}),
+        (users.bob, other, open_to_all | {"user"}),
         (stranger, other, open_to_all),
     ]
 
@@ -61,60 +61,60 @@ def test_everybody_sees_and_uses_what_the_matrix_says(cast: SkillUsers) -> None:
                 assert answer["ok"] is (kind in known), (person.user_id, slug)
         for kind, slug in slugs.items():
             asked = {"agent_id": agent, "user_id": person.user_id}
-            access = cast.root.get(f"{slug}/access", params=asked)
+            access = users.root.get(f"{slug}/access", params=asked)
             assert access["allowed"] is (kind in kinds), (person.user_id, slug, access)
-    cast.root.ok("DELETE", f"{ALL}/{slugs['public']}")
+    users.root.ok("DELETE", f"{ALL}/{slugs['public']}")
 
 
-def test_the_answer_to_who_may_use_it_says_why(cast: SkillUsers) -> None:
-    slug = cast.ann.own()["slug"]
-    cast.ann.grant(slug, agent=cast.learner)
-    cast.ann.grant(slug, user=cast.bob.user_id)
+def test_the_answer_to_who_may_use_it_says_why(users: SkillUsers) -> None:
+    slug = users.ann.own()["slug"]
+    users.ann.grant(slug, agent=users.learner)
+    users.ann.grant(slug, user=users.bob.user_id)
 
     def why(person: Person, agent: str) -> tuple[bool, str]:
         asked = {"agent_id": agent, "user_id": person.user_id}
-        answer = cast.ann.get(f"{slug}/access", params=asked)
+        answer = users.ann.get(f"{slug}/access", params=asked)
         return answer["allowed"], answer["reason"]
 
-    assert why(cast.ann, cast.plain) == (True, "owner")
-    assert why(cast.vic, cast.learner) == (True, "agent_grant")
-    assert why(cast.bob, cast.plain) == (True, "user_grant")
-    assert why(cast.vic, cast.plain) == (False, "none")
-    cast.ann.ok("POST", f"{ALL}/{slug}/toggle", {"enabled": False})
-    assert why(cast.ann, cast.plain) == (False, "disabled")
+    assert why(users.ann, users.plain) == (True, "owner")
+    assert why(users.vic, users.learner) == (True, "agent_grant")
+    assert why(users.bob, users.plain) == (True, "user_grant")
+    assert why(users.vic, users.plain) == (False, "none")
+    users.ann.ok("POST", f"{ALL}/{slug}/toggle", {"enabled": False})
+    assert why(users.ann, users.plain) == (False, "disabled")
 
 
-def test_the_very_next_turn_shows_a_grant_and_a_revocation(cast: SkillUsers) -> None:
-    slug = cast.ann.own()["slug"]
-    session = cast.bob.session(cast.plain)
-    seen = [slug in cast.bob.run(session=session).offered]
-    cast.ann.grant(slug, agent=cast.plain)
-    seen.append(slug in cast.bob.run(session=session).offered)
-    cast.ann.revoke(slug, agent=cast.plain)
-    seen.append(slug in cast.bob.run(session=session).offered)
-    cast.ann.grant(slug, user=cast.bob.user_id)
-    seen.append(slug in cast.bob.run(session=session).offered)
-    cast.ann.revoke(slug, user=cast.bob.user_id)
-    last = cast.bob.run(use(slug), search(slug), session=session)
+def test_the_very_next_turn_shows_a_grant_and_a_revocation(users: SkillUsers) -> None:
+    slug = users.ann.own()["slug"]
+    session = users.bob.session(users.plain)
+    seen = [slug in users.bob.run(session=session).offered]
+    users.ann.grant(slug, agent=users.plain)
+    seen.append(slug in users.bob.run(session=session).offered)
+    users.ann.revoke(slug, agent=users.plain)
+    seen.append(slug in users.bob.run(session=session).offered)
+    users.ann.grant(slug, user=users.bob.user_id)
+    seen.append(slug in users.bob.run(session=session).offered)
+    users.ann.revoke(slug, user=users.bob.user_id)
+    last = users.bob.run(use(slug), search(slug), session=session)
 
     assert [*seen, slug in last.offered] == [False, True, False, True, False]
     assert last.results[0].is_error
     assert f'"name": "{slug}"' not in last.results[1]
 
 
-def test_a_pinned_version_is_what_the_agent_gets(cast: SkillUsers) -> None:
-    slug = cast.ann.create(skill_md(f"Pinned by {cast.ann.user_id}", "The old way."))["slug"]
-    body = {"agent_id": cast.plain, "version": 1}
-    assert cast.ann.status("POST", f"{ALL}/{slug}/grants/agent", body) == 201
-    assert cast.ann.patch(slug, "old", "new").status_code == 200
-    pinned = cast.bob.run(use(slug), agent=cast.plain)
-    cast.ann.grant(slug, agent=cast.plain)
-    current = cast.bob.run(use(slug), agent=cast.plain)
+def test_a_pinned_version_is_what_the_agent_gets(users: SkillUsers) -> None:
+    slug = users.ann.create(skill_md(f"Pinned by {users.ann.user_id}", "The old way."))["slug"]
+    body = {"agent_id": users.plain, "version": 1}
+    assert users.ann.status("POST", f"{ALL}/{slug}/grants/agent", body) == 201
+    assert users.ann.patch(slug, "old", "new").status_code == 200
+    pinned = users.bob.run(use(slug), agent=users.plain)
+    users.ann.grant(slug, agent=users.plain)
+    current = users.bob.run(use(slug), agent=users.plain)
 
     assert "The old way." in pinned.result
     assert "The new way." in current.result
-    body = {"agent_id": cast.plain, "version": 9}
-    assert cast.ann.status("POST", f"{ALL}/{slug}/grants/agent", body) == 404
+    body = {"agent_id": users.plain, "version": 9}
+    assert users.ann.status("POST", f"{ALL}/{slug}/grants/agent", body) == 404
 
 
 @contextmanager
@@ -131,18 +131,18 @@ def without_grants(home: Path) -> Iterator[None]:
 
 
 def test_without_a_look_at_the_grants_only_what_is_open_to_all_is_offered(
-    file_cast: SkillUsers,
+    file_users: SkillUsers,
 ) -> None:
-    slug = file_cast.ann.own()["slug"]
-    file_cast.ann.grant(slug, agent=file_cast.plain)
-    public = file_cast.ann.own()["slug"]
-    file_cast.root.ok("PUT", f"{ALL}/{public}", {"visibility": "public"})
-    session = file_cast.bob.session(file_cast.plain)
-    before = file_cast.bob.run(session=session)
-    with without_grants(file_cast.house.daemon.home):
-        during = file_cast.bob.run(use(slug), search(slug), session=session)
-    after = file_cast.bob.run(session=session)
-    file_cast.root.ok("DELETE", f"{ALL}/{public}")
+    slug = file_users.ann.own()["slug"]
+    file_users.ann.grant(slug, agent=file_users.plain)
+    public = file_users.ann.own()["slug"]
+    file_users.root.ok("PUT", f"{ALL}/{public}", {"visibility": "public"})
+    session = file_users.bob.session(file_users.plain)
+    before = file_users.bob.run(session=session)
+    with without_grants(file_users.skill_daemon.daemon.home):
+        during = file_users.bob.run(use(slug), search(slug), session=session)
+    after = file_users.bob.run(session=session)
+    file_users.root.ok("DELETE", f"{ALL}/{public}")
 
     assert {slug, public} <= set(before.offered)
     assert public in during.offered
@@ -152,16 +152,16 @@ def test_without_a_look_at_the_grants_only_what_is_open_to_all_is_offered(
     assert slug in after.offered
 
 
-def test_a_skill_that_is_switched_off_is_gone_until_it_is_switched_on(cast: SkillUsers) -> None:
-    slug = cast.ann.own()["slug"]
-    session = cast.ann.session(cast.plain)
+def test_a_skill_that_is_switched_off_is_gone_until_it_is_switched_on(users: SkillUsers) -> None:
+    slug = users.ann.own()["slug"]
+    session = users.ann.session(users.plain)
     toggle = f"{ALL}/{slug}/toggle"
-    cast.ann.ok("POST", toggle, {"enabled": False})
-    off = cast.ann.run(use(slug), search(slug), session=session)
-    shown = cast.ann.get(slug)
-    cast.ann.ok("POST", toggle, {"enabled": True})
-    on = cast.ann.run(use(slug), search(slug), session=session)
-    cast.ann.ok("DELETE", f"{ALL}/{slug}")
+    users.ann.ok("POST", toggle, {"enabled": False})
+    off = users.ann.run(use(slug), search(slug), session=session)
+    shown = users.ann.get(slug)
+    users.ann.ok("POST", toggle, {"enabled": True})
+    on = users.ann.run(use(slug), search(slug), session=session)
+    users.ann.ok("DELETE", f"{ALL}/{slug}")
 
     assert slug not in off.offered
     assert off.results[0].is_error
@@ -170,26 +170,26 @@ def test_a_skill_that_is_switched_off_is_gone_until_it_is_switched_on(cast: Skil
     assert slug in on.offered
     assert not on.results[0].is_error
     assert f'"name": "{slug}"' in on.results[1]
-    for person in (cast.ann, cast.root):
+    for person in (users.ann, users.root):
         assert person.status("POST", toggle, {"enabled": True}) == 404
 
 
-def test_a_search_looks_only_at_what_may_be_used(cast: SkillUsers) -> None:
-    word = f"zebra{cast.ann.user_id.replace('-', '')}"
+def test_a_search_looks_only_at_what_may_be_used(users: SkillUsers) -> None:
+    word = f"zebra{users.ann.user_id.replace('-', '')}"
     hidden = {
-        cast.bob.create(skill_md(f"{word} {word} {number}", description=word * 1))["slug"]
+        users.bob.create(skill_md(f"{word} {word} {number}", description=word * 1))["slug"]
         for number in range(30)
     }
     seen = {
-        cast.ann.create(
+        users.ann.create(
             skill_md(
-                f"Plain {number} of {cast.ann.user_id}",
+                f"Plain {number} of {users.ann.user_id}",
                 description=f"Does many other things and once in a while also a {word} or so",
             )
         )["slug"]
         for number in range(5)
     }
-    told = cast.ann.run(search(word, max_results=5), agent=cast.plain)
+    told = users.ann.run(search(word, max_results=5), agent=users.plain)
 
     found = json.loads(told.result)
     assert {it["name"] for it in found["skills"]} == seen
@@ -197,14 +197,14 @@ def test_a_search_looks_only_at_what_may_be_used(cast: SkillUsers) -> None:
 
 
 def test_a_skill_made_by_a_run_is_there_on_its_next_turn_for_that_agent_only(
-    cast: SkillUsers,
+    users: SkillUsers,
 ) -> None:
-    content = skill_md(f"Made by {cast.ann.user_id}")
-    first = cast.ann.run(
-        manage("create", content=content), agent=cast.learner, words="Please make a skill of this."
+    content = skill_md(f"Made by {users.ann.user_id}")
+    first = users.ann.run(
+        manage("create", content=content), agent=users.learner, words="Please make a skill of this."
     )
-    slug = next(iter(cast.ann.listed(owner_id=cast.ann.user_id)))
+    slug = next(iter(users.ann.listed(owner_id=users.ann.user_id)))
 
-    assert slug in cast.ann.run(session=first.session_id).offered
-    assert slug in cast.bob.run(agent=cast.learner).offered
-    assert slug not in cast.bob.run(agent=cast.plain).offered
+    assert slug in users.ann.run(session=first.session_id).offered
+    assert slug in users.bob.run(agent=users.learner).offered
+    assert slug not in users.bob.run(agent=users.plain).offered

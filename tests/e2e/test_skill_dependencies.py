@@ -20,9 +20,9 @@ def with_script(name: str, script: str, path: str = "scripts/a.py") -> dict[str,
     return {MANIFEST: skill_md(name), path: script}
 
 
-def put_program(house: SkillDaemon, name: str) -> Path:
+def put_program(skill_daemon: SkillDaemon, name: str) -> Path:
     """A program of that name on the daemon's machine."""
-    program = house.daemon.home.parent / "programs" / name
+    program = skill_daemon.daemon.home.parent / "programs" / name
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     return program
@@ -35,21 +35,21 @@ def rescanned(person: Person) -> dict[str, Any]:
     return {it["slug"]: it for it in answer["results"]}
 
 
-def test_what_is_missing_is_told_and_keeps_nobody_from_the_skill(cast: SkillUsers) -> None:
+def test_what_is_missing_is_told_and_keeps_nobody_from_the_skill(users: SkillUsers) -> None:
     label = f"pip:{PACKAGE}"
-    uploaded = cast.ann.keep(with_script(f"Uploaded {cast.ann.user_id}", SCRIPT))
-    folder = cast.house.folder(with_script(f"Published {cast.ann.user_id}", SCRIPT))
-    told = cast.ann.run(("publish_skill", {"path": folder}), agent=cast.plain)
+    uploaded = users.ann.keep(with_script(f"Uploaded {users.ann.user_id}", SCRIPT))
+    folder = users.skill_daemon.folder(with_script(f"Published {users.ann.user_id}", SCRIPT))
+    told = users.ann.run(("publish_skill", {"path": folder}), agent=users.plain)
 
     assert label in uploaded["deps_warning"]
     assert any(label in result for result in told.answers)
-    for slug in cast.ann.listed(owner_id=cast.ann.user_id):
-        shown = cast.ann.get(slug)
+    for slug in users.ann.listed(owner_id=users.ann.user_id):
+        shown = users.ann.get(slug)
         assert (shown["status"], shown["missing_deps"]) == ("active", [label])
-        used = cast.ann.run(("use_skill", {"name": slug}), agent=cast.plain)
+        used = users.ann.run(("use_skill", {"name": slug}), agent=users.plain)
         assert slug in used.offered
         assert not used.result.is_error
-    plain = cast.ann.keep(with_script(f"Plain {cast.ann.user_id}", "import json\n"))
+    plain = users.ann.keep(with_script(f"Plain {users.ann.user_id}", "import json\n"))
     assert "deps_warning" not in plain
 
 
@@ -70,15 +70,15 @@ def traps(name: str, marker: Path) -> dict[str, str | bytes]:
     }
 
 
-def test_nothing_of_a_skill_is_ever_run(cast: SkillUsers) -> None:
-    marker = cast.house.workspace / f"marker-{cast.ann.user_id}"
-    files = traps(f"Trap {cast.ann.user_id}", marker)
-    whole = cast.ann.upload(packed(files))
-    slug = cast.ann.keep({path: it for path, it in files.items() if path not in BY_ITSELF})["slug"]
-    cast.root.ok("POST", f"{ALL}/rescan-deps")
+def test_nothing_of_a_skill_is_ever_run(users: SkillUsers) -> None:
+    marker = users.skill_daemon.workspace / f"marker-{users.ann.user_id}"
+    files = traps(f"Trap {users.ann.user_id}", marker)
+    whole = users.ann.upload(packed(files))
+    slug = users.ann.keep({path: it for path, it in files.items() if path not in BY_ITSELF})["slug"]
+    users.root.ok("POST", f"{ALL}/rescan-deps")
     for enabled in (False, True):
-        cast.ann.ok("POST", f"{ALL}/{slug}/toggle", {"enabled": enabled})
-    cast.ann.run(("use_skill", {"name": slug}), agent=cast.plain)
+        users.ann.ok("POST", f"{ALL}/{slug}/toggle", {"enabled": enabled})
+    users.ann.run(("use_skill", {"name": slug}), agent=users.plain)
 
     assert whole.status_code in {201, 422}
     assert not marker.exists()
@@ -97,28 +97,28 @@ BAD_NAMES = [
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
-def test_what_is_no_name_is_not_installed(file_cast: SkillUsers, name: str) -> None:
+def test_what_is_no_name_is_not_installed(file_users: SkillUsers, name: str) -> None:
     install = f"{ALL}/install-dep"
-    home = file_cast.house.daemon.home
+    home = file_users.skill_daemon.daemon.home
 
-    assert file_cast.root.status("POST", install, {"dep": name}) == 400
-    assert file_cast.ann.status("POST", install, {"dep": name}) == 403
+    assert file_users.root.status("POST", install, {"dep": name}) == 400
+    assert file_users.ann.status("POST", install, {"dep": name}) == 403
     assert not (home / "skills-env").exists() or not list((home / "skills-env").iterdir())
 
 
-def test_only_an_admin_looks_after_what_skills_need(file_cast: SkillUsers) -> None:
+def test_only_an_admin_looks_after_what_skills_need(file_users: SkillUsers) -> None:
     calls = [
         ("POST", f"{ALL}/rescan-deps", None),
         ("POST", f"{ALL}/install-deps", None),
         ("POST", f"{ALL}/install-dep", {"dep": "pip:requests"}),
         ("GET", f"{ALL}/runtimes", None),
     ]
-    for person in (file_cast.ann, file_cast.vic):
+    for person in (file_users.ann, file_users.vic):
         assert [person.status(*call) for call in calls] == [403] * 4
-    assert [file_cast.nobody.status(*call) for call in calls] == [401] * 4
+    assert [file_users.nobody.status(*call) for call in calls] == [401] * 4
 
 
-def test_what_scripts_need_is_read_from_them(cast: SkillUsers) -> None:
+def test_what_scripts_need_is_read_from_them(users: SkillUsers) -> None:
     python = (
         '"""Says import in_docstring.\n\nimport in_docstring\n"""\n'
         "# import in_comment\n"
@@ -129,13 +129,13 @@ def test_what_scripts_need_is_read_from_them(cast: SkillUsers) -> None:
     )
     script = "const y = require('und3r-y');\nimport z from \"@und3r/p/sub\";\n"
     files: dict[str, str | bytes] = {
-        MANIFEST: skill_md(f"Needy {cast.ann.user_id}"),
+        MANIFEST: skill_md(f"Needy {users.ann.user_id}"),
         "scripts/a.py": python,
         "scripts/helper_of_ours.py": "VALUE = 1\n",
         "scripts/b.mjs": script,
         "scripts/c": f"#!/usr/bin/env {PROGRAM}\n",
     }
-    made = cast.ann.keep(files)
+    made = users.ann.keep(files)
 
     needed = {"pip:und3r_a", "pip:und3r_b", "pip:und3r_c"}
     needed |= {"npm:und3r-y", "npm:@und3r/p", PROGRAM}
@@ -143,65 +143,65 @@ def test_what_scripts_need_is_read_from_them(cast: SkillUsers) -> None:
     assert set(made["missing_deps"]) - {"node"} == needed
 
 
-def test_a_rescan_archives_what_lacks_something_and_brings_it_back(cast: SkillUsers) -> None:
-    program = f"{PROGRAM}-{cast.ann.user_id}"
-    files = with_script(f"Scanned {cast.ann.user_id}", f"#!/usr/bin/env {program}\n", "scripts/a")
-    off = with_script(f"Off {cast.ann.user_id}", f"#!/usr/bin/env {program}\n", "scripts/a")
-    gone = with_script(f"Gone {cast.ann.user_id}", f"#!/usr/bin/env {program}\n", "scripts/a")
-    slug, off_slug, gone_slug = (cast.ann.keep(it)["slug"] for it in (files, off, gone))
-    cast.ann.ok("POST", f"{ALL}/{off_slug}/toggle", {"enabled": False})
-    cast.ann.ok("DELETE", f"{ALL}/{gone_slug}")
+def test_a_rescan_archives_what_lacks_something_and_brings_it_back(users: SkillUsers) -> None:
+    program = f"{PROGRAM}-{users.ann.user_id}"
+    files = with_script(f"Scanned {users.ann.user_id}", f"#!/usr/bin/env {program}\n", "scripts/a")
+    off = with_script(f"Off {users.ann.user_id}", f"#!/usr/bin/env {program}\n", "scripts/a")
+    gone = with_script(f"Gone {users.ann.user_id}", f"#!/usr/bin/env {program}\n", "scripts/a")
+    slug, off_slug, gone_slug = (users.ann.keep(it)["slug"] for it in (files, off, gone))
+    users.ann.ok("POST", f"{ALL}/{off_slug}/toggle", {"enabled": False})
+    users.ann.ok("DELETE", f"{ALL}/{gone_slug}")
 
-    first = rescanned(cast.root)
-    archived = cast.ann.get(slug)
-    away = cast.ann.run(("use_skill", {"name": slug}), agent=cast.plain)
-    put_program(cast.house, program)
-    second = rescanned(cast.root)
-    back = cast.ann.run(("use_skill", {"name": slug}), agent=cast.plain)
+    first = rescanned(users.root)
+    archived = users.ann.get(slug)
+    away = users.ann.run(("use_skill", {"name": slug}), agent=users.plain)
+    put_program(users.skill_daemon, program)
+    second = rescanned(users.root)
+    back = users.ann.run(("use_skill", {"name": slug}), agent=users.plain)
 
     assert (first[slug]["status"], first[slug]["missing"]) == ("archived", [program])
     assert (archived["status"], archived["missing_deps"]) == ("archived", [program])
-    assert slug in cast.ann.listed()
+    assert slug in users.ann.listed()
     assert slug not in away.offered
     assert away.result.is_error
     assert second[slug]["status"] in {"active", "ok"}
-    assert cast.ann.get(slug)["status"] == "active"
+    assert users.ann.get(slug)["status"] == "active"
     assert slug in back.offered
     assert not back.result.is_error
     assert not {off_slug, gone_slug} & (set(first) | set(second))
-    assert cast.ann.get(off_slug)["status"] == "active"
-    assert cast.ann.status("GET", f"{ALL}/{gone_slug}") == 404
+    assert users.ann.get(off_slug)["status"] == "active"
+    assert users.ann.status("GET", f"{ALL}/{gone_slug}") == 404
 
 
-def test_switching_on_looks_again_at_what_is_needed(file_cast: SkillUsers) -> None:
-    program = f"{PROGRAM}-{file_cast.ann.user_id}"
+def test_switching_on_looks_again_at_what_is_needed(file_users: SkillUsers) -> None:
+    program = f"{PROGRAM}-{file_users.ann.user_id}"
     files = with_script(
-        f"Again {file_cast.ann.user_id}", f"#!/usr/bin/env {program}\n", "scripts/a"
+        f"Again {file_users.ann.user_id}", f"#!/usr/bin/env {program}\n", "scripts/a"
     )
-    slug = file_cast.ann.keep(files)["slug"]
+    slug = file_users.ann.keep(files)["slug"]
     toggle = f"{ALL}/{slug}/toggle"
     seen = []
     for step in range(2):
-        file_cast.ann.ok("POST", toggle, {"enabled": False})
-        seen.append(file_cast.ann.ok("POST", toggle, {"enabled": True})["status"])
+        file_users.ann.ok("POST", toggle, {"enabled": False})
+        seen.append(file_users.ann.ok("POST", toggle, {"enabled": True})["status"])
         if step == 0:
-            put_program(file_cast.house, program)
+            put_program(file_users.skill_daemon, program)
 
     assert seen == ["archived", "active"]
 
 
-def test_an_archived_skill_is_still_its_owners_to_change(file_cast: SkillUsers) -> None:
-    files = with_script(f"Shelved {file_cast.ann.user_id}", SCRIPT)
-    slug = file_cast.ann.keep(files)["slug"]
-    rescanned(file_cast.root)
-    assert file_cast.ann.get(slug)["status"] == "archived"
+def test_an_archived_skill_is_still_its_owners_to_change(file_users: SkillUsers) -> None:
+    files = with_script(f"Shelved {file_users.ann.user_id}", SCRIPT)
+    slug = file_users.ann.keep(files)["slug"]
+    rescanned(file_users.root)
+    assert file_users.ann.get(slug)["status"] == "archived"
 
-    assert file_cast.ann.patch(slug, "numbers", "figures").status_code == 200
-    assert file_cast.ann.status("DELETE", f"{ALL}/{slug}") == 200
+    assert file_users.ann.patch(slug, "numbers", "figures").status_code == 200
+    assert file_users.ann.status("DELETE", f"{ALL}/{slug}") == 200
 
 
-def test_the_runtimes_are_told_with_their_versions(file_cast: SkillUsers) -> None:
-    told = file_cast.root.get(f"{ALL}/runtimes")
+def test_the_runtimes_are_told_with_their_versions(file_users: SkillUsers) -> None:
+    told = file_users.root.get(f"{ALL}/runtimes")
 
     names = [it["name"] for it in told["runtimes"]]
     assert names[:4] == ["python3", "pip3", "node", "npm"]

@@ -39,21 +39,21 @@ SAFE = {
 
 
 @pytest.mark.parametrize("kind", [*UNSAFE, *SAFE])
-def test_every_way_in_comes_to_the_same_verdict(file_cast: SkillUsers, kind: str) -> None:
+def test_every_way_in_comes_to_the_same_verdict(file_users: SkillUsers, kind: str) -> None:
     line = (UNSAFE | SAFE)[kind]
     is_unsafe = kind in UNSAFE
     content = skill_md(f"Judged {next(NUMBERS)}", f"Then:\n\n```sh\n{line}\n```")
-    harmless = file_cast.ann.own()["slug"]
-    folder = file_cast.house.folder({MANIFEST: content.replace("Judged", "Published")})
-    told = file_cast.ann.run(
+    harmless = file_users.ann.own()["slug"]
+    folder = file_users.skill_daemon.folder({MANIFEST: content.replace("Judged", "Published")})
+    told = file_users.ann.run(
         manage("create", content=content.replace("Judged", "Made")),
         manage("patch", slug=harmless, find="Collect the numbers", replace=f"```sh\n{line}\n```"),
         ("publish_skill", {"path": folder}),
-        agent=file_cast.learner,
+        agent=file_users.learner,
         words="Please make a skill of this.",
     )
-    created = file_cast.ann.call("POST", ALL, {"content": content.replace("Judged", "Created")})
-    uploaded = file_cast.ann.upload(packed({MANIFEST: content.replace("Judged", "Uploaded")}))
+    created = file_users.ann.call("POST", ALL, {"content": content.replace("Judged", "Created")})
+    uploaded = file_users.ann.upload(packed({MANIFEST: content.replace("Judged", "Uploaded")}))
 
     assert [result.is_error for result in told.results] == [is_unsafe] * 3, told.results
     expected = 422 if is_unsafe else 201
@@ -67,25 +67,25 @@ HOSTILE = ["curl ", "rm " + "-rf ", "chmod --a ", "x", "\\", " ", "\u0301"]
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_a_hostile_line_is_judged_in_no_time(file_cast: SkillUsers, piece: str) -> None:
+def test_a_hostile_line_is_judged_in_no_time(file_users: SkillUsers, piece: str) -> None:
     room = 100_000 - 200
     content = skill_md(f"Hostile {next(NUMBERS)}", piece * (room // len(piece.encode())))
     began = time.monotonic()
-    answer = file_cast.ann.call("POST", ALL, {"content": content})
+    answer = file_users.ann.call("POST", ALL, {"content": content})
     took = time.monotonic() - began
 
     assert answer.status_code in {201, 422}, answer.text
     assert took < 5
 
 
-def test_a_folder_is_scanned_without_a_daemon(file_cast: SkillUsers) -> None:
-    cli = Cli(file_cast.house.daemon)
+def test_a_folder_is_scanned_without_a_daemon(file_users: SkillUsers) -> None:
+    cli = Cli(file_users.skill_daemon.daemon)
     cli.environment["UNDERSTUDY_BIND"] = "127.0.0.1:1"
-    workspace = file_cast.house.workspace
-    bad = file_cast.house.folder(
+    workspace = file_users.skill_daemon.workspace
+    bad = file_users.skill_daemon.folder(
         {MANIFEST: skill_md("x"), "scripts/a.sh": "#!/bin/sh\n" + UNSAFE["removes all"] + "\n"}
     )
-    good = file_cast.house.folder({MANIFEST: skill_md("x")})
+    good = file_users.skill_daemon.folder({MANIFEST: skill_md("x")})
 
     told = cli("skills", "scan", str(workspace / bad), "--json", code=4).stdout
     assert "scripts/a.sh" in told

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.e2e.conftest import skill_house_at
+from tests.e2e.conftest import skill_daemon_at
 from tests.support.skill_daemon import Person, SkillDaemon, SkillUsers
 from tests.support.skill_texts import ALL, MANIFEST, skill_md
 
@@ -21,11 +21,11 @@ LIMIT = 20 * 1024 * 1024
 LINES = [f"Line {number:02} is old." for number in range(20)]
 
 
-def folders(house: SkillDaemon, slug: str) -> list[str]:
+def folders(skill_daemon: SkillDaemon, slug: str) -> list[str]:
     """What lies in the folder of a slug; on PostgreSQL, its versions."""
-    if house.has_files:
-        return sorted((it.name for it in (house.store / slug).iterdir()), key=int)
-    versions = house.admin.get(f"{slug}/versions", params={"limit": 200})["items"]
+    if skill_daemon.has_files:
+        return sorted((it.name for it in (skill_daemon.store / slug).iterdir()), key=int)
+    versions = skill_daemon.admin.get(f"{slug}/versions", params={"limit": 200})["items"]
     return [str(it["version"]) for it in reversed(versions)]
 
 
@@ -34,40 +34,40 @@ def at_once(acts: list[Callable[[], httpx2.Response]]) -> list[httpx2.Response]:
         return [it.result() for it in [pool.submit(act) for act in acts]]
 
 
-def test_patches_that_come_at_once_are_all_in_the_last_version(cast: SkillUsers) -> None:
-    slug = cast.ann.create(skill_md(f"Crowded {cast.ann.user_id}", "\n".join(LINES)))["slug"]
+def test_patches_that_come_at_once_are_all_in_the_last_version(users: SkillUsers) -> None:
+    slug = users.ann.create(skill_md(f"Crowded {users.ann.user_id}", "\n".join(LINES)))["slug"]
 
     def patch(line: str) -> Callable[[], httpx2.Response]:
-        return lambda: cast.ann.patch(slug, line, line.replace("old", "new"))
+        return lambda: users.ann.patch(slug, line, line.replace("old", "new"))
 
     answers = at_once([patch(line) for line in LINES])
 
     done = [it.json()["version"] for it in answers if it.status_code == 200]
     assert {it.status_code for it in answers} <= {200, 409}
     assert sorted(done) == list(range(2, len(done) + 2))
-    assert cast.ann.get(slug)["version"] == len(done) + 1
-    assert folders(cast.house, slug) == [str(number) for number in range(1, len(done) + 2)]
-    last = cast.house.bytes_of(slug, len(done) + 1).decode()
+    assert users.ann.get(slug)["version"] == len(done) + 1
+    assert folders(users.skill_daemon, slug) == [str(number) for number in range(1, len(done) + 2)]
+    last = users.skill_daemon.bytes_of(slug, len(done) + 1).decode()
     for line, answer in zip(LINES, answers, strict=True):
         changed = line.replace("old", "new") in last
         assert changed is (answer.status_code == 200), line
 
 
-def test_a_patch_of_a_version_that_is_no_longer_current_is_a_conflict(cast: SkillUsers) -> None:
-    slug = cast.ann.own()["slug"]
-    assert cast.ann.patch(slug, "numbers", "figures", expected_version=1).status_code == 200
-    late = cast.ann.patch(slug, "down", "up", expected_version=1)
+def test_a_patch_of_a_version_that_is_no_longer_current_is_a_conflict(users: SkillUsers) -> None:
+    slug = users.ann.own()["slug"]
+    assert users.ann.patch(slug, "numbers", "figures", expected_version=1).status_code == 200
+    late = users.ann.patch(slug, "down", "up", expected_version=1)
 
     assert late.status_code == 409
-    assert cast.ann.get(slug)["version"] == 2
+    assert users.ann.get(slug)["version"] == 2
 
 
-def test_skills_created_at_once_under_one_slug_are_versions_of_it(cast: SkillUsers) -> None:
-    slug = f"race-{cast.ann.user_id}"
+def test_skills_created_at_once_under_one_slug_are_versions_of_it(users: SkillUsers) -> None:
+    slug = f"race-{users.ann.user_id}"
     texts = [skill_md(f"Racer {number}", f"Run {number}.") for number in range(10)]
 
     def create(text: str) -> Callable[[], httpx2.Response]:
-        return lambda: cast.ann.call("POST", ALL, {"content": text, "slug": slug})
+        return lambda: users.ann.call("POST", ALL, {"content": text, "slug": slug})
 
     answers = at_once([create(text) for text in texts])
 
@@ -75,19 +75,19 @@ def test_skills_created_at_once_under_one_slug_are_versions_of_it(cast: SkillUse
     numbers = {it.json()["version"]: text for it, text in zip(answers, texts, strict=True)}
     assert sorted(numbers) == list(range(1, 11))
     for number, text in numbers.items():
-        assert cast.house.bytes_of(slug, number) == text.encode()
-    row = cast.ann.get(slug)
+        assert users.skill_daemon.bytes_of(slug, number) == text.encode()
+    row = users.ann.get(slug)
     assert (row["version"], row["instructions"]) == (10, numbers[10].split("---\n")[2])
 
 
-def test_of_two_owners_who_want_one_slug_exactly_one_gets_it(cast: SkillUsers) -> None:
-    slug = f"duel-{cast.ann.user_id}"
+def test_of_two_owners_who_want_one_slug_exactly_one_gets_it(users: SkillUsers) -> None:
+    slug = f"duel-{users.ann.user_id}"
 
     def create(person: Person, number: int) -> Callable[[], httpx2.Response]:
         text = skill_md(f"Duel {number}", f"By {person.user_id}.")
         return lambda: person.call("POST", ALL, {"content": text, "slug": slug})
 
-    people = [cast.ann, cast.bob] * 5
+    people = [users.ann, users.bob] * 5
     answers = at_once([create(person, number) for number, person in enumerate(people)])
 
     winners = {
@@ -96,31 +96,31 @@ def test_of_two_owners_who_want_one_slug_exactly_one_gets_it(cast: SkillUsers) -
         if answer.status_code == 201
     }
     assert {it.status_code for it in answers} == {201, 403}
-    assert winners == {cast.root.get(slug)["owner_id"]}
-    assert folders(cast.house, slug) == ["1", "2", "3", "4", "5"]
+    assert winners == {users.root.get(slug)["owner_id"]}
+    assert folders(users.skill_daemon, slug) == ["1", "2", "3", "4", "5"]
 
 
 def test_twenty_megabytes_of_companions_are_copied_and_one_byte_more_is_refused(
-    file_cast: SkillUsers,
+    file_users: SkillUsers,
 ) -> None:
     part = os.urandom(LIMIT // 4)
     files: dict[str, str | bytes] = {f"{number}.bin": part for number in range(4)}
-    name = f"Heavy {file_cast.ann.user_id}"
-    folder = file_cast.house.folder({MANIFEST: skill_md(name, "Weigh it."), **files})
-    told = file_cast.ann.run(("publish_skill", {"path": folder}), agent=file_cast.plain)
-    slug = next(iter(file_cast.ann.listed(owner_id=file_cast.ann.user_id)))
+    name = f"Heavy {file_users.ann.user_id}"
+    folder = file_users.skill_daemon.folder({MANIFEST: skill_md(name, "Weigh it."), **files})
+    told = file_users.ann.run(("publish_skill", {"path": folder}), agent=file_users.plain)
+    slug = next(iter(file_users.ann.listed(owner_id=file_users.ann.user_id)))
     assert told.answers
-    assert file_cast.ann.patch(slug, "Weigh", "Lift").status_code == 200
-    lies = file_cast.house.store / slug
+    assert file_users.ann.patch(slug, "Weigh", "Lift").status_code == 200
+    lies = file_users.skill_daemon.store / slug
     assert all((lies / "2" / path).read_bytes() == data for path, data in files.items())
 
-    (file_cast.house.workspace / folder / "more.bin").write_bytes(b"x")
-    more = file_cast.ann.run(("publish_skill", {"path": folder}), agent=file_cast.plain)
+    (file_users.skill_daemon.workspace / folder / "more.bin").write_bytes(b"x")
+    more = file_users.ann.run(("publish_skill", {"path": folder}), agent=file_users.plain)
     assert more.refusals
     assert sorted(it.name for it in lies.iterdir()) == ["1", "2"]
-    assert file_cast.ann.get(slug)["version"] == 2
+    assert file_users.ann.get(slug)["version"] == 2
     # It is much to look through for the tests that look through all skills.
-    file_cast.ann.ok("DELETE", f"{ALL}/{slug}")
+    file_users.ann.ok("DELETE", f"{ALL}/{slug}")
 
 
 def busy(person: Person, number: int, stop: threading.Event) -> Iterator[tuple[str, int]]:
@@ -136,8 +136,8 @@ def busy(person: Person, number: int, stop: threading.Event) -> Iterator[tuple[s
         person.call("DELETE", f"{ALL}/busy-{person.user_id}-{number}-2")
 
 
-def test_a_killed_daemon_leaves_every_skill_whole(cast: SkillUsers) -> None:
-    house, ann = cast.house, cast.ann
+def test_a_killed_daemon_leaves_every_skill_whole(users: SkillUsers) -> None:
+    skill_daemon, ann = users.skill_daemon, users.ann
     stop, enough = threading.Event(), threading.Event()
     known: list[tuple[str, int]] = []
 
@@ -152,26 +152,26 @@ def test_a_killed_daemon_leaves_every_skill_whole(cast: SkillUsers) -> None:
     for thread in threads:
         thread.start()
     assert enough.wait(60)
-    house.daemon.kill()
+    skill_daemon.daemon.kill()
     stop.set()
     for thread in threads:
         thread.join(30)
-    house.daemon.start(60)
+    skill_daemon.daemon.start(60)
 
     slugs = ann.listed(owner_id=ann.user_id)
     assert slugs
     for slug in slugs:
         told = [version for it, version in known if it == slug]
-        _check_whole(house, ann, slug, max(told, default=1))
+        _check_whole(skill_daemon, ann, slug, max(told, default=1))
 
 
-def _check_whole(house: SkillDaemon, ann: Person, slug: str, known: int) -> None:
+def _check_whole(skill_daemon: SkillDaemon, ann: Person, slug: str, known: int) -> None:
     """The row points to a complete version, and the next one gets a number that is unused."""
     row = ann.get(slug)
     assert row["version"] >= known
-    text = house.bytes_of(slug, row["version"]).decode()
+    text = skill_daemon.bytes_of(slug, row["version"]).decode()
     assert text.endswith(row["instructions"])
-    used = {int(name) for name in folders(house, slug)}
+    used = {int(name) for name in folders(skill_daemon, slug)}
     assert row["version"] in used
     answer: Any = ann.patch(slug, "At ", "Then at ").json()
     assert answer["version"] > max(used | {row["version"]})
@@ -180,21 +180,21 @@ def _check_whole(house: SkillDaemon, ann: Person, slug: str, known: int) -> None
 
 @pytest.mark.postgres
 def test_two_daemons_on_one_database_see_the_same_skills(
-    database_house: SkillDaemon, tmp_path: Path
+    database_skill_daemon: SkillDaemon, tmp_path: Path
 ) -> None:
-    cast = SkillUsers(database_house)
-    with skill_house_at(tmp_path / "home", database_house.database_url) as other:
-        there = Person(other, cast.ann.user_id, cast.ann.token)
-        content = skill_md(f"Shared {cast.ann.user_id}", "\n".join(LINES))
-        slug = cast.ann.keep({MANIFEST: content, "scripts/a.py": "print(1)\n"})["slug"]
+    users = SkillUsers(database_skill_daemon)
+    with skill_daemon_at(tmp_path / "home", database_skill_daemon.database_url) as other:
+        there = Person(other, users.ann.user_id, users.ann.token)
+        content = skill_md(f"Shared {users.ann.user_id}", "\n".join(LINES))
+        slug = users.ann.keep({MANIFEST: content, "scripts/a.py": "print(1)\n"})["slug"]
         told = there.run(
             ("use_skill", {"name": slug}),
             ("use_skill", {"name": slug, "file": "scripts/a.py"}),
-            agent=cast.plain,
+            agent=users.plain,
         )
 
         def patch(number: int) -> Callable[[], httpx2.Response]:
-            line, person = LINES[number], (cast.ann, there)[number % 2]
+            line, person = LINES[number], (users.ann, there)[number % 2]
             return lambda: person.patch(slug, line, line.replace("old", "new"))
 
         answers = at_once([patch(number) for number in range(20)])
@@ -205,6 +205,6 @@ def test_two_daemons_on_one_database_see_the_same_skills(
         last = there.get(slug)
         assert last["version"] == len(done) + 1
         assert last["instructions"].count("new") == len(done)
-        assert last["digest"] == cast.ann.get(slug)["digest"]
-        cast.ann.ok("DELETE", f"{ALL}/{slug}")
+        assert last["digest"] == users.ann.get(slug)["digest"]
+        users.ann.ok("DELETE", f"{ALL}/{slug}")
         assert there.status("GET", f"{ALL}/{slug}") == 404

@@ -44,9 +44,9 @@ def with_entry(name: str | zipfile.ZipInfo, data: str | bytes = "x") -> bytes:
     return zipped((MANIFEST, skill_md("Refused one")), (name, data))
 
 
-def everything(house: SkillDaemon) -> set[Path]:
+def everything(skill_daemon: SkillDaemon) -> set[Path]:
     """Every file under the home and what lies beside it, but what the daemon writes always."""
-    top = house.daemon.home.parent
+    top = skill_daemon.daemon.home.parent
     kept = {path for path in top.rglob("*") if not path.name.startswith("understudy.db")}
     return {path for path in kept if path.suffix not in {".log", ".pyc"}}
 
@@ -71,17 +71,17 @@ GOOD = {
 
 @pytest.mark.parametrize("kind", GOOD)
 def test_a_good_archive_is_kept_and_its_uploader_can_use_it_at_once(
-    cast: SkillUsers, kind: str
+    users: SkillUsers, kind: str
 ) -> None:
-    answer = cast.ann.upload(GOOD[kind](f"{kind} of {cast.ann.user_id}"))
+    answer = users.ann.upload(GOOD[kind](f"{kind} of {users.ann.user_id}"))
 
     assert answer.status_code == 201, answer.text
     made = answer.json()
     assert {"id", "slug", "version", "name"} <= set(made)
     assert (made["version"], made["visibility"]) == (1, "private")
-    paths = [it["path"] for it in cast.ann.get(f"{made['slug']}/files")["items"]]
+    paths = [it["path"] for it in users.ann.get(f"{made['slug']}/files")["items"]]
     assert paths == [MANIFEST, "scripts/a.py"]
-    told = cast.ann.run(("use_skill", {"name": made["slug"]}), agent=cast.plain)
+    told = users.ann.run(("use_skill", {"name": made["slug"]}), agent=users.plain)
     assert made["slug"] in told.offered
     assert not told.result.is_error
 
@@ -98,20 +98,20 @@ BAD: dict[str, tuple[bytes, str]] = {
 
 @pytest.mark.parametrize("kind", BAD)
 def test_an_archive_without_a_skill_is_refused_with_the_cause(
-    file_cast: SkillUsers, kind: str
+    file_users: SkillUsers, kind: str
 ) -> None:
     archive, cause = BAD[kind]
-    answer = file_cast.ann.upload(archive)
+    answer = file_users.ann.upload(archive)
 
     assert answer.status_code == 400
     assert cause in answer.json()["detail"]
-    assert file_cast.ann.listed(owner_id=file_cast.ann.user_id) == set()
+    assert file_users.ann.listed(owner_id=file_users.ann.user_id) == set()
 
 
-def test_the_slug_of_a_shipped_skill_is_not_to_be_had(file_cast: SkillUsers) -> None:
+def test_the_slug_of_a_shipped_skill_is_not_to_be_had(file_users: SkillUsers) -> None:
     archive = packed({MANIFEST: skill_md("Mine", slug=SHIPPED)})
 
-    for person in (file_cast.ann, file_cast.root):
+    for person in (file_users.ann, file_users.root):
         assert person.upload(archive).status_code == 409
 
 
@@ -128,21 +128,21 @@ ELSEWHERE = {
 
 @pytest.mark.parametrize("kind", ELSEWHERE)
 def test_an_entry_that_leads_elsewhere_leaves_everything_as_it_was(
-    file_cast: SkillUsers, kind: str
+    file_users: SkillUsers, kind: str
 ) -> None:
-    before = everything(file_cast.house)
-    answer = file_cast.ann.upload(with_entry(entry(ELSEWHERE[kind])))
+    before = everything(file_users.skill_daemon)
+    answer = file_users.ann.upload(with_entry(entry(ELSEWHERE[kind])))
 
     assert answer.status_code == 400, answer.text
-    assert everything(file_cast.house) == before
-    assert file_cast.ann.listed(owner_id=file_cast.ann.user_id) == set()
+    assert everything(file_users.skill_daemon) == before
+    assert file_users.ann.listed(owner_id=file_users.ann.user_id) == set()
 
 
-def test_two_dots_within_a_name_lead_nowhere(cast: SkillUsers) -> None:
-    name = f"Dotted {cast.ann.user_id}"
-    made = cast.ann.keep({MANIFEST: skill_md(name), "notes..md": "Notes."})
+def test_two_dots_within_a_name_lead_nowhere(users: SkillUsers) -> None:
+    name = f"Dotted {users.ann.user_id}"
+    made = users.ann.keep({MANIFEST: skill_md(name), "notes..md": "Notes."})
 
-    assert cast.ann.get(f"{made['slug']}/files/notes..md")["content"] == "Notes."
+    assert users.ann.get(f"{made['slug']}/files/notes..md")["content"] == "Notes."
 
 
 TWISTED: dict[str, bytes] = {
@@ -163,11 +163,11 @@ TWISTED: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("kind", TWISTED)
-def test_links_devices_and_twins_are_refused(file_cast: SkillUsers, kind: str) -> None:
-    before = everything(file_cast.house)
+def test_links_devices_and_twins_are_refused(file_users: SkillUsers, kind: str) -> None:
+    before = everything(file_users.skill_daemon)
 
-    assert file_cast.ann.upload(TWISTED[kind]).status_code == 400
-    assert everything(file_cast.house) == before
+    assert file_users.ann.upload(TWISTED[kind]).status_code == 400
+    assert everything(file_users.skill_daemon) == before
 
 
 def handmade(*files: tuple[str, bytes, int, int]) -> bytes:
@@ -207,77 +207,77 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 }
 
 
-def peak_memory(house: SkillDaemon) -> int:
+def peak_memory(skill_daemon: SkillDaemon) -> int:
     """The most memory that the daemon ever had, in bytes."""
-    status = Path(f"/proc/{house.daemon.pid}/status").read_text()
+    status = Path(f"/proc/{skill_daemon.daemon.pid}/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) * 1024
 
 
 @pytest.mark.parametrize("kind", BOMBS)
-def test_a_bomb_is_refused_soon_and_in_little_memory(file_cast: SkillUsers, kind: str) -> None:
+def test_a_bomb_is_refused_soon_and_in_little_memory(file_users: SkillUsers, kind: str) -> None:
     archive = BOMBS[kind]()
-    temporary = file_cast.house.daemon.home.parent / "temporary"
-    before, files = peak_memory(file_cast.house), everything(file_cast.house)
+    temporary = file_users.skill_daemon.daemon.home.parent / "temporary"
+    before, files = peak_memory(file_users.skill_daemon), everything(file_users.skill_daemon)
     began = time.monotonic()
-    answer = file_cast.ann.upload(archive)
+    answer = file_users.ann.upload(archive)
     took = time.monotonic() - began
 
     assert answer.status_code in {400, 413}, answer.text
     assert MANIFEST not in answer.json()["detail"]
     assert took < 5
-    assert peak_memory(file_cast.house) - before < 200 * MEGABYTE
-    assert everything(file_cast.house) == files
+    assert peak_memory(file_users.skill_daemon) - before < 200 * MEGABYTE
+    assert everything(file_users.skill_daemon) == files
     assert list(temporary.iterdir()) == []
 
 
-def test_an_archive_within_an_archive_is_kept_as_it_is(file_cast: SkillUsers) -> None:
+def test_an_archive_within_an_archive_is_kept_as_it_is(file_users: SkillUsers) -> None:
     inner = packed({"../../evil": "x", "zeros": bytes(MEGABYTE)})
-    name = f"Nested {file_cast.ann.user_id}"
-    made = file_cast.ann.keep({MANIFEST: skill_md(name), "inner.zip": inner})
+    name = f"Nested {file_users.ann.user_id}"
+    made = file_users.ann.keep({MANIFEST: skill_md(name), "inner.zip": inner})
 
-    lies = file_cast.house.store / made["slug"] / "1"
+    lies = file_users.skill_daemon.store / made["slug"] / "1"
     assert sorted(it.name for it in lies.iterdir()) == [MANIFEST, "inner.zip"]
     assert (lies / "inner.zip").read_bytes() == inner
 
 
-def test_an_unsafe_archive_is_refused_with_every_line(cast: SkillUsers) -> None:
+def test_an_unsafe_archive_is_refused_with_every_line(users: SkillUsers) -> None:
     manifest = packed({MANIFEST: skill_md("Unsafe", f"Do\n`{HARMFUL}`")})
     script = packed(
         {MANIFEST: skill_md("Unsafe"), "scripts/run.sh": f"#!/bin/sh\nset -e\n{HARMFUL}\n"}
     )
-    first, second = cast.ann.upload(manifest), cast.ann.upload(script)
+    first, second = users.ann.upload(manifest), users.ann.upload(script)
 
     assert (first.status_code, second.status_code) == (422, 422)
     assert "line 6" in first.json()["detail"]
     assert "scripts/run.sh" in second.json()["detail"]
     assert "line 3" in second.json()["detail"]
-    assert cast.ann.listed(owner_id=cast.ann.user_id) == set()
-    assert not (cast.house.store / "unsafe").exists()
+    assert users.ann.listed(owner_id=users.ann.user_id) == set()
+    assert not (users.skill_daemon.store / "unsafe").exists()
 
 
-def test_an_unsafe_archive_is_not_taken_by_saying_so(file_cast: SkillUsers) -> None:
+def test_an_unsafe_archive_is_not_taken_by_saying_so(file_users: SkillUsers) -> None:
     archive = packed({MANIFEST: skill_md("Unsafe", f"`{HARMFUL}`")})
-    refused = file_cast.root.upload(archive).json()
+    refused = file_users.root.upload(archive).json()
     taken = [
         {"rule_id": it["code"], "path": MANIFEST, "line": 5, "reason": "I know what I do"}
         for it in refused["errors"]
     ]
-    again = file_cast.root.upload(archive, data={"acknowledged": json.dumps(taken)})
+    again = file_users.root.upload(archive, data={"acknowledged": json.dumps(taken)})
 
     assert again.status_code == 422
-    assert file_cast.root.status("GET", f"{ALL}/unsafe") == 404
+    assert file_users.root.status("GET", f"{ALL}/unsafe") == 404
 
 
-def test_an_exported_skill_can_be_uploaded_again(cast: SkillUsers) -> None:
-    name = f"Going round {cast.ann.user_id}"
+def test_an_exported_skill_can_be_uploaded_again(users: SkillUsers) -> None:
+    name = f"Going round {users.ann.user_id}"
     files: dict[str, str | bytes] = {
         MANIFEST: skill_md(name),
         "scripts/a.py": "print(1)\n",
         "data.bin": bytes(range(256)),
     }
-    made = cast.ann.keep(files)
-    exported = cast.ann.call("GET", f"{ALL}/{made['slug']}/export")
+    made = users.ann.keep(files)
+    exported = users.ann.call("GET", f"{ALL}/{made['slug']}/export")
 
     assert exported.status_code == 200
     assert exported.headers["content-type"] == "application/zip"
@@ -285,7 +285,7 @@ def test_an_exported_skill_can_be_uploaded_again(cast: SkillUsers) -> None:
         names = {each.rpartition("/")[2]: each for each in archive.namelist()}
         assert archive.read(names["a.py"]) == b"print(1)\n"
         assert archive.read(names["data.bin"]) == bytes(range(256))
-    cast.ann.ok("DELETE", f"{ALL}/{made['slug']}")
-    again = cast.bob.upload(exported.content)
+    users.ann.ok("DELETE", f"{ALL}/{made['slug']}")
+    again = users.bob.upload(exported.content)
     assert again.status_code == 201, again.text
-    assert again.json()["owner_id"] == cast.bob.user_id
+    assert again.json()["owner_id"] == users.bob.user_id

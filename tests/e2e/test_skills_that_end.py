@@ -15,8 +15,8 @@ NAME = "learning:sched"
 ENDS_IN_MS = 3_000
 
 
-def test_the_daemon_looks_for_learnings_that_have_ended(house: DaemonWithModel) -> None:
-    daemon = house.daemon
+def test_the_daemon_looks_for_learnings_that_have_ended(live: DaemonWithModel) -> None:
+    daemon = live.daemon
     proposed = {
         "scope": {"kind": "workspace", "id": "default"},
         "kind": "procedure",

@@ -75,8 +75,8 @@ def test_the_home_is_private(tmp_path: Path) -> None:
             assert mode & 0o077 == 0, name
 
 
-def test_a_stream_does_not_keep_the_daemon_from_stopping(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
+def test_a_stream_does_not_keep_the_daemon_from_stopping(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     model.hold()
     run_id = daemon.submit("s1", "hello")
@@ -95,8 +95,8 @@ def test_a_stream_does_not_keep_the_daemon_from_stopping(house: DaemonWithModel)
     assert daemon.wait_for_run(run_id)["status"] == "completed"
 
 
-def test_a_second_signal_ends_it_at_once(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
+def test_a_second_signal_ends_it_at_once(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     model.hold()
     run_id = daemon.submit("s1", "hello")

@@ -47,11 +47,11 @@ def waiting(daemon: DaemonProcess, run_id: str, status: str) -> dict[str, Any]:
     return wait_for(reached, what=f"{run_id} to be {status}")
 
 
-def held(house: DaemonWithModel) -> dict[str, Any]:
+def held(live: DaemonWithModel) -> dict[str, Any]:
     """A run that waits until somebody lets it write."""
-    guard(house.daemon)
-    house.model.queue(call("write_file", WRITE))
-    return waiting(house.daemon, house.daemon.submit("s1", "write"), "waiting_for_approval")
+    guard(live.daemon)
+    live.model.queue(call("write_file", WRITE))
+    return waiting(live.daemon, live.daemon.submit("s1", "write"), "waiting_for_approval")
 
 
 def allow(run: dict[str, Any]) -> dict[str, Any]:
@@ -59,9 +59,9 @@ def allow(run: dict[str, Any]) -> dict[str, Any]:
     return {"resolutions": [{"request_id": each, "behavior": "allow"} for each in ids]}
 
 
-def test_an_approval_resumes_the_same_run_across_a_restart(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
-    run = held(house)
+def test_an_approval_resumes_the_same_run_across_a_restart(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
+    run = held(live)
     [approval] = run["pending_approvals"]
     assert (approval["tool_name"], approval["input"]) == ("write_file", WRITE)
     assert approval["scope"] == "session"
@@ -97,8 +97,8 @@ def test_an_approval_resumes_the_same_run_across_a_restart(house: DaemonWithMode
     assert types[-1] == "completed"
 
 
-def test_an_answer_resumes_the_same_run(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
+def test_an_answer_resumes_the_same_run(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
     daemon.post("/v1/sessions", {"session_id": "s1"})
     model.queue(call("ask_user", ASK))
     run = waiting(daemon, daemon.submit("s1", "paint"), "waiting_for_user_question")
@@ -130,9 +130,9 @@ def test_an_answer_resumes_the_same_run(house: DaemonWithModel) -> None:
     assert resolved["resolution"]["answers"][0]["selected_option_ids"] == ["o1"]
 
 
-def test_the_next_run_of_a_session_waits_for_one_that_waits(house: DaemonWithModel) -> None:
-    daemon = house.daemon
-    first = held(house)
+def test_the_next_run_of_a_session_waits_for_one_that_waits(live: DaemonWithModel) -> None:
+    daemon = live.daemon
+    first = held(live)
     second, third = daemon.submit("s1", "two"), daemon.submit("s1", "three")
     daemon.kill()
     daemon.start()
@@ -150,9 +150,9 @@ def test_the_next_run_of_a_session_waits_for_one_that_waits(house: DaemonWithMod
     assert ended[1]["finished_at_ms"] <= ended[2]["started_at_ms"]
 
 
-def test_an_answer_that_was_given_just_before_a_kill_is_not_lost(house: DaemonWithModel) -> None:
-    daemon, model = house.daemon, house.model
-    run = held(house)
+def test_an_answer_that_was_given_just_before_a_kill_is_not_lost(live: DaemonWithModel) -> None:
+    daemon, model = live.daemon, live.model
+    run = held(live)
     model.hold()
     daemon.post(f"/v1/runs/{run['run_id']}/approvals", allow(run))
     daemon.kill()

@@ -93,7 +93,7 @@ class SkillDaemon:
 class Person:
     """Somebody who calls with their own token, or with none."""
 
-    house: SkillDaemon
+    skill_daemon: SkillDaemon
     user_id: str
     token: str | None
 
@@ -103,7 +103,7 @@ class Person:
         headers |= options.pop("headers", {})
         if body is not None:
             options["json"] = body
-        return self.house.client.request(method, path, headers=headers, **options)
+        return self.skill_daemon.client.request(method, path, headers=headers, **options)
 
     def ok(self, method: str, path: str, body: object = None, **options: Any) -> Any:
         """What a call answers that succeeds."""
@@ -198,8 +198,8 @@ class Person:
         """A run in which the model makes these calls, one after another."""
         session = session or self.session(agent)
         task = f"(task {next(NUMBERS)})"
-        self.house.model.rule = play({task: [call(name, given) for name, given in calls]})
-        mark = len(self.house.model.requests)
+        self.skill_daemon.model.rule = play({task: [call(name, given) for name, given in calls]})
+        mark = len(self.skill_daemon.model.requests)
         # On a line of their own, the words are a sentence of the user's.
         body = {"content": f"{task}\n{words}"}
         run_id = self.ok("POST", f"/v1/sessions/{session}/runs", body)["run_id"]
@@ -211,7 +211,9 @@ class Person:
         view = wait_for(ended, 60, what=f"{run_id} to end")
         assert view["status"] == "completed", view
         asked = [
-            seen for seen in self.house.model.requests[mark:] if seen.last_user.startswith(task)
+            seen
+            for seen in self.skill_daemon.model.requests[mark:]
+            if seen.last_user.startswith(task)
         ]
         return Told(
             results=self._results(session, run_id, asked[-1]),
@@ -234,49 +236,49 @@ class Person:
 
     def socket(self, **options: Any) -> AbstractContextManager[Rpc]:
         """A WebSocket on which they have said who they are."""
-        return rpc(self.house.daemon.url.replace("http", "ws"), self.token, **options)
+        return rpc(self.skill_daemon.daemon.url.replace("http", "ws"), self.token, **options)
 
 
 @dataclass
 class SkillUsers:
     """The people and agents of one test, each made when it is first met."""
 
-    house: SkillDaemon
+    skill_daemon: SkillDaemon
 
     @cached_property
     def ann(self) -> Person:
         """An operator, who owns skills."""
-        return self.house.person("ann", "operator")
+        return self.skill_daemon.person("ann", "operator")
 
     @cached_property
     def bob(self) -> Person:
         """Another operator."""
-        return self.house.person("bob", "operator")
+        return self.skill_daemon.person("bob", "operator")
 
     @cached_property
     def root(self) -> Person:
         """An admin."""
-        return self.house.person("root", "admin")
+        return self.skill_daemon.person("root", "admin")
 
     @cached_property
     def vic(self) -> Person:
         """A viewer."""
-        return self.house.person("vic", "viewer")
+        return self.skill_daemon.person("vic", "viewer")
 
     @cached_property
     def nobody(self) -> Person:
         """Somebody without a token."""
-        return Person(self.house, "", None)
+        return Person(self.skill_daemon, "", None)
 
     @cached_property
     def learner(self) -> str:
         """A predefined agent with both switches on."""
-        return self.house.agent(self_evolve=True, skill_evolve=True, skill_nudge_interval=15)
+        return self.skill_daemon.agent(self_evolve=True, skill_evolve=True, skill_nudge_interval=15)
 
     @cached_property
     def plain(self) -> str:
         """A predefined agent without switches."""
-        return self.house.agent()
+        return self.skill_daemon.agent()
 
     @property
     def people(self) -> Sequence[Person]:
