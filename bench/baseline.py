@@ -18,9 +18,8 @@ from understudy.agent.stream import DeltaHub
 from understudy.agent.toolbox import Toolbox
 from understudy.core.bell import Bell
 from understudy.core.clock import SystemClock
-from understudy.evolution.belongings import SkillBelongings
 from understudy.evolution.coach import EvolutionCoach
-from understudy.evolution.consent import ConsentRecords
+from understudy.evolution.consent import ConsentRecords, SkillBelongings
 from understudy.evolution.offer_book import Offers
 from understudy.evolution.prompt_files import UserFiles
 from understudy.memory.report import Counters

@@ -11,10 +11,9 @@ from tests.support.promoted_skill_runs import skilled_with
 from tests.support.rollout_harness import MARKER, NAME, Mounted
 from tests.support.skill_runs import SkillRuns
 from understudy.rollout.changes import RolloutTransactions
-from understudy.rollout.model import EvidenceKind, Proof
+from understudy.rollout.model import EvidenceKind, Proof, Stage
 from understudy.rollout.outcome import OutcomeCounts
 from understudy.rollout.outcome_recorder import OutcomeRecorder
-from understudy.rollout.stages import Stage
 from understudy.settings import Settings
 from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
@@ -40,7 +39,7 @@ async def skilled(
         skilled.shop.clock.ms = canaries.hand.clock.ms
         outcomes = OutcomeRecorder(
             units=house.units,
-            maker=RolloutTransactions(clock=skilled.shop.clock, mounts=Mounted()),
+            transactions=RolloutTransactions(clock=skilled.shop.clock, mounts=Mounted()),
             policy_of=lambda _unit: canaries.hand.policy,
         )
         plain = skilled.shop

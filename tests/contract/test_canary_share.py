@@ -12,7 +12,7 @@ from tests.support.rollout_harness import NAME
 from tests.support.threads_at_once import together
 from understudy.core.errors import NotFound
 from understudy.rollout.canary_share import SECRET_BYTES, is_in_share, make_secret
-from understudy.rollout.stages import Stage
+from understudy.rollout.model import Stage
 from understudy.sessions.model import Session
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock

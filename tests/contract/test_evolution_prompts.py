@@ -26,7 +26,7 @@ from tests.support.stored_runs import has_prompt
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.agents.model import AgentType
 from understudy.core.tokens import estimate_tokens
-from understudy.evolution.sections import (
+from understudy.evolution.remarks import (
     SELF_EVOLUTION,
     SELF_EVOLUTION_TITLE,
     SKILL_CREATION,

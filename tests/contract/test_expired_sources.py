@@ -15,8 +15,8 @@ from understudy.core.errors import NotFound
 from understudy.core.page import PageRequest
 from understudy.learnings.events import Listeners
 from understudy.learnings.model import Candidate, CandidateFilter, CapturePath
-from understudy.rollout.revocation import REASON, ExpiredSources
-from understudy.rollout.stages import Stage
+from understudy.rollout.model import Stage
+from understudy.rollout.source_learnings import EXPIRED, ExpiredSources
 from understudy.storage.unit import Units
 
 ENDS = NOW + 60_000
@@ -30,8 +30,8 @@ class Lasting(MountedRollouts):
         super().__init__(units, home)
         self.rung: list[str] = []
         listeners = Listeners(review=lambda: self.rung.append("review"))
-        maker = replace(self.hand.maker, listeners=listeners)
-        self.expired = ExpiredSources(units=units, maker=maker)
+        transactions = replace(self.hand.transactions, listeners=listeners)
+        self.expired = ExpiredSources(units=units, transactions=transactions)
 
     def end(self) -> None:
         """Let the time of the learning pass, for all who look at a clock."""
@@ -87,9 +87,9 @@ def test_the_daemon_takes_it_back_and_asks_people(lasting: Lasting) -> None:
     assert lasting.expired.look() == 1
 
     detail = lasting.hand.get()
-    assert (detail.record.status, detail.record.revoked_reason) == (Stage.REVOKED, REASON)
+    assert (detail.record.status, detail.record.revoked_reason) == (Stage.REVOKED, EXPIRED)
     last = detail.events[-1]
-    assert (last.event, last.actor, last.reason) == ("revoke", "daemon", REASON)
+    assert (last.event, last.actor, last.reason) == ("revoke", "daemon", EXPIRED)
     assert lasting.files() == {}
     [item] = lasting.items()
     assert item.capture_path is CapturePath.ROLLOUT

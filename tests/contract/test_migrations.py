@@ -31,10 +31,9 @@ from understudy.learnings.model import (
 )
 from understudy.mailboxes.model import MessageStatus
 from understudy.memory.record import SemanticCapture
-from understudy.rollout.model import EvidenceKind, Proof, RolloutEventName
+from understudy.rollout.model import EvidenceKind, Proof, RolloutEventName, Stage
 from understudy.rollout.outcome import SkillOutcome as UseOutcome
 from understudy.rollout.replay.report import JudgedBy
-from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import TrialState
 from understudy.runs.model import DeliveryStatus, RunStatus
 from understudy.runs.requests import Audience, RequestKind, RequestState

@@ -25,10 +25,9 @@ from tests.support.run_harness import Probe, die, restarted, texts
 from tests.support.run_memory_reads import evidence_of, record_of, summaries, system_text
 from understudy.agent.admission import MAX_CALLS
 from understudy.core.errors import DamagedRecord
-from understudy.evolution.belongings import SkillBelongings
-from understudy.evolution.consent import ConsentRecords
+from understudy.evolution.consent import ConsentRecords, SkillBelongings
 from understudy.evolution.offer_book import Offers
-from understudy.evolution.postscript import postscript
+from understudy.evolution.remarks import postscript
 from understudy.i18n.catalogue import phrases
 from understudy.runs.model import Run, RunKind, RunStatus
 from understudy.runs.requests import PersonRequest, RequestState

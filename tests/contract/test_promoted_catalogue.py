@@ -17,8 +17,8 @@ from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.core.errors import Conflict, NotFound, Rejected
 from understudy.core.page import PageRequest
 from understudy.daemon.skill_status import SkillReport
-from understudy.rollout.carrying_out import offered_from
-from understudy.rollout.stages import Stage
+from understudy.rollout.files import offered_from
+from understudy.rollout.model import Stage
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
 from understudy.skills.authority import Author, require_known
 from understudy.skills.catalogue_entry import listing

@@ -13,9 +13,8 @@ from tests.support.skill_factories import make_skill
 from tests.support.skill_service_harness import ANN, BOB, skill_md
 from tests.support.threads_at_once import together
 from understudy.core.errors import Conflict, UnderstudyError
-from understudy.rollout.model import Rollout
+from understudy.rollout.model import Rollout, Stage
 from understudy.rollout.name_clashes import CatalogueNames
-from understudy.rollout.stages import Stage
 from understudy.settings import Settings
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.content_gate import ContentGuard

@@ -11,7 +11,7 @@ from tests.support.mounted_rollouts import MountedRollouts
 from tests.support.promoted_skill_runs import skilled_with
 from tests.support.rollout_harness import MARKER, NAME
 from tests.support.skill_runs import ANN, LEARNER, SkillRuns, author
-from understudy.rollout.stages import Stage
+from understudy.rollout.model import Stage
 from understudy.settings import Settings
 from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel

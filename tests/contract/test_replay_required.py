@@ -12,7 +12,7 @@ from tests.support.rollout_harness import MARKER, NAME
 from tests.support.trial_harness import make_trial_harness
 from understudy.core.errors import Invalid
 from understudy.review.policy import JudgeSettings, PromotionSettings
-from understudy.rollout.stages import Stage
+from understudy.rollout.model import Stage
 from understudy.rollout.trials.trial import TrialState
 from understudy.settings import Settings
 from understudy.testing.fake_model import FakeModel

@@ -22,14 +22,12 @@ from understudy.core.errors import (
     UnderstudyError,
 )
 from understudy.review.policy import JudgeSettings, PromotionSettings
-from understudy.rollout.confidence import SuccessTally
-from understudy.rollout.markers import MAX_MARKER_CHARS
-from understudy.rollout.model import EvidenceKind
+from understudy.rollout.model import EvidenceKind, Stage
+from understudy.rollout.outcome import SuccessTally
 from understudy.rollout.replay.report import replayed
 from understudy.rollout.replay.service import MAX_CASES
 from understudy.rollout.replay.work import CHANGED, ReplayDuty
-from understudy.rollout.stages import Stage
-from understudy.rollout.trials.trial import MAX_PENDING, CaseWish, TrialState
+from understudy.rollout.trials.trial import MAX_MARKER_CHARS, MAX_PENDING, CaseWish, TrialState
 from understudy.runs.model import Run
 from understudy.sessions.model import Session
 from understudy.settings import Settings

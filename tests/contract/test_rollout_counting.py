@@ -10,9 +10,15 @@ from tests.support.rollout_factories import make_event, make_evidence, make_roll
 from tests.support.rollout_harness import NAME, RolloutHarness
 from understudy.core.page import PageRequest
 from understudy.rollout.evidence import NOTHING, Counts, EvidenceSums
-from understudy.rollout.model import EvidenceKind, EvidenceRecord, Proof, Rollout, RolloutEventName
+from understudy.rollout.model import (
+    EvidenceKind,
+    EvidenceRecord,
+    Proof,
+    Rollout,
+    RolloutEventName,
+    Stage,
+)
 from understudy.rollout.service import SHOWN, SHOWN_IN_LIST
-from understudy.rollout.stages import Stage
 from understudy.storage.rows import to_row
 from understudy.storage.schema import rollout_events, rollout_evidence
 from understudy.storage.unit import Units

@@ -9,8 +9,8 @@ from tests.support.rollout_harness import NAME, RolloutHarness
 from understudy.core.errors import Conflict, DamagedRecord, Invalid, NotFound
 from understudy.core.page import PageRequest
 from understudy.learnings.model import Kind, LearningFilter, LearningStatus
-from understudy.rollout.revocation import ExpiredSources
-from understudy.rollout.stages import Stage
+from understudy.rollout.model import Stage
+from understudy.rollout.source_learnings import ExpiredSources
 from understudy.storage.unit import Units
 
 PAGE = PageRequest(limit=10)
@@ -33,7 +33,7 @@ def damage(hand: RolloutHarness, *statements: str) -> None:
 
 def expire(hand: RolloutHarness) -> None:
     hand.clock.advance(2_000_000)
-    assert ExpiredSources(units=hand.units, maker=hand.maker).look() == 1
+    assert ExpiredSources(units=hand.units, transactions=hand.transactions).look() == 1
 
 
 ENDINGS: dict[str, Callable[[RolloutHarness], object]] = {

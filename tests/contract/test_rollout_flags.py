@@ -8,7 +8,7 @@ from tests.support.factories import ALICE, NOW
 from tests.support.mounted_rollouts import MountedRollouts
 from tests.support.rollout_harness import NAME
 from understudy.daemon.rollout_status import DEMOTED_SHOWN_MS, ENDING_SHOWN_MS, RolloutStatus
-from understudy.rollout.stages import Stage
+from understudy.rollout.model import Stage
 from understudy.storage.unit import Units
 
 

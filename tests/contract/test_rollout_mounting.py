@@ -11,7 +11,7 @@ from tests.support.rollout_factories import make_definition, make_rollout
 from tests.support.rollout_harness import NAME
 from tests.support.threads_at_once import together
 from understudy.core.errors import Invalid, Unsafe
-from understudy.rollout.stages import Stage
+from understudy.rollout.model import Stage
 from understudy.skills.bundles.manifest import parse
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext, parse_settings
 from understudy.storage.unit import Units

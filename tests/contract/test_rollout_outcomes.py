@@ -14,12 +14,10 @@ from tests.support.watched_rollouts import WatchedRollouts
 from understudy.core.errors import Invalid
 from understudy.learnings.model import CandidateState, CapturePath, Kind, Origin
 from understudy.review.policy import PromotionSettings
-from understudy.rollout.confidence import SuccessTally
-from understudy.rollout.model import EvidenceKind, Proof
-from understudy.rollout.outcome import OutcomeCounts
+from understudy.rollout.model import EvidenceKind, Proof, Stage
+from understudy.rollout.outcome import OutcomeCounts, SuccessTally
 from understudy.rollout.outcome_recorder import LOOK_BACK_MS
 from understudy.rollout.regression import FIRST_USES, LEAST_USES, RECENT_USES
-from understudy.rollout.stages import Stage
 from understudy.runs.model import TRIAL_SOURCE, RunRequest, RunStatus
 from understudy.storage.unit import Units
 

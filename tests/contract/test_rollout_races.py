@@ -9,8 +9,8 @@ from tests.support.rollout_harness import NAME, RolloutHarness
 from tests.support.threads_at_once import together
 from understudy.core.errors import Conflict, Invalid
 from understudy.learnings.model import Kind, LearningFilter
+from understudy.rollout.model import Stage
 from understudy.rollout.service import RolloutDetail
-from understudy.rollout.stages import Stage
 from understudy.storage.unit import Units
 
 MANY = 5

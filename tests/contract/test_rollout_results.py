@@ -11,9 +11,8 @@ from understudy.core.errors import Conflict, Invalid, NotFound
 from understudy.core.ids import new_id
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.evidence import shown_by
-from understudy.rollout.model import EvidenceKind, Proof, Rollout
+from understudy.rollout.model import EvidenceKind, Proof, Rollout, Stage
 from understudy.rollout.results import SkillExecution, record_executed
-from understudy.rollout.stages import Stage
 from understudy.runs.model import Run, RunStatus
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.sidechains import Spawn
@@ -49,7 +48,7 @@ def executed(
     trial = make_trial(record, "trl_1", workspace_digest="c" * 40)
     execution = SkillExecution(kind=EvidenceKind(kind), run=run, success=success, trial=trial)
     with hand.units.write() as unit:
-        return record_executed(hand.maker.within(unit, "alice"), record, execution)
+        return record_executed(hand.transactions.within(unit, "alice"), record, execution)
 
 
 def test_a_run_that_failed_or_lacks_the_marker_verifies_nothing(hand: RolloutHarness) -> None:

@@ -27,8 +27,8 @@ from understudy.rollout.model import (
     Rollout,
     RolloutEventName,
     RolloutFilter,
+    Stage,
 )
-from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import TrialState
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext

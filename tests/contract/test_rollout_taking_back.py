@@ -13,8 +13,8 @@ from understudy.core.principal import Principal
 from understudy.learnings.events import LearningNotice, Listeners
 from understudy.learnings.model import Kind, Learning, LearningFilter, LearningStatus
 from understudy.learnings.service import LearningService, Replacement
-from understudy.rollout.revocation import LinkedRollouts
-from understudy.rollout.stages import Stage
+from understudy.rollout.model import Stage
+from understudy.rollout.source_learnings import LinkedRollouts
 from understudy.storage.schema import rollout_definitions, rollout_snapshots
 from understudy.storage.unit import Unit, Units
 
@@ -73,7 +73,7 @@ def test_if_the_learning_cannot_end_the_skill_stays_in_force(
         raise Conflict("learning_busy", domain="learnings")
 
     before = hand.bring_to(Stage.ACTIVE)
-    linked = LinkedRollouts(maker=hand.maker)
+    linked = LinkedRollouts(transactions=hand.transactions)
     stubborn = LearningService(units, hand.clock, Listeners(linked=(linked, refuse)))
     refused("learning_busy", lambda: stubborn.revoke(ALICE, "lrn_1"))
     assert hand.get() == before

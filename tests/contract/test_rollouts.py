@@ -13,7 +13,7 @@ from understudy.core.page import PageRequest
 from understudy.learnings.model import Kind, LearningSource, LearningStatus, Tier
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.definition import DEFAULT_DESCRIPTION
-from understudy.rollout.model import EvidenceKind, RolloutFilter
+from understudy.rollout.model import EvidenceKind, RolloutFilter, Stage
 from understudy.rollout.replay.report import (
     JudgedBy,
     ReplayCase,
@@ -21,7 +21,6 @@ from understudy.rollout.replay.report import (
     ReplayedRun,
     ReplayVerdict,
 )
-from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import TrialState
 from understudy.sessions.learning_scopes import session_scope
 from understudy.storage.unit import Units

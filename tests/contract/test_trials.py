@@ -18,8 +18,7 @@ from understudy.agents.built_in import VERIFICATION_AGENT_ID
 from understudy.core.errors import Conflict, Invalid, NotFound, Unavailable, UnderstudyError
 from understudy.core.page import PageRequest
 from understudy.review.policy import PromotionSettings
-from understudy.rollout.model import EvidenceKind, Proof
-from understudy.rollout.stages import Stage
+from understudy.rollout.model import EvidenceKind, Proof, Stage
 from understudy.rollout.trials.trial import MAX_PENDING, CaseWish, TrialState, TrialWish
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.model import RunStatus

@@ -23,8 +23,8 @@ from understudy.agents.built_in import VERIFICATION_AGENT_ID
 from understudy.core.errors import Conflict
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
+from understudy.rollout.model import Stage
 from understudy.rollout.replay.stand_ins import NO_SIDECHAIN, UNRECORDED
-from understudy.rollout.stages import Stage
 from understudy.rollout.trials.runs import NOT_IN_TRIALS
 from understudy.rollout.trials.trial import MAX_PENDING, TrialState
 from understudy.runs.model import RunStatus
@@ -294,8 +294,8 @@ async def test_trials_end_as_soon_as_what_they_try_is_otherwise(
     if how == "back to draft":
         hand.bring_to(Stage.CANARY)
     trial = bench.begin()
-    wired = replace(hand.maker, stop_trials=bench.trials.stop_moot)
-    rollouts = replace(hand.rollouts, maker=wired)
+    wired = replace(hand.transactions, stop_trials=bench.trials.stop_moot)
+    rollouts = replace(hand.rollouts, transactions=wired)
 
     # Only what makes them moot ends them.
     rollouts.hold(ALICE, NAME)
@@ -321,8 +321,8 @@ async def test_a_change_stands_though_its_trials_cannot_be_stopped(apart: Sidech
         raise RuntimeError("no way")
 
     trials = replace(bench.trials, runs=replace(bench.trials.runs, cancel=broken))
-    wired = replace(hand.maker, stop_trials=trials.stop_moot)
-    revoked = replace(hand.rollouts, maker=wired).revoke(ALICE, NAME)
+    wired = replace(hand.transactions, stop_trials=trials.stop_moot)
+    revoked = replace(hand.rollouts, transactions=wired).revoke(ALICE, NAME)
 
     assert revoked.record.status is Stage.REVOKED
     bench.trials.catch_up()

@@ -11,7 +11,7 @@ from tests.support.rollout_factories import make_rollout
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.evidence import Counts
 from understudy.rollout.guards import GUARDS, RolloutCase, missing
-from understudy.rollout.model import Proof, RolloutEventName
+from understudy.rollout.model import ROLLOUT, Proof, RolloutEventName, Stage
 from understudy.rollout.outcome import SkillOutcome
 from understudy.rollout.regression import (
     FIRST_USES,
@@ -21,7 +21,6 @@ from understudy.rollout.regression import (
     LOOKED_AT,
     RECENT_USES,
 )
-from understudy.rollout.stages import ROLLOUT, Stage
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = "\n".join(

@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.conftest import DaemonWithModel
 from tests.support.daemon import wait_for
-from understudy.rollout.revocation import REASON
+from understudy.rollout.source_learnings import EXPIRED
 
 pytestmark = pytest.mark.e2e
 
@@ -35,6 +35,6 @@ def test_the_daemon_looks_for_learnings_that_have_ended(live: DaemonWithModel) -
 
     record = wait_for(revoked, 30, what="the daemon to look")
     last = record["lifecycle_events"][-1]
-    assert (last["event"], last["actor"], last["reason"]) == ("revoke", "daemon", REASON)
+    assert (last["event"], last["actor"], last["reason"]) == ("revoke", "daemon", EXPIRED)
     items = daemon.get("/v1/learning-candidates?state=pending")["items"]
     assert [it["capture_path"] for it in items] == ["rollout"]

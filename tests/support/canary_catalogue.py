@@ -5,8 +5,8 @@ from pathlib import Path
 from tests.support.mounted_rollouts import MountedRollouts
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.canary_share import CanaryShare, make_secret
+from understudy.rollout.model import Stage
 from understudy.rollout.promoted_skills import PromotedSkills, for_everybody
-from understudy.rollout.stages import Stage
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue import Catalogue
 from understudy.storage.unit import Units

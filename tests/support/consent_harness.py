@@ -11,11 +11,10 @@ from tests.support.skill_runs import ANN, LEARNER, SkillRuns, make_skill_runs
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
-from understudy.evolution.belongings import SkillBelongings
 from understudy.evolution.coach import EvolutionCoach
-from understudy.evolution.consent import ConsentRecords
+from understudy.evolution.consent import ConsentRecords, SkillBelongings
+from understudy.evolution.names import SkillPlaces
 from understudy.evolution.offer_book import Offers
-from understudy.evolution.skill_places import SkillPlaces
 from understudy.runs.approvals import ApprovalService, Resolution
 from understudy.runs.detail import RunDetail
 from understudy.runs.open_requests import RunPlace

@@ -17,7 +17,7 @@ from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.context_files import AgentContextFiles
 from understudy.evolution.file_checks import FileChecks
 from understudy.evolution.offer_book import Offers
-from understudy.evolution.proposal_service import ProposalService
+from understudy.evolution.proposals import ProposalService
 from understudy.runs.submission import Submission
 from understudy.settings import Settings
 from understudy.storage.unit import Units

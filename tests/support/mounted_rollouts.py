@@ -6,13 +6,11 @@ from typing import Any
 
 from tests.support.rollout_harness import NAME, RolloutHarness
 from understudy.core.principal import Principal, Role
-from understudy.rollout.model import Rollout
-from understudy.rollout.mount_keeper import MountKeeper
-from understudy.rollout.mount_sync import Mounting
+from understudy.rollout.model import Rollout, Stage
+from understudy.rollout.mounts import Mounting, MountKeeper
 from understudy.rollout.name_clashes import Shadows
 from understudy.rollout.promoted_skills import PromotedSkills, is_in_place
 from understudy.rollout.repair import Repair
-from understudy.rollout.stages import Stage
 from understudy.sessions.model import Session
 from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.catalogue import Catalogue

@@ -37,8 +37,10 @@ class ReplayHarness:
         model = StructuredModel(shop.providers, lambda: shop.settings.default_route)
         return ReplayDuty(
             units=trials.units,
-            clock=trials.maker.clock,
-            replaying=Replaying(units=trials.units, clock=trials.maker.clock, runs=trials.runs),
+            clock=trials.transactions.clock,
+            replaying=Replaying(
+                units=trials.units, clock=trials.transactions.clock, runs=trials.runs
+            ),
             judge=ReplayJudge(model=model, cleaner=Cleaner()),
             rules_of=lambda _unit: self.judge,
         )

@@ -12,8 +12,8 @@ from understudy.rollout.model import (
     Rollout,
     RolloutEventName,
     Snapshot,
+    Stage,
 )
-from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import Trial
 from understudy.sessions.learning_scopes import WORKSPACE
 

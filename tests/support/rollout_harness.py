@@ -12,16 +12,13 @@ from understudy.learnings.events import Listeners
 from understudy.learnings.model import Kind, Learning, LearningSource, LearningStatus, Tier
 from understudy.learnings.service import LearningService
 from understudy.review.policy import PromotionSettings
-from understudy.rollout.changes import RolloutTransactions
+from understudy.rollout.changes import RolloutCounters, RolloutTransactions
 from understudy.rollout.definition import Promotion
-from understudy.rollout.lookup import require_rollout
-from understudy.rollout.model import Definition, EvidenceKind, Rollout
-from understudy.rollout.mount_sync import Mounting
-from understudy.rollout.observer import RolloutCounters
+from understudy.rollout.model import Definition, EvidenceKind, Rollout, Stage, require_rollout
+from understudy.rollout.mounts import Mounting
 from understudy.rollout.results import Result
-from understudy.rollout.revocation import LinkedRollouts, demote
 from understudy.rollout.service import RolloutDetail, RolloutService
-from understudy.rollout.stages import Stage
+from understudy.rollout.source_learnings import LinkedRollouts
 from understudy.runs.model import Run, RunStatus
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
 from understudy.sessions.learning_scopes import WORKSPACE
@@ -101,14 +98,14 @@ class RolloutHarness:
     taken: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.maker = RolloutTransactions(
+        self.transactions = RolloutTransactions(
             clock=self.clock, mounts=self.mounts or self.mounted, observer=self.counters
         )
-        linked = LinkedRollouts(maker=self.maker)
+        linked = LinkedRollouts(transactions=self.transactions)
         self.learnings = LearningService(self.units, self.clock, Listeners(linked=(linked,)))
         self.rollouts = RolloutService(
             units=self.units,
-            maker=self.maker,
+            transactions=self.transactions,
             policy_of=lambda _unit: self.policy,
             is_taken=lambda _unit, name: name in self.taken,
         )
@@ -168,8 +165,8 @@ class RolloutHarness:
     def demote(self, reason: str, skill_name: str = NAME) -> RolloutDetail:
         """The daemon takes an active skill back, as it does with one that fares worse."""
         with self.units.write() as unit:
-            changes = self.maker.within(unit, DAEMON.actor)
-            demote(changes, require_rollout(unit, skill_name, lock=True), reason)
+            changes = self.transactions.within(unit, DAEMON.actor)
+            changes.demote(require_rollout(unit, skill_name, lock=True), reason)
             changes.tell()
         return self.get(skill_name)
 

@@ -18,7 +18,7 @@ from tests.support.mounted_rollouts import MountedRollouts
 from tests.support.rollout_harness import ASKED, NAME
 from tests.support.skill_factories import skill_units
 from understudy.rollout.definition import check_definition
-from understudy.rollout.stages import Stage
+from understudy.rollout.model import Stage
 from understudy.storage.engine import open_engine
 
 Change = Callable[[MountedRollouts], object]

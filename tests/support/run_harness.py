@@ -25,7 +25,6 @@ from understudy.core.clock import Clock
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords
 from understudy.evolution.context_files import AgentContextFiles
-from understudy.evolution.prompt_files import UserFiles
 from understudy.memory.capture import Capture
 from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
@@ -182,7 +181,6 @@ class RunHarness:
             consent=self.consent,
             memories=Recollector(self.clock, self.keeper),
             skills=self.skills,
-            files=UserFiles(),
             stand_ins=RecordedTools(self.units),
         )
         return RunExecutor(

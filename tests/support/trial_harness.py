@@ -71,7 +71,7 @@ def make_trial_harness(
     plain = RunHarness(units, settings, tools=tuple(tools), clock=stage.clock)
     trials = TrialService(
         units=units,
-        maker=stage.maker,
+        transactions=stage.transactions,
         runs=TrialRuns(
             clock=stage.clock,
             intake=plain.intake,

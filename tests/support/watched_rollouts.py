@@ -9,11 +9,9 @@ from understudy.core.ids import new_id
 from understudy.core.page import PageRequest
 from understudy.learnings.events import Listeners
 from understudy.learnings.model import Candidate, CandidateFilter
-from understudy.rollout.lookup import require_rollout
-from understudy.rollout.model import Rollout
+from understudy.rollout.model import Rollout, Stage, require_rollout
 from understudy.rollout.outcome import OutcomeCounts
 from understudy.rollout.outcome_recorder import OutcomeRecorder
-from understudy.rollout.stages import Stage
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, RunStatus, require_run
 from understudy.sessions.sidechains import Spawn
@@ -33,7 +31,7 @@ class WatchedRollouts:
         listeners = Listeners(review=lambda: self.rung.append("review"))
         self.outcomes = OutcomeRecorder(
             units=self.units,
-            maker=replace(self.hand.maker, listeners=listeners),
+            transactions=replace(self.hand.transactions, listeners=listeners),
             policy_of=lambda _unit: self.hand.policy,
         )
         self.hand.learn()

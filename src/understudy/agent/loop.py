@@ -20,12 +20,12 @@ from understudy.agent.specs import SpecCosts, specs_of
 from understudy.agent.stream import DeltaHub
 from understudy.agent.toolbox import Toolbox
 from understudy.agents.model import CONTEXT_FILES, Agent, ContextFile
+from understudy.agents.overlay import files_in_force
 from understudy.core.errors import DamagedRecord, Invalid, UnderstudyError
 from understudy.core.tokens import estimate_tokens
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords
-from understudy.evolution.prompt_files import UserFiles
-from understudy.evolution.sections import SELF_EVOLUTION_TITLE
+from understudy.evolution.remarks import SELF_EVOLUTION_TITLE
 from understudy.mcp_client.source import McpToolSource
 from understudy.permissions.rules import denied_outright, read_document
 from understudy.permissions.sidechains import read_session_rules
@@ -120,7 +120,6 @@ class AgentLoop:
     observer: "Metrics"
     memories: Recollector
     skills: CatalogueSkills
-    files: UserFiles
     coach: EvolutionCoach
     consent: ConsentRecords
     stand_ins: RecordedTools
@@ -134,7 +133,7 @@ class AgentLoop:
         """What the prompt is built from, fixed when the run starts."""
         self.consent.hear(unit, run, session)
         agent = unit.agents.get(run.agent_id)
-        files = self.files.files(unit, run, agent)
+        files = files_in_force(unit, agent, run.user_id)
         withheld = withheld_in(agent, session)
         enabled = self.enabled_tools(unit, agent)
         tools = Offer(registry=self.registry, names=enabled, withheld=withheld).told

@@ -13,8 +13,8 @@ from understudy.cli.screen import visible
 from understudy.core.text import short_digest
 
 if TYPE_CHECKING:
-    from understudy.rollout.confidence import SuccessTally
     from understudy.rollout.model import EvidenceRecord, LifecycleEvent
+    from understudy.rollout.outcome import SuccessTally
     from understudy.rollout.service import RolloutDiff
     from understudy.skills.runtime_settings import RuntimeSettings
     from understudy.wire.rollouts import RolloutSummary, RolloutView, TrialView

@@ -32,7 +32,7 @@ from understudy.wire.runs import TERMINAL_STATUSES
 if TYPE_CHECKING:
     from understudy.core.page import Page
     from understudy.learnings.model import LearningUse
-    from understudy.rollout.stages import Stage
+    from understudy.rollout.model import Stage
     from understudy.wire.rollouts import RolloutView, TrialView
     from understudy.wire.runs import RunView
     from understudy.wire.runtime import StatusView

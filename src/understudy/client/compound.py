@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from understudy.assets.model import Asset
     from understudy.client.calls import HttpCall
-    from understudy.rollout.stages import Stage
+    from understudy.rollout.model import Stage
     from understudy.wire.approvals import AnswerBody
     from understudy.wire.rollouts import PromoteSkill, RolloutView
     from understudy.wire.runs import RunView

@@ -9,7 +9,7 @@ from understudy.daemon.learning import LearningPlane
 from understudy.daemon.skills import SkillPlane
 from understudy.evolution.context_files import AgentContextFiles
 from understudy.evolution.file_checks import FileChecks
-from understudy.evolution.proposal_service import ProposalService
+from understudy.evolution.proposals import ProposalService
 from understudy.evolution.record import EvolutionRecord
 from understudy.evolution.soul import SoulLimits
 from understudy.evolution.usage_review import TOPIC as SUGGESTIONS

@@ -16,20 +16,23 @@ from understudy.providers.structured import StructuredModel
 from understudy.review.policy import judge_in, promotion_in
 from understudy.rollout.canary_share import CanaryShare, make_secret
 from understudy.rollout.caveats import Caveats
-from understudy.rollout.changes import RolloutTransactions, StopTrials, nothing_to_stop
-from understudy.rollout.mount_keeper import MountKeeper
-from understudy.rollout.mount_sync import Mounting
+from understudy.rollout.changes import (
+    RolloutCounters,
+    RolloutTransactions,
+    StopTrials,
+    nothing_to_stop,
+)
+from understudy.rollout.model import Stage
+from understudy.rollout.mounts import Mounting, MountKeeper
 from understudy.rollout.name_clashes import CatalogueNames, Shadows
-from understudy.rollout.observer import RolloutCounters
 from understudy.rollout.outcome_recorder import OutcomeRecorder
 from understudy.rollout.promoted_skills import CHOSEN, Chooses, PromotedSkills
 from understudy.rollout.repair import Repair
 from understudy.rollout.replay.judge import ReplayJudge
 from understudy.rollout.replay.service import Replaying
 from understudy.rollout.replay.work import ReplayDuty, ReplayNews
-from understudy.rollout.revocation import ExpiredSources, LinkedRollouts
 from understudy.rollout.service import RolloutService
-from understudy.rollout.stages import Stage
+from understudy.rollout.source_learnings import ExpiredSources, LinkedRollouts
 from understudy.rollout.trials.runs import TrialRuns
 from understudy.rollout.trials.service import TrialService
 
@@ -59,7 +62,7 @@ class RolloutPlane:
         self.repair = Repair(ground.units, self._keeper)
         self.skills = PromotedSkills(self._keeper, self.repair, OFFERED, clock=ground.clock)
         # Takes a promoted skill back together with its learning.
-        self.linked = LinkedRollouts(maker=self.maker(NO_LISTENERS))
+        self.linked = LinkedRollouts(transactions=self.transactions(NO_LISTENERS))
         self.replay_news = ReplayNews(ground.bell)
         self.status = RolloutStatus(
             units=ground.units,
@@ -69,7 +72,7 @@ class RolloutPlane:
             clock=ground.clock,
         )
 
-    def maker(self, listeners: Listeners) -> RolloutTransactions:
+    def transactions(self, listeners: Listeners) -> RolloutTransactions:
         """Who changes rollouts, with these who hear what people are asked."""
         return RolloutTransactions(
             clock=self._ground.clock,
@@ -83,7 +86,7 @@ class RolloutPlane:
         """What people do with rollouts."""
         return RolloutService(
             units=self._ground.units,
-            maker=self.maker(listeners),
+            transactions=self.transactions(listeners),
             policy_of=promotion_in,
             is_taken=CatalogueNames(self._keeper.shadows),
             guard=guard,
@@ -93,18 +96,23 @@ class RolloutPlane:
     def outcomes(self, listeners: Listeners) -> OutcomeRecorder:
         """What counts the uses of promoted skills, and takes back what does worse than it did."""
         return OutcomeRecorder(
-            units=self._ground.units, maker=self.maker(listeners), policy_of=promotion_in
+            units=self._ground.units,
+            transactions=self.transactions(listeners),
+            policy_of=promotion_in,
         )
 
     def trials(self, runs: TrialRuns, guard: SecretGuard, listeners: Listeners) -> TrialService:
         """What tries rollouts before they are in force."""
         return TrialService(
-            units=self._ground.units, maker=self.maker(listeners), runs=runs, guard=guard
+            units=self._ground.units,
+            transactions=self.transactions(listeners),
+            runs=runs,
+            guard=guard,
         )
 
     def expired_sources(self, listeners: Listeners) -> ExpiredSources:
         """What takes back the skills whose learnings are past their time."""
-        return ExpiredSources(units=self._ground.units, maker=self.maker(listeners))
+        return ExpiredSources(units=self._ground.units, transactions=self.transactions(listeners))
 
     def replay_duty(self, runs: TrialRuns, model: StructuredModel) -> ReplayDuty:
         """What runs recorded runs again, and compares."""

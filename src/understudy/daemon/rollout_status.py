@@ -7,7 +7,7 @@ from typing import Any, Final
 from understudy.core.clock import DAY_MS, Clock, shown_time
 from understudy.daemon.health import warning
 from understudy.rollout.model import Rollout
-from understudy.rollout.mount_keeper import MountKeeper, Trouble, TroubleCode
+from understudy.rollout.mounts import MountKeeper, Trouble, TroubleCode
 from understudy.storage.unit import Units
 
 # A disk that fails is told in a few lines.

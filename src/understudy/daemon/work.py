@@ -12,12 +12,10 @@ from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.agent.toolbox import Toolbox
 from understudy.daemon.ground import Ground
 from understudy.daemon.services import Services
-from understudy.evolution.belongings import SkillBelongings
 from understudy.evolution.coach import EvolutionCoach
-from understudy.evolution.consent import ConsentRecords
+from understudy.evolution.consent import ConsentRecords, SkillBelongings
+from understudy.evolution.names import SkillPlaces
 from understudy.evolution.offer_book import Offers
-from understudy.evolution.prompt_files import UserFiles
-from understudy.evolution.skill_places import SkillPlaces
 from understudy.mcp_client.source import McpToolSource
 from understudy.memory.policy import policy_in
 from understudy.redaction.scrub import Json, scrub_json
@@ -66,7 +64,6 @@ def _loop(ground: Ground, services: Services) -> AgentLoop:
         compactor=Compactor(scrub=ground.scrub),
         sources=(mcp,),
         skills=CatalogueSkills(services.skills.catalogue),
-        files=UserFiles(),
         memories=Recollector(clock, services.keeper, services.learning.prompts),
         coach=EvolutionCoach(units, offers),
         consent=consent,

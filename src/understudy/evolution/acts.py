@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 from understudy.core.text import preview, printable
-from understudy.evolution.message_intent import MAX_CHARS, Consent, reads_as
+from understudy.evolution.answers import MAX_MESSAGE_CHARS, Consent, reads_as
 from understudy.evolution.requests.grammar import (
     LANGUAGES,
     NOTHING,
@@ -54,7 +54,7 @@ def asks_to_publish(text: str, path: str) -> bool:
 
 
 def _asks(text: str, grammars: Sequence[Grammar]) -> bool:
-    return len(text) <= MAX_CHARS and asks_for(text, grammars)
+    return len(text) <= MAX_MESSAGE_CHARS and asks_for(text, grammars)
 
 
 # Two kinds in three languages make no more: the same name is mostly asked about again.

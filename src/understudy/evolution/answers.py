@@ -1,12 +1,14 @@
-"""Messages that are an answer to an offer and nothing else, but for polite words around it."""
+"""What a user's message means for an offer: accept, decline, a request for a skill, or nothing."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
 from functools import cache
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Final
 
 from understudy.evolution.requests.grammar import SMILES
+from understudy.evolution.requests.skill_requests import asks_for_skill
 from understudy.evolution.visible_text import plain, word_line
 from understudy.i18n.catalogue import phrases
 from understudy.learnings.quotations import pasted
@@ -16,8 +18,9 @@ MAX_CHARS: Final = 200
 Words = tuple[str, ...]
 # By their first words.
 Choices = Mapping[str, tuple[Words, ...]]
-
 _WORDS: Final = WordLists("understudy.evolution")
+# Nobody answers at such length; what is longer agrees to nothing.
+MAX_MESSAGE_CHARS: Final = 20_000
 
 
 def words_to_answer(locale: str) -> dict[str, str]:
@@ -103,3 +106,26 @@ def words_of(choice: str) -> Words:
     """The words of a phrase, and the comma at its end that belongs to it."""
     comma = (",",) if choice.endswith(",") else ()
     return (*word_line(plain(choice)).split(), *comma)
+
+
+class Consent(StrEnum):
+    """What a message says about making a skill."""
+
+    ACCEPT = "accept"
+    DECLINE = "decline"
+    REQUEST = "request"
+
+
+# In this order: the first that applies is what it means.
+READINGS: Final = (
+    (Consent.ACCEPT, is_accepting),
+    (Consent.DECLINE, is_declining),
+    (Consent.REQUEST, asks_for_skill),
+)
+
+
+def reads_as(text: str) -> Consent | None:
+    """How a message reads, in any language that we speak; None where it leaves a doubt."""
+    if len(text) > MAX_MESSAGE_CHARS:
+        return None
+    return next((meaning for meaning, applies in READINGS if applies(text)), None)

@@ -11,13 +11,29 @@ from understudy.agents.model import BOOTSTRAP, Agent, ContextFile
 from understudy.agents.switches import SoulLocks, Switches, resolve, soul_locks
 from understudy.core.errors import UnderstudyError
 from understudy.evolution.acts import MANAGE, PUBLISH
-from understudy.evolution.nudges import TENTHS, nudge_due, nudge_text
 from understudy.evolution.offer_book import Offers
-from understudy.evolution.postscript import Finish, held_back_by, own_chars, with_postscript
-from understudy.evolution.remarks import POSTSCRIPT, Briefing, Remark, remark_event, remark_key
-from understudy.evolution.run_settings import RunSettings, is_interactive, settings_in
-from understudy.evolution.sections import SELF_EVOLUTION, SKILL_CREATION
-from understudy.evolution.soul_start import soul_version_in
+from understudy.evolution.remarks import (
+    POSTSCRIPT,
+    SELF_EVOLUTION,
+    SKILL_CREATION,
+    TENTHS,
+    Briefing,
+    Finish,
+    Remark,
+    held_back_by,
+    nudge_due,
+    nudge_text,
+    own_chars,
+    remark_event,
+    remark_key,
+    with_postscript,
+)
+from understudy.evolution.run_settings import (
+    RunSettings,
+    is_interactive,
+    settings_in,
+    soul_version_in,
+)
 from understudy.runs.execute import RunExecution
 from understudy.runs.model import Run
 from understudy.runs.steps import Steps, counted_calls

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.audit import AuditEntry, AuditOutcome
 from understudy.core.clock import Clock
+from understudy.core.errors import DamagedRecord, Invalid
+from understudy.core.page import PageRequest
+from understudy.core.principal import Role
 from understudy.evolution.acts import Act, Purpose, Scrub, act_of
-from understudy.evolution.answers import is_bare_no, words_to_answer
-from understudy.evolution.belongings import SkillBelongings
-from understudy.evolution.message_intent import Consent, reads_as
+from understudy.evolution.answers import Consent, is_bare_no, reads_as, words_to_answer
 from understudy.evolution.offer_book import CALL, FOR_RUN, MESSAGE, Offers, act_offered
 from understudy.evolution.run_settings import is_interactive
 from understudy.i18n.catalogue import say
@@ -23,11 +24,14 @@ from understudy.runs.model import Run, RunRequest
 from understudy.runs.offers import hold_offers
 from understudy.runs.requests import PersonRequest, RequestState
 from understudy.sessions.model import Session, require_session
+from understudy.skills.authority import find
+from understudy.skills.model import Skill, SkillVersion
 
 if TYPE_CHECKING:
-    from understudy.storage.unit import Unit
+    from understudy.storage.unit import Unit, Units
 
-
+# A skill with a longer history is worth a question.
+LOOKED_AT: Final = 20
 NEEDED: Final = "consent_needed"
 DECLINED: Final = "consent_declined"
 _TOLD: Final[Mapping[tuple[str, Purpose], str]] = {
@@ -38,6 +42,52 @@ _TOLD: Final[Mapping[tuple[str, Purpose], str]] = {
 }
 # What is told instead where no reply would be the user's own.
 _TOLD_UNHEARD: Final[Mapping[str, str]] = {"consent.needed": "consent.needed_elsewhere"}
+USED: Final = "used"
+# What a call came to that may still have done what was agreed to.
+SPENT: Final = frozenset({"ok", "unknown"})
+_NOBODY_NAMED: Final = RunRequest().actor_id
+
+
+@dataclass(frozen=True, slots=True)
+class SkillBelongings:
+    """Tells it from who owns a skill, and from the runs that wrote its versions."""
+
+    units: "Units"
+
+    def holds(self, run: Run, ref: str) -> bool:
+        """Whether the user of a run could delete this skill, and it is more than the agent's own doing."""
+        with self.units.read() as unit:
+            try:
+                skill = find(unit, ref)
+            except DamagedRecord:
+                # An admin can delete even that, and nobody knows any more whose it was.
+                return run.role is Role.ADMIN
+            except Invalid:
+                return False
+            if skill is None or not _is_theirs(skill, run):
+                return False
+            try:
+                return not _is_made_by(unit, run, skill)
+            except DamagedRecord:
+                return True
+
+
+def _is_made_by(unit: "Unit", run: Run, skill: Skill) -> bool:
+    """Whether the agent of a run made every version for the same user."""
+    versions = unit.skills.versions(skill.skill_id, PageRequest(limit=LOOKED_AT))
+    makers = (_maker(unit, version) for version in versions.items)
+    return versions.next_cursor is None and all(
+        maker is not None and (maker.agent_id, maker.user_id) == (run.agent_id, run.user_id)
+        for maker in makers
+    )
+
+
+def _maker(unit: "Unit", version: SkillVersion) -> Run | None:
+    return None if version.run_id is None else unit.runs.get(version.run_id)
+
+
+def _is_theirs(skill: Skill, run: Run) -> bool:
+    return skill.owner_id == run.user_id or run.role is Role.ADMIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,11 +224,6 @@ class ConsentRecords:
         return ConsentRefusal(content=say(spoken, told, **words_to_answer(spoken)), entry=entry)
 
 
-USED: Final = "used"
-# What a call came to that may still have done what was agreed to.
-SPENT: Final = frozenset({"ok", "unknown"})
-
-
 def is_for(offer: PersonRequest, run: Run) -> bool:
     """Whether an acceptance counts in a run.
 
@@ -221,9 +266,6 @@ def _resolution(offer: PersonRequest) -> Mapping[str, Any]:
 
 def _keep(unit: "Unit", offer: PersonRequest, more: Mapping[str, object]) -> None:
     unit.requests.settle(replace(offer, resolution={**_resolution(offer), **more}))
-
-
-_NOBODY_NAMED: Final = RunRequest().actor_id
 
 
 def own_words(run: Run, session: Session) -> str | None:

@@ -28,10 +28,8 @@ from understudy.core.errors import (
 from understudy.core.principal import Principal, Role
 from understudy.evolution.file_checks import FileChecks
 from understudy.evolution.names import MAX_PATH_CHARS, locked_name
-from understudy.evolution.proposal_intake import FileWish, draft_of, propose, supersede
-from understudy.evolution.proposals import FileProposal
-from understudy.evolution.run_settings import settings_in
-from understudy.evolution.soul_start import soul_at_start
+from understudy.evolution.proposals import FileProposal, FileWish, draft_of, propose, supersede
+from understudy.evolution.run_settings import settings_in, soul_at_start
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
 from understudy.tools.base import ToolContext, ToolError
 
@@ -41,9 +39,6 @@ if TYPE_CHECKING:
 # How often a change is made anew because somebody else was faster.
 TRIES: Final = 4
 UNCHANGED: Final = "nothing changed: {name} is like that already"
-OFF: Final = "self-evolution is switched off for this agent"
-FROZEN: Final = "it is frozen"
-NOBODY: Final = "it is not known which agent and which user this run works for"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,9 +154,7 @@ class AgentContextFiles:
 
     def locked(self, task: _Task, make: _Make) -> str:
         """Only people change it."""
-        raise coded_error(
-            "evolution/file_locked", name=task.name, why="it cannot be changed from here"
-        )
+        raise coded_error("evolution/file_locked", name=task.name)
 
     def own_copy(self, task: _Task, make: _Make) -> str:
         """The user's own, over that of the agent."""
@@ -175,9 +168,9 @@ class AgentContextFiles:
         reports = task.unit.runs.reports(task.context.run_id)
         locks = soul_locks(task.agent)
         if not settings_in(reports).switches.self_evolve:
-            raise coded_error("evolution/soul_locked", soul=SOUL, why=OFF)
+            raise coded_error("evolution/soul_locked")
         if locks.frozen:
-            raise coded_error("evolution/soul_locked", soul=SOUL, why=FROZEN)
+            raise coded_error("evolution/soul_locked:frozen")
         content = make(_seen(task))
         identity = task.unit.agents.file(task.agent.agent_id, IDENTITY)
         self.checks.soul_by_agent(
@@ -191,11 +184,7 @@ class AgentContextFiles:
     def removal(self, task: _Task, make: _Make) -> str:
         """It may be done away with, for all users, and nothing else."""
         if make(task.text).strip():
-            raise coded_error(
-                "evolution/file_locked",
-                name=task.name,
-                why="it can only be emptied, once all it asks for is done",
-            )
+            raise coded_error("evolution/file_locked:only_emptied", name=task.name)
         return UNCHANGED.format(name=task.name) if task.text is None else self._keep(task, "")
 
     def _keep(self, task: _Task, content: str) -> str:
@@ -249,7 +238,7 @@ def _task(unit: "Unit", name: str, context: ToolContext) -> _Task:
     except DamagedRecord:
         agent = None
     if agent is None or not context.user_id.strip():
-        raise coded_error("evolution/file_locked", name=name, why=NOBODY)
+        raise coded_error("evolution/file_locked:unknown_agent", name=name)
     owner = context.user_id if name in PER_USER[agent.agent_type] else None
     stored = stored_version(unit, agent.agent_id, owner, name)
     return _Task(unit=unit, agent=agent, name=name, context=context, owner=owner, stored=stored)

@@ -8,8 +8,15 @@ from typing import Final
 
 from understudy.agents.model import CONTEXT_FILES, SOUL
 from understudy.core.errors import coded_error
-from understudy.evolution.safety import MAX_FINDINGS, check_safe, wrong
-from understudy.evolution.soul import MAX_BYTES, SoulLimits, check_persons_soul, check_soul
+from understudy.evolution.soul import (
+    MAX_BYTES,
+    MAX_FINDINGS,
+    SoulLimits,
+    check_persons_soul,
+    check_safe,
+    check_soul,
+    wrong,
+)
 from understudy.evolution.visible_text import as_seen, plain
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 

@@ -1,4 +1,4 @@
-"""Which of an agent's context files a path means, however it is spelled.
+"""Which context file, or which SKILL.md of a local root, a path means, however it is spelled.
 
 The files are kept in the database and lie nowhere on disk, so a path is only ever a name for one. It
 is read as different systems would read it, and means a file if it does in any of these readings.
@@ -7,12 +7,15 @@ is read as different systems would read it, and means a file if it does in any o
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
 from understudy.agents.model import CONTEXT_FILES
 from understudy.evolution.visible_text import plain
+from understudy.skills.bundles.limits import MANIFEST
+from understudy.skills.local.roots import Root
 
 # A name may be encoded more than once.
 MAX_DECODINGS: Final = 3
@@ -20,7 +23,6 @@ MAX_DECODINGS: Final = 3
 MAX_PATH_CHARS: Final = 16_384
 # No system takes a longer one; it is still read as text.
 MAX_REAL_CHARS: Final = 4096
-
 _SLASH_LIKE: Final = "\\\u2044\u2215\u2216\u2571\u2572\u29f5\u29f8\u29f9"
 _SLASHES: Final = str.maketrans(dict.fromkeys(_SLASH_LIKE, "/"))
 # Letters that lose their dot, or get one, when some system folds their case.
@@ -33,8 +35,8 @@ _QUOTES: Final = "\"'`"
 _HERE: Final = frozenset({"~", "~+", "$pwd", "${pwd}", "$home", "${home}", "%cd%"})
 # Names as they are compared, to the names that we use.
 _KNOWN: Final[Mapping[str, str]] = {name.casefold(): name for name in CONTEXT_FILES}
-
 Parts = list[str]
+_MANIFEST: Final = MANIFEST.casefold()
 
 
 def locked_name(path: str, workspace: Path) -> str | None:
@@ -159,3 +161,29 @@ def _is_same(file: Path, there: os.stat_result) -> bool:
         return os.path.samestat(file.stat(), there)
     except OSError:
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class SkillPlaces:
+    """Knows them from the roots in which skills are looked for; without roots there are none."""
+
+    workspace: Path
+    roots: Sequence[Root]
+
+    def has(self, path: str) -> bool:
+        """Whether a path in the workspace is that of a SKILL.md below a root, however it is spelled."""
+        if len(path) > MAX_PATH_CHARS or not self.roots:
+            return False
+        meant = [place for place in places_meant(path, self.workspace) if place[-1:] == [_MANIFEST]]
+        if not meant:
+            return False
+        tops = [top for root in self.roots for top in _tops(root)]
+        return any(place[: len(top)] == top for place in meant for top in tops)
+
+
+def _tops(root: Root) -> tuple[list[str], list[str]]:
+    """The names on the way to a root, as it is written and as it lies on the disk."""
+    # Nothing is looked for behind a link that stands between such a base and its root.
+    base = root.path if root.base is None else root.base
+    real = Path(os.path.realpath(base)) / root.path.relative_to(base)
+    return folded_parts(root.path), folded_parts(real)

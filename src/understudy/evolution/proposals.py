@@ -1,17 +1,26 @@
-"""A change to a context file that waits until somebody has decided on it."""
+"""Proposals: changes to context files that a person approves or rejects."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from understudy.agents.file_versions import NewVersion, keep_version, number_of
+from understudy.agents.ownership import require_owned
+from understudy.core import audit
+from understudy.core.clock import Clock
 from understudy.core.errors import coded_error
+from understudy.core.ids import new_id
 from understudy.core.machine import Machine
+from understudy.core.page import Page, PageRequest
+from understudy.core.principal import Principal
+from understudy.evolution.text_diff import text_diff
 
 if TYPE_CHECKING:
-    from understudy.storage.unit import Unit
+    from understudy.storage.unit import Unit, Units
 
 # So many may wait for one file of an agent at a time.
 MAX_WAITING: Final = 50
+MAX_REASON_CHARS = 1000
 
 
 class ProposalState(StrEnum):
@@ -37,8 +46,6 @@ PROPOSAL: Final = Machine(
     conflict_code="proposal_state_conflict",
     domain="evolution",
 )
-
-
 # The decisions of a person, by the state that they lead to.
 ACTIONS: Final = {ProposalState.APPROVED: "approve", ProposalState.REJECTED: "reject"}
 
@@ -81,3 +88,207 @@ def require_proposal(unit: "Unit", agent_id: str, proposal_id: str) -> FilePropo
     if proposal is None or proposal.agent_id != agent_id:
         raise coded_error("evolution/proposal_not_found", proposal_id=proposal_id)
     return proposal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileWish:
+    """What a run wants a file of its agent to become."""
+
+    agent_id: str
+    name: str
+    content: str
+    base_version: int
+    run_id: str
+
+    def is_that_of(self, proposal: FileProposal) -> bool:
+        """Whether it was proposed already."""
+        return (proposal.run_id, proposal.content, proposal.base_version) == (
+            self.run_id,
+            self.content,
+            self.base_version,
+        )
+
+    def overtakes(self, proposal: FileProposal) -> bool:
+        """Whether it takes the place of another one: a run has one at a time, and one that was
+        made from another version can no longer be approved."""
+        return proposal.run_id == self.run_id or proposal.base_version != self.base_version
+
+
+def draft_of(unit: "Unit", agent_id: str, name: str, run_id: str) -> FileProposal | None:
+    """What a run has proposed for a file and nobody has decided: it goes on from there."""
+    own = [each for each in unit.proposals.waiting(agent_id, name) if each.run_id == run_id]
+    return own[-1] if own else None
+
+
+def propose(unit: "Unit", clock: Clock, principal: Principal, wish: FileWish) -> FileProposal:
+    """Have somebody decide; takes the place of what the same run proposed before."""
+    now = clock.now_ms()
+    waiting = 0
+    for each in unit.proposals.waiting(wish.agent_id, wish.name):
+        if wish.is_that_of(each):
+            return each
+        if wish.overtakes(each):
+            supersede(unit, each, at_ms=now)
+        else:
+            waiting += 1
+    _check_room(wish, waiting)
+    proposal = FileProposal(
+        proposal_id=new_id("prp"),
+        agent_id=wish.agent_id,
+        name=wish.name,
+        content=wish.content,
+        base_version=wish.base_version,
+        state=ProposalState.PENDING,
+        actor=principal.actor,
+        run_id=wish.run_id,
+        created_at_ms=now,
+    )
+    unit.proposals.add(proposal)
+    unit.audit.add(
+        audit.done(
+            principal,
+            "agents.propose_file",
+            f"{wish.agent_id}/{wish.name}",
+            at_ms=now,
+            reason=f"{proposal.proposal_id} in {wish.run_id}",
+        )
+    )
+    return proposal
+
+
+def _check_room(wish: FileWish, waiting: int) -> None:
+    if waiting >= MAX_WAITING:
+        raise coded_error("evolution/proposals_full", waiting=waiting, name=wish.name)
+
+
+def supersede(unit: "Unit", proposal: FileProposal, *, at_ms: int) -> None:
+    """Take one back that another one, or a new version of the file, has overtaken."""
+    PROPOSAL.check(proposal.state, ProposalState.SUPERSEDED)
+    unit.proposals.decide(replace(proposal, state=ProposalState.SUPERSEDED, decided_at_ms=at_ms))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownProposal:
+    """A proposal with what it would change of the file as it is in force."""
+
+    proposal: FileProposal
+    diff: str
+    # The file was changed since; it can only be rejected.
+    is_outdated: bool
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """What a person can do with it now."""
+        actions = self.proposal.actions
+        return tuple(each for each in actions if each != "approve" or not self.is_outdated)
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalService:
+    """Lists proposals, shows them, and decides on them in the name of a person."""
+
+    units: "Units"
+    clock: Clock
+
+    def page(
+        self,
+        principal: Principal,
+        agent_id: str,
+        request: PageRequest,
+        *,
+        state: ProposalState | None = None,
+    ) -> Page[FileProposal]:
+        """Those of an agent, newest first."""
+        with self.units.read() as unit:
+            require_owned(unit, principal, agent_id)
+            return unit.proposals.page(agent_id, request, state=state)
+
+    def get(self, principal: Principal, agent_id: str, proposal_id: str) -> ShownProposal:
+        """One of them with its diff."""
+        with self.units.read() as unit:
+            require_owned(unit, principal, agent_id)
+            proposal = require_proposal(unit, agent_id, proposal_id)
+            base = unit.agents.file(agent_id, proposal.name, version=proposal.base_version)
+            version = _version(unit, proposal)
+        waits = proposal.state is ProposalState.PENDING
+        return ShownProposal(
+            proposal=proposal,
+            diff=text_diff(base.content if base else None, proposal.content, proposal.name),
+            is_outdated=waits and version != proposal.base_version,
+        )
+
+    def approve(self, principal: Principal, agent_id: str, proposal_id: str) -> FileProposal:
+        """Put it in force as a new version; others that wait for the same file are overtaken."""
+        with self.units.write() as unit:
+            require_owned(unit, principal, agent_id)
+            proposal = require_proposal(unit, agent_id, proposal_id)
+            PROPOSAL.check(proposal.state, ProposalState.APPROVED)
+            if proposal.state is ProposalState.APPROVED:
+                return proposal
+            if _version(unit, proposal) != proposal.base_version:
+                raise coded_error("evolution/proposal_outdated", name=proposal.name)
+            file = keep_version(unit, self.clock, principal, _new_version(proposal))
+            decided = self._decided(principal, proposal, ProposalState.APPROVED)
+            decided = replace(decided, file_version=file.version)
+            self._keep(unit, principal, decided, "agents.approve_proposal")
+            for other in unit.proposals.waiting(agent_id, proposal.name):
+                supersede(unit, other, at_ms=file.created_at_ms)
+            return decided
+
+    def reject(
+        self, principal: Principal, agent_id: str, proposal_id: str, *, reason: str | None = None
+    ) -> FileProposal:
+        """Say no to it; the file stays as it is."""
+        if reason is not None and len(reason) > MAX_REASON_CHARS:
+            raise coded_error(
+                "evolution/invalid_reason", pointer="/reason", max_reason_chars=MAX_REASON_CHARS
+            )
+        with self.units.write() as unit:
+            require_owned(unit, principal, agent_id)
+            proposal = require_proposal(unit, agent_id, proposal_id)
+            PROPOSAL.check(proposal.state, ProposalState.REJECTED)
+            if proposal.state is ProposalState.REJECTED:
+                return proposal
+            decided = self._decided(principal, proposal, ProposalState.REJECTED)
+            decided = replace(decided, reason=reason)
+            self._keep(unit, principal, decided, "agents.reject_proposal")
+            return decided
+
+    def _decided(
+        self, principal: Principal, proposal: FileProposal, state: ProposalState
+    ) -> FileProposal:
+        return replace(
+            proposal,
+            state=state,
+            decided_by=principal.actor,
+            decided_at_ms=self.clock.now_ms(),
+        )
+
+    def _keep(self, unit: "Unit", principal: Principal, decided: FileProposal, action: str) -> None:
+        if not unit.proposals.decide(decided):
+            raise coded_error("evolution/proposal_state_conflict")
+        unit.audit.add(
+            audit.done(
+                principal,
+                action,
+                f"{decided.agent_id}/{decided.proposal_id}",
+                at_ms=self.clock.now_ms(),
+                version=decided.file_version,
+            )
+        )
+
+
+def _version(unit: "Unit", proposal: FileProposal) -> int:
+    """The version of the file now; 0 where there is none."""
+    return number_of(unit.agents.file(proposal.agent_id, proposal.name))
+
+
+def _new_version(proposal: FileProposal) -> NewVersion:
+    return NewVersion(
+        agent_id=proposal.agent_id,
+        name=proposal.name,
+        content=proposal.content,
+        run_id=proposal.run_id,
+        author=proposal.actor,
+        made_from=proposal.base_version,
+    )

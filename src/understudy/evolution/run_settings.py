@@ -1,13 +1,19 @@
-"""What holds for one run, fixed when it starts: switches, language, and whether somebody can answer."""
+"""Settings fixed when a run starts: switches, locale, whether a user can answer, SOUL.md version."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from understudy.agents.model import SOUL, ContextFile
 from understudy.agents.switches import Switches, switches_in
 from understudy.i18n.locales import DEFAULT, locale_of
+from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import TRIAL_SOURCE, Run, RunKind
 from understudy.runs.snapshot import RunReports
 from understudy.sessions.model import Session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 # Runs that begin with what a person typed.
 ASKED_BY_PEOPLE: Final = frozenset(
@@ -61,3 +67,32 @@ def is_interactive(run: Run, session: Session) -> bool:
         and run.trial_id is None
         and run.request.source_kind.strip().casefold() not in UNATTENDED
     )
+
+
+def soul_version_in(files: Sequence[ContextFile]) -> int:
+    """Which version of the soul that all users share a prompt shows; 0 where there is none."""
+    shared = (file for file in files if file.name == SOUL and file.user_id is None)
+    return next((file.version for file in shared), 0)
+
+
+def soul_at_start(unit: "Unit", run_id: str) -> str | None:
+    """Its text when a run began, or the run of the same agent that it works for; None without one.
+
+    Otherwise a run could have its sidechains do what it may not do itself.
+    """
+    runs = list(_lineage(unit, run_id))
+    own = [run for run in runs if run.agent_id == runs[0].agent_id]
+    if not own:
+        return None
+    version = settings_in(unit.runs.reports(own[-1].run_id)).soul_version
+    file = unit.agents.file(own[-1].agent_id, SOUL, version=version) if version else None
+    return None if file is None else file.content
+
+
+def _lineage(unit: "Unit", run_id: str) -> Iterator[Run]:
+    """A run and those that it works for, as long as they are at work; from the inside out."""
+    run = unit.runs.get(run_id)
+    while run is not None and run.status not in TERMINAL:
+        yield run
+        spawn = unit.sidechains.spawn_of(run.session_id)
+        run = None if spawn is None else unit.runs.get(spawn.run_id)

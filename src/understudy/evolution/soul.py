@@ -1,4 +1,4 @@
-"""What SOUL.md may become when an agent writes it: how it speaks, never who it is."""
+"""Checks of SOUL.md: size, safety, and that an agent changes its style and never its identity."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,10 +8,11 @@ from math import ceil
 from typing import Final
 
 from understudy.agents.model import IDENTITY, SOUL
-from understudy.core.errors import coded_error
+from understudy.core.errors import FieldError, coded_error
+from understudy.core.invisible_characters import hidden_in
 from understudy.evolution.identity.rule import IdentityField, fields_of
-from understudy.evolution.safety import MAX_FINDINGS, POINTER, check_safe, wrong
 from understudy.evolution.visible_text import plain
+from understudy.guard.scan import scan_text
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.quotations import sentences
 
@@ -22,6 +23,9 @@ MAX_CHANGE: Final = 0.4
 FREE_LINES: Final = 10
 # A longer line counts as several, or all of it could be one.
 LINE_CHARS: Final = 160
+# So many are told of one text.
+MAX_FINDINGS: Final = 20
+POINTER: Final = "/content"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,3 +136,27 @@ def _lines(text: str) -> Iterator[str]:
     for start, end in sentences(text):
         said = " ".join(text[start:end].split())
         yield from (said[at : at + LINE_CHARS] for at in range(0, len(said), LINE_CHARS))
+
+
+def check_safe(new: str, secrets: SecretGuard, *, code: str) -> None:
+    """Refuse a text that holds any of it, with every finding."""
+    errors = tuple(islice(_unsafe(new, secrets), MAX_FINDINGS))
+    if errors:
+        detail = "; ".join(error.detail for error in errors)
+        raise coded_error(f"evolution/{code}", errors=errors, detail=detail)
+
+
+def wrong(code: str, detail: str) -> FieldError:
+    """What is wrong with the text of a file."""
+    return FieldError(pointer=POINTER, code=code, detail=detail)
+
+
+def _unsafe(new: str, secrets: SecretGuard) -> Iterator[FieldError]:
+    # Read as the strictest of files: all of it becomes part of the prompt.
+    for found in scan_text(new):
+        yield wrong(found.rule_id, f"line {found.line}: it {found.reason}")
+    if hidden_in(new, besides="\n\r\t"):
+        yield wrong("hidden_character", "it holds a character that nobody sees")
+    why = secrets.reason(new)
+    if why is not None:
+        yield wrong(why, "it holds what looks like a secret")

@@ -9,9 +9,13 @@ from typing import Final, Literal
 from understudy.agents.model import Agent
 from understudy.agents.switches import resolve, soul_locks
 from understudy.core.tokens import estimate_tokens
-from understudy.evolution.nudges import nudge_text
-from understudy.evolution.postscript import postscript
-from understudy.evolution.sections import SELF_EVOLUTION, SELF_EVOLUTION_TITLE, SKILL_CREATION
+from understudy.evolution.remarks import (
+    SELF_EVOLUTION,
+    SELF_EVOLUTION_TITLE,
+    SKILL_CREATION,
+    nudge_text,
+    postscript,
+)
 from understudy.i18n.locales import DEFAULT
 from understudy.skills.tools.manage import SkillManage
 from understudy.tools.base import schema_of

@@ -13,15 +13,19 @@ import structlog
 from understudy.core.clock import DAY_MS, Clock
 from understudy.core.errors import DamagedRecord, UnderstudyError
 from understudy.core.principal import DAEMON
-from understudy.evolution.sequences import Repeated, RunTools, repeated
-from understudy.evolution.suggestions import Made, Suggestion, SuggestionState
 from understudy.evolution.usage_rules import (
     RULES,
     WINDOW_MS,
+    Made,
+    Repeated,
+    RunTools,
+    Suggestion,
+    SuggestionState,
     UsageRule,
     by_strength,
     called_for,
     group_of,
+    repeated,
     same_subject,
     subject_of,
     suggested_by,

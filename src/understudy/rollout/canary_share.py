@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import Clock
-from understudy.rollout.evidence import EvidenceSums
-from understudy.rollout.lookup import sums_of_one
-from understudy.rollout.model import PolicyOf, Rollout
-from understudy.rollout.stages import Stage
+from understudy.rollout.evidence import EvidenceSums, sums_of_one
+from understudy.rollout.model import PolicyOf, Rollout, Stage
 from understudy.sessions.model import Session
 
 if TYPE_CHECKING:

@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from understudy.agents.built_in import VERIFICATION_AGENT_ID
-from understudy.core.errors import FieldError
+from understudy.core.errors import FieldError, coded_error
 from understudy.core.invisible_characters import hidden_in
 from understudy.learnings.guard import SecretGuard
-from understudy.rollout.model import Definition
-from understudy.rollout.refusals import bad_definition, secret_definition
-from understudy.rollout.stages import Stage
+from understudy.rollout.model import Definition, Stage
 from understudy.skills.catalogue import BASE_DIR
 from understudy.skills.fields import WrongValue, tool_names
 from understudy.skills.instructions import FOLDER_NAME
@@ -76,10 +74,14 @@ def check_definition(wanted: Promotion, guard: SecretGuard) -> Definition:
     """The definition that a caller described, or `Invalid` with everything that is wrong in it."""
     # First, as what is said of other problems may repeat what was sent.
     if secrets := [*_secrets(wanted, guard)]:
-        raise secret_definition(secrets)
+        raise coded_error(
+            "rollout/secret_definition", errors=tuple(secrets), detail=secrets[0].detail
+        )
     problems = [*_wrong(wanted), *_wrong_lines(wanted), *_wrong_tools(wanted)]
     if problems:
-        raise bad_definition(problems)
+        raise coded_error(
+            "rollout/invalid_definition", errors=tuple(problems), detail=problems[0].detail
+        )
     lines = {name: _line(getattr(wanted, name)) for name in LINES}
     return Definition(
         skill_name=wanted.skill_name,

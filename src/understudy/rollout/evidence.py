@@ -155,3 +155,8 @@ class EvidenceSums:
 
 
 NOTHING: Final = EvidenceSums()
+
+
+def sums_of_one(unit: "Unit", rollout: Rollout) -> EvidenceSums:
+    """The sums of all evidence for the current definition of a rollout."""
+    return unit.rollouts.sums_of([rollout])[rollout.skill_name]

@@ -1,16 +1,22 @@
-"""The files of a promoted skill, written from its definition alone."""
+"""A promoted skill from its definition alone: its files, its catalogue entry and its task."""
 
 import json
 from collections.abc import Iterator
 from functools import lru_cache
 
 from understudy.core.errors import UnderstudyError
-from understudy.rollout.model import Definition, runtime_json
+from understudy.rollout.model import Definition, Rollout, runtime_json
+from understudy.skills.access import AccessReason
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.document import FENCE
 from understudy.skills.bundles.limits import MANIFEST
-from understudy.skills.bundles.manifest import parse
+from understudy.skills.bundles.manifest import Manifest, parse
+from understudy.skills.catalogue import Loaded
+from understudy.skills.catalogue_entry import CatalogueEntry
+from understudy.skills.instructions import Params, rendered
+from understudy.skills.model import SkillOrigin
 from understudy.skills.runtime_settings import RUNTIME_FILE, settings_of
+from understudy.skills.tools.fork import task_of
 
 
 @lru_cache(maxsize=128)
@@ -79,3 +85,45 @@ def said_in(definition: Definition) -> dict[str, str]:
 def _field(name: str, value: object) -> str:
     """A line of YAML; what JSON puts between quotes, YAML reads as it stands."""
     return f"{name}: {json.dumps(value, ensure_ascii=False)}"
+
+
+def task_for(rollout: Rollout, params: Params) -> str:
+    """The same words that `use_skill` would have a sidechain carry out; a `ToolError` for params."""
+    return task_of(rendered(loaded_from(rollout), params))
+
+
+def offered_from(rollout: Rollout) -> CatalogueEntry:
+    """What is told of the skill before its body is read."""
+    definition = rollout.definition
+    return CatalogueEntry(
+        slug=definition.skill_name,
+        name=definition.skill_name,
+        description=definition.description,
+        origin=SkillOrigin.PROMOTED,
+        version=None,
+        version_label=definition.version,
+        digest=rollout.digest,
+        skill_id=None,
+        reason=AccessReason.PUBLIC,
+        when_to_use=definition.when_to_use or "",
+        context=definition.runtime.context,
+    )
+
+
+def loaded_from(rollout: Rollout) -> Loaded:
+    """The skill in full, from the record alone."""
+    definition = rollout.definition
+    return Loaded(
+        offered=offered_from(rollout),
+        manifest=Manifest(
+            name=definition.skill_name,
+            description=definition.description,
+            version_label=definition.version or "",
+            when_to_use=definition.when_to_use or "",
+        ),
+        body=definition.instructions,
+        bundle=bundle_of(definition),
+        folder=None,
+        settings=definition.runtime,
+        fingerprint=definition.fingerprint,
+    )

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core.text import short_digest
 from understudy.rollout.evidence import Counts
-from understudy.rollout.model import Rollout
+from understudy.rollout.model import Rollout, Stage
 from understudy.rollout.replay.report import NO_REPLAYS, ReplayStanding
-from understudy.rollout.stages import Stage
 
 if TYPE_CHECKING:
     from understudy.review.policy import PromotionSettings

@@ -1,4 +1,4 @@
-"""The records of a rollout: what the skill says, where it stands, and what speaks for it."""
+"""Rollouts: stages, the definition of the skill, its evidence, events and snapshots."""
 
 import hashlib
 import json
@@ -9,8 +9,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from understudy.agents.built_in import VERIFICATION_AGENT_ID
+from understudy.core.errors import DamagedRecord, coded_error
+from understudy.core.machine import Machine
 from understudy.core.records import HIDDEN, OMIT, renamed
-from understudy.rollout.stages import LIVE, Stage
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
 
@@ -18,9 +19,43 @@ if TYPE_CHECKING:
     from understudy.review.policy import PromotionSettings
     from understudy.storage.unit import Unit
 
-
 # Who carries a promoted skill out; there is no other choice.
 FORKED: Final = RuntimeSettings(context=SkillContext.FORK, agent_profile=VERIFICATION_AGENT_ID)
+# Whether something in the catalogue has a name already; reads rows and no folders.
+IsTaken = Callable[["Unit", str], bool]
+PolicyOf = Callable[["Unit"], "PromotionSettings"]
+
+
+class Stage(StrEnum):
+    """How far a procedure has come on its way to being a skill."""
+
+    DRAFT = "draft"
+    VERIFIED = "verified"
+    CANARY = "canary"
+    ACTIVE = "active"
+    REVOKED = "revoked"
+
+
+ROLLOUT: Final = Machine(
+    name="rollout",
+    steps={
+        Stage.DRAFT: frozenset({Stage.VERIFIED, Stage.REVOKED}),
+        Stage.VERIFIED: frozenset({Stage.DRAFT, Stage.CANARY, Stage.ACTIVE, Stage.REVOKED}),
+        Stage.CANARY: frozenset({Stage.DRAFT, Stage.ACTIVE, Stage.REVOKED}),
+        Stage.ACTIVE: frozenset({Stage.REVOKED}),
+        Stage.REVOKED: frozenset({Stage.DRAFT, Stage.ACTIVE}),
+    },
+    conflict_code="rollout_state_conflict",
+    domain="rollout",
+)
+# Still under way or in force; a learning has at most one such rollout.
+LIVE: Final = frozenset(Stage) - {Stage.REVOKED}
+# Where `advance` goes from each stage.
+NEXT: Final = {
+    Stage.DRAFT: Stage.VERIFIED,
+    Stage.VERIFIED: Stage.CANARY,
+    Stage.CANARY: Stage.ACTIVE,
+}
 
 
 class EvidenceKind(StrEnum):
@@ -204,13 +239,6 @@ class Mark(NamedTuple):
     is_flagged: bool
 
 
-# Whether something in the catalogue has a name already; reads rows and no folders.
-IsTaken = Callable[["Unit", str], bool]
-
-
-PolicyOf = Callable[["Unit"], "PromotionSettings"]
-
-
 @lru_cache(maxsize=1024)
 def fingerprint_of(definition: "Definition") -> str:
     """SHA-256 over everything that a model is told or that decides how it runs, as hex."""
@@ -243,3 +271,30 @@ def runtime_json(runtime: RuntimeSettings) -> dict[str, Any]:
 
 def _compact(value: Mapping[str, Any]) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def require_rollout(unit: "Unit", skill_name: str, *, lock: bool = False) -> Rollout:
+    """The rollout, or `NotFound`."""
+    rollout = unit.rollouts.get(skill_name, lock=lock)
+    if rollout is None:
+        raise coded_error("rollout/rollout_not_found", skill_name=skill_name)
+    return rollout
+
+
+def lock_to_revoke(unit: "Unit", skill_name: str) -> Rollout | None:
+    """The locked rollout, or of a damaged one as much as it takes to revoke it."""
+    try:
+        return unit.rollouts.get(skill_name, lock=True)
+    except DamagedRecord:
+        return unit.rollouts.remnant(skill_name)
+
+
+def get_or_revoked_remnant(unit: "Unit", skill_name: str, *, lock: bool = False) -> Rollout | None:
+    """The rollout, or of a damaged one that is revoked its remnant: a new attempt replaces it."""
+    try:
+        return unit.rollouts.get(skill_name, lock=lock)
+    except DamagedRecord:
+        left = unit.rollouts.remnant(skill_name)
+        if left is None or left.is_live:
+            raise
+        return left

@@ -11,15 +11,11 @@ from understudy.core.clock import DAY_MS
 from understudy.core.errors import DamagedRecord
 from understudy.core.principal import DAEMON
 from understudy.rollout.changes import RolloutTransactions
-from understudy.rollout.evidence import carried_out_for
-from understudy.rollout.hold import hold_for_review
-from understudy.rollout.lookup import sums_of_one
-from understudy.rollout.model import EvidenceKind, PolicyOf, Rollout
+from understudy.rollout.evidence import carried_out_for, sums_of_one
+from understudy.rollout.model import EvidenceKind, PolicyOf, Rollout, Stage
 from understudy.rollout.outcome import SkillOutcome, SkillUse, UseOutcome, outcome_of
 from understudy.rollout.regression import watch_of, worse
 from understudy.rollout.results import SkillExecution, record_executed
-from understudy.rollout.revocation import demote
-from understudy.rollout.stages import Stage
 from understudy.rollout.trials.runs import is_of_trial
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, require_run
@@ -49,7 +45,7 @@ class OutcomeRecorder:
     """Notes each use once: in the canary it is evidence, in force it is held against the baseline."""
 
     units: "Units"
-    maker: RolloutTransactions
+    transactions: RolloutTransactions
     policy_of: PolicyOf
 
     def ended(self, unit: "Unit", run: Run) -> None:
@@ -59,7 +55,7 @@ class OutcomeRecorder:
 
     def catch_up(self) -> int:
         """Note what was left when a daemon ended between the two; how many runs were looked at."""
-        since = self.maker.clock.now_ms() - LOOK_BACK_MS
+        since = self.transactions.clock.now_ms() - LOOK_BACK_MS
         with self.units.read() as unit:
             left = unit.rollout_outcomes.unsettled(since_ms=since, limit=BATCH)
         for run_id in left:
@@ -79,7 +75,7 @@ class OutcomeRecorder:
             log.exception("rollout.use_not_noted", run_id=run_id)
 
     def _note(self, ended: EndedUse) -> None:
-        use, now = ended.use, self.maker.clock.now_ms()
+        use, now = ended.use, self.transactions.clock.now_ms()
         with self.units.write() as unit:
             rollout = unit.rollouts.get(use.skill_name, lock=True)
             if rollout is None:
@@ -98,7 +94,7 @@ class OutcomeRecorder:
             )
             if not unit.rollout_outcomes.add(noted):
                 return
-            unit.after_commit(partial(self.maker.observer.used, noted.stage, noted.outcome))
+            unit.after_commit(partial(self.transactions.observer.used, noted.stage, noted.outcome))
             follow = _FOLLOWS.get(rollout.status)
             if follow is not None and _is_about(rollout, use):
                 follow(self, unit, rollout, ended)
@@ -112,7 +108,7 @@ class OutcomeRecorder:
             run=ended.run,
             success=ended.outcome is SkillOutcome.SUCCEEDED,
         )
-        record_executed(self.maker.within(unit, DAEMON.actor), rollout, shown)
+        record_executed(self.transactions.within(unit, DAEMON.actor), rollout, shown)
 
     def _hold_against_baseline(self, unit: "Unit", rollout: Rollout, _: EndedUse) -> None:
         """Take back what does worse than it did, or at least have somebody look at it."""
@@ -122,10 +118,10 @@ class OutcomeRecorder:
         found = worse(watch)
         if found is None:
             return
-        changes = self.maker.within(unit, DAEMON.actor)
+        changes = self.transactions.within(unit, DAEMON.actor)
         is_taken_back = self.policy_of(unit).demote_when_worse
-        act = demote if is_taken_back else hold_for_review
-        act(changes, rollout, found.words, run_ids=watch.failed_run_ids)
+        act = changes.demote if is_taken_back else changes.hold_for_review
+        act(rollout, found.words, run_ids=watch.failed_run_ids)
         changes.tell()
         log.warning(
             "rollout.worse", learning_id=rollout.source_learning_id, is_demoted=is_taken_back

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import Clock
 from understudy.core.errors import coded_error
-from understudy.rollout.carrying_out import loaded_from, offered_from
 from understudy.rollout.definition import is_skill_name
-from understudy.rollout.files import bundle_of, said_in
-from understudy.rollout.model import Mark, Rollout
-from understudy.rollout.mount_keeper import MountKeeper
+from understudy.rollout.files import bundle_of, loaded_from, offered_from, said_in
+from understudy.rollout.model import Mark, Rollout, Stage
+from understudy.rollout.mounts import MountKeeper
 from understudy.rollout.repair import Repair
-from understudy.rollout.stages import Stage
 from understudy.sessions.learning_scopes import WORKSPACE, visible_scopes
 from understudy.sessions.model import Session
 from understudy.skills.catalogue import Loaded

@@ -1,24 +1,28 @@
 """Promoting: a procedure becomes a draft, and a draft goes from stage to stage."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.errors import coded_error
+from understudy.core.errors import FieldError, UnderstudyError, coded_error
 from understudy.core.principal import Principal
 from understudy.core.text import short_digest
 from understudy.learnings.decisions import require_learning
 from understudy.learnings.model import Kind, Learning, LearningStatus, Tier
-from understudy.rollout import refusals
 from understudy.rollout.changes import RolloutChanges
-from understudy.rollout.evidence import EvidenceSums
+from understudy.rollout.evidence import EvidenceSums, sums_of_one
 from understudy.rollout.guards import GUARDS, GuardReason, RolloutCase, missing
-from understudy.rollout.hold import end_with_attempt
-from understudy.rollout.lookup import get_or_revoked_remnant, sums_of_one
-from understudy.rollout.model import Definition, IsTaken, Rollout, RolloutEventName
+from understudy.rollout.model import (
+    LIVE,
+    Definition,
+    IsTaken,
+    Rollout,
+    RolloutEventName,
+    Stage,
+    get_or_revoked_remnant,
+)
 from understudy.rollout.name_clashes import hold_name
 from understudy.rollout.replay.report import NO_REPLAYS, replay_standing
-from understudy.rollout.stages import Stage
 from understudy.sessions.learning_scopes import ScopeKind
 
 if TYPE_CHECKING:
@@ -26,6 +30,11 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 
+# Steps that another operation than promoting takes.
+OTHER_WAYS: Final[Mapping[tuple[Stage, Stage], str]] = {
+    **{(stage, Stage.REVOKED): "; revoke takes it back" for stage in LIVE},
+    (Stage.REVOKED, Stage.ACTIVE): "; rollback has it in force again",
+}
 # Those that begin anew when they come to draft.
 _WITH_EVIDENCE = frozenset({Stage.VERIFIED, Stage.CANARY, Stage.REVOKED})
 
@@ -52,7 +61,7 @@ class Promoting:
         learning = require_learning(self.unit, learning_id, lock=True)
         reasons = unfit(learning, now_ms=self.changes.now_ms)
         if reasons:
-            raise refusals.bad_source(reasons)
+            raise _source_error(reasons)
         there = self._there(learning, definition.skill_name)
         if there is None or not there.is_live:
             self._require_room(learning, definition.skill_name)
@@ -95,7 +104,7 @@ class Promoting:
             source_scope=learning.scope,
             status=Stage.DRAFT,
             definition=definition,
-            digest=self.changes.mounts.digest(definition),
+            digest=self.changes.transactions.mounts.digest(definition),
             promoted_at_ms=self.changes.now_ms,
             promoted_by=self.by.user_id,
             updated_at_ms=self.changes.now_ms,
@@ -119,16 +128,16 @@ class Promoting:
             )
         target = wanted or (Stage.ACTIVE if there.status is Stage.ACTIVE else Stage.DRAFT)
         if (there.status, target) not in GUARDS:
-            raise refusals.unknown_step_error(there.status, target)
+            raise _step_error(there.status, target)
         if target is there.status and not is_other:
             return there
         is_anew = _begins_anew(there, definition, target)
         if is_anew:
-            there = end_with_attempt(self.changes, there)
+            there = self.changes.end_attempt(there)
         moved = self._moved(there, learning, definition, is_anew=is_anew)
         reasons = missing(there.status, target, self._case(moved))
         if reasons:
-            raise refusals.guarded(there, target, reasons)
+            raise _guard_error(there, target, reasons)
         if target is Stage.ACTIVE:
             # Somebody may have put a skill of its name beside it since it was a draft.
             self._require_free(there.skill_name)
@@ -138,7 +147,9 @@ class Promoting:
         self, there: Rollout, learning: Learning, definition: Definition, *, is_anew: bool
     ) -> Rollout:
         """The rollout with what it says now, still in its stage."""
-        moved = replace(there, definition=definition, digest=self.changes.mounts.digest(definition))
+        moved = replace(
+            there, definition=definition, digest=self.changes.transactions.mounts.digest(definition)
+        )
         if there.status is Stage.REVOKED:
             return replace(
                 self._anew(moved),
@@ -213,3 +224,35 @@ BLOCKERS: Final[tuple[tuple[GuardReason, Callable[[Learning, int], bool]], ...]]
 def unfit(learning: Learning, *, now_ms: int) -> tuple[GuardReason, ...]:
     """Everything that keeps a learning from being a skill; empty when it may be one."""
     return tuple(reason for reason, is_so in BLOCKERS if is_so(learning, now_ms))
+
+
+def _source_error(reasons: Sequence[GuardReason]) -> UnderstudyError:
+    """Why this learning cannot become a skill."""
+    errors = _field_errors("/source_learning_id", reasons)
+    detail = "; ".join(error.detail for error in errors)
+    return coded_error("rollout/source_not_promotable", errors=errors, detail=detail)
+
+
+def _step_error(current: Stage, target: Stage) -> UnderstudyError:
+    """Where promoting leads from a stage, when that is not the target."""
+    ways = ", ".join(to for came, to in GUARDS if came is current is not to) or "nowhere"
+    hint = OTHER_WAYS.get((current, target), "")
+    detail = f"promoting leads from {current} to {ways}, not to {target}{hint}"
+    return coded_error("rollout/invalid_rollout_step", pointer="/status", detail=detail)
+
+
+def _guard_error(
+    rollout: Rollout, target: Stage, reasons: Sequence[GuardReason]
+) -> UnderstudyError:
+    """What is missing for the next stage."""
+    return coded_error(
+        "rollout/rollout_not_ready",
+        errors=_field_errors("/status", reasons),
+        skill_name=rollout.skill_name,
+        target=target,
+        missing="; ".join(reason.detail for reason in reasons),
+    )
+
+
+def _field_errors(pointer: str, reasons: Sequence[GuardReason]) -> tuple[FieldError, ...]:
+    return tuple(FieldError(pointer=pointer, code=it.code, detail=it.detail) for it in reasons)

@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from understudy.rollout.canary_share import has_failed, share_of
-from understudy.rollout.confidence import (
+from understudy.rollout.evidence import Counts, EvidenceSums
+from understudy.rollout.model import Rollout, Stage
+from understudy.rollout.outcome import (
+    OutcomeCounts,
+    SkillOutcome,
     SuccessTally,
+    UseOutcome,
     is_worse,
+    tally_of,
     wilson_interval,
     wilson_lower_bound,
 )
-from understudy.rollout.evidence import Counts, EvidenceSums
-from understudy.rollout.model import Rollout
-from understudy.rollout.outcome import OutcomeCounts, SkillOutcome, UseOutcome, tally_of
 from understudy.rollout.replay.report import replayed
-from understudy.rollout.stages import Stage
 
 if TYPE_CHECKING:
     from understudy.review.policy import PromotionSettings

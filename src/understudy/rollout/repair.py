@@ -10,9 +10,8 @@ import structlog
 
 from understudy.core.batches import batches
 from understudy.core.errors import UnderstudyError
-from understudy.rollout.model import Mark, Rollout
-from understudy.rollout.mount_keeper import MountKeeper
-from understudy.rollout.stages import Stage
+from understudy.rollout.model import Mark, Rollout, Stage
+from understudy.rollout.mounts import MountKeeper
 from understudy.skills.catalogue_entry import folded
 
 if TYPE_CHECKING:

@@ -10,13 +10,17 @@ from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import DAEMON
 from understudy.core.text import short_digest
-from understudy.rollout import refusals
 from understudy.rollout.changes import RolloutChanges
 from understudy.rollout.evidence import EvidenceClaim, beside, proof_of, same_execution, shown_by
-from understudy.rollout.hold import hold_for_review
-from understudy.rollout.lookup import require_rollout
-from understudy.rollout.model import EvidenceKind, EvidenceRecord, Proof, Rollout, RolloutEventName
-from understudy.rollout.stages import Stage
+from understudy.rollout.model import (
+    EvidenceKind,
+    EvidenceRecord,
+    Proof,
+    Rollout,
+    RolloutEventName,
+    Stage,
+    require_rollout,
+)
 from understudy.rollout.trials.trial import Trial
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, require_run
@@ -61,7 +65,7 @@ def record(
     marker = result.expected_output_contains
     shown = shown_by(unit, run, marker)
     if result.kind is EvidenceKind.VERIFICATION and not shown.success:
-        raise refusals.verification_required_error(shown.why)
+        raise coded_error("rollout/verification_failed", pointer="/run_id", detail=shown.why)
     if shown.success and _is_known(unit, rollout, beside(unit, run, rollout)):
         return rollout
     claim = EvidenceClaim(kind=result.kind, marker=marker, success=shown.success)
@@ -180,7 +184,12 @@ def _keep(changes: RolloutChanges, rollout: Rollout, evidence: EvidenceRecord) -
     if not changes.unit.rollouts.add_evidence(evidence):
         return rollout
     changes.unit.after_commit(
-        partial(changes.observer.shown, evidence.kind, evidence.proof, success=evidence.success)
+        partial(
+            changes.transactions.observer.shown,
+            evidence.kind,
+            evidence.proof,
+            success=evidence.success,
+        )
     )
     touched = changes.change(
         rollout,
@@ -195,5 +204,5 @@ def _keep(changes: RolloutChanges, rollout: Rollout, evidence: EvidenceRecord) -
         # Nobody should advance it, or be given it, before a person has looked.
         by_daemon = replace(changes, actor=DAEMON.actor)
         reason = f"canary run {evidence.run_id} failed"
-        return hold_for_review(by_daemon, touched, reason, run_ids=(evidence.run_id,))
+        return by_daemon.hold_for_review(touched, reason, run_ids=(evidence.run_id,))
     return touched

@@ -11,17 +11,16 @@ from understudy.core.principal import Principal
 from understudy.learnings.checks import check_reason
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.model import Learning
-from understudy.rollout import hold
 from understudy.rollout.caveats import NO_CAVEATS, Caveat, Caveats, source_caveats
 from understudy.rollout.changes import RolloutChanges, RolloutTransactions
 from understudy.rollout.definition import Promotion, check_definition
 from understudy.rollout.evidence import Counts, EvidenceSums
 from understudy.rollout.files import bundle_of
 from understudy.rollout.guards import GuardReason, missing
-from understudy.rollout.lookup import get_or_revoked_remnant, lock_to_revoke, require_rollout
-from understudy.rollout.markers import Markers
 from understudy.rollout.model import (
     EVERYTHING,
+    NEXT,
+    ROLLOUT,
     EvidenceRecord,
     IsTaken,
     LifecycleEvent,
@@ -30,13 +29,16 @@ from understudy.rollout.model import (
     RolloutEventName,
     RolloutFilter,
     Snapshot,
+    Stage,
+    get_or_revoked_remnant,
+    lock_to_revoke,
+    require_rollout,
 )
 from understudy.rollout.name_clashes import hold_name
 from understudy.rollout.promotion import Promoting, case_of, unfit
 from understudy.rollout.regression import Uses, uses_of
 from understudy.rollout.results import Result, record
-from understudy.rollout.revocation import revoke
-from understudy.rollout.stages import NEXT, ROLLOUT, Stage
+from understudy.rollout.trials.trial import Markers
 from understudy.skills.diff import FileDiff, compare
 
 if TYPE_CHECKING:
@@ -102,7 +104,7 @@ class RolloutService:
     """Everything a person does with rollouts, each in one transaction."""
 
     units: "Units"
-    maker: RolloutTransactions
+    transactions: RolloutTransactions
     policy_of: PolicyOf
     is_taken: IsTaken
     guard: SecretGuard = NO_LITERALS
@@ -155,7 +157,7 @@ class RolloutService:
     def promote(self, principal: Principal, learning_id: str, wanted: Promotion) -> RolloutDetail:
         """Begin the rollout of a procedure, or move it on; the same again changes nothing."""
         definition = check_definition(wanted, self.guard)
-        self.maker.mounts.check(definition)
+        self.transactions.mounts.check(definition)
         with self._changing(principal) as changes:
             promoting = Promoting(
                 changes=changes,
@@ -181,14 +183,14 @@ class RolloutService:
     ) -> RolloutDetail:
         """Let a rollout go no further for now."""
         given = self._reason(reason)
-        return self._change(principal, skill_name, lambda c, it: hold.hold(c, it, given))
+        return self._change(principal, skill_name, lambda changes, it: changes.hold(it, given))
 
     def release(
         self, principal: Principal, skill_name: str, *, reason: str | None = None
     ) -> RolloutDetail:
         """Let a held rollout go on."""
         given = self._reason(reason)
-        return self._change(principal, skill_name, lambda c, it: hold.release(c, it, given))
+        return self._change(principal, skill_name, lambda changes, it: changes.release(it, given))
 
     def revoke(
         self, principal: Principal, skill_name: str, *, reason: str | None = None
@@ -201,7 +203,7 @@ class RolloutService:
                 raise coded_error("rollout/rollout_not_found", skill_name=skill_name)
             if not found.is_live:
                 raise coded_error("rollout/rollout_revoked:twice", skill_name=found.skill_name)
-            rollout = revoke(changes, found, given)
+            rollout = changes.revoke(found, given)
         return self._shown(rollout)
 
     def rollback(
@@ -222,7 +224,7 @@ class RolloutService:
     def _changing(self, principal: Principal) -> Iterator[RolloutChanges]:
         """Changes in a unit of their own, told at its end to all who are to hear of them."""
         with self.units.write() as unit:
-            changes = self.maker.within(unit, principal.actor)
+            changes = self.transactions.within(unit, principal.actor)
             yield changes
             changes.tell()
 
@@ -373,7 +375,7 @@ def _restored(changes: RolloutChanges, rollout: Rollout, record: Rollout) -> Rol
         source_learning_id=record.source_learning_id,
         source_scope=record.source_scope,
         definition=record.definition,
-        digest=changes.mounts.digest(record.definition),
+        digest=changes.transactions.mounts.digest(record.definition),
         attempt=record.attempt,
         attempt_began_at_ms=record.attempt_began_at_ms,
         promoted_at_ms=record.promoted_at_ms,

@@ -13,8 +13,7 @@ from understudy.agents.model import SOUL
 from understudy.core.page import Page, PageRequest
 from understudy.evolution.proposals import FileProposal, ProposalState
 from understudy.evolution.record import EntryKind, RecordPlace
-from understudy.evolution.sequences import MAX_READ
-from understudy.evolution.suggestions import Made, SuggestionState
+from understudy.evolution.usage_rules import MAX_READ, Made, SuggestionState
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import JournalEvent
 from understudy.storage.journal import event_of

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from understudy.core.errors import UnderstudyError
-from understudy.rollout.mount_keeper import PLACE
+from understudy.rollout.mounts import PLACE
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.folder import read_open_folder, stamp_of
 from understudy.storage import bundle_folders as folders

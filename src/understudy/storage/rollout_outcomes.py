@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from understudy.rollout.model import Stage
 from understudy.rollout.outcome import OutcomeCounts, SkillOutcome, SkillUse, UseOutcome
-from understudy.rollout.stages import Stage
 from understudy.storage.rows import insert_new_of
 from understudy.storage.schema import rollout_outcomes as outcomes
 from understudy.storage.schema import rollouts, runs, sidechains

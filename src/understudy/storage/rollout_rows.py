@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from understudy.rollout.model import Definition, Rollout, Snapshot, lost_definition
-from understudy.rollout.stages import LIVE, Stage
+from understudy.rollout.model import LIVE, Definition, Rollout, Snapshot, Stage, lost_definition
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.skills.catalogue_entry import folded
 from understudy.storage.columns import read_record

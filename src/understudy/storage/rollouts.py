@@ -17,8 +17,8 @@ from understudy.rollout.model import (
     RolloutEventName,
     RolloutFilter,
     Snapshot,
+    Stage,
 )
-from understudy.rollout.stages import Stage
 from understudy.skills.catalogue_entry import folded
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import readable, select_page

@@ -7,11 +7,10 @@ from pydantic import Field
 from understudy.learnings.model import Verification
 from understudy.rollout.caveats import Caveat
 from understudy.rollout.guards import RolloutAction
-from understudy.rollout.model import EvidenceKind, EvidenceRecord, LifecycleEvent
+from understudy.rollout.model import EvidenceKind, EvidenceRecord, LifecycleEvent, Stage
 from understudy.rollout.regression import Uses
 from understudy.rollout.replay.report import ReplayReport
 from understudy.rollout.service import NextStage
-from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import TrialState
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext

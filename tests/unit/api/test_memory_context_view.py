@@ -6,7 +6,7 @@ from understudy.api.routes.memory import MAX_SKILLS, context_view
 from understudy.retrieval.choice import Learned
 from understudy.retrieval.inspection import MemoryContext
 from understudy.retrieval.recovered import Recovered
-from understudy.rollout.carrying_out import offered_from
+from understudy.rollout.files import offered_from
 
 
 def test_many_skills_are_counted_and_only_the_first_are_shown() -> None:

@@ -5,12 +5,11 @@ from typing import Any
 from tests.support.rollout_factories import make_evidence, make_rollout
 from understudy.api.routes.rollouts import rollout_view
 from understudy.cli.rollouts import MOST_EVIDENCE, pairs
-from understudy.rollout.confidence import SuccessTally
 from understudy.rollout.evidence import Counts
-from understudy.rollout.outcome import OutcomeCounts
+from understudy.rollout.model import Stage
+from understudy.rollout.outcome import OutcomeCounts, SuccessTally
 from understudy.rollout.regression import Uses
 from understudy.rollout.service import RolloutDetail
-from understudy.rollout.stages import Stage
 
 UNUSED: dict[str, Any] = {
     "offered_percent": 100,

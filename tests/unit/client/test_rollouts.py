@@ -9,8 +9,7 @@ import pytest
 from tests.unit.client.fake_daemon import answers, client_of, pages
 from understudy.client import Client
 from understudy.client.errors import NoNextStage, WaitTimeout
-from understudy.rollout.model import EvidenceKind
-from understudy.rollout.stages import Stage
+from understudy.rollout.model import EvidenceKind, Stage
 from understudy.wire.rollouts import PromoteSkill, RolloutResult, StartTrial
 
 PATH = "/v1/learning-skills"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from understudy.daemon.rollout_status import FLAGS, MAX_SHOWN, WORDS, rollout_warnings
-from understudy.rollout.mount_keeper import TroubleCode
+from understudy.rollout.mounts import TroubleCode
 
 
 def rollouts(*troubles: dict[str, str], unreadable: Sequence[str] = ()) -> dict[str, Any]:

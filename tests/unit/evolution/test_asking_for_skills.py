@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from understudy.evolution.message_intent import Consent, reads_as
+from understudy.evolution.answers import Consent, reads_as
 
 ASKED = (
     # As a polite question.

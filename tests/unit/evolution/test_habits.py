@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from understudy.evolution.sequences import Repeated
 from understudy.evolution.usage_review import MOST_READ, PER_AGENT, Habits
+from understudy.evolution.usage_rules import Repeated
 from understudy.storage.evolution import SuggestionStore
 
 REPORT = ("list_files", "read_file", "shell", "write_file", "send_mail")

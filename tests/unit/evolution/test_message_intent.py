@@ -5,8 +5,7 @@ import unicodedata
 import pytest
 
 from tests.support.cpu_effort import takes_under
-from understudy.evolution.answers import is_bare_no
-from understudy.evolution.message_intent import MAX_CHARS, Consent, reads_as
+from understudy.evolution.answers import MAX_MESSAGE_CHARS, Consent, is_bare_no, reads_as
 from understudy.i18n.catalogue import phrases
 
 ACCEPTED = (
@@ -209,7 +208,7 @@ def test_every_phrase_of_the_catalogues_works(key: str, meaning: Consent) -> Non
 
 def test_a_wish_at_the_end_of_an_endless_message_is_none() -> None:
     assert reads_as("well. " * 100 + "make this a skill") is Consent.REQUEST
-    assert reads_as("well. " * MAX_CHARS + "make this a skill") is None
+    assert reads_as("well. " * MAX_MESSAGE_CHARS + "make this a skill") is None
 
 
 @pytest.mark.parametrize(
@@ -237,13 +236,13 @@ def test_a_wish_at_the_end_of_an_endless_message_is_none() -> None:
     ],
 )
 def test_no_message_takes_long_to_read(hostile: str) -> None:
-    text = (hostile * MAX_CHARS)[: MAX_CHARS - 12] + " skill 技能"
+    text = (hostile * MAX_MESSAGE_CHARS)[: MAX_MESSAGE_CHARS - 12] + " skill 技能"
 
     assert takes_under(2, lambda: reads_as(text))
 
 
 def test_no_blanks_take_long_to_read() -> None:
-    text = "make this a skill\nwell" + " " * (MAX_CHARS - 100) + "done"
+    text = "make this a skill\nwell" + " " * (MAX_MESSAGE_CHARS - 100) + "done"
 
     assert reads_as(text) is Consent.REQUEST
     assert takes_under(0.5, lambda: reads_as(text))

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from understudy.agents.switches import Switches
-from understudy.evolution.message_intent import Consent, reads_as
-from understudy.evolution.postscript import (
+from understudy.evolution.answers import Consent, reads_as
+from understudy.evolution.remarks import (
     CONDITIONS,
     EXCLUSIONS,
     Finish,

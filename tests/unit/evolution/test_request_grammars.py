@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.cpu_effort import takes_under
 from understudy.evolution import acts, answers
-from understudy.evolution.message_intent import reads_as
+from understudy.evolution.answers import reads_as
 from understudy.evolution.requests import skill_requests
 from understudy.evolution.requests.grammar import Grammar
 from understudy.evolution.visible_text import plain, word_line

@@ -2,8 +2,8 @@
 
 import pytest
 
-from understudy.evolution.suggestions import SuggestionState
 from understudy.evolution.usage_review import COOLDOWN_MS, Resting
+from understudy.evolution.usage_rules import SuggestionState
 
 NOW = 1_700_000_000_000
 

@@ -3,12 +3,12 @@
 import pytest
 
 from understudy.core.tokens import estimate_tokens
-from understudy.evolution.nudges import nudge_text
-from understudy.evolution.postscript import postscript
-from understudy.evolution.sections import (
+from understudy.evolution.remarks import (
     SELF_EVOLUTION,
     SELF_EVOLUTION_TITLE,
     SKILL_CREATION,
+    nudge_text,
+    postscript,
 )
 from understudy.i18n.locales import LOCALES
 

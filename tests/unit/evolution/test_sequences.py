@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.evolution.sequences import (
+from understudy.evolution.usage_rules import (
     MAX_STEPS,
     MIN_CALLS,
     MIN_RUNS,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.evolution.skill_places import SkillPlaces
+from understudy.evolution.names import SkillPlaces
 from understudy.skills.local.roots import WORKSPACE_ROOTS, Root, RootScope, roots_for
 
 SPELLINGS = {

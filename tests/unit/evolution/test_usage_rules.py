@@ -7,12 +7,12 @@ import pytest
 
 from tests.support.skill_factories import make_skill
 from understudy.core.ids import new_id
-from understudy.evolution.sequences import Repeated
-from understudy.evolution.suggestions import Suggestion
 from understudy.evolution.usage_rules import (
     CODES,
     REPEATED_TOOLS,
     RULES,
+    Repeated,
+    Suggestion,
     by_strength,
     called_for,
     group_of,

@@ -8,8 +8,7 @@ from understudy.learnings.model import CapturePath, Kind, Origin
 from understudy.learnings.proposal import make_candidate
 from understudy.learnings.secrets import secret_reason
 from understudy.rollout.changes import ASKED, MOST_RUNS, asked_about
-from understudy.rollout.model import RolloutEventName
-from understudy.rollout.stages import Stage
+from understudy.rollout.model import RolloutEventName, Stage
 
 # No promotion takes such a name today; one from before the rules grew may be there.
 ODD = "password:hunter2-" + "x9q"

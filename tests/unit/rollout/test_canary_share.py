@@ -11,7 +11,7 @@ from tests.support.rollout_factories import make_definition, make_rollout
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.canary_share import CanaryShare, is_in_share, share_of
 from understudy.rollout.evidence import Counts, EvidenceSums
-from understudy.rollout.stages import Stage
+from understudy.rollout.model import Stage
 from understudy.storage.unit import Unit
 
 SESSIONS = [f"session_{number}" for number in range(4_000)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from understudy.rollout.confidence import (
+from understudy.rollout.outcome import (
     ConfidenceInterval,
     SuccessTally,
     is_worse,

@@ -8,8 +8,8 @@ from tests.support.rollout_factories import make_rollout
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.evidence import Counts
 from understudy.rollout.guards import GUARDS, RolloutCase, missing
+from understudy.rollout.model import Stage
 from understudy.rollout.replay.report import ReplayStanding
-from understudy.rollout.stages import Stage
 
 ROLLOUT = make_rollout()
 PROVEN = Counts(

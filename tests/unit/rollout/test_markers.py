@@ -6,7 +6,7 @@ import pytest
 
 from understudy.core.errors import Invalid
 from understudy.learnings.guard import SecretGuard
-from understudy.rollout.markers import MAX_MARKER_CHARS, Markers, require_not_given
+from understudy.rollout.trials.trial import MAX_MARKER_CHARS, Markers, require_not_given
 from understudy.skills.instructions import Params
 
 EXAMPLE = "Bearer " + "abcdefghijklmnop"

@@ -11,13 +11,11 @@ import pytest
 from tests.support.rollout_factories import make_definition, make_rollout
 from understudy.core.errors import Conflict, DatabaseUnavailable
 from understudy.rollout.files import bundle_of
-from understudy.rollout.model import Mark, Rollout
-from understudy.rollout.mount_keeper import GLANCED, MountKeeper
-from understudy.rollout.mount_sync import Mounting
+from understudy.rollout.model import Mark, Rollout, Stage
+from understudy.rollout.mounts import GLANCED, Mounting, MountKeeper
 from understudy.rollout.name_clashes import Shadows
 from understudy.rollout.promoted_skills import is_in_place, require_in_place
 from understudy.rollout.repair import TOGETHER, Repair
-from understudy.rollout.stages import Stage
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import Manifest
 from understudy.skills.content_gate import ContentGuard

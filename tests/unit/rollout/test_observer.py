@@ -1,9 +1,8 @@
 """What is counted of rollouts."""
 
-from understudy.rollout.model import EvidenceKind, Proof, RolloutEventName
-from understudy.rollout.observer import RolloutCounters
+from understudy.rollout.changes import RolloutCounters
+from understudy.rollout.model import EvidenceKind, Proof, RolloutEventName, Stage
 from understudy.rollout.outcome import SkillOutcome
-from understudy.rollout.stages import Stage
 
 
 def test_every_event_and_every_kind_of_evidence_has_a_counter() -> None:

@@ -6,8 +6,8 @@ from itertools import count, cycle
 
 import pytest
 
-from understudy.rollout.confidence import SuccessTally
-from understudy.rollout.outcome import SkillOutcome, UseOutcome, tally_of
+from understudy.rollout.model import Stage
+from understudy.rollout.outcome import SkillOutcome, SuccessTally, UseOutcome, tally_of
 from understudy.rollout.regression import (
     FIRST_USES,
     LEAST_USES,
@@ -17,7 +17,6 @@ from understudy.rollout.regression import (
     Watch,
     worse,
 )
-from understudy.rollout.stages import Stage
 
 GOOD, BAD, STOPPED = SkillOutcome.SUCCEEDED, SkillOutcome.FAILED, SkillOutcome.ABANDONED
 ONE = SuccessTally(successes=1, tries=1)

@@ -6,7 +6,7 @@ import pytest
 
 from understudy.core.errors import InvalidTransition
 from understudy.rollout.guards import GUARDS
-from understudy.rollout.stages import LIVE, NEXT, ROLLOUT, Stage
+from understudy.rollout.model import LIVE, NEXT, ROLLOUT, Stage
 
 PAIRS = [*product(Stage, Stage)]
 # What may follow what, a stage itself left out.

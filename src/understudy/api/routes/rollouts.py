@@ -25,12 +25,18 @@ from understudy.core.principal import Principal, Role
 from understudy.core.records import parsed
 from understudy.rollout.definition import Promotion
 from understudy.rollout.guards import actions_of
-from understudy.rollout.model import Definition, LifecycleEvent, Rollout, RolloutFilter, Snapshot
-from understudy.rollout.mount_keeper import PLACE
+from understudy.rollout.model import (
+    Definition,
+    LifecycleEvent,
+    Rollout,
+    RolloutFilter,
+    Snapshot,
+    Stage,
+)
+from understudy.rollout.mounts import PLACE
 from understudy.rollout.replay.report import ReplayReport
 from understudy.rollout.results import Result
 from understudy.rollout.service import Counted, RolloutDetail, RolloutDiff, compared
-from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import CaseWish, Trial, TrialState, TrialWish
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.wire.base import Items, VersionNumber

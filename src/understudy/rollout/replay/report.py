@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter, computed_field
 
-from understudy.rollout.confidence import SuccessTally, wilson_interval
 from understudy.rollout.model import Rollout
+from understudy.rollout.outcome import SuccessTally, wilson_interval
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit

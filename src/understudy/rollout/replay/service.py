@@ -10,7 +10,7 @@ from understudy.core.clock import Clock
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
-from understudy.rollout.carrying_out import task_for
+from understudy.rollout.files import task_for
 from understudy.rollout.model import EvidenceKind, Rollout
 from understudy.rollout.replay.report import ReplayCase
 from understudy.rollout.trials.runs import TrialInput, TrialPlace, TrialRuns, is_of_trial

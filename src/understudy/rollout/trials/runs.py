@@ -8,10 +8,9 @@ import structlog
 
 from understudy.agents.built_in import NOT_OF_VERIFICATION
 from understudy.core.clock import Clock
-from understudy.core.errors import DatabaseUnavailable, UnderstudyError
+from understudy.core.errors import DatabaseUnavailable, UnderstudyError, coded_error
 from understudy.core.principal import DAEMON, Principal
 from understudy.permissions.model import CallRule, PermissionDecision
-from understudy.rollout import refusals
 from understudy.rollout.model import Rollout
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.intake import RunIntake
@@ -68,7 +67,7 @@ class TrialRuns:
         try:
             return self.worktrees.claim(skill_name, name)
         except ToolError as problem:
-            raise refusals.worktree_unavailable_error(problem.detail) from None
+            raise coded_error("rollout/worktree_missing", detail=problem.detail) from None
 
     def start(
         self,

@@ -13,20 +13,20 @@ from understudy.core.ids import new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
-from understudy.rollout import refusals
-from understudy.rollout.carrying_out import task_for
 from understudy.rollout.changes import RolloutTransactions
 from understudy.rollout.evidence import SPEAKING, Shown, shown_by
-from understudy.rollout.lookup import require_rollout
-from understudy.rollout.markers import EXPECTED, PARAMS, Markers, require_not_given
-from understudy.rollout.model import Rollout
+from understudy.rollout.files import task_for
+from understudy.rollout.model import Rollout, require_rollout
 from understudy.rollout.replay.report import ReplayCase
 from understudy.rollout.replay.service import Replaying
 from understudy.rollout.results import SkillExecution, record_executed
 from understudy.rollout.trials.runs import TrialInput, TrialPlace, TrialRuns
 from understudy.rollout.trials.trial import (
     BATCH,
+    EXPECTED,
     KINDS,
+    PARAMS,
+    Markers,
     Trial,
     TrialState,
     TrialWish,
@@ -35,6 +35,7 @@ from understudy.rollout.trials.trial import (
     checked,
     kind_of,
     lock_unchanged,
+    require_not_given,
 )
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import InputItem, Run
@@ -52,7 +53,7 @@ class TrialService:
     """Starts trials, and settles them when their runs have ended."""
 
     units: "Units"
-    maker: RolloutTransactions
+    transactions: RolloutTransactions
     runs: TrialRuns
     guard: SecretGuard = NO_LITERALS
 
@@ -65,7 +66,7 @@ class TrialService:
         wish = checked(wish, Markers(self.guard))
         self._stop_moot(skill_name)
         if wish.cases:
-            replaying = Replaying(units=self.units, clock=self.maker.clock, runs=self.runs)
+            replaying = Replaying(units=self.units, clock=self.transactions.clock, runs=self.runs)
             return replaying.begin(principal, rollout, wish)
         return self._begin(principal, rollout, wish, before)
 
@@ -143,7 +144,7 @@ class TrialService:
             # Words that were missed are not got round by looking for none.
             marker=wish.marker or before,
             actor=principal.actor,
-            created_at_ms=self.maker.clock.now_ms(),
+            created_at_ms=self.transactions.clock.now_ms(),
         )
         task = _task(rollout, wish.params)
         Markers(self.guard).check_params(wish.params)
@@ -183,7 +184,7 @@ class TrialService:
                 return
             # The rollout first: whoever holds it may be looking at its trials.
             rollout = unit.rollouts.get(trial.skill_name, lock=True)
-            changes = self.maker.within(unit, trial.actor)
+            changes = self.transactions.within(unit, trial.actor)
             uncounted = _uncounted_because(trial, rollout, run)
             settled = replace(
                 trial,
@@ -203,7 +204,7 @@ def _task(rollout: Rollout, params: Params) -> str:
     try:
         return task_for(rollout, params)
     except ToolError as problem:
-        raise refusals.bad_params(problem.detail) from None
+        raise coded_error("rollout/invalid_params", pointer=PARAMS, detail=problem.detail) from None
 
 
 def _marker_before(unit: "Unit", rollout: Rollout) -> str:

@@ -1,6 +1,7 @@
-"""A trial: exactly one definition, executed by the daemon itself, and what came of it."""
+"""Trials: a definition that the daemon executes itself, and the output that is expected of it."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
@@ -8,18 +9,93 @@ from typing import TYPE_CHECKING, Final
 from understudy.core.errors import coded_error
 from understudy.core.records import JsonObject
 from understudy.core.text import short_digest
-from understudy.rollout import refusals as trial_refusals
-from understudy.rollout.markers import EXPECTED, Markers
-from understudy.rollout.model import EvidenceKind, Rollout
-from understudy.rollout.stages import Stage
+from understudy.learnings.guard import NO_LITERALS, SecretGuard
+from understudy.rollout.model import EvidenceKind, Rollout, Stage
 from understudy.skills.instructions import Params
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-
+MAX_MARKER_CHARS: Final = 1_000
+EXPECTED: Final = "/expected_output_contains"
+PARAMS: Final = "/params"
 # How many of those that are under way are looked at in one go.
 BATCH: Final = 200
+MAX_PENDING: Final = 10
+# What a trial shows in each stage; the first is what it shows where nobody says.
+KINDS: Final[Mapping[Stage, tuple[EvidenceKind, ...]]] = {
+    Stage.DRAFT: (EvidenceKind.VERIFICATION,),
+    Stage.VERIFIED: (EvidenceKind.VERIFICATION,),
+    Stage.CANARY: (EvidenceKind.CANARY, EvidenceKind.VERIFICATION),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Markers:
+    """Looks at what callers want to see, before any of it is kept."""
+
+    guard: SecretGuard = NO_LITERALS
+
+    def check(self, marker: str, pointer: str = EXPECTED) -> str:
+        """The trimmed words that an output is to contain."""
+        trimmed = marker.strip()
+        if not trimmed or len(marker) > MAX_MARKER_CHARS:
+            raise coded_error("rollout/invalid_marker", pointer=pointer, most=MAX_MARKER_CHARS)
+        why = self.guard.reason(trimmed, strictly=True)
+        if why is not None:
+            raise coded_error("rollout/secret_marker", pointer=pointer, why=why)
+        return trimmed
+
+    def check_params(self, params: Params) -> None:
+        """Refuse what a skill is to work on if it looks like a secret."""
+        for text in _read_in(params):
+            why = self.guard.reason(text, strictly=True)
+            if why is not None:
+                raise coded_error("rollout/secret_params", pointer=PARAMS, why=why)
+
+
+def require_not_given(marker: str | None, params: Params, pointer: str = EXPECTED) -> None:
+    """Refuse words that the run is given: an output that repeats them shows nothing.
+
+    What parameters are called is no answer to anything, so only their values are looked at.
+    """
+    if marker and any(marker in text for text in _given_by(params)):
+        raise coded_error("rollout/invalid_marker:in_input", pointer=pointer)
+
+
+def _given_by(params: Params) -> Iterator[str]:
+    """All values of parameters, as they were written and as they are passed on."""
+    for value in _values(params):
+        if isinstance(value, str):
+            yield value
+        yield json.dumps(value, ensure_ascii=False)
+
+
+def _read_in(params: Params) -> tuple[str, ...]:
+    """Everything that a run reads in its parameters, as it was written and as it is passed on."""
+    if params is None:
+        return ()
+    if isinstance(params, str):
+        return (params,)
+    names = [name for each in _parts(params) if isinstance(each, dict) for name in each]
+    texts = [each for each in _values(params) if isinstance(each, str)]
+    return (json.dumps(params, ensure_ascii=False), *names, *texts)
+
+
+def _values(given: object) -> Iterator[object]:
+    return (each for each in _parts(given) if not isinstance(each, dict | list | tuple))
+
+
+def _parts(given: object) -> Iterator[object]:
+    """A value with all that lies in it; without recursion, as callers choose how deep it is."""
+    left = [given]
+    while left:
+        part = left.pop()
+        yield part
+        if isinstance(part, dict):
+            left += part.values()
+        elif isinstance(part, list | tuple):
+            left += part
 
 
 class TrialState(StrEnum):
@@ -66,15 +142,6 @@ class Trial:
         return rollout is not None and rollout.is_live and rollout.tried == self.tried
 
 
-MAX_PENDING: Final = 10
-# What a trial shows in each stage; the first is what it shows where nobody says.
-KINDS: Final[Mapping[Stage, tuple[EvidenceKind, ...]]] = {
-    Stage.DRAFT: (EvidenceKind.VERIFICATION,),
-    Stage.VERIFIED: (EvidenceKind.VERIFICATION,),
-    Stage.CANARY: (EvidenceKind.CANARY, EvidenceKind.VERIFICATION),
-}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseWish:
     """A recorded run whose input is to run again."""
@@ -110,7 +177,8 @@ def checked(wish: TrialWish, markers: Markers) -> TrialWish:
 def check_on_trial(rollout: Rollout, wish: TrialWish) -> None:
     """Refuse what is in force or taken back, and another definition than the one that is meant."""
     if rollout.status not in KINDS:
-        raise trial_refusals.trial_refused_error(rollout)
+        row = "rollout/rollout_not_on_trial" + (":live" if rollout.is_live else "")
+        raise coded_error(row, skill_name=rollout.skill_name, status=rollout.status)
     if wish.definition_fingerprint not in (None, rollout.fingerprint):
         raise coded_error(
             "rollout/fingerprint_mismatch",

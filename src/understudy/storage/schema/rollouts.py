@@ -2,10 +2,9 @@
 
 import sqlalchemy as sa
 
-from understudy.rollout.model import EvidenceKind, Proof, RolloutEventName
+from understudy.rollout.model import EvidenceKind, Proof, RolloutEventName, Stage
 from understudy.rollout.outcome import SkillOutcome
 from understudy.rollout.replay.report import JudgedBy
-from understudy.rollout.stages import Stage
 from understudy.rollout.trials.trial import TrialState
 from understudy.storage.columns import Json, Ms, RowNumber, Sorted
 from understudy.storage.schema.metadata import metadata, one_of, some_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from understudy.rollout.confidence import SuccessTally, wilson_lower_bound
+from understudy.rollout.outcome import SuccessTally, wilson_lower_bound
 from understudy.rollout.replay.report import (
     JudgedBy,
     ReplayedCase,

@@ -1,7 +1,7 @@
-"""Taking a skill back: by a person, with its learning, or because it does worse than it did."""
+"""Revokes promoted skills whose source learning expired, was revoked or was superseded."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -10,11 +10,8 @@ from understudy.core.errors import DamagedRecord
 from understudy.core.principal import DAEMON, Principal
 from understudy.learnings.events import LearningNotice
 from understudy.learnings.model import Learning
-from understudy.rollout.changes import RolloutChanges, RolloutTransactions
-from understudy.rollout.hold import end_with_attempt
-from understudy.rollout.lookup import lock_to_revoke
-from understudy.rollout.model import Rollout, RolloutEventName
-from understudy.rollout.stages import ROLLOUT, Stage
+from understudy.rollout.changes import RolloutTransactions
+from understudy.rollout.model import RolloutEventName, lock_to_revoke
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -22,41 +19,8 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 
-def revoke(changes: RolloutChanges, rollout: Rollout, reason: str | None) -> Rollout:
-    """Take a rollout back; one that is revoked already stays as it was."""
-    if not rollout.is_live:
-        return rollout
-    free = end_with_attempt(changes, rollout)
-    return changes.change(
-        free, _ended(changes, free, reason), RolloutEventName.REVOKE, reason=reason
-    )
-
-
-def demote(
-    changes: RolloutChanges, rollout: Rollout, reason: str, *, run_ids: Sequence[str] = ()
-) -> Rollout:
-    """Take an active skill back because it does worse than its baseline, and tell people so."""
-    if rollout.status is not Stage.ACTIVE:
-        return rollout
-    free = end_with_attempt(changes, rollout)
-    demoted = replace(_ended(changes, free, reason), is_demoted=True)
-    demoted = changes.change(free, demoted, RolloutEventName.DEMOTE, reason=reason)
-    changes.ask(demoted, RolloutEventName.DEMOTE, reason, run_ids=run_ids)
-    return demoted
-
-
-def _ended(changes: RolloutChanges, rollout: Rollout, reason: str | None) -> Rollout:
-    ROLLOUT.check(rollout.status, Stage.REVOKED)
-    return replace(
-        rollout,
-        status=Stage.REVOKED,
-        revoked_at_ms=changes.now_ms,
-        revoked_reason=reason,
-    )
-
-
 BATCH: Final = 20
-REASON: Final = "the time of its source learning is over"
+EXPIRED: Final = "the time of its source learning is over"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,13 +28,13 @@ class ExpiredSources:
     """Revokes what has outlasted its learning; until it does, nobody is offered it."""
 
     units: "Units"
-    maker: RolloutTransactions
+    transactions: RolloutTransactions
 
     def look(self) -> int:
         """Take back what is past its time; how many that were."""
         # Mostly there is nothing, and to find that out nobody has to wait.
         with self.units.read() as unit:
-            found = unit.rollout_sources.ended(now_ms=self.maker.clock.now_ms(), limit=BATCH)
+            found = unit.rollout_sources.ended(now_ms=self.transactions.clock.now_ms(), limit=BATCH)
         return sum(self._take_back(*each) for each in found)
 
     def _take_back(self, skill_name: str, learning_id: str) -> bool:
@@ -84,7 +48,7 @@ class ExpiredSources:
             return False
 
     def _revoke(self, unit: "Unit", skill_name: str, learning_id: str) -> bool:
-        changes = self.maker.within(unit, DAEMON.actor)
+        changes = self.transactions.within(unit, DAEMON.actor)
         # As everywhere the learning is held first.
         learning = unit.learnings.get(learning_id, lock=True)
         rollout = lock_to_revoke(unit, skill_name)
@@ -93,8 +57,8 @@ class ExpiredSources:
         if not rollout.is_live or rollout.source_learning_id != learning_id:
             # Somebody was quicker.
             return False
-        revoked = revoke(changes, rollout, REASON)
-        changes.ask(revoked, RolloutEventName.REVOKE, REASON)
+        revoked = changes.revoke(rollout, EXPIRED)
+        changes.ask(revoked, RolloutEventName.REVOKE, EXPIRED)
         changes.tell()
         log.info("rollout.source_ended", learning_id=learning_id)
         return True
@@ -107,7 +71,7 @@ SOURCE_REVOKED: Final = "its source learning is no longer in force"
 class LinkedRollouts:
     """Hears of learnings that are about to be revoked or superseded."""
 
-    maker: RolloutTransactions
+    transactions: RolloutTransactions
 
     def __call__(self, unit: "Unit", by: Principal, learning: Learning) -> Sequence[LearningNotice]:
         """Revoke what hangs on a learning; answers what is to be told of it at the end."""
@@ -116,6 +80,6 @@ class LinkedRollouts:
         found = None if name is None else lock_to_revoke(unit, name)
         if found is None:
             return ()
-        changes = self.maker.within(unit, by.actor)
-        revoke(changes, found, SOURCE_REVOKED)
+        changes = self.transactions.within(unit, by.actor)
+        changes.revoke(found, SOURCE_REVOKED)
         return tuple(changes.told)

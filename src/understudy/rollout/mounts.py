@@ -1,21 +1,26 @@
-"""Keeping the folder of one learning as its record says, and noting what stands against it."""
+"""The mounted files of active skills: written, checked and removed as the rollout records say."""
 
 import re
 import threading
 from bisect import bisect_right
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from understudy.rollout.files import bundle_of
-from understudy.rollout.model import Rollout
+from understudy.core.errors import DamagedRecord, FieldError, UnderstudyError, coded_error
+from understudy.guard.rule import Finding
+from understudy.rollout.files import bundle_of, field_at, reads_back
+from understudy.rollout.model import Definition, Rollout, Stage
 from understudy.rollout.name_clashes import Shadows
+from understudy.skills.content_gate import ContentGuard
 
 if TYPE_CHECKING:
     from understudy.storage.mount_folders import MountFolders
+    from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
 
@@ -24,6 +29,8 @@ PLACE: Final = ("skills", "procedural")
 # How many folders are glanced at together; where there are more, others have their turn next time.
 GLANCED: Final = 200
 _FOLDER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+# A caller is told this many findings.
+MAX_FINDINGS: Final = 100
 
 
 class TroubleCode(StrEnum):
@@ -205,3 +212,62 @@ def _drifted(skill_name: str) -> Trouble:
 
 def _name(folder: str, rollout: Rollout | None) -> str:
     return folder if rollout is None else rollout.skill_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mounting:
+    """Keeps mounted files in step with their records; the record is the authority."""
+
+    units: "Units"
+    keeper: MountKeeper
+    guard: ContentGuard
+
+    def check(self, definition: Definition) -> None:
+        """Refuse what the content guard finds fault with, and what would not read back."""
+        if not reads_back(definition):
+            raise coded_error("rollout/unreadable_definition", pointer="/instructions")
+        findings = self.guard.findings(bundle_of(definition))
+        if findings:
+            raise unsafe_definition(definition, findings)
+
+    def digest(self, definition: Definition) -> str:
+        """The digest that the files of a definition have."""
+        return bundle_of(definition).digest
+
+    def after(self, unit: "Unit", rollout: Rollout) -> None:
+        """Have the files of a learning's skill follow once this unit has committed."""
+        unit.after_commit(partial(self._follow, rollout.source_learning_id))
+
+    def _follow(self, learning_id: str) -> None:
+        """Look at the record as it is by now: commits may be heard of out of their order."""
+        try:
+            with self.keeper.lock:
+                with self.units.read() as unit:
+                    rollout = active_of(unit, learning_id)
+                self.keeper.bring(learning_id, rollout, by_force=True)
+        except Exception:
+            # The change stands all the same; the next look brings the files in line.
+            log.exception("rollout.files_not_followed", learning_id=learning_id)
+
+
+def active_of(unit: "Unit", learning_id: str) -> Rollout | None:
+    """The skill of a learning that is in force; one that cannot be read is not."""
+    try:
+        found = unit.rollouts.live_of(learning_id)
+    except DamagedRecord:
+        return None
+    return found if found is not None and found.status is Stage.ACTIVE else None
+
+
+def unsafe_definition(definition: Definition, findings: Sequence[Finding]) -> UnderstudyError:
+    """The content guard found something; each finding names the field that it stands in."""
+    errors = tuple(
+        FieldError(
+            pointer=f"/{field_at(definition, one.path, one.line)}",
+            code=one.rule_id,
+            detail=one.reason,
+        )
+        for one in findings[:MAX_FINDINGS]
+    )
+    told = "; ".join(dict.fromkeys(f"{each.detail} ({each.code})" for each in errors))
+    return coded_error("rollout/unsafe_definition", errors=errors, detail=told)
