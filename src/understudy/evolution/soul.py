@@ -7,7 +7,6 @@ from itertools import islice
 from math import ceil
 from typing import Final
 
-from understudy.agents.model import IDENTITY, SOUL
 from understudy.core.errors import FieldError, coded_error
 from understudy.core.invisible_characters import hidden_in
 from understudy.evolution.identity.rule import IdentityField, fields_of
@@ -85,13 +84,13 @@ def delta_of(new: str, current: str) -> SoulDelta:
 def _check_size(new: str, limit: int) -> None:
     size = len(new.encode(errors="replace"))
     if size > limit:
-        raise coded_error("evolution/soul_too_large", size_bytes=size, limit_bytes=limit, soul=SOUL)
+        raise coded_error("evolution/soul_too_large", size_bytes=size, limit_bytes=limit)
 
 
 def _check_content(new: str) -> None:
     # Rules, heads without words and what nobody sees are as good as nothing.
     if not any(sign.isalnum() for sign in plain(new)):
-        raise coded_error("evolution/soul_blank", pointer=POINTER, soul=SOUL)
+        raise coded_error("evolution/soul_blank", pointer=POINTER)
 
 
 def _check_identity(new: str, current: str, identity: str) -> None:
@@ -100,13 +99,7 @@ def _check_identity(new: str, current: str, identity: str) -> None:
     added = (field for field in fields_of(new) if field.key not in known)
     errors = tuple(wrong("soul_identity", _named(field)) for field in islice(added, MAX_FINDINGS))
     if errors:
-        raise coded_error(
-            "evolution/soul_identity",
-            errors=errors,
-            problem=errors[0].detail,
-            soul=SOUL,
-            identity=IDENTITY,
-        )
+        raise coded_error("evolution/soul_identity", errors=errors, problem=errors[0].detail)
 
 
 def _named(field: IdentityField) -> str:
@@ -120,7 +113,6 @@ def _check_change(delta: SoulDelta, most: float) -> None:
             changed=round(delta.share, 3),
             limit=most,
             share=_percent(delta.share),
-            soul=SOUL,
             most=_percent(most),
             free_lines=FREE_LINES,
         )
