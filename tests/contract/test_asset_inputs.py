@@ -12,7 +12,7 @@ from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ADMIN, ALICE
 from tests.support.run_harness import RunHarness, make_settings
 from understudy.agent.inputs import IMAGE_TOKENS, MAX_TEXT_CHARS
-from understudy.assets.drafts import draft_of_bytes
+from understudy.assets.contents import draft_of_bytes
 from understudy.assets.model import MAX_ASSET_BYTES, Asset
 from understudy.assets.service import AssetService
 from understudy.core.errors import Conflict, Invalid, LimitExceeded

@@ -12,8 +12,7 @@ import sqlalchemy as sa
 from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ADMIN, ALICE, NOW
 from understudy.assets import service as assets_service
-from understudy.assets.contents import keep, refer
-from understudy.assets.drafts import draft_of_bytes
+from understudy.assets.contents import draft_of_bytes, keep, refer
 from understudy.assets.model import Asset, ReferenceKind
 from understudy.assets.service import GRACE_MS, AssetService
 from understudy.core.audit import AuditEntry

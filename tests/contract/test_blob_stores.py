@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.conftest import UnitsOnDatabase
-from understudy.assets.model import MAX_ASSET_BYTES
-from understudy.assets.ports import BlobStore
+from understudy.assets.model import MAX_ASSET_BYTES, BlobStore
 from understudy.core.errors import Unavailable
 from understudy.storage.blobs import FileBlobs, SqlBlobs
 

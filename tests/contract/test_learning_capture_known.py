@@ -11,7 +11,7 @@ from tests.support.factories import ALICE, make_member, make_project, make_run
 from tests.support.learning_factories import keep, make_learning
 from tests.support.learning_runs import LearningRuns
 from tests.support.run_harness import Probe
-from understudy.assets.drafts import draft_of_bytes
+from understudy.assets.contents import draft_of_bytes
 from understudy.core.principal import DAEMON
 from understudy.learnings.candidates import CandidateService
 from understudy.learnings.model import (

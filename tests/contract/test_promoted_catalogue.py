@@ -20,7 +20,7 @@ from understudy.daemon.skill_status import SkillReport
 from understudy.rollout.files import offered_from
 from understudy.rollout.model import Stage
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
-from understudy.skills.authority import Author, require_known
+from understudy.skills.access import Author, require_known
 from understudy.skills.catalogue_entry import listing
 from understudy.skills.model import SkillFilter, SkillOrigin
 from understudy.skills.usage import Use

@@ -17,11 +17,11 @@ from understudy.rollout.model import Rollout, Stage
 from understudy.rollout.name_clashes import CatalogueNames
 from understudy.settings import Settings
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.content_gate import ContentGuard
+from understudy.skills.content_guard import ContentGuard
 from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.events import SkillEvents
-from understudy.skills.field_changes import SkillFieldChanges
 from understudy.skills.model import Visibility
+from understudy.skills.revisions import SkillFieldChanges
 from understudy.skills.service import SkillService
 from understudy.skills.shipped_skills import seed
 from understudy.storage.unit import Units

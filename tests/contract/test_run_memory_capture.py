@@ -14,7 +14,7 @@ from tests.support.run_harness import Probe, RunHarness, arrived, restarted, unt
 from tests.support.run_memory_reads import evidence_of, indexed, record_of, set_policy
 from tests.support.sidechain_runs import WAIT, SidechainRuns, spawn
 from understudy.agent.loop import AgentLoop
-from understudy.assets.drafts import draft_of_bytes
+from understudy.assets.contents import draft_of_bytes
 from understudy.core.errors import Unavailable
 from understudy.memory.policy import policy_in
 from understudy.memory.record import RunMemory, RunMemoryRecord, SemanticCapture

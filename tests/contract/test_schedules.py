@@ -10,7 +10,7 @@ from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ADMIN, ALICE, NOW
 from tests.support.schedule_harness import HOUR, MINUTE, PAGE, Catalogue, Died, ScheduleHarness
 from understudy.api.routes.schedules import schedule_view
-from understudy.assets.drafts import draft_of_bytes
+from understudy.assets.contents import draft_of_bytes
 from understudy.core.errors import Conflict, Invalid, NotFound
 from understudy.runs.model import RunKind, RunStatus
 from understudy.runs.submission import Submission

@@ -24,7 +24,7 @@ from understudy.core.errors import (
 )
 from understudy.core.page import PageRequest
 from understudy.skills.bundles.limits import MAX_BUNDLE_BYTES
-from understudy.skills.ports import Settled, next_number, require_bundle
+from understudy.skills.bundles.store import Settled, next_number, require_bundle
 from understudy.storage.engine import open_engine
 from understudy.storage.skill_bundle_files import FileSkillBundles
 from understudy.storage.unit import Unit, Units

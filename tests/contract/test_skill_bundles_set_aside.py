@@ -11,7 +11,7 @@ from tests.support.skill_bundle_steps import SLUG, begin, below, delete, settle,
 from tests.support.skill_factories import keep_version, make_bundle, make_skill, skill_units
 from tests.support.skill_service_harness import ANN, BOB, SkillServiceHarness
 from understudy.core.errors import Rejected
-from understudy.skills.ports import Settled
+from understudy.skills.bundles.store import Settled
 from understudy.storage.engine import open_engine
 from understudy.storage.unit import Units
 

@@ -8,8 +8,8 @@ from tests.contract.conftest import UnitsOnDatabase
 from tests.support.skill_dependency_harness import NOWHERE, OTHER, DependencyHarness
 from tests.support.skill_service_harness import ANN, ROOT, SLUG, VERA
 from understudy.core.errors import Conflict, Invalid, Rejected
-from understudy.skills.authority import Author
-from understudy.skills.content_gate import ContentGuard
+from understudy.skills.access import Author
+from understudy.skills.content_guard import ContentGuard
 from understudy.skills.dependencies.names import Manager
 from understudy.skills.dependencies.service import (
     Installed,

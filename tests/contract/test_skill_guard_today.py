@@ -8,8 +8,7 @@ from tests.contract.conftest import UnitsOnDatabase
 from tests.support.skill_service_harness import ANN, BOB, OK_MD, ROOT, SLUG, SkillServiceHarness
 from understudy.core.errors import DamagedRecord, Rejected, Unsafe
 from understudy.guard.rule import Category, Finding
-from understudy.skills.acknowledgement import Acknowledged
-from understudy.skills.content_gate import ContentGuard
+from understudy.skills.content_guard import Acknowledged, ContentGuard
 
 NEW_RULE = "P9.new"
 TAKEN = Acknowledged(rule_id=NEW_RULE, path="SKILL.md", line=7, reason="we count by hand")

@@ -34,6 +34,7 @@ from understudy.daemon.skill_status import SkillReport
 from understudy.skills.access import AccessReason
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import read
+from understudy.skills.bundles.store import BundleFile
 from understudy.skills.library import SkillLibrary
 from understudy.skills.model import (
     EVERYTHING,
@@ -44,7 +45,6 @@ from understudy.skills.model import (
     TrashedSkill,
     Visibility,
 )
-from understudy.skills.ports import BundleFile
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 from tests.contract.conftest import UnitsOnDatabase
 from tests.support.skill_service_harness import ANN, HARMFUL, ROOT, SkillServiceHarness, skill_md
 from understudy.core.errors import UnderstudyError
-from understudy.skills.authority import Author
+from understudy.skills.access import Author
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.field_changes import SkillFieldChanges
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
+from understudy.skills.revisions import SkillFieldChanges
 from understudy.skills.service import SkillService
 from understudy.skills.shipped_skills import OWNER, SeedReport, seed, shipped_skills
 

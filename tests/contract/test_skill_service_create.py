@@ -28,13 +28,12 @@ from understudy.core.errors import (
     Unsafe,
 )
 from understudy.core.principal import Principal, Role
-from understudy.skills.acknowledgement import Acknowledged
-from understudy.skills.authority import Author
+from understudy.skills.access import Author
 from understudy.skills.bundles.limits import MAX_MANIFEST_BYTES
-from understudy.skills.content_gate import ContentGuard
-from understudy.skills.drafts import bundle_of
-from understudy.skills.field_changes import SkillFieldChanges
+from understudy.skills.content_guard import Acknowledged, ContentGuard
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
+from understudy.skills.revisions import SkillFieldChanges
+from understudy.skills.versions import bundle_of
 
 
 @pytest.fixture

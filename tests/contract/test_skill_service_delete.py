@@ -15,9 +15,9 @@ from tests.support.skill_service_harness import (
     skill_md,
 )
 from understudy.core.errors import Conflict, DamagedRecord, NotFound, UnderstudyError
-from understudy.skills.field_changes import SkillFieldChanges
+from understudy.skills.bundles.store import Settled
 from understudy.skills.model import SkillStatus, Visibility
-from understudy.skills.ports import Settled
+from understudy.skills.revisions import SkillFieldChanges
 
 FILES = {"scripts/a.py": b"print('hi')\n"}
 

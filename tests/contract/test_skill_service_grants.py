@@ -9,8 +9,8 @@ from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import make_agent
 from tests.support.skill_service_harness import ANN, OK_MD, ROOT, SLUG, SkillServiceHarness
 from understudy.core.errors import Invalid, NotFound, UnderstudyError
-from understudy.skills.field_changes import SkillFieldChanges
 from understudy.skills.model import Visibility
+from understudy.skills.revisions import SkillFieldChanges
 
 ROUNDS = 50
 

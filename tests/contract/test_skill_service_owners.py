@@ -31,9 +31,9 @@ from understudy.core.errors import (
     coded_error,
 )
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
-from understudy.skills.authority import Author, known_id
-from understudy.skills.field_changes import SkillFieldChanges
+from understudy.skills.access import Author, known_id
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
+from understudy.skills.revisions import SkillFieldChanges
 from understudy.skills.service import SkillService
 
 

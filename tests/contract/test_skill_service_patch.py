@@ -34,10 +34,9 @@ from understudy.guard.rule import Finding
 from understudy.guard.scan import scan_bundle
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.limits import MAX_BUNDLE_BYTES, MAX_MANIFEST_BYTES
-from understudy.skills.content_gate import ContentGuard
-from understudy.skills.field_changes import SkillFieldChanges
+from understudy.skills.content_guard import ContentGuard
 from understudy.skills.model import SkillStatus, Visibility
-from understudy.skills.revisions import MAX_ATTEMPTS
+from understudy.skills.revisions import MAX_ATTEMPTS, SkillFieldChanges
 
 SCRIPT = {"scripts/a.py": b"print('hi')\n"}
 
@@ -230,7 +229,7 @@ def test_a_patch_of_another_version_than_the_expected_one_is_refused(
 
     with pytest.raises(Conflict) as problem:
         shop.service.patch(ANN, SLUG, find="Count", replace="Collect", expected_version=1)
-    assert (code_of(problem), problem.value.params) == ("skill_changed", {"version": 2})
+    assert (code_of(problem), problem.value.params["version"]) == ("skill_changed", 2)
 
 
 def test_whoever_is_overtaken_patches_what_is_there_then(house: UnitsOnDatabase) -> None:

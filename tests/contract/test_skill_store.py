@@ -14,6 +14,7 @@ from tests.support.skill_factories import make_skill, make_version, skill_units,
 from understudy.core.errors import DamagedRecord, Invalid, StaleVersion
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.skills.access import AccessReason, access
+from understudy.skills.bundles.store import BundlePlace
 from understudy.skills.model import (
     EVERYTHING,
     GrantCounts,
@@ -25,7 +26,6 @@ from understudy.skills.model import (
     TrashedSkill,
     Visibility,
 )
-from understudy.skills.ports import BundlePlace
 from understudy.storage.engine import open_engine
 from understudy.storage.postgres import signed_fnv1a
 from understudy.storage.schema import skills

@@ -17,7 +17,7 @@ from understudy.core.principal import Principal
 from understudy.guard.scan import scan_bundle
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
-from understudy.skills.bundles.checks import BundleChecks
+from understudy.skills.bundles.store import BundleChecks
 from understudy.skills.library import SkillLibrary
 from understudy.skills.local.skills import LocalSkills
 from understudy.skills.usage import (

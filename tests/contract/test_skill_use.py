@@ -28,9 +28,9 @@ from understudy.runs.ask_user import AskUser
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.field_changes import SkillFieldChanges
 from understudy.skills.local.roots import Root, RootScope
 from understudy.skills.model import SkillOrigin, Visibility
+from understudy.skills.revisions import SkillFieldChanges
 from understudy.skills.runtime_settings import RUNTIME_FILE
 from understudy.skills.tools.use import UseSkillParameters
 from understudy.testing.answers import Answer, SeenRequest, call

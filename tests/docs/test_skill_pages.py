@@ -11,8 +11,7 @@ from tests.support.skill_factories import make_skill
 from understudy.cli.skill_records import REASONS
 from understudy.core.principal import Principal, Role
 from understudy.guard.scan import MAX_TEXT_CHARS
-from understudy.skills.access import RULES, AccessReason
-from understudy.skills.authority import actions_of
+from understudy.skills.access import RULES, AccessReason, actions_of
 from understudy.skills.bundles import limits
 from understudy.skills.bundles.manifest import FIELDS
 from understudy.skills.lifecycle import VISIBILITY, after_grants

@@ -7,7 +7,7 @@ from understudy.review.policy import PromotionSettings
 from understudy.rollout.canary_share import CanaryShare, make_secret
 from understudy.rollout.model import Stage
 from understudy.rollout.promoted_skills import PromotedSkills, for_everybody
-from understudy.skills.bundles.checks import BundleChecks
+from understudy.skills.bundles.store import BundleChecks
 from understudy.skills.catalogue import Catalogue
 from understudy.storage.unit import Units
 

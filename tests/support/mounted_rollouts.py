@@ -12,11 +12,10 @@ from understudy.rollout.name_clashes import Shadows
 from understudy.rollout.promoted_skills import PromotedSkills, is_in_place
 from understudy.rollout.repair import Repair
 from understudy.sessions.model import Session
-from understudy.skills.bundles.checks import BundleChecks
+from understudy.skills.bundles.store import BundleChecks
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.content_gate import ContentGuard
-from understudy.skills.guard_scan import scan_skill
+from understudy.skills.content_guard import ContentGuard, scan_skill
 from understudy.skills.library import SkillLibrary
 from understudy.skills.local.roots import Root, RootScope
 from understudy.skills.local.skills import READ_EVERY_MS, LocalSkills

@@ -44,9 +44,9 @@ from understudy.runs.stops import StopSignals
 from understudy.runs.submission import Submission
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.settings import RouteConfig, Settings
-from understudy.skills.bundles.checks import BundleChecks
+from understudy.skills.bundles.store import BundleChecks
 from understudy.skills.catalogue import Catalogue
-from understudy.skills.guard_scan import scan_skill
+from understudy.skills.content_guard import scan_skill
 from understudy.skills.local.skills import LocalSkills
 from understudy.storage.unit import Unit, Units
 from understudy.telemetry.metrics import Metrics

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tests.support.factories import NOW
 from tests.support.skill_factories import keep_version, make_bundle, make_skill
+from understudy.skills.bundles.store import Settled
 from understudy.skills.model import Skill, SkillStatus, TrashedSkill
-from understudy.skills.ports import Settled
 from understudy.storage.unit import Unit, Units
 
 SLUG = "weekly-report"

@@ -11,15 +11,14 @@ from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.sessions.model import Session
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.bundles.checks import BundleChecks
+from understudy.skills.bundles.store import BundleChecks, next_number
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.guard_scan import scan_skill
+from understudy.skills.content_guard import scan_skill
 from understudy.skills.library import SkillLibrary
 from understudy.skills.local.roots import Root, RootScope
 from understudy.skills.local.skills import READ_EVERY_MS, LocalSkills
 from understudy.skills.model import AgentGrant, Skill, UserGrant
-from understudy.skills.ports import next_number
 from understudy.storage.unit import Unit, Units
 from understudy.testing.clock import FrozenClock
 

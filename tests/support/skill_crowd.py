@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.support.killing import in_many_processes
 from tests.support.skill_factories import keep_version, make_bundle, make_skill, skill_units
-from understudy.skills.ports import require_bundle
+from understudy.skills.bundles.store import require_bundle
 from understudy.storage.engine import open_engine
 
 SKILL = make_skill()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.skill_service_harness import ANN, SLUG, SkillServiceHarness, skill_md
-from understudy.skills.authority import Author
+from understudy.skills.access import Author
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.dependencies.environments import Environments, Runtimes
 from understudy.skills.dependencies.installer import PackageInstaller

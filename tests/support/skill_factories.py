@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from tests.support.factories import NOW
 from understudy.core.bell import Bell
 from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.store import BundleStore, next_number
 from understudy.skills.model import AgentGrant, Skill, SkillOrigin, SkillVersion, UserGrant
-from understudy.skills.ports import BundleStore, next_number
 from understudy.storage.skill_bundle_cache import BundleCache
 from understudy.storage.skill_bundle_files import FileSkillBundles
 from understudy.storage.skill_bundle_rows import SqlSkillBundles

@@ -13,8 +13,8 @@ from pathlib import Path
 from tests.support.factories import NOW
 from tests.support.killing import STEP, killed_at_every_step
 from tests.support.skill_factories import keep_version, make_bundle, make_skill, skill_units
+from understudy.skills.bundles.store import Settled, require_bundle
 from understudy.skills.model import SkillStatus, TrashedSkill
-from understudy.skills.ports import Settled, require_bundle
 from understudy.storage.engine import open_engine
 from understudy.storage.unit import Unit, Units
 

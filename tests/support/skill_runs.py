@@ -17,13 +17,12 @@ from understudy.rollout.worktrees import Worktrees
 from understudy.runs.sidechain_tools import AnswerSidechain, WaitSidechain
 from understudy.runs.submission import Submission
 from understudy.settings import Settings
-from understudy.skills.authority import Author
-from understudy.skills.bundles.checks import BundleChecks
+from understudy.skills.access import Author
+from understudy.skills.bundles.store import BundleChecks
 from understudy.skills.catalogue import Catalogue
-from understudy.skills.content_gate import ContentGuard
+from understudy.skills.content_guard import ContentGuard, scan_skill
 from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.events import SkillEvents
-from understudy.skills.guard_scan import scan_skill
 from understudy.skills.local.roots import Root
 from understudy.skills.local.skills import LocalSkills
 from understudy.skills.model import Skill

@@ -12,8 +12,8 @@ from tests.support.killing import in_many_processes
 from tests.support.skill_factories import skill_units
 from tests.support.skill_service_harness import ANN, BOB, SLUG, SkillServiceHarness, skill_md
 from understudy.core.errors import UnderstudyError
-from understudy.skills.drafts import bundle_of
 from understudy.skills.service import SkillService
+from understudy.skills.versions import bundle_of
 from understudy.storage.engine import open_engine
 
 PATCHERS = 20

@@ -9,14 +9,14 @@ import sqlalchemy as sa
 from understudy.core.audit import AuditEntry
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
-from understudy.skills.authority import Author
+from understudy.skills.access import Author
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.content_gate import ContentGuard
+from understudy.skills.bundles.store import require_bundle
+from understudy.skills.content_guard import ContentGuard
 from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.dependencies.names import Manager
 from understudy.skills.events import SkillEvents
 from understudy.skills.model import Skill, SkillVersion
-from understudy.skills.ports import require_bundle
 from understudy.skills.service import BesideLookup, SkillService, nothing_beside
 from understudy.storage.schema import skill_bundle_files
 from understudy.storage.unit import Units

@@ -18,9 +18,9 @@ from tests.support.skill_factories import make_bundle, skill_units
 from tests.support.skill_service_harness import ANN, SLUG, Heard, SkillServiceHarness, run_of
 from tests.support.skill_texts import companions
 from understudy.core.page import PageRequest
-from understudy.skills.authority import is_live
+from understudy.skills.access import is_live
+from understudy.skills.bundles.store import Settled
 from understudy.skills.model import Skill
-from understudy.skills.ports import Settled
 from understudy.skills.service import SkillService
 from understudy.storage.engine import open_engine
 

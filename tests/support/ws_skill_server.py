@@ -21,9 +21,9 @@ from understudy.core.clock import SystemClock
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.evolution.file_checks import FileChecks
-from understudy.skills.authority import Author
-from understudy.skills.bundles.checks import BundleChecks
-from understudy.skills.content_gate import ContentGuard
+from understudy.skills.access import Author
+from understudy.skills.bundles.store import BundleChecks
+from understudy.skills.content_guard import ContentGuard
 from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.events import SkillEvents
 from understudy.skills.library import SkillLibrary

@@ -20,7 +20,7 @@ from understudy.core.principal import Principal
 from understudy.core.request import current_request_id
 from understudy.core.text import printable
 from understudy.sessions.refusal_audit import with_rules
-from understudy.skills.authority import Author, known_id
+from understudy.skills.access import Author, known_id
 
 log = structlog.get_logger()
 

@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from understudy.api.services import Services
 from understudy.api.views.sessions import session_view
-from understudy.assets.drafts import draft_of
+from understudy.assets.contents import draft_of
 from understudy.assets.model import AssetDraft
 from understudy.core.errors import coded_error
 from understudy.runs.detail import RunDetail

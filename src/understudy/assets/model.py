@@ -1,8 +1,9 @@
 """The records of an asset."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, Protocol
 
 MAX_ASSET_BYTES: Final = 12 * 1024 * 1024
 
@@ -54,3 +55,23 @@ class Cleanup:
     blobs: int = 0
     # Whether there is more of the same than one collection takes.
     has_more: bool = False
+
+
+class BlobStore(Protocol):
+    """Bytes by their SHA-256."""
+
+    def put(self, sha256: str, data: bytes) -> None:
+        """Keep bytes; what stands under that name and differs is damaged, and replaced."""
+        ...
+
+    def get(self, sha256: str) -> bytes | None:
+        """The bytes as they are now, right or wrong; None when there are none."""
+        ...
+
+    def delete(self, sha256: str) -> None:
+        """Remove bytes; what is not there stays so."""
+        ...
+
+    def names(self) -> Sequence[str]:
+        """Everything that is kept, leftovers of a crash included."""
+        ...

@@ -99,7 +99,7 @@ def guard() -> None:
 
 def _judged_skill(line: Line) -> Line:
     from understudy.guard.texts import MANIFEST_NAME
-    from understudy.skills.guard_scan import scan_skill
+    from understudy.skills.content_guard import scan_skill
 
     files = {MANIFEST_NAME: line["text"]} if "text" in line else line.get("files")
     if not isinstance(files, dict) or not all(isinstance(text, str) for text in files.values()):

@@ -93,7 +93,7 @@ def scan(
 
 def _scanned(path: Path, top: Path) -> Scanned:
     from understudy.core.errors import UnderstudyError
-    from understudy.skills.guard_scan import scan_skill
+    from understudy.skills.content_guard import scan_skill
 
     prefix = "" if path == top else f"{path.relative_to(top).as_posix()}/"
     try:

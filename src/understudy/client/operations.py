@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from understudy.schedules.model import ScheduleExecution
     from understudy.sessions.model import Persona, Project, ProjectMember
     from understudy.sessions.tasks import TaskDetail
-    from understudy.skills.catalogue_entry import SkillAccess
+    from understudy.skills.access import SkillAccess
+    from understudy.skills.bundles.store import BundleFile
     from understudy.skills.dependencies.environments import Runtimes
     from understudy.skills.dependencies.service import Installed, InstalledOne, Rescan
     from understudy.skills.diff import SkillDiff
-    from understudy.skills.ports import BundleFile
     from understudy.skills.usage import SkillUsage
     from understudy.wire.agents import (
         AgentView,
@@ -162,11 +162,11 @@ ANSWERS: Final = {
     "understudy.schedules.model": "ScheduleExecution",
     "understudy.sessions.model": "Persona Project ProjectMember",
     "understudy.sessions.tasks": "TaskDetail",
-    "understudy.skills.catalogue_entry": "SkillAccess",
+    "understudy.skills.access": "SkillAccess",
+    "understudy.skills.bundles.store": "BundleFile",
     "understudy.skills.dependencies.environments": "Runtimes",
     "understudy.skills.dependencies.service": "Installed InstalledOne Rescan",
     "understudy.skills.diff": "SkillDiff",
-    "understudy.skills.ports": "BundleFile",
     "understudy.skills.usage": "SkillUsage",
     "understudy.wire.agents": "AgentView FileSummary FileVersionDetail FileVersionView FileView",
     "understudy.wire.approvals": "ApprovalView QuestionView",

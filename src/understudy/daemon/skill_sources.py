@@ -6,8 +6,7 @@ from typing import Final
 from understudy.daemon.ground import Ground
 from understudy.daemon.stores import SKILLS, SKILLS_CACHE
 from understudy.settings import Settings
-from understudy.skills.content_gate import ContentGuard
-from understudy.skills.guard_scan import scan_skill
+from understudy.skills.content_guard import ContentGuard, scan_skill
 from understudy.skills.local.roots import Root, RootScope, roots_for
 from understudy.skills.local.skills import LocalSkills
 from understudy.storage.mount_folders import MountFolders

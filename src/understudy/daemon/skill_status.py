@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from understudy.daemon.health import warning
-from understudy.skills.authority import is_live
+from understudy.skills.access import is_live
 from understudy.skills.local.roots import LocalCatalogue
 from understudy.skills.local.skill import LocalSkill, Warned
 from understudy.skills.model import Skill

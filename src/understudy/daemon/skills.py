@@ -11,7 +11,7 @@ from understudy.daemon.ground import Ground
 from understudy.daemon.skill_sources import ENVIRONMENTS, SkillSources
 from understudy.daemon.skill_status import SkillReport
 from understudy.runs.model import require_run
-from understudy.skills.bundles.checks import BundleChecks
+from understudy.skills.bundles.store import BundleChecks, Settled
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.dependencies.environments import Environments, find_runtimes
 from understudy.skills.dependencies.installer import PackageInstaller
@@ -20,7 +20,6 @@ from understudy.skills.events import SkillEvents
 from understudy.skills.library import SkillLibrary
 from understudy.skills.local.skill import record_of
 from understudy.skills.model import LOCAL, Skill
-from understudy.skills.ports import Settled
 from understudy.skills.service import SkillService
 from understudy.skills.shipped_skills import RefusedSeed, seed
 from understudy.skills.sources import OtherSkills

@@ -24,7 +24,7 @@ from understudy.runs.model import Run, RunRequest
 from understudy.runs.offers import hold_offers
 from understudy.runs.requests import PersonRequest, RequestState
 from understudy.sessions.model import Session, require_session
-from understudy.skills.authority import find
+from understudy.skills.access import find
 from understudy.skills.model import Skill, SkillVersion
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from understudy.core.records import OMIT
 from understudy.evolution.proposals import ProposalState
 from understudy.evolution.text_diff import PAGE_STEPS, text_diff_within
 from understudy.runs.requests import RequestState
-from understudy.skills.authority import knows
+from understudy.skills.access import knows
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units

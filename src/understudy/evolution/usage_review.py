@@ -46,7 +46,7 @@ from understudy.learnings.model import (
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
 from understudy.runs.model import Run
 from understudy.sessions.learning_scopes import WORKSPACE
-from understudy.skills.authority import is_live
+from understudy.skills.access import is_live
 from understudy.skills.model import Skill
 from understudy.skills.usage import SkillVersionUsage
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from understudy.guard.deobfuscation import folded, without_odd_blanks
 from understudy.guard.rule import FileKind
-from understudy.patterns.encodings import decode_base64
+from understudy.patterns.views import decode_base64
 
 _END: Final = re.compile(b"\n")
 _GOES_ON: Final = re.compile(r"(?:(?<!\\)(?:\\\\)*\\|(?<=\s)[`^])[ \t]*$")

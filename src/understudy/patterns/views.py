@@ -1,5 +1,7 @@
 """Views of a text: readings that undo one way of writing, each able to map a span back to the original."""
 
+import base64
+import binascii
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
@@ -116,3 +118,14 @@ def reread(
         put(_GAP, at + around, len(text))
     parts.append(text[at:])
     return TextView("".join(parts), tuple(pieces), view, tuple(piece[0] for piece in pieces))
+
+
+def decode_base64(run: str) -> bytes | None:
+    """The bytes that a run of Base64 stands for, in the standard or the URL alphabet; None for no Base64."""
+    plain = run.rstrip("=").replace("-", "+").replace("_", "/")
+    if len(plain) % 4 == 1:
+        return None
+    try:
+        return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return None

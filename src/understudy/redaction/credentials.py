@@ -1,4 +1,4 @@
-"""Credentials on command lines, in headers and in links."""
+"""Credentials: tokens with a known prefix, private keys, and passwords in commands, headers and URLs."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,6 +10,7 @@ from understudy.redaction.opaque import (
     WORDS,
     is_harmless_shape,
     is_made_up,
+    is_opaque_enough,
     is_placeholder,
     is_value,
     key_grade,
@@ -18,6 +19,9 @@ from understudy.redaction.opaque import (
 )
 from understudy.redaction.values import is_said_password
 
+# What may separate the lines of a key: line ends, escaped or encoded ones, quotes, line prefixes.
+GAP: Final = r"(?:[\s\"'`>|#*,+]|\\+[nrt\"]|\\\r?\n|%0[AaDd]|&#x?0?[0-9aAdD]{1,2};|<br ?/?>)"
+BODY: Final = r"[A-Za-z0-9+/=_-]"
 # The name of a kind of resource, as in `AWS::Config::AggregationAuthorization`.
 _KIND_NAME: Final = re.compile(r"::\w*\Z")
 _COOKIE: Final = re.compile(r"([\w!#$%&*+.^|~-]{1,128})=([^;,\s\"']{1,4096})")
@@ -27,6 +31,21 @@ _CLOSES: Final = {")": "(", "]": "[", "}": "{"}
 _AROUND_ADDRESS: Final = re.compile(
     r"'(?:\W|\Z)|[\])}][,.;:)\]}]|,(?:https?:|[\"'\[{]|\Z)|[\u3400-\u9fff\u3000-\u303f\uff00-\uffef]"
 )
+_ELLIPSIS: Final = re.compile(r"\.\.\.|…|\*\*\*")
+# One word alone is nobody's blank to fill in: `sk-proj-abc` is a poor key, and yet one.
+_WORDS_ONLY: Final = re.compile(r"[a-z]+(?:[_-][a-z]+)+|[A-Z]{1,12}(?:[_-][A-Z]+)*")
+_HEADERS: Final = re.compile(
+    r"(?:[^\S\n]*(?:\\+[nr])?\n?[^\w\n]{0,12}[A-Z][A-Za-z-]{2,20}: [^\n\\]{1,100}(?:\n|\\+[nr])+)+"
+)
+_TIGHT: Final = re.compile(rf"{GAP}{{0,16}}+((?!--){BODY}{{16,}})")
+# Something of its own before each line of the key: a comment's sign, a number, a log's beginning.
+_LOOSE: Final = re.compile(
+    rf"((?:(?!---)[^\n]){{0,100}}?(?:\r?\n(?:(?!---)[^\n]){{0,100}}?)?)(?<![A-Za-z0-9+/=_-])({BODY}{{40,}})"
+)
+_LAST: Final = re.compile(rf"{GAP}{{0,16}}((?!--){BODY}{{1,76}})")
+_FIRST_END: Final = re.compile(r"[^\S\n]*(?:[\n\"'`<\\…]|\.\.\.|\Z)")
+_HAS_BODY: Final = re.compile(r"[A-Za-z0-9+/=_-]{12}")
+_FIGURES: Final = re.compile(r"\d+")
 
 
 def _groups(match: PatternMatch) -> Iterator[tuple[str, Span]]:
@@ -155,3 +174,110 @@ def _of_address(value: str) -> str:
     ):
         value = value[:-1].rstrip(".,:!?")
     return value
+
+
+def is_real(body: str) -> bool:
+    """Whether a body behind a telling prefix is a value and not a word or a blank to fill in."""
+    if is_placeholder(body) or not body.strip("_-."):
+        return False
+    if len(body) < 24 and is_made_up(body):
+        return False
+    return _WORDS_ONLY.fullmatch(body) is None or len(body) > 40
+
+
+def vendor_token(match: PatternMatch) -> Iterable[Span]:
+    """A token behind a prefix that is nothing but a vendor's."""
+    # `sk-ant-api03-...` shows how a key begins and holds none.
+    if len(match["body"]) < 8 and _ELLIPSIS.match(match.string, match.span()[1]):
+        return ()
+    return (match.span("secret"),) if is_real(match["body"]) else ()
+
+
+def random_token(match: PatternMatch) -> Iterable[Span]:
+    """A token behind a prefix that ordinary words have too: its body must look random."""
+    body = match["body"]
+    return (match.span("secret"),) if is_real(body) and looks_random(body) else ()
+
+
+def vendor_token_or_example(match: PatternMatch) -> Iterable[Span]:
+    """A token, be it an example: `AKIA…EXAMPLE` may be real, and need not be kept."""
+    body = match["body"]
+    return (match.span("secret"),) if len(body) >= 16 and is_opaque_enough(body) else ()
+
+
+def random_token_or_example(match: PatternMatch) -> Iterable[Span]:
+    """The same behind a prefix that ordinary words have too."""
+    return vendor_token_or_example(match) if any(map(str.isdigit, match["body"])) else ()
+
+
+def prefixed_token(match: PatternMatch) -> Iterable[Span]:
+    """A short prefix and a body drawn by lot, as vendors have made them for years."""
+    parts = match["prefix"].lower().replace("-", "_").strip("_").split("_")
+    body = match["body"]
+    if (
+        parts[0] in WORDS.set("object_prefixes")
+        or not is_real(body)
+        or not looks_random(body, least=len(body) * 4 // 5)
+    ):
+        return ()
+    # Many services begin the ids of their objects so.
+    if body.startswith("01") and WORDS.set("secret_parts").isdisjoint(parts):
+        return ()
+    has_cases = body != body.lower() and body != body.upper()
+    figures = sum(character.isdigit() for character in body)
+    is_named = not WORDS.set("secret_parts").isdisjoint(parts)
+    if not figures or not (has_cases or (is_named and len(body) >= 32)):
+        return ()
+    return (match.span("secret"),) if is_named or len(body) >= 24 else ()
+
+
+def _follow(text: str, end: int) -> int:
+    """Where the key ends whose first lines end at `end`."""
+    headers = _HEADERS.match(text, end)
+    at = headers.end() if headers else end
+    width, shape = 0, ""
+    while True:
+        line = _TIGHT.match(text, at) or _LOOSE.match(text, at)
+        if line is None:
+            break
+        size = line.end() - line.start(line.lastindex or 0)
+        shape = line[1] if line.lastindex == 2 else ""
+        at = end = line.end()
+        # A sign that begins a line may have been read as standing before it.
+        if size < width - 8:
+            return end
+        width = max(width, size)
+    return _with_last(text, at, shape, is_first=not width) or end
+
+
+def _with_last(text: str, at: int, shape: str, *, is_first: bool) -> int | None:
+    """A short last line, with the same before it as before the others."""
+    if shape:
+        begins = re.compile(r"\d+".join(map(re.escape, _FIGURES.split(shape))))
+        same = begins.match(text, at)
+        at = same.end() if same else at
+    last = _LAST.match(text, at)
+    if last is None or (is_first and not _FIRST_END.match(text, last.end())):
+        return None
+    return last.end()
+
+
+def armoured_key(match: PatternMatch) -> tuple[Span, ...]:
+    """A key from its beginning to its last line; a beginning without any is no key."""
+    start, end = match.span()
+    if start < match.taken[1]:
+        return ()
+    last = _follow(match.string, end)
+    return ((start, last),) if last > end else ()
+
+
+def bare_key(match: PatternMatch) -> tuple[Span, ...]:
+    """The lines of a key without armour, behind what says that it is one."""
+    start, end = match.span("secret")
+    return ((start, _follow(match.string, end)),) if start >= match.taken[1] else ()
+
+
+def whole_block(match: PatternMatch) -> Iterable[Span]:
+    """A block that holds more than dots."""
+    start, end = match.span("body")
+    return (match.span(),) if _HAS_BODY.search(match.string, start, end) else ()

@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final
 
-from understudy.patterns.encodings import decode_base64
+from understudy.patterns.views import decode_base64
 from understudy.patterns.word_lists import WordLists
 
 WORDS: Final = WordLists("understudy.redaction")

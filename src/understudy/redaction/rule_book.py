@@ -69,7 +69,7 @@ def personal_rules() -> Table:
 
 @cache
 def _book() -> RuleBook:
-    from understudy.redaction.key_blocks import BODY, GAP
+    from understudy.redaction.credentials import BODY, GAP
     from understudy.redaction.opaque import WORDS
 
     tables = read_toml("understudy.redaction", "rules.toml")
@@ -139,7 +139,7 @@ def _secret_if(check: Callable[[str], bool]) -> Pick:
 
 def _family(book: RuleBook, entry: Entry) -> RedactionRule:
     """The rule for a vendor's tokens; a `faint` prefix is also an ordinary beginning of words."""
-    from understudy.redaction import token_families as tokens
+    from understudy.redaction import credentials
 
     prefix, body = book.regex(entry["prefix"]), book.regex(entry["body"])
     is_faint = entry.get("faint", False)
@@ -149,8 +149,10 @@ def _family(book: RuleBook, entry: Entry) -> RedactionRule:
         kind="api-key",
         trigger=entry.get("trigger") or rf"(?:{prefix}){_beginning(body)}",
         pattern=rf"{_START}(?P<secret>(?:{prefix})(?P<body>{body}))",
-        pick=tokens.random_token if is_faint else tokens.vendor_token,
-        strict=tokens.random_token_or_example if is_faint else tokens.vendor_token_or_example,
+        pick=credentials.random_token if is_faint else credentials.vendor_token,
+        strict=credentials.random_token_or_example
+        if is_faint
+        else credentials.vendor_token_or_example,
         matches=(begin + rest, f"use {begin}{rest}, then stop", f"把密钥改成{begin}{rest}之后"),
         misses=(f"{begin}...", begin + "x" * 24, f"{begin}your-token-here"),
     )

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from understudy.patterns.encodings import decode_base64
-from understudy.patterns.views import TextView, Writing, read_as, reread
+from understudy.patterns.views import TextView, Writing, decode_base64, read_as, reread
 from understudy.redaction.marker import MARKER_PATTERN
 
 # Invisible: soft hyphen, joiners, directions, fillers, variation selectors, tags.

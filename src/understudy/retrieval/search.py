@@ -31,8 +31,8 @@ from understudy.retrieval.terms import query_terms, terms_of
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind, visible_scopes
 from understudy.sessions.model import Session
 from understudy.sessions.scopes import effective_capability_scope
+from understudy.skills.catalogue import rank
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.ranking import rank
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit

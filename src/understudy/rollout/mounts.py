@@ -16,7 +16,7 @@ from understudy.guard.rule import Finding
 from understudy.rollout.files import bundle_of, field_at, reads_back
 from understudy.rollout.model import Definition, Rollout, Stage
 from understudy.rollout.name_clashes import Shadows
-from understudy.skills.content_gate import ContentGuard
+from understudy.skills.content_guard import ContentGuard
 
 if TYPE_CHECKING:
     from understudy.storage.mount_folders import MountFolders

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.page import MAX_LIMIT, PageRequest
-from understudy.skills.authority import is_live
+from understudy.skills.access import is_live
 from understudy.skills.catalogue_entry import folded
 from understudy.skills.local.roots import RootScope
 from understudy.skills.local.skill import LocalSkill

@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from understudy.agents.model import MAX_TOOL_ITERATIONS
-from understudy.assets.drafts import digest
+from understudy.assets.contents import digest
 from understudy.assets.model import AssetDraft
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal

@@ -1,11 +1,28 @@
-"""Whether an agent that works for a user may use a skill, and why."""
+"""Who may use a skill, who may change it, and who may know of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from understudy.skills.model import GrantedSkill, Skill, SkillStatus, Visibility
+from understudy.core.errors import UnderstudyError, coded_error
+from understudy.core.principal import Principal, Role
+from understudy.core.records import OMIT
+from understudy.skills.model import (
+    KEPT,
+    LOCAL,
+    PROMOTED,
+    GrantedSkill,
+    Skill,
+    SkillStatus,
+    Visibility,
+    is_id,
+)
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
+
+_MayDo = Callable[[Skill, Principal], bool]
 
 
 class AccessReason(StrEnum):
@@ -76,3 +93,192 @@ def access_of(granted: GrantedSkill, user_id: str) -> Access:
         user_granted=granted.user_grant is not None,
         user_id=user_id,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """A caller; agent and run are known only when a run acts."""
+
+    principal: Principal
+    agent_id: str | None = None
+    run_id: str | None = None
+
+    @property
+    def user_id(self) -> str:
+        """Who owns what this author makes."""
+        return self.principal.user_id
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether the skills of others are theirs to change as well."""
+        return self.principal.role.includes(Role.ADMIN)
+
+
+def find(unit: "Unit", ref: str) -> Skill | None:
+    """The skill of an id or a slug, unless it is deleted."""
+    skill = unit.skills.get(ref) if is_id(ref) else unit.skills.by_slug(ref)
+    return skill if skill is not None and is_live(skill) else None
+
+
+def is_live(skill: Skill) -> bool:
+    """Whether it is not deleted."""
+    return skill.status is not SkillStatus.DELETED
+
+
+def owns_or_administers(skill: Skill, principal: Principal) -> bool:
+    """Whether it is theirs, or they are an admin."""
+    is_theirs = not skill.is_system and skill.owner_id == principal.user_id != ""
+    return is_theirs or principal.role.includes(Role.ADMIN)
+
+
+def knows(unit: "Unit", skill: Skill, principal: Principal, *, agent_id: str | None = None) -> bool:
+    """Whether they may know that there is such a skill; with `agent_id` as a run of that agent."""
+    if (
+        owns_or_administers(skill, principal)
+        or skill.is_system
+        or skill.visibility is Visibility.PUBLIC
+    ):
+        return True
+    granted = unit.skills.with_grants(
+        skill.skill_id, agent_id=agent_id or "", user_id=principal.user_id
+    )
+    return granted is not None and (
+        granted.agent_grant is not None or granted.user_grant is not None
+    )
+
+
+def known_id(unit: "Unit", author: Author, ref: str) -> str:
+    """The id of the skill that a caller named, if they may know of it; else what they wrote."""
+    if ref.startswith((LOCAL, PROMOTED)):
+        return ref
+    try:
+        skill = find(unit, ref)
+        if skill is None or not knows(unit, skill, author.principal, agent_id=author.agent_id):
+            return ref
+    except UnderstudyError:
+        return ref
+    return skill.skill_id
+
+
+def check_author(author: Author) -> None:
+    """Refuse somebody who may change nothing, and a change by nobody."""
+    author.principal.require(Role.OPERATOR)
+    if not author.user_id.strip():
+        raise coded_error("skills/skill_user_missing")
+
+
+def require_known(unit: "Unit", author: Author, ref: str, *, hold: bool = False) -> Skill:
+    """The skill that an author names and may know of; `hold` keeps all others from changing it.
+
+    Whoever has an id was given it, so they may be told that it is not theirs. By its slug they are
+    told so of one that others were given; a private one of somebody else is not there.
+    """
+    check_author(author)
+    if ref.startswith(LOCAL):
+        raise coded_error("skills/skill_is_local", ref=ref)
+    if ref.startswith(PROMOTED):
+        raise coded_error("skills/skill_is_promoted", ref=ref)
+    skill = find(unit, ref)
+    if skill is not None and hold:
+        unit.skills.hold(skill.slug)
+        skill = find(unit, ref)
+    if skill is None:
+        raise coded_error("skills/skill_not_found", ref=ref)
+    is_private = skill.visibility is Visibility.PRIVATE and not is_id(ref)
+    if is_private and not knows(unit, skill, author.principal, agent_id=author.agent_id):
+        raise coded_error("skills/skill_not_found", ref=ref)
+    return skill
+
+
+def require_mutable(unit: "Unit", author: Author, ref: str, *, hold: bool = False) -> Skill:
+    """The skill that an author may change: their own, or as an admin any that is not the product's."""
+    skill = require_known(unit, author, ref, hold=hold)
+    if skill.is_system:
+        raise coded_error("skills/skill_is_system", slug=skill.slug)
+    if not owns_or_administers(skill, author.principal):
+        raise coded_error("skills/skill_not_yours", ref=ref)
+    return skill
+
+
+def require_switchable(unit: "Unit", author: Author, ref: str, *, hold: bool = False) -> Skill:
+    """The same to switch it on or off, which for an admin may be any."""
+    skill = require_known(unit, author, ref, hold=hold)
+    if skill.is_system and not author.is_admin:
+        raise coded_error("skills/skill_is_system", slug=skill.slug)
+    if not owns_or_administers(skill, author.principal):
+        raise coded_error("skills/skill_not_yours", ref=ref)
+    return skill
+
+
+def require_free(skill: Skill | None, author: Author, slug: str) -> None:
+    """Refuse a new skill where another one stands; a deleted one stands nowhere."""
+    if skill is None or not is_live(skill):
+        return
+    if skill.is_system:
+        raise coded_error("skills/skill_slug_is_system", slug=slug)
+    if skill.owner_id != author.user_id:
+        raise coded_error("skills/skill_slug_taken", slug=slug)
+
+
+def _may_change(skill: Skill, principal: Principal) -> bool:
+    return not skill.is_system and owns_or_administers(skill, principal)
+
+
+def _may_switch(skill: Skill, principal: Principal) -> bool:
+    return owns_or_administers(skill, principal)
+
+
+def _may_publish(skill: Skill, principal: Principal) -> bool:
+    return not skill.is_system and principal.role.includes(Role.ADMIN)
+
+
+# What a view offers to do, in the order of the buttons.
+ACTIONS: Final[Mapping[str, _MayDo]] = {
+    "update": _may_change,
+    "patch": _may_change,
+    "restore": _may_change,
+    "enable": lambda skill, principal: not skill.enabled and _may_switch(skill, principal),
+    "disable": lambda skill, principal: skill.enabled and _may_switch(skill, principal),
+    "grant": _may_change,
+    "revoke": _may_change,
+    "publish": lambda skill, who: (
+        skill.visibility is not Visibility.PUBLIC and _may_publish(skill, who)
+    ),
+    "unpublish": lambda skill, who: (
+        skill.visibility is Visibility.PUBLIC and _may_publish(skill, who)
+    ),
+    "delete": _may_change,
+}
+
+
+def actions_of(skill: Skill, principal: Principal) -> tuple[str, ...]:
+    """What this caller may do with the skill."""
+    is_kept = skill.origin in KEPT and is_live(skill)
+    if not is_kept or not principal.role.includes(Role.OPERATOR):
+        return ()
+    return tuple(action for action, may in ACTIONS.items() if may(skill, principal))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillAccess:
+    """Whether an agent that works for a user may use a skill, why, and in which version."""
+
+    skill_id: str
+    slug: str
+    allowed: bool
+    reason: AccessReason
+    # None where the answer is no, and for a skill that has no versions.
+    version: Annotated[int | None, OMIT] = None
+    # Who was asked about.
+    agent_id: Annotated[str | None, OMIT] = None
+    user_id: Annotated[str | None, OMIT] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSkill:
+    """A skill, and what an agent has of it when it works for the caller."""
+
+    skill: Skill
+    granted: bool
+    pinned_version: int | None
+    allowed: bool

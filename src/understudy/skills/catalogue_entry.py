@@ -2,18 +2,15 @@
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated
+from dataclasses import dataclass
 
 from understudy.core.errors import Invalid
-from understudy.core.records import OMIT
 from understudy.core.scope import ALL, Gate
 from understudy.sessions.model import Session
 from understudy.sessions.scopes import effective_capability_scope
 from understudy.skills.access import AccessReason
-from understudy.skills.bundles.manifest import Manifest
-from understudy.skills.model import Skill, SkillOrigin, sort_name
-from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
+from understudy.skills.model import SkillOrigin, sort_name
+from understudy.skills.runtime_settings import SkillContext
 from understudy.skills.slug import slug_refused
 from understudy.skills.usage import NO_VERSION, SkillListing
 
@@ -98,48 +95,3 @@ def permits(gate: Gate, *, slug: str, name: str) -> bool:
     if ALL in gate.deny or slug in gate.deny or name in gate.deny:
         return False
     return gate.permits(slug) or (slug_refused(name) is not None and gate.permits(name))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkillWithManifest:
-    """A skill with what its current version says."""
-
-    skill: Skill
-    manifest: Manifest
-    instructions: str = field(repr=False)
-    runtime: RuntimeSettings
-    # Where its files lie on the daemon's machine; only for an admin.
-    path: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkillAccess:
-    """Whether an agent that works for a user may use a skill, why, and in which version."""
-
-    skill_id: str
-    slug: str
-    allowed: bool
-    reason: AccessReason
-    # None where the answer is no, and for a skill that has no versions.
-    version: Annotated[int | None, OMIT] = None
-    # Who was asked about.
-    agent_id: Annotated[str | None, OMIT] = None
-    user_id: Annotated[str | None, OMIT] = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentSkill:
-    """A skill, and what an agent has of it when it works for the caller."""
-
-    skill: Skill
-    granted: bool
-    pinned_version: int | None
-    allowed: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
-    """A version as an archive."""
-
-    file_name: str
-    content: bytes = field(repr=False)

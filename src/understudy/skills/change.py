@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.skills.acknowledgement import Acknowledged
-from understudy.skills.authority import Author
+from understudy.skills.access import Author
+from understudy.skills.content_guard import Acknowledged
 from understudy.skills.model import Skill
 from understudy.skills.precedence import require_own_name
 from understudy.skills.sources import NO_OTHERS, OtherSkills

@@ -6,13 +6,13 @@ from understudy.agents.model import require_agent
 from understudy.core import audit
 from understudy.core.errors import coded_error
 from understudy.core.ids import check_caller_id
-from understudy.skills.acknowledgement import Acknowledged
-from understudy.skills.authority import Author
+from understudy.skills.access import Author
 from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.store import require_bundle
 from understudy.skills.change import SkillChange
+from understudy.skills.content_guard import Acknowledged
 from understudy.skills.lifecycle import after_grants
 from understudy.skills.model import AgentGrant, Skill, UserGrant
-from understudy.skills.ports import require_bundle
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit

@@ -12,8 +12,8 @@ from understudy.skills.bundles.bundle import decode
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.bundles.paths import refused_by, tidy
 from understudy.skills.catalogue import Loaded
+from understudy.skills.dependencies.availability import missing_sentence
 from understudy.skills.model import SkillOrigin
-from understudy.skills.tools.answers import missing_deps
 from understudy.tools.base import ToolError
 
 MAX_ARGUMENT_CHARS: Final = 4096
@@ -90,7 +90,7 @@ def _facts(loaded: Loaded) -> list[str]:
         ("folder", [] if loaded.folder is None else [str(loaded.folder)]),
         ("allowed_tools", settings.allowed_tools),
         ("blocked_tools", settings.blocked_tools),
-        ("missing", [missing_deps(one.missing_deps)] if one.missing_deps else []),
+        ("missing", [missing_sentence(one.missing_deps)] if one.missing_deps else []),
     ]
     facts = [f"{name}: {', '.join(map(_quoted, values))}" for name, values in named if values]
     return [*facts, *(f"file: {each}" for each in _files(loaded))]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.agents.model import require_agent
@@ -10,19 +10,22 @@ from understudy.core.errors import NotFound, coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.core.records import extended
-from understudy.skills.access import AccessReason, access_of
-from understudy.skills.authority import Author, find, is_live, knows, owns_or_administers
+from understudy.skills.access import (
+    AccessReason,
+    AgentSkill,
+    Author,
+    SkillAccess,
+    access_of,
+    find,
+    is_live,
+    knows,
+    owns_or_administers,
+)
 from understudy.skills.bundles.archive import write_archive
-from understudy.skills.bundles.checks import BundleChecks
-from understudy.skills.bundles.manifest import read
+from understudy.skills.bundles.manifest import Manifest, read
 from understudy.skills.bundles.paths import is_artifact, refused_by, tidy
 from understudy.skills.bundles.standard import Words, export
-from understudy.skills.catalogue_entry import (
-    AgentSkill,
-    Exported,
-    SkillAccess,
-    SkillWithManifest,
-)
+from understudy.skills.bundles.store import BundleChecks, BundleFile
 from understudy.skills.diff import SkillDiff, compare
 from understudy.skills.grants import check_agent_id, check_user_id
 from understudy.skills.local.skill import LocalSkill, fits, merged, record_of
@@ -44,9 +47,8 @@ from understudy.skills.model import (
     list_key,
     number_of,
 )
-from understudy.skills.ports import BundleFile
 from understudy.skills.precedence import counting, stands
-from understudy.skills.runtime_settings import settings_of
+from understudy.skills.runtime_settings import RuntimeSettings, settings_of
 from understudy.skills.slug import slug_refused, slugify
 from understudy.skills.sources import (
     NO_OTHERS,
@@ -59,6 +61,31 @@ from understudy.skills.usage import SkillUsage, SkillVersionUsage, summed
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
+
+# How skills without a row are referred to.
+LOOSE: Final = (LOCAL, PROMOTED)
+# Stands between the parts of a name, which no slug has.
+PARTS: Final = ":"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillWithManifest:
+    """A skill with what its current version says."""
+
+    skill: Skill
+    manifest: Manifest
+    instructions: str = field(repr=False)
+    runtime: RuntimeSettings
+    # Where its files lie on the daemon's machine; only for an admin.
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """A version as an archive."""
+
+    file_name: str
+    content: bytes = field(repr=False)
 
 
 class SkillLibrary:
@@ -304,12 +331,6 @@ def _agent_skill(granted: GrantedSkill, user_id: str) -> AgentSkill:
         pinned_version=None if grant is None else grant.pinned_version,
         allowed=access_of(granted, user_id).allowed,
     )
-
-
-# How skills without a row are referred to.
-LOOSE: Final = (LOCAL, PROMOTED)
-# Stands between the parts of a name, which no slug has.
-PARTS: Final = ":"
 
 
 class SkillFinder:

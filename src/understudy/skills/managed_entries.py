@@ -16,8 +16,8 @@ from understudy.core.errors import (
 from understudy.core.recent_cache import Remembered
 from understudy.skills.access import AccessReason, access_of
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.bundles.checks import BundleChecks
 from understudy.skills.bundles.manifest import described, read
+from understudy.skills.bundles.store import BundleChecks
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.model import GrantedSkill
 from understudy.skills.runtime_settings import SkillContext, settings_of
@@ -25,11 +25,11 @@ from understudy.skills.runtime_settings import SkillContext, settings_of
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-
 log = structlog.get_logger()
 
 # For how many agents and users the last answer is remembered; it may hold thousands of skills.
 _MOST: Final = 64
+_MOST_PINNED: Final = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +110,6 @@ def _current(granted: GrantedSkill, reason: AccessReason) -> CatalogueEntry:
         context=skill.context,
         missing_deps=skill.missing_deps,
     )
-
-
-_MOST_PINNED: Final = 1_024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from understudy.core.errors import DatabaseUnavailable, Unavailable, coded_error
 from understudy.core.principal import Principal, Role
-from understudy.skills.authority import is_live, knows
+from understudy.skills.access import is_live, knows
 from understudy.skills.catalogue_entry import folded
 from understudy.skills.model import Skill
 from understudy.skills.sources import OtherSkills

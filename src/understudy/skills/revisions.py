@@ -1,27 +1,59 @@
-"""The next version of a skill made from an earlier one: by a patch, or by going back."""
+"""Changes to a stored skill: patch, restore, enable and disable, and its name, tags and visibility."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.core.errors import coded_error
-from understudy.skills import versions
-from understudy.skills.acknowledgement import Acknowledged
-from understudy.skills.authority import Author, require_mutable, require_switchable
+from understudy.core.errors import FieldError, UnderstudyError, coded_error
+from understudy.guard.scan import scan_text
+from understudy.skills import errors, versions
+from understudy.skills.access import Author, require_mutable, require_switchable
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.bundles.manifest import read
+from understudy.skills.bundles.document import Value
+from understudy.skills.bundles.manifest import MAX_NAME_CHARS, read
+from understudy.skills.bundles.store import require_bundle
 from understudy.skills.change import SkillChange, SkillTransactions
+from understudy.skills.content_guard import Acknowledged
 from understudy.skills.dependencies.availability import LocalMachine, missing
 from understudy.skills.dependencies.requirements import find_requirements
-from understudy.skills.drafts import Draft, Drafting, Patch, patched, staged
-from understudy.skills.model import Skill, SkillStatus
-from understudy.skills.ports import require_bundle
-from understudy.skills.versions import KeepPlan, StoredSkill, require_version
+from understudy.skills.fields import WrongValue, line, text, words
+from understudy.skills.lifecycle import VISIBILITY
+from understudy.skills.model import Skill, SkillStatus, Visibility
+from understudy.skills.versions import (
+    Draft,
+    Drafting,
+    KeepPlan,
+    Patch,
+    StoredSkill,
+    patched,
+    require_version,
+    staged,
+)
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
+
+# Whoever is overtaken this often holds the slug while they look, and everybody else waits.
+MAX_ATTEMPTS: Final = 4
+_Denial = Callable[[], UnderstudyError]
+# What becomes of it: (as it is public or not, what is asked for, whether anybody has a grant).
+_ASKED: Final[Mapping[tuple[bool, Visibility, bool], Visibility | _Denial]] = {
+    (True, Visibility.PUBLIC, True): Visibility.PUBLIC,
+    (True, Visibility.PUBLIC, False): Visibility.PUBLIC,
+    (True, Visibility.INTERNAL, True): Visibility.INTERNAL,
+    (True, Visibility.INTERNAL, False): Visibility.PRIVATE,
+    (True, Visibility.PRIVATE, True): partial(coded_error, "skills/skill_has_grants"),
+    (True, Visibility.PRIVATE, False): Visibility.PRIVATE,
+    (False, Visibility.PUBLIC, True): Visibility.PUBLIC,
+    (False, Visibility.PUBLIC, False): Visibility.PUBLIC,
+    (False, Visibility.INTERNAL, True): Visibility.INTERNAL,
+    (False, Visibility.INTERNAL, False): partial(coded_error, "skills/skill_has_no_grants"),
+    (False, Visibility.PRIVATE, True): partial(coded_error, "skills/skill_has_grants"),
+    (False, Visibility.PRIVATE, False): Visibility.PRIVATE,
+}
 
 
 class Turns:
@@ -46,10 +78,6 @@ class Turns:
                 self._wanted[name] -= 1
                 if not self._wanted[name]:
                     del self._locks[name], self._wanted[name]
-
-
-# Whoever is overtaken this often holds the slug while they look, and everybody else waits.
-MAX_ATTEMPTS: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,3 +239,84 @@ def _set(change: SkillChange, skill: Skill, values: dict[str, Any]) -> Skill:
     changed = change.save(skill, **values)
     change.record("skills.toggle", changed, "on" if changed.enabled else "off")
     return changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillFieldChanges:
+    """The values to set; None leaves what is there."""
+
+    name: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] | None = None
+    visibility: Visibility | None = None
+
+
+def _name(value: Value) -> str:
+    found = line(MAX_NAME_CHARS)(value)
+    if not found:
+        raise WrongValue("cannot be empty")
+    return found
+
+
+_READ: Final[Mapping[str, Callable[[Value], object]]] = {
+    "name": _name,
+    "description": text,
+    "tags": words,
+}
+
+
+def checked(changes: SkillFieldChanges) -> dict[str, Any]:
+    """The words to set, each as a SKILL.md could have said it; `Invalid` with every wrong one."""
+    values: dict[str, Any] = {}
+    wrong: list[FieldError] = []
+    for name, parse_value in _READ.items():
+        given = getattr(changes, name)
+        if given is None:
+            continue
+        try:
+            values[name] = parse_value(given)
+        except WrongValue as error:
+            detail = f"{name} {error}"
+            wrong.append(FieldError(pointer=f"/{name}", code="invalid_field", detail=detail))
+    if wrong:
+        raise errors.bad_changes(tuple(wrong))
+    _refuse_unsafe(values)
+    return values
+
+
+def _refuse_unsafe(values: Mapping[str, Any]) -> None:
+    """Prompts show these words in place of those of SKILL.md, so the guard reads them as well."""
+    found = [
+        finding
+        for name, value in values.items()
+        for finding in scan_text(value if isinstance(value, str) else " ".join(value), path=name)
+    ]
+    if found:
+        raise errors.unsafe(found)
+
+
+def update(change: SkillChange, skill: Skill, changes: SkillFieldChanges) -> Skill:
+    """Set the given values; what is so already is no change."""
+    values = checked(changes)
+    if changes.visibility is not None:
+        values["visibility"] = _visibility(change, skill, changes.visibility)
+    if all(getattr(skill, name) == value for name, value in values.items()):
+        return skill
+    change.require_name(skill.slug, values.get("name", skill.name), skill)
+    changed = change.save(skill, **values)
+    change.record("skills.update", changed, ", ".join(values))
+    return changed
+
+
+def _visibility(change: SkillChange, skill: Skill, asked: Visibility) -> Visibility:
+    is_public = skill.visibility is Visibility.PUBLIC
+    if asked is skill.visibility:
+        return asked
+    if is_public is not (asked is Visibility.PUBLIC) and not change.author.is_admin:
+        raise coded_error("skills/skill_visibility_needs_admin")
+    granted = change.unit.skill_grants.counts(skill.skill_id).any
+    found = _ASKED[is_public, asked, granted]
+    if not isinstance(found, Visibility):
+        raise found()
+    VISIBILITY.check(skill.visibility, found)
+    return found

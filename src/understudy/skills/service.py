@@ -8,26 +8,37 @@ from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, Protocol, TypeV
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, NotFound, coded_error
 from understudy.core.principal import Principal
-from understudy.skills import authority, field_changes, grants, versions
-from understudy.skills.acknowledgement import Acknowledged
-from understudy.skills.authority import Author, is_live, owns_or_administers, require_mutable
+from understudy.skills import access, grants, revisions, versions
+from understudy.skills.access import Author, is_live, owns_or_administers, require_mutable
 from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.store import require_bundle
 from understudy.skills.change import SkillChange, SkillTransactions
-from understudy.skills.content_gate import ContentGuard
+from understudy.skills.content_guard import Acknowledged, ContentGuard
 from understudy.skills.dependencies.availability import LocalMachine
-from understudy.skills.drafts import Drafting, Patch, bundle_of, check_patch, staged
-from understudy.skills.field_changes import SkillFieldChanges
 from understudy.skills.lifecycle import STATUS, after_grants
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, TrashedSkill, is_id
-from understudy.skills.ports import require_bundle
-from understudy.skills.revisions import Renewal, Renewer, Switching, patching, restoring
+from understudy.skills.revisions import (
+    Renewal,
+    Renewer,
+    SkillFieldChanges,
+    Switching,
+    patching,
+    restoring,
+)
 from understudy.skills.sources import NO_OTHERS, OtherSkills
-from understudy.skills.versions import KeepPlan, StoredSkill
+from understudy.skills.versions import (
+    Drafting,
+    KeepPlan,
+    Patch,
+    StoredSkill,
+    bundle_of,
+    check_patch,
+    staged,
+)
 
 if TYPE_CHECKING:
     from understudy.skills.events import SkillEvents
     from understudy.storage.unit import Unit, Units
-
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,6 +50,8 @@ _DENIALS: Final[Mapping[SkillOrigin, str]] = {
     SkillOrigin.LOCAL: "skills/skill_is_local",
     SkillOrigin.PROMOTED: "skills/skill_is_promoted",
 }
+# Where a request has the SKILL.md, if it is not in a file.
+_POINTERS: Final = {"skills.create": "/content"}
 
 
 class SkillChanger(Protocol):
@@ -74,10 +87,6 @@ def told_where(
     return changing
 
 
-# Where a request has the SKILL.md, if it is not in a file.
-_POINTERS: Final = {"skills.create": "/content"}
-
-
 class SkillService:
     """Create, patch, update, switch, delete and grant skills."""
 
@@ -110,7 +119,7 @@ class SkillService:
         acknowledged: Sequence[Acknowledged] = (),
     ) -> StoredSkill:
         """Keep a SKILL.md as a new skill, or as the next version of the author's own."""
-        authority.check_author(author)
+        access.check_author(author)
         bundle = bundle_of(content)
         return self.keep(
             author, bundle, action="skills.create", slug=slug, acknowledged=acknowledged
@@ -126,7 +135,7 @@ class SkillService:
         acknowledged: Sequence[Acknowledged] = (),
     ) -> StoredSkill:
         """The same with all its files; `action` is how the audit names it."""
-        authority.check_author(author)
+        access.check_author(author)
         draft = self._drafting.draft(
             bundle,
             author,
@@ -137,7 +146,7 @@ class SkillService:
         with staged(self._units, bundle), self._maker.by(author) as change:
             change.unit.skills.hold(draft.slug)
             before = change.unit.skills.by_slug(draft.slug)
-            authority.require_free(before, author, draft.slug)
+            access.require_free(before, author, draft.slug)
             how = KeepPlan(action=action, grant_to=author.agent_id)
             return versions.keep(change, draft, before, how)
 
@@ -190,7 +199,7 @@ class SkillService:
     def update(self, author: Author, ref: str, changes: SkillFieldChanges) -> Skill:
         """Set name, description, tags or visibility."""
         with self._guard.rejections.counting(), self._maker.by(author) as change:
-            return field_changes.update(change, _mutable(change, ref), changes)
+            return revisions.update(change, _mutable(change, ref), changes)
 
     @told_where
     def toggle(self, author: Author, ref: str, *, enabled: bool) -> Skill:
@@ -208,7 +217,7 @@ class SkillService:
     ) -> Skill:
         """Bring a skill back from the trash, unless its slug is in use again; the guard that would
         not let it in today does not let it come back."""
-        authority.check_author(author)
+        access.check_author(author)
         with self._units.read() as unit:
             found = require_trashed(unit, author, trash_name)
             bundle = trashed_bundle(unit, found)
@@ -232,7 +241,7 @@ class SkillService:
         reads again when it is not the one that counts."""
         grants.check_agent_id(agent_id)
         with self._units.read() as unit:
-            skill = authority.require_mutable(unit, author, ref)
+            skill = access.require_mutable(unit, author, ref)
             bundle = grants.pinned(unit, skill, version)
         taken = self._guard.check(bundle, author, acknowledged)
         with self._maker.by(author) as change:
@@ -266,7 +275,7 @@ class SkillService:
 
 
 def _mutable(change: SkillChange, ref: str) -> Skill:
-    return authority.require_mutable(change.unit, change.author, ref, hold=True)
+    return access.require_mutable(change.unit, change.author, ref, hold=True)
 
 
 def delete(change: SkillChange, skill: Skill) -> TrashedSkill:

@@ -13,14 +13,14 @@ from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import DAEMON
 from understudy.skills import errors
-from understudy.skills.authority import is_live
+from understudy.skills.access import is_live
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import described, parse
-from understudy.skills.content_gate import ContentGuard
+from understudy.skills.bundles.store import next_number
+from understudy.skills.content_guard import ContentGuard
 from understudy.skills.dependencies.availability import LocalMachine, missing
 from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
-from understudy.skills.ports import next_number
 from understudy.skills.precedence import require_own_name
 from understudy.skills.runtime_settings import settings_of
 from understudy.skills.slug import check_slug
@@ -30,9 +30,11 @@ from understudy.skills.versions import is_current, put
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
-
 OWNER: Final = "system"
 ACTION: Final = "skills.seed"
+FOLDER: Final = "system"
+# Folders that begin so are shared by skills, and are none.
+NOT_SKILLS: Final = ("_", ".")
 
 
 class RefusedSeed(NamedTuple):
@@ -186,11 +188,6 @@ def _after(before: Skill | None, shipped: Skill) -> Skill:
         status=SkillStatus.ARCHIVED if lacks else SkillStatus.ACTIVE,
         created_at_ms=before.created_at_ms,
     )
-
-
-FOLDER: Final = "system"
-# Folders that begin so are shared by skills, and are none.
-NOT_SKILLS: Final = ("_", ".")
 
 
 def shipped_skills() -> Mapping[str, Bundle]:

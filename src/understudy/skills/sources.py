@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from understudy.core.errors import coded_error
 from understudy.sessions.model import Session
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.bundles.checks import BundleChecks
+from understudy.skills.bundles.store import BundleChecks, BundleFile
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.local.skill import record_of
 from understudy.skills.local.skills import Opened
 from understudy.skills.model import Skill, SkillVersion
-from understudy.skills.ports import BundleFile
 
 if TYPE_CHECKING:
     from understudy.skills.catalogue import Loaded

@@ -1,26 +1,165 @@
-"""A draft becomes a version, and the version the one that counts; its slug is held meanwhile."""
+"""From a bundle to the current version of a skill: checked as a draft, then stored while its slug is locked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.skills import grants
-from understudy.skills.authority import Author, is_live
+from understudy.skills.access import Author, is_live
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.bundles.limits import MANIFEST
-from understudy.skills.bundles.manifest import ManifestReading, described, read
+from understudy.skills.bundles.limits import MANIFEST, MAX_MANIFEST_BYTES
+from understudy.skills.bundles.manifest import (
+    Manifest,
+    ManifestReading,
+    check_not_blank,
+    described,
+    parse,
+    read,
+)
+from understudy.skills.bundles.store import next_number
 from understudy.skills.change import SkillChange
-from understudy.skills.dependencies.availability import next_steps
-from understudy.skills.drafts import Draft
+from understudy.skills.content_guard import Acknowledged, ContentGuard
+from understudy.skills.dependencies.availability import LocalMachine, missing, next_steps
+from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.lifecycle import after_grants
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
-from understudy.skills.ports import next_number
 from understudy.skills.runtime_settings import settings_of
+from understudy.skills.slug import slug_for
 
 if TYPE_CHECKING:
-    from understudy.storage.unit import Unit
+    from understudy.storage.unit import Unit, Units
+
+# What a SKILL.md says of a skill, and its row repeats.
+SAID: Final[Mapping[str, Callable[[ManifestReading], object]]] = {
+    "name": lambda reading: reading.manifest.name,
+    "description": described,
+    "tags": lambda reading: reading.manifest.tags,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A bundle that may be kept, and what it says of itself."""
+
+    slug: str
+    bundle: Bundle
+    reading: ManifestReading
+    # Findings of the guard that an admin takes as they are.
+    acknowledged: tuple[Acknowledged, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def manifest(self) -> Manifest:
+        """What stands above its instructions."""
+        return self.reading.manifest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drafting:
+    """Makes drafts; it takes as long as the guard does, so not within a transaction if it can be."""
+
+    guard: ContentGuard
+    machine_for: Callable[[str], LocalMachine]
+
+    def draft(
+        self,
+        bundle: Bundle,
+        author: Author,
+        *,
+        slug: str | None,
+        acknowledged: Sequence[Acknowledged] = (),
+        pointer: str = "/content",
+    ) -> Draft:
+        """Not blank, safe, readable, named, with a slug: the first that fails is told."""
+        text = bundle.manifest_text
+        check_not_blank(text, pointer=pointer)
+        taken = self.guard.check(bundle, author, acknowledged)
+        reading = parse(text, pointer=pointer)
+        manifest = reading.manifest
+        settings_of(bundle)
+        slug = slug_for(given=slug, written=manifest.slug, name=manifest.name)
+        needed = find_requirements(bundle, manifest)
+        return Draft(
+            slug=slug,
+            bundle=bundle,
+            reading=reading,
+            acknowledged=taken,
+            missing=missing(needed, self.machine_for(slug)),
+        )
+
+
+def written(content: str, *, pointer: str) -> bytes:
+    """The bytes of a text; half a character has none."""
+    try:
+        return content.encode()
+    except UnicodeEncodeError:
+        raise coded_error("skills/skill_not_text", pointer=pointer, path=MANIFEST) from None
+
+
+def bundle_of(content: str, *, pointer: str = "/content") -> Bundle:
+    """A skill that is its SKILL.md and nothing else."""
+    check_not_blank(content, pointer=pointer)
+    return Bundle({MANIFEST: written(content, pointer=pointer)})
+
+
+@contextmanager
+def staged(units: "Units", bundle: Bundle) -> Iterator[None]:
+    """While a bundle may become a version; what did not is gone afterwards."""
+    with units.read() as unit:
+        unit.skill_bundles.stage(bundle)
+    try:
+        yield
+    finally:
+        with units.read() as unit:
+            unit.skill_bundles.unstage(bundle)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """What to look for and what to put there; without `replace_all` only the first is replaced."""
+
+    find: str
+    replace: str
+    replace_all: bool = False
+    # Refuse a text that is there more than once, unless all are meant.
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patched:
+    """The text as it is then, how often the searched text was in it, and how many were replaced."""
+
+    text: str
+    matches: int
+    replaced: int
+
+
+def check_patch(patch: Patch) -> None:
+    """Refuse a patch that does not say where."""
+    if not patch.find:
+        raise coded_error("skills/skill_find_missing", pointer="/find")
+    written(patch.find, pointer="/find")
+    written(patch.replace, pointer="/replace")
+
+
+def patched(text: str, patch: Patch) -> Patched:
+    """The text with the patch in it, or why it cannot be."""
+    matches = text.count(patch.find)
+    if matches == 0:
+        raise coded_error("skills/skill_text_not_found")
+    if patch.strict and matches > 1 and not patch.replace_all:
+        raise coded_error("skills/skill_text_ambiguous", matches=matches)
+    replaced = matches if patch.replace_all else 1
+    # Before it is made: a hundred thousand replacements of a hundred kilobytes each fit nowhere.
+    growth = len(patch.replace.encode()) - len(patch.find.encode())
+    size = len(text.encode()) + replaced * growth
+    if size > MAX_MANIFEST_BYTES:
+        raise coded_error("skills/skill_too_large", size_bytes=size, limit_bytes=MAX_MANIFEST_BYTES)
+    changed = text.replace(patch.find, patch.replace, replaced)
+    return Patched(text=changed, matches=matches, replaced=replaced)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,14 +186,6 @@ class StoredSkill:
         if not self.missing:
             return None
         return f"what it needs is not there: {'; '.join(next_steps(self.missing))}"
-
-
-# What a SKILL.md says of a skill, and its row repeats.
-SAID: Final[Mapping[str, Callable[[ManifestReading], object]]] = {
-    "name": lambda reading: reading.manifest.name,
-    "description": described,
-    "tags": lambda reading: reading.manifest.tags,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

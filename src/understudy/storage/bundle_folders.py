@@ -14,7 +14,7 @@ from typing import Final
 
 from understudy.skills.bundles.limits import MAX_BUNDLE_BYTES, MAX_FILES
 from understudy.skills.bundles.paths import is_artifact, refused_by, tidy
-from understudy.skills.ports import BundleFile
+from understudy.skills.bundles.store import BundleFile
 from understudy.storage.files import opened, read_file
 
 # What a crash between writing and renaming leaves behind.

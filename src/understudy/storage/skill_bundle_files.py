@@ -20,13 +20,13 @@ import structlog
 from understudy.core.errors import Invalid, LimitExceeded, coded_error
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.folder import read_folder, read_open_folder
-from understudy.skills.ports import BundlePlace, Places, Settled
+from understudy.skills.bundles.store import BundlePlace, Places, Settled
 from understudy.skills.slug import check_slug
 from understudy.storage import bundle_folders as folders
-from understudy.storage import skill_bundle_staging as staging
 from understudy.storage.files import opened
 from understudy.storage.skill_bundle_places import (
     LOST,
+    STAGED,
     TRASH,
     Place,
     all_places,
@@ -46,6 +46,10 @@ from understudy.storage.unit import Unit
 
 log = structlog.get_logger()
 
+# Fewer files than this are written at once.
+MANY_FILES: Final = 10
+_NAME: Final = re.compile(r"(?P<slug>[a-z0-9-]+)\.(?P<number>[1-9][0-9]{0,8})(?:-[0-9]+)?")
+
 
 class FileSkillBundles:
     """The bundles of a home, for one unit."""
@@ -60,15 +64,15 @@ class FileSkillBundles:
 
     def stage(self, bundle: Bundle) -> None:
         """Write a large bundle down, for a later unit to name it."""
-        if staging.is_large(bundle):
+        if is_large(bundle):
             with _or_unavailable("kept"), self._made() as top:
-                staging.stage(top, bundle)
+                stage(top, bundle)
 
     def unstage(self, bundle: Bundle) -> None:
         """Remove what was staged and not named."""
         with _logged(), self._top() as top:
             if top is not None:
-                staging.unstage(top, bundle)
+                unstage(top, bundle)
 
     def put(self, slug: str, number: int, bundle: Bundle) -> None:
         """Keep a bundle for good; `Conflict` when the number is in use."""
@@ -81,7 +85,7 @@ class FileSkillBundles:
             self._undoing(partial(_withdraw, slug=slug, number=number))
             try:
                 with folders.made(slug, within=top) as folder:
-                    staging.place(top, folder, str(number), bundle)
+                    place_staged(top, folder, str(number), bundle)
             except BaseException:
                 folders.drop_if_empty(top, slug)
                 raise
@@ -154,7 +158,7 @@ class FileSkillBundles:
             if top is None:
                 return done
             with _logged():
-                done += Settled(removed=staging.unstage_all(top))
+                done += Settled(removed=unstage_all(top))
             for slug, place in tuple(all_places(top)):
                 # One folder that resists keeps no other from being put right.
                 with _logged():
@@ -271,9 +275,6 @@ def _or_unavailable(what: str) -> Iterator[None]:
         ) from problem
 
 
-_NAME: Final = re.compile(r"(?P<slug>[a-z0-9-]+)\.(?P<number>[1-9][0-9]{0,8})(?:-[0-9]+)?")
-
-
 def set_aside(top: int, place: Place, slug: str, number: int) -> None:
     """Move one version out of a place.
 
@@ -325,3 +326,45 @@ def _is_exact(top: int, place: Place, wanted: BundlePlace) -> bool:
         except (Invalid, LimitExceeded):
             return False
         return bundle.digest == wanted.digest
+
+
+def is_large(bundle: Bundle) -> bool:
+    """Whether it is worth it."""
+    return len(bundle) >= MANY_FILES
+
+
+def stage(top: int, bundle: Bundle) -> None:
+    """Write a bundle down; a disk that fails is told of when it is put."""
+    with suppress(OSError), folders.made(STAGED, within=top) as staged:
+        if not folders.is_there(bundle.digest, within=staged):
+            folders.place(staged, bundle.digest, bundle)
+
+
+def unstage(top: int, bundle: Bundle) -> None:
+    """Remove what was written and not named."""
+    with inside(top, STAGED) as staged:
+        if staged is not None:
+            folders.remove(staged, bundle.digest)
+
+
+def unstage_all(top: int) -> int:
+    """Remove what a crash left; how much it was."""
+    with inside(top, STAGED) as staged:
+        if staged is None:
+            return 0
+        names = folders.names_in(staged)
+        for name in names:
+            folders.drop(staged, name)
+    folders.drop_if_empty(top, STAGED)
+    return len(names)
+
+
+def place_staged(top: int, folder: int, name: str, bundle: Bundle) -> None:
+    """Have a bundle under a new name: the staged one if there is one, else by writing it."""
+    with inside(top, STAGED) as staged:
+        if staged is not None:
+            with suppress(FileNotFoundError):
+                os.rename(bundle.digest, name, src_dir_fd=staged, dst_dir_fd=folder)
+                os.fsync(folder)
+                return
+    folders.place(folder, name, bundle)

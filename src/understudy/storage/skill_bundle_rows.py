@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from understudy.core.errors import Invalid, LimitExceeded, coded_error
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.ports import Places, Settled
+from understudy.skills.bundles.store import Places, Settled
 from understudy.skills.slug import check_slug
 from understudy.storage.bundle_folders import is_path
 from understudy.storage.rows import insert_new, insert_new_of

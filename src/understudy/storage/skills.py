@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from understudy.core.batches import batches
 from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
+from understudy.skills.bundles.store import BundlePlace, Places
 from understudy.skills.model import (
     AgentGrant,
     GrantedSkill,
@@ -22,7 +23,6 @@ from understudy.skills.model import (
     Visibility,
     sort_name,
 )
-from understudy.skills.ports import BundlePlace, Places
 from understudy.storage.columns import folded, read_record, search_text
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import readable, select_page

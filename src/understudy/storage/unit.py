@@ -8,12 +8,12 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from understudy.assets.ports import BlobStore
+from understudy.assets.model import BlobStore
 from understudy.core.bell import Bell
 from understudy.core.errors import coded_error
 from understudy.memory.ports import RunMemoryStore
 from understudy.runs.model import Run
-from understudy.skills.ports import BundleStore
+from understudy.skills.bundles.store import BundleStore
 from understudy.storage.blobs import SqlBlobs
 from understudy.storage.engine import Dialect, dialect_of
 from understudy.storage.journal import JournalStore

@@ -6,8 +6,7 @@ from pydantic import Field
 
 from understudy.core.principal import Principal
 from understudy.core.records import OMIT_EMPTY
-from understudy.skills.access import AccessReason
-from understudy.skills.authority import actions_of
+from understudy.skills.access import AccessReason, actions_of
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, Visibility
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext

@@ -15,7 +15,7 @@ from understudy.core.errors import (
 )
 from understudy.core.principal import Principal, Role
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
-from understudy.skills.authority import Author, known_id
+from understudy.skills.access import Author, known_id
 from understudy.wire.base import JsonObject, RequestBody, View
 from understudy.wire.websocket import (
     ConnectParams,

@@ -7,9 +7,9 @@ from understudy.core.errors import Invalid, coded_error
 from understudy.core.page import MAX_LIMIT, PageRequest
 from understudy.core.principal import Principal
 from understudy.core.records import parsed
-from understudy.skills.authority import Author
-from understudy.skills.field_changes import SkillFieldChanges
+from understudy.skills.access import Author
 from understudy.skills.model import EVERYTHING, Skill, is_id
+from understudy.skills.revisions import SkillFieldChanges
 from understudy.wire.websocket import (
     GetSkillParams,
     ListedSkills,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from understudy.patterns.encodings import decode_base64
 from understudy.patterns.rule_book import RuleBook, examples
+from understudy.patterns.views import decode_base64
 
 BOOK = RuleBook({"words": {"digit": "[0-9]", "pair": "@{digit}{2}|@{made}"}}, made="x")
 

@@ -18,7 +18,7 @@ from understudy.rollout.promoted_skills import is_in_place, require_in_place
 from understudy.rollout.repair import TOGETHER, Repair
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import Manifest
-from understudy.skills.content_gate import ContentGuard
+from understudy.skills.content_guard import ContentGuard
 from understudy.skills.local.roots import RootScope
 from understudy.skills.local.skill import LocalSkill
 from understudy.skills.runtime_settings import RuntimeSettings

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.factories import ODD_TEXTS, make_run
 from understudy.agents.model import MAX_TOOL_ITERATIONS
-from understudy.assets.drafts import draft_of_bytes
+from understudy.assets.contents import draft_of_bytes
 from understudy.core.errors import Invalid
 from understudy.runs.events import input_event
 from understudy.runs.model import InputItem, RunInput

@@ -10,8 +10,8 @@ from tests.support.skill_texts import companions
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import Manifest, read
 from understudy.skills.bundles.standard import export
+from understudy.skills.content_guard import scan_skill
 from understudy.skills.dependencies.requirements import find_requirements
-from understudy.skills.guard_scan import scan_skill
 from understudy.skills.shipped_skills import FOLDER, shipped_skills
 
 SHIPPED = shipped_skills()

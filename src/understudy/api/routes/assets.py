@@ -10,8 +10,7 @@ from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging
 from understudy.api.services import Caller, Services
-from understudy.assets.contents import AssetContent
-from understudy.assets.drafts import draft_of
+from understudy.assets.contents import AssetContent, draft_of
 from understudy.assets.media import MAGIC, PLAIN_TEXT, UNKNOWN, MediaKind, kind_of
 from understudy.assets.model import Asset, AssetReference
 from understudy.core.page import Page

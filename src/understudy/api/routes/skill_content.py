@@ -13,9 +13,9 @@ from understudy.api.routes.skills import ONE, SkillRef
 from understudy.api.services import Caller, Services
 from understudy.core.clock import DAY_MS
 from understudy.core.page import Page
+from understudy.skills.bundles.store import BundleFile
 from understudy.skills.diff import SkillDiff
 from understudy.skills.model import number_of
-from understudy.skills.ports import BundleFile
 from understudy.skills.usage import SkillUsage, day_begin
 from understudy.wire.base import VersionNumber
 from understudy.wire.skills import SkillFile, SkillVersions, SkillVersionView

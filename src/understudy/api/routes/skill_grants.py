@@ -11,8 +11,7 @@ from understudy.api.routes.skills import ONE, SkillRef, acknowledged
 from understudy.api.services import Caller, Services
 from understudy.core.errors import coded_error
 from understudy.core.page import Page
-from understudy.skills.authority import Author
-from understudy.skills.catalogue_entry import AgentSkill, SkillAccess
+from understudy.skills.access import AgentSkill, Author, SkillAccess
 from understudy.skills.model import AgentGrant, UserGrant
 from understudy.wire.base import Items
 from understudy.wire.skills import (

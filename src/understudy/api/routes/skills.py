@@ -17,14 +17,13 @@ from understudy.api.services import Caller, Services
 from understudy.core.errors import FieldError, coded_error
 from understudy.core.pointer import pointer
 from understudy.core.strict_json import parse
-from understudy.skills.acknowledgement import Acknowledged
-from understudy.skills.authority import Author
+from understudy.skills.access import Author
 from understudy.skills.bundles.archive import MAX_ARCHIVE_BYTES, read_archive
 from understudy.skills.bundles.limits import MANIFEST
-from understudy.skills.catalogue_entry import SkillWithManifest
+from understudy.skills.content_guard import Acknowledged
 from understudy.skills.dependencies.environments import Runtimes
 from understudy.skills.dependencies.service import Installed, InstalledOne, Rescan
-from understudy.skills.field_changes import SkillFieldChanges
+from understudy.skills.library import SkillWithManifest
 from understudy.skills.model import (
     SkillFilter,
     SkillOrigin,
@@ -32,6 +31,7 @@ from understudy.skills.model import (
     TrashedSkill,
     Visibility,
 )
+from understudy.skills.revisions import SkillFieldChanges
 from understudy.wire.base import Items
 from understudy.wire.skills import (
     AcknowledgedFinding,

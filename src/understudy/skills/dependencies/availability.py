@@ -1,16 +1,20 @@
 """Which dependencies this machine has, seen without importing or running anything."""
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Final
 
+from understudy.core.text import and_more
 from understudy.skills.dependencies.names import Manager, check_dependency, is_name
 from understudy.skills.dependencies.python_imports import ALTERNATIVES
 from understudy.skills.dependencies.requirements import Requirements
+
+# How many dependencies a sentence lists.
+MAX_LISTED: Final = 10
 
 
 def missing(requirements: Requirements, machine: "LocalMachine") -> tuple[str, ...]:
@@ -122,6 +126,14 @@ def next_step(label: str, *, path: str | None = None) -> str:
 def next_steps(labels: Iterable[str]) -> tuple[str, ...]:
     """The same for each of several, with what it is for."""
     return tuple(f"{label}: {next_step(label)}" for label in labels)
+
+
+def missing_sentence(missing: Sequence[str]) -> str:
+    """The dependencies that this machine lacks and how to install each; empty when it lacks none."""
+    if not missing:
+        return ""
+    steps = and_more(next_steps(missing[:MAX_LISTED]), len(missing) - MAX_LISTED)
+    return f"Missing on this machine: {'; '.join(steps)}."
 
 
 def _by_hand(program: str, path: str | None) -> str:

@@ -20,6 +20,11 @@ from understudy.tools.programs import Programs
 
 LOOK_AGAIN_S: Final = 5.0
 SITE_PACKAGES: Final = "lib/python*/site-packages"
+ANSWER_WITHIN_S: Final = 3.0
+MAX_VERSION_CHARS: Final = 100
+# In the order they are shown. Nothing here installs system packages: a person does.
+NAMES: Final = ("python3", "pip3", "node", "npm", "pkg-helper")
+CRITICAL: Final = frozenset({"python3", "pip3"})
 _LOCK: Final = ".lock"
 _INSTALLER: Final = ".installer"
 _STAGING: Final = ".staging"
@@ -91,13 +96,6 @@ class Environments:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-ANSWER_WITHIN_S: Final = 3.0
-MAX_VERSION_CHARS: Final = 100
-# In the order they are shown. Nothing here installs system packages: a person does.
-NAMES: Final = ("python3", "pip3", "node", "npm", "pkg-helper")
-CRITICAL: Final = frozenset({"python3", "pip3"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

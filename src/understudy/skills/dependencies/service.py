@@ -14,8 +14,9 @@ from understudy.core.errors import DamagedRecord
 from understudy.core.page import MAX_LIMIT, PageRequest, decode_cursor
 from understudy.core.principal import Role
 from understudy.core.records import OMIT_EMPTY
-from understudy.skills.authority import Author, is_live
+from understudy.skills.access import Author, is_live
 from understudy.skills.bundles import manifest
+from understudy.skills.bundles.store import require_bundle
 from understudy.skills.change import SkillChange, SkillTransactions
 from understudy.skills.dependencies.availability import missing, next_step
 from understudy.skills.dependencies.environments import Environments, FindRuntimes, Runtimes
@@ -24,11 +25,18 @@ from understudy.skills.dependencies.requirements import Requirements, find_requi
 from understudy.skills.events import SkillEventName, SkillEvents
 from understudy.skills.lifecycle import STATUS
 from understudy.skills.model import Skill, SkillFilter, SkillStatus
-from understudy.skills.ports import require_bundle
 
 if TYPE_CHECKING:
     from understudy.skills.dependencies.installer import PackageInstaller
     from understudy.storage.unit import Unit, Units
+
+# For everything that one call installs.
+INSTALL_WITHIN_S: Final = 300.0
+# How the audit names what is not about one skill.
+ALL: Final = "dependencies"
+NOTHING_MISSING: Final = "every skill in use has what it needs"
+# Names that pip takes for one another.
+_SEPARATORS: Final = re.compile(r"[-_.]+")
 
 
 class NeedsStatus(StrEnum):
@@ -115,10 +123,6 @@ def keep(change: SkillChange, needs: Needs) -> bool:
     return True
 
 
-# Names that pip takes for one another.
-_SEPARATORS: Final = re.compile(r"[-_.]+")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallPlan:
     """The packages that the environment of a skill is to hold, of one package manager."""
@@ -157,13 +161,6 @@ def _packages(needs: Needs) -> tuple[tuple[Manager, tuple[str, ...]], ...]:
 def _key(label: str) -> str:
     is_pip = label.startswith("pip:")
     return _SEPARATORS.sub("-", label).casefold() if is_pip else label
-
-
-# For everything that one call installs.
-INSTALL_WITHIN_S: Final = 300.0
-# How the audit names what is not about one skill.
-ALL: Final = "dependencies"
-NOTHING_MISSING: Final = "every skill in use has what it needs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,8 @@ from pydantic import BaseModel, Field
 
 from understudy.core.text import preview
 from understudy.runs.tool_work import run_blocking
-from understudy.skills.catalogue import Catalogue
+from understudy.skills.catalogue import MAX_QUERY_CHARS, Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.ranking import MAX_QUERY_CHARS
 from understudy.tools.base import Approval, Effect, Parameters, ToolContext, ToolError
 
 PAGE: Final = 50

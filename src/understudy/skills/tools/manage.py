@@ -1,7 +1,7 @@
 """The tool by which an agent keeps what it learned as a skill, and mends or removes it later."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,10 +14,11 @@ from understudy.core.errors import Unavailable, UnderstudyError
 from understudy.core.principal import Principal, Role
 from understudy.core.text import quoted
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
-from understudy.skills.authority import Author, known_id
+from understudy.skills.access import Author, known_id
 from understudy.skills.bundles.folder import read_open_folder
+from understudy.skills.dependencies.availability import missing_sentence
 from understudy.skills.service import SkillService
-from understudy.skills.tools.answers import created, deleted, patched, published
+from understudy.skills.versions import StoredSkill
 from understudy.tools.base import Approval, Effect, Parameters, ToolContext, ToolError, in_thread
 from understudy.tools.paths import WorkspacePath, open_directory, parse_path, readable_errors
 
@@ -33,6 +34,8 @@ CHANGE_TIMEOUT_S: Final = 600.0
 RoleOf = Callable[[ToolContext], Role]
 # One text for both, or guessing slugs would tell which private skills others have.
 NOT_FOR_YOU: Final = frozenset({"skill_not_found", "skill_not_yours"})
+# How many file names an answer lists.
+MAX_LISTED: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,22 +160,41 @@ class SkillManage:
 
 
 def _create(service: SkillService, wanted: SkillManageParameters, author: Author) -> str:
-    return created(service.create(author, wanted.content, slug=wanted.slug or None))
+    stored = service.create(author, wanted.content, slug=wanted.slug or None)
+    return _sentences(_stored(stored), _granted(stored), missing_sentence(stored.missing))
 
 
 def _patch(service: SkillService, wanted: SkillManageParameters, author: Author) -> str:
-    kept = service.patch(
+    stored = service.patch(
         author,
         wanted.slug,
         find=wanted.find,
         replace=wanted.replace,
         replace_all=wanted.replace_all,
     )
-    return patched(kept)
+    slug, number = stored.skill.slug, stored.version.number
+    if stored.unchanged:
+        return (
+            f"Nothing changed: skill {slug} would be as it is. It stays at version {number}; "
+            "look at find and replace again."
+        )
+    places = "1 place" if stored.replaced == 1 else f"{stored.replaced} places"
+    others = (
+        f"find occurs {stored.matches} times and only the first was replaced; if you meant another, "
+        "patch again with more of the text around it, or with replace_all."
+        if stored.replaced < stored.matches
+        else ""
+    )
+    changed = f"Patched skill {slug}, now version {number}: {places} changed."
+    return _sentences(changed, others, missing_sentence(stored.missing))
 
 
 def _delete(service: SkillService, wanted: SkillManageParameters, author: Author) -> str:
-    return deleted(service.delete(author, wanted.slug))
+    trashed = service.delete(author, wanted.slug)
+    return (
+        f"Deleted skill {trashed.skill.slug} and its grants. Its versions are kept in the trash as "
+        f"{trashed.trash_name}; a person can restore it."
+    )
 
 
 _Act = Callable[[SkillService, SkillManageParameters, Author], str]
@@ -215,8 +237,13 @@ class PublishSkill:
         path = folder_in(context.workspace, given)
         with readable_errors(path), open_directory(context.place, path.parts) as folder:
             bundle, left_out = read_open_folder(folder, str(path))
-        kept = self._maker.service.keep(author, bundle, action="skills.publish")
-        return published(kept, files=len(bundle), left_out=left_out)
+        stored = self._maker.service.keep(author, bundle, action="skills.publish")
+        files = len(bundle)
+        counted = "" if stored.unchanged else f"It has {files} file{'' if files == 1 else 's'}."
+        without = f"Left out as links or devices: {_listed(left_out)}." if left_out else ""
+        return _sentences(
+            _stored(stored), counted, without, _granted(stored), missing_sentence(stored.missing)
+        )
 
 
 def folder_in(workspace: Path, given: str) -> WorkspacePath:
@@ -230,3 +257,28 @@ def folder_in(workspace: Path, given: str) -> WorkspacePath:
         if given.startswith(f"{top}/"):
             return parse_path(given[len(top) + 1 :].lstrip("/") or ".")
     return parse_path(given)
+
+
+def _stored(stored: StoredSkill) -> str:
+    skill, number = stored.skill, stored.version.number
+    if stored.unchanged:
+        # It may well be granted only now, so this does not say that nothing changed.
+        return f"The content of skill {skill.slug} was this very one already, in version {number}."
+    verb = "Created" if number == 1 else "Kept a new version of"
+    return f"{verb} skill {skill.slug} ({quoted(skill.name)}), version {number}."
+
+
+def _granted(stored: StoredSkill) -> str:
+    if not stored.granted:
+        return "It is not granted to you: ask a person to grant it."
+    return f"It is granted to you; from your next turn on, call use_skill with {stored.skill.slug}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - MAX_LISTED
+    listed = ", ".join(quoted(name) for name in names[:MAX_LISTED])
+    return f"{listed} and {more} more" if more > 0 else listed
+
+
+def _sentences(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))

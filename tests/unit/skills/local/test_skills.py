@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from understudy.guard.rule import Finding
-from understudy.skills.guard_scan import scan_skill
+from understudy.skills.content_guard import scan_skill
 from understudy.skills.local.roots import Root, RootScope
 from understudy.skills.local.skills import (
     MAX_SKILL_BYTES,

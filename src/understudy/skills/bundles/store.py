@@ -1,20 +1,22 @@
-"""What skills need from outside: where their bundles are kept."""
+"""Where bundles are stored: the port of the stores, and reading versions without damage."""
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from pydantic import computed_field
 
-from understudy.core.errors import coded_error
+from understudy.core.errors import DamagedRecord, coded_error
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.model import (
-    SkillVersion,
-)
+from understudy.skills.model import SkillVersion
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
+
+# More damaged versions than this are not listed.
+_MAX_DAMAGED: Final = 100
 
 
 class BundlePlace(NamedTuple):
@@ -126,3 +128,30 @@ def require_bundle(unit: "Unit", slug: str, version: SkillVersion) -> Bundle:
     if bundle is None or bundle.digest != version.digest:
         raise coded_error("skills/skill_bundle_damaged", number=version.number, slug=slug)
     return bundle
+
+
+class BundleChecks:
+    """Notes which damaged versions anybody met; one that is whole again is forgotten."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._damaged: dict[tuple[str, int], None] = {}
+
+    def require(self, unit: "Unit", slug: str, version: SkillVersion) -> Bundle:
+        """All files of a version, or `DamagedRecord` where one is not what it was."""
+        met = (slug, version.number)
+        try:
+            bundle = require_bundle(unit, slug, version)
+        except DamagedRecord:
+            with self._lock:
+                if len(self._damaged) < _MAX_DAMAGED:
+                    self._damaged[met] = None
+            raise
+        with self._lock:
+            self._damaged.pop(met, None)
+        return bundle
+
+    def damaged(self) -> tuple[tuple[str, int], ...]:
+        """The slugs and numbers of those that were met."""
+        with self._lock:
+            return tuple(self._damaged)

@@ -2,7 +2,7 @@
 
 from tests.support.cpu_effort import takes_under
 from tests.unit.skills.test_catalogue_entry import offered
-from understudy.skills.ranking import MAX_QUERY_CHARS, rank, tokens
+from understudy.skills.catalogue import MAX_QUERY_CHARS, rank, tokens
 
 
 def slugs(query: str, *texts: str) -> list[str]:

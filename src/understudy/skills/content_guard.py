@@ -1,4 +1,4 @@
-"""The content guard at the gate: nothing that it finds fault with is kept, unless an admin says so."""
+"""The content guard for skills: scans bundles, and rejects findings that no admin acknowledged."""
 
 import threading
 from collections import Counter
@@ -11,16 +11,26 @@ from typing import Any, Final
 
 from understudy.core.errors import Unsafe, coded_error
 from understudy.core.recent_cache import Remembered
+from understudy.core.text import and_more, quoted
 from understudy.guard.rule import Finding
-from understudy.guard.scan import is_whole
+from understudy.guard.scan import go_on, is_whole, scan_bundle
+from understudy.guard.source import ParsedValue
 from understudy.skills import errors
-from understudy.skills.acknowledgement import Acknowledged, answered
-from understudy.skills.authority import Author
+from understudy.skills.access import Author
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.guard_scan import scan_skill
+from understudy.skills.bundles.document import (
+    UnreadableDocument,
+    Value,
+    YamlDocument,
+    read_front_matter,
+)
+from understudy.skills.bundles.limits import MANIFEST
+from understudy.skills.runtime_settings import RUNTIME_FILE, read_settings
 
+MAX_REASON_CHARS: Final = 500
+# A caller is told so many of each kind.
+MAX_TOLD: Final = 10
 Scan = Callable[[Mapping[str, bytes]], tuple[Finding, ...]]
-
 REMEMBERED: Final = 64
 # Scans at the same time: one takes up to some seconds, and whoever asks for something else goes first.
 AT_ONCE: Final = 2
@@ -30,6 +40,71 @@ _HINT: Final = (
     " (findings are acknowledged by an admin, each with a reason,"
     " and only where guard.allow_acknowledged is on)"
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledged:
+    """A finding of the guard that somebody takes responsibility for, and why."""
+
+    rule_id: str
+    path: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """Findings against what was said of them."""
+
+    taken: tuple[Acknowledged, ...]
+    # What nobody answers for.
+    left: tuple[Finding, ...]
+    # What fits no finding.
+    idle: tuple[Acknowledged, ...]
+    # What gives no reason that can be kept.
+    wordless: tuple[Acknowledged, ...]
+
+    @property
+    def told(self) -> str:
+        """What keeps the findings from being taken as they are."""
+        parts = (
+            ("not acknowledged", [_place(one) for one in self.left]),
+            ("acknowledged, but not found", [_place(one) for one in self.idle]),
+            (
+                f"acknowledged without a reason of 1 to {MAX_REASON_CHARS} printable characters",
+                [_place(one) for one in self.wordless],
+            ),
+        )
+        return "; ".join(f"{what}: {_listed(places)}" for what, places in parts if places)
+
+
+def answered(found: Sequence[Finding], acknowledged: Sequence[Acknowledged]) -> Answered:
+    """Which findings are answered for."""
+    found_at = {_key(one) for one in found}
+    said = {_key(one): one for one in acknowledged if _is_said(one)}
+    return Answered(
+        taken=tuple(said[_key(one)] for one in found if _key(one) in said),
+        left=tuple(one for one in found if _key(one) not in said),
+        idle=tuple(one for one in acknowledged if _key(one) not in found_at),
+        wordless=tuple(one for one in acknowledged if not _is_said(one)),
+    )
+
+
+def _key(one: Finding | Acknowledged) -> tuple[str, str, int]:
+    return one.rule_id, one.path, one.line
+
+
+def _place(one: Finding | Acknowledged) -> str:
+    return f"{quoted(one.path)} line {one.line} ({quoted(one.rule_id)})"
+
+
+def _listed(places: Sequence[str]) -> str:
+    return ", ".join(and_more(places[:MAX_TOLD], len(places) - MAX_TOLD))
+
+
+def _is_said(one: Acknowledged) -> bool:
+    reason = one.reason.strip()
+    return 0 < len(reason) <= MAX_REASON_CHARS and one.reason.isprintable()
 
 
 class ContentGuard:
@@ -131,3 +206,51 @@ class GuardCounters:
         """The counts as they stand."""
         with self._lock:
             return {"rejections_total": dict(self._by_rule)}
+
+
+def scan_skill(
+    files: Mapping[str, bytes], *, pause: Callable[[], None] = go_on
+) -> tuple[Finding, ...]:
+    """Every line of a skill that may not be there; each way in asks this, and not the guard alone."""
+    return scan_bundle(files, said=said_in(files), pause=pause)
+
+
+def said_in(files: Mapping[str, bytes]) -> Iterator[ParsedValue]:
+    """What stands in the fields of SKILL.md and of the runtime settings.
+
+    A value can be written so that its line does not show what it says: with escapes, over several
+    lines, beside a comment. What cannot be parsed is refused elsewhere.
+    """
+    for path, read in _READERS.items():
+        try:
+            document = read(files[path].decode())
+        except (KeyError, UnicodeDecodeError, UnreadableDocument):
+            continue
+        for key, value in document.values.items():
+            for text in (key, *_texts(value)):
+                yield ParsedValue(path=path, line=document.lines.get(key, 1), text=text)
+
+
+def _front_matter(content: str) -> YamlDocument:
+    return read_front_matter(content).document
+
+
+_READERS: Mapping[str, Callable[[str], YamlDocument]] = {
+    MANIFEST: _front_matter,
+    RUNTIME_FILE: read_settings,
+}
+
+
+def _texts(value: Value) -> Iterator[str]:
+    """Every text in a value, however deep; documents are only so deep."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield key
+            yield from _texts(inner)
+    else:
+        for inner in value:
+            yield from _texts(inner)
+        # A list is shown as a row of words.
+        yield " ".join(inner for inner in value if isinstance(inner, str))

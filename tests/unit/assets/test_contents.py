@@ -5,7 +5,7 @@ import hashlib
 
 import pytest
 
-from understudy.assets.drafts import draft_of, draft_of_bytes
+from understudy.assets.contents import draft_of, draft_of_bytes
 from understudy.assets.model import MAX_ASSET_BYTES
 from understudy.core.errors import Invalid, LimitExceeded
 
