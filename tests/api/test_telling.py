@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from understudy.agent.stream import Spoken
 from understudy.api.frames import Position, StreamFrame
-from understudy.api.run_stream import RunTelling
+from understudy.api.sse import RunTelling
 from understudy.core.errors import Invalid
 from understudy.sessions.journal import EventKind, JournalEvent
 

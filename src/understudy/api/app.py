@@ -1,15 +1,23 @@
 """The ASGI app: routes behind the gate, errors as problems, an envelope around everything."""
 
+from dataclasses import replace
+from typing import Final
+
+import structlog
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
 
-from understudy.api.envelope import Envelope
+from understudy.api.gate import GatedRoute
 from understudy.api.limits import BodyLimit
-from understudy.api.methods import Methods
+from understudy.api.middleware import Envelope, Methods, allow_header
 from understudy.api.openapi import TITLE, VERSION, ServedDocument, document_of
-from understudy.api.refusals import answer_error
+from understudy.api.operations import SAFE_METHODS, Operation
+from understudy.api.problems import ProblemAnswer, refusal_of
 from understudy.api.routes import (
     access,
     agents,
@@ -26,11 +34,11 @@ from understudy.api.routes import (
     memory,
     permissions,
     personas,
-    policies,
     projects,
     rollouts,
     runs,
     runtime,
+    runtime_policies,
     schedules,
     sessions,
     sidechains,
@@ -42,9 +50,24 @@ from understudy.api.routes import (
     tools,
     user_files,
 )
-from understudy.api.services import Services
+from understudy.api.services import Services, services_of
+from understudy.core.audit import AuditEntry, AuditOutcome, current_request_id
 from understudy.core.errors import UnderstudyError
+from understudy.core.principal import Principal
+from understudy.core.text import printable
+from understudy.sessions.refusal_audit import with_rules
+from understudy.skills.access import Author, known_id
 
+log = structlog.get_logger()
+
+METHOD_NOT_ALLOWED: Final = 405
+AUDITED: Final = frozenset({400, 401, 403, 409, 413, 422, 429})
+# What the caller may not know of looks like something that is not there.
+HIDING: Final = frozenset({"skills/skill_not_found", "skills/skill_trash_not_found"})
+UNKNOWN_FIELD: Final = "extra_forbidden"
+NOBODY: Final = "anonymous"
+SKILLS: Final = "skills"
+MAX_ID_CHARS: Final = 400
 ROUTERS = (
     sessions.router,
     checkpoints.router,
@@ -71,12 +94,74 @@ ROUTERS = (
     skill_content.router,
     skill_grants.router,
     runtime.router,
-    policies.router,
+    runtime_policies.router,
     tools.router,
     mcp.router,
     access.router,
     daemon.router,
 )
+
+
+async def answer_error(request: Request, error: Exception) -> Response:
+    """The problem that an error is, after writing down that a change was refused."""
+    refusal = refusal_of(error)
+    if refusal.status == METHOD_NOT_ALLOWED:
+        allowed = allow_header(request.app.router, request.scope) or ""
+        refusal = replace(refusal, headers={**refusal.headers, "Allow": allowed})
+    entry = None if _is_typing_mistake(error) else refused_entry(request, refusal)
+    if entry is not None:
+        principal = getattr(request.state, "principal", None)
+        await run_in_threadpool(_record, services_of(request), entry, principal)
+    return refusal.spoken(request.scope).response()
+
+
+def refused_entry(request: Request, refusal: ProblemAnswer) -> AuditEntry | None:
+    """What the audit should know of a refusal; None for reads and for what is not there."""
+    route = request.scope.get("route")
+    is_kept = refusal.status in AUDITED or refusal.reason in HIDING
+    if not isinstance(route, GatedRoute) or request.method in SAFE_METHODS or not is_kept:
+        return None
+    principal = getattr(request.state, "principal", None)
+    action = route.operation.action or route.name_of_operation
+    return AuditEntry(
+        at_ms=services_of(request).ground.clock.now_ms(),
+        actor=principal.actor if principal else NOBODY,
+        action=action,
+        resource=action.partition(".")[0],
+        resource_id=_resource_id(request, route.operation),
+        outcome=AuditOutcome.REFUSED,
+        reason=with_rules(refusal.reason, refusal.errors),
+        request_id=current_request_id.get(),
+    )
+
+
+def _is_typing_mistake(error: Exception) -> bool:
+    """Whether only values were wrong; a field that nobody may set is more than that."""
+    if isinstance(error, UnderstudyError):
+        return False
+    found = error.errors() if isinstance(error, RequestValidationError) else ()
+    return all(each["type"] != UNKNOWN_FIELD for each in found)
+
+
+def _resource_id(request: Request, operation: Operation) -> str:
+    named = "/".join(str(value) for value in request.path_params.values())
+    field = operation.body_id
+    body = getattr(request.state, "body", None)
+    if field is not None and isinstance(body, dict):
+        named = str(body.get(field) or "")
+    return printable(named)[:MAX_ID_CHARS]
+
+
+def _record(services: Services, entry: AuditEntry, principal: Principal | None) -> None:
+    try:
+        with services.ground.units.write() as unit:
+            if principal is not None and entry.resource == SKILLS:
+                ref, *rest = entry.resource_id.split("/")
+                skill = known_id(unit, Author(principal=principal), ref)
+                entry = replace(entry, resource_id="/".join([skill, *rest]))
+            unit.audit.add(entry)
+    except Exception:
+        log.exception("audit.lost", action=entry.action, reason=entry.reason)
 
 
 def create_app(services: Services) -> FastAPI:

@@ -13,7 +13,7 @@ from understudy.access.bearer import ACT_FOR, bearer_token
 from understudy.access.browsers import refuse_foreign_host, refuse_other_sites
 from understudy.api.idempotency import answer_once, claim_of
 from understudy.api.limits import bounded
-from understudy.api.methods import without_stream
+from understudy.api.middleware import without_stream
 from understudy.api.multipart import read_form
 from understudy.api.operations import SAFE_METHODS, Operation, canonical, operation_of
 from understudy.api.services import Services, services_of

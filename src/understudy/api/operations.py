@@ -4,18 +4,42 @@ care with repeats, limits of the body."""
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
-from understudy.api.answers import showable_answer
+from pydantic import SerializerFunctionWrapHandler, TypeAdapter, WrapSerializer
+from starlette.responses import Response
+
 from understudy.api.limits import MAX_BODY_BYTES
 from understudy.core.principal import Role
+from understudy.core.showable import showable
 
+# What came from outside must run nothing and load nothing, wherever it is opened.
+RAW_HEADERS: Final = {
+    "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+}
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 # POST does the same as PUT on these paths; the operation id tells them apart.
 POST_TWIN: Final = "_by_post"
 _ATTRIBUTE: Final = "understudy_operation"
-
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+
+
+def showable_answer(kind: Any) -> Any:
+    """The type of an answer, whose values are put into a form that JSON can carry."""
+    if isinstance(kind, type) and issubclass(kind, Response):
+        return kind
+    # A lambda, as pydantic would take the return type of a function for that of the answer.
+    return Annotated[kind, WrapSerializer(lambda value, handler: _tree(kind, value, handler))]
+
+
+def _tree(kind: Any, value: Any, handler: SerializerFunctionWrapHandler) -> Any:
+    try:
+        tree = handler(value)
+    except ValueError:
+        # Nested deeper than pydantic follows on the way to JSON.
+        tree = TypeAdapter(kind).dump_python(value, by_alias=True)
+    return showable(tree)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Scope
 
+from understudy.core.audit import current_request_id
 from understudy.core.errors import (
     Conflict,
     FieldError,
@@ -29,7 +30,6 @@ from understudy.core.errors import (
 )
 from understudy.core.pointer import pointer
 from understudy.core.principal import Principal
-from understudy.core.request import current_request_id
 from understudy.i18n.locales import DEFAULT, from_accept_language
 from understudy.i18n.problems import told_in
 from understudy.wire.problem import MEDIA_TYPE, TYPE_PREFIX, InvalidValue, Problem

@@ -1,8 +1,8 @@
-"""What a request is served with: the daemon's services, and who is calling."""
+"""What routes take: the daemon's services, who is calling, and the ids in a path."""
 
 from typing import TYPE_CHECKING, Annotated, cast
 
-from fastapi import Depends, Request
+from fastapi import Depends, Path, Request
 
 from understudy.core.principal import Principal
 
@@ -22,3 +22,6 @@ def principal_of(request: Request) -> Principal:
 
 Services = Annotated["DaemonServices", Depends(services_of)]
 Caller = Annotated[Principal, Depends(principal_of)]
+SessionId = Annotated[str, Path(description="id of the session")]
+RunId = Annotated[str, Path(description="id of the run")]
+AgentId = Annotated[str, Path(description="id of the agent")]

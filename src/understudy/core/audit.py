@@ -1,12 +1,14 @@
 """Who did what, and who was told no."""
 
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
 from understudy.core.principal import Principal
 from understudy.core.records import OMIT
-from understudy.core.request import current_request_id
+
+current_request_id: ContextVar[str] = ContextVar("current_request_id", default="")
 
 
 class AuditOutcome(StrEnum):

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.core.audit import AuditEntry
+from understudy.core.audit import AuditEntry, current_request_id
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, coded_error
 from understudy.core.principal import DAEMON
-from understudy.core.request import current_request_id
 from understudy.learnings.checks import MAX_EVIDENCE_REFS
 from understudy.learnings.events import NO_LISTENERS, LearningNotice, Listeners, tell
 from understudy.learnings.model import CapturePath, EvidenceRef, Kind, Origin

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from understudy.core.audit import AuditEntry, AuditOutcome
+from understudy.core.audit import AuditEntry, AuditOutcome, current_request_id
 from understudy.core.clock import Clock
 from understudy.core.errors import FieldError, Invalid, UnderstudyError
 from understudy.core.principal import Principal
-from understudy.core.request import current_request_id
 from understudy.core.text import and_more, preview, printable
 
 if TYPE_CHECKING:

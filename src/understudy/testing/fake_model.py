@@ -12,16 +12,64 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Self
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final, Self
 
 from understudy.testing import anthropic_wire, openai_wire
-from understudy.testing.answers import Answer, Dialect, SeenRequest
+from understudy.testing.answers import Answer, Dialect, FakeCall, SeenRequest, Turn
 from understudy.testing.loopback import HttpReply, HttpRequest, LoopbackServer
-from understudy.testing.plan import answer_by_plan
 
+MARK: Final = "plan:"
 Rule = Callable[[SeenRequest], Answer | str | None]
 _WIRES = {"openai": openai_wire, "anthropic": anthropic_wire}
+
+
+def answer_by_plan(request: SeenRequest) -> Answer | None:
+    """The next answer of the plan in the conversation, if the running exchange has one."""
+    found = _current_plan(request.turns)
+    if found is None:
+        return None
+    plan, results = found
+    answer = Answer(text=str(plan.get("final", "done")))
+    for turn in plan.get("tools", []):
+        calls = _calls(turn)
+        if results < len(calls):
+            answer = Answer(calls=calls)
+            break
+        results -= len(calls)
+    return replace(
+        answer, delay_s=float(plan.get("delay_s", 0)), pause_s=float(plan.get("pause_s", 0))
+    )
+
+
+def _current_plan(turns: Sequence[Turn]) -> tuple[dict[str, Any], int] | None:
+    results = 0
+    for turn in reversed(turns):
+        if turn.role == "assistant" and not turn.calls:
+            return None  # that exchange was finished, whatever was planned before it
+        if turn.role == "tool":
+            results += 1
+        # Other user texts may follow the plan (nudges), so look further back.
+        if turn.role == "user" and (plan := _read_plan(turn.text)) is not None:
+            return plan, results
+    return None
+
+
+def _read_plan(text: str) -> dict[str, Any] | None:
+    start = text.rfind(MARK)
+    if start < 0:
+        return None
+    try:
+        plan, _ = json.JSONDecoder().raw_decode(text[start + len(MARK) :].lstrip())
+    except ValueError:
+        return None
+    return plan if isinstance(plan, dict) else None
+
+
+def _calls(turn: list[Any]) -> tuple[FakeCall, ...]:
+    pairs = turn if isinstance(turn[0], list) else [turn]
+    return tuple(FakeCall(name=name, arguments=arguments) for name, arguments in pairs)
 
 
 class FakeModel:

@@ -9,9 +9,9 @@ import structlog
 from starlette.concurrency import run_in_threadpool
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from understudy.core.audit import current_request_id
 from understudy.core.errors import Unauthenticated
 from understudy.core.ids import new_id
-from understudy.core.request import current_request_id
 from understudy.skills.events import SkillEvent
 from understudy.ws.crowd import Visitor
 from understudy.ws.errors import error_of

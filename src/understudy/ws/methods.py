@@ -1,44 +1,170 @@
-"""What can be asked for, and by whom: what is not in the table, nobody can."""
+"""WebSocket methods: what a client can call and in which role; what is not in the table, nobody can."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
+from understudy.agents.file_versions import check_file_name
+from understudy.agents.model import CONTEXT_FILES, ContextFile
 from understudy.core.errors import (
+    Invalid,
     Rejected,
     Unauthenticated,
     Unavailable,
     UnderstudyError,
     coded_error,
 )
+from understudy.core.page import MAX_LIMIT, PageRequest
 from understudy.core.principal import Principal, Role
+from understudy.core.records import parsed
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
 from understudy.skills.access import Author, known_id
+from understudy.skills.model import EVERYTHING, Skill, is_id
+from understudy.skills.revisions import SkillFieldChanges
 from understudy.wire.base import JsonObject, RequestBody, View
 from understudy.wire.websocket import (
+    AgentFile,
+    AgentFileSet,
     ConnectParams,
+    FileState,
     GetFileParams,
     GetSkillParams,
+    ListedFiles,
+    ListedSkills,
     ListFilesParams,
     ListSkillsParams,
+    NamedSkill,
     RequestFrame,
     SetFileParams,
+    SkillContent,
+    SkillUpdated,
     UpdateSkillParams,
 )
-from understudy.ws import agents
-from understudy.ws.errors import wrong_values
+from understudy.ws.errors import within, wrong_values
 from understudy.ws.handshake import Caller
-from understudy.ws.skills import get_skill, list_skills, update_skill
+from understudy.ws.limits import MAX_FRAME_BYTES
 
 if TYPE_CHECKING:
     from understudy.daemon.services import Services
 
+# What a frame holds beside the list itself.
+ROOM: Final = MAX_FRAME_BYTES - 4096
 CONNECT: Final = "connect"
 OF_SKILLS: Final = "skills."
 # How the audit names somebody who is not known.
 NOBODY: Final = Principal(user_id="anonymous", role=Role.VIEWER)
+
+
+def list_files(services: "Services", principal: Principal, params: ListFilesParams) -> ListedFiles:
+    """Every file that an agent may have, in the order of the prompt."""
+    held = {file.name: file for file in services.agents.service.files(params.agentId)}
+    return ListedFiles(
+        agentId=params.agentId,
+        files=[
+            FileState(name=name, missing=name not in held, size=_size(held.get(name)))
+            for name in CONTEXT_FILES
+        ],
+    )
+
+
+def get_file(services: "Services", principal: Principal, params: GetFileParams) -> AgentFile:
+    """One file with its content; one that is not there is missing, which is no mistake."""
+    try:
+        name = check_file_name(params.name)
+    except Invalid as error:
+        raise within(error, "/params") from None
+    held = {file.name: file for file in services.agents.service.files(params.agentId)}
+    return AgentFile(agentId=params.agentId, file=_state(name, held.get(name)))
+
+
+def set_file(services: "Services", principal: Principal, params: SetFileParams) -> AgentFileSet:
+    """Keep new content as the next version, and give it to users with copies where that is wanted."""
+    given = (principal, params.agentId, params.name, params.content)
+    propagated = 0
+    try:
+        if params.propagate:
+            file, propagated = services.agents.service.write_file_for_all(*given)
+        else:
+            file = services.agents.service.write_file(*given)
+    except Invalid as error:
+        raise within(error, "/params") from None
+    return AgentFileSet(
+        agentId=params.agentId, file=_state(params.name, file), propagated=propagated
+    )
+
+
+def _state(name: str, file: ContextFile | None) -> FileState:
+    content = "" if file is None else file.content
+    return FileState(name=name, missing=not content, size=_size(file), content=content)
+
+
+def _size(file: ContextFile | None) -> int:
+    return 0 if file is None else file.size
+
+
+def list_skills(
+    services: "Services", principal: Principal, params: ListSkillsParams
+) -> ListedSkills:
+    """The skills that the caller may know of; fewer than asked for when they are long."""
+    request = PageRequest.parse(limit=params.limit or MAX_LIMIT, cursor=params.cursor)
+    while True:
+        page = services.skills.library.page(principal, request, EVERYTHING)
+        listed = ListedSkills(
+            skills=[_named_skill(skill) for skill in page.items], next_cursor=page.next_cursor
+        )
+        if request.limit == 1 or len(listed.model_dump_json().encode()) <= ROOM:
+            return listed
+        request = replace(request, limit=request.limit // 2)
+
+
+def get_skill(services: "Services", principal: Principal, params: GetSkillParams) -> SkillContent:
+    """One skill with its instructions."""
+    found = services.skills.library.get(principal, _name(params.name))
+    return SkillContent(**_named_skill(found.skill).model_dump(), content=found.instructions)
+
+
+def update_skill(
+    services: "Services", principal: Principal, params: UpdateSkillParams
+) -> SkillUpdated:
+    """Change what people may change of a skill."""
+    given = params.updates
+    if not any(value is not None for value in given.model_dump().values()):
+        raise coded_error("ws/no_updates", pointer="/params/updates")
+    changes = parsed(SkillFieldChanges, given.model_dump())
+    ref = _ref(params)
+    try:
+        services.skills.service.update(Author(principal=principal), ref, changes)
+    except Invalid as error:
+        raise within(error, "/params/updates") from None
+    return SkillUpdated()
+
+
+def _ref(params: UpdateSkillParams) -> str:
+    """The one skill that is named."""
+    named = [ref for ref in (params.id, params.name) if ref]
+    if len(named) != 1:
+        raise coded_error("ws/bad_request", pointer="/params")
+    return _name(params.name) if params.name else named[0]
+
+
+def _name(name: str) -> str:
+    """A name as it is; one that no skill could have is that of none, unlike a malformed id."""
+    try:
+        is_id(name)
+    except Invalid:
+        raise coded_error("skills/skill_not_found", ref=name) from None
+    return name
+
+
+def _named_skill(skill: Skill) -> NamedSkill:
+    return NamedSkill.of(
+        skill,
+        id=skill.skill_id,
+        source=skill.origin,
+        author=skill.frontmatter.get("author"),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +188,13 @@ METHODS: Final[Mapping[str, Method]] = {
         role=Role.OPERATOR,
         action="skills.update",
     ),
-    "agents.files.list": Method(params=ListFilesParams, answer=agents.list_files, role=Role.VIEWER),
-    "agents.files.get": Method(params=GetFileParams, answer=agents.get_file, role=Role.VIEWER),
-    "agents.files.set": Method(
+    "files.list": Method(params=ListFilesParams, answer=list_files, role=Role.VIEWER),
+    "files.get": Method(params=GetFileParams, answer=get_file, role=Role.VIEWER),
+    "files.set": Method(
         params=SetFileParams,
-        answer=agents.set_file,
+        answer=set_file,
         role=Role.OPERATOR,
-        action="agents.write_file",
+        action="write_file",
     ),
 }
 

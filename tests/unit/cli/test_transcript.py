@@ -10,8 +10,7 @@ import pytest
 from understudy.cli.output import error_lines
 from understudy.cli.transcript import Transcript, Waiting
 from understudy.client.errors import UnreachableError
-from understudy.client.sse import ServerSentEvent
-from understudy.client.streams import StreamEvent, read_event
+from understudy.client.streams import ServerSentEvent, StreamEvent, read_event
 
 WHERE = {"run_id": "r", "session_id": "s", "timestamp_ms": 1}
 

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.client.sse import EventReader, ServerSentEvent
+from understudy.client.streams import EventReader, ServerSentEvent
 
 
 def read(*chunks: bytes) -> list[ServerSentEvent]:

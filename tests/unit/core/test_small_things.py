@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.core.audit import AuditOutcome, done
+from understudy.core.audit import AuditOutcome, current_request_id, done
 from understudy.core.clock import SystemClock
 from understudy.core.errors import Conflict, FieldError, Invalid, Rejected, StaleVersion, Unsafe
 from understudy.core.principal import DAEMON, Principal, Role
-from understudy.core.request import current_request_id
 from understudy.core.text import (
     ELLIPSIS,
     PREVIEW_CHARS,

@@ -11,7 +11,7 @@ from understudy.api.bodies import check_same_id, record_of
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.services import Caller, Services
+from understudy.api.services import AgentId, Caller, Services
 from understudy.core.page import Page
 from understudy.evolution.switch_costs import switches_in_force
 from understudy.evolution.text_diff import text_diff
@@ -29,7 +29,6 @@ from understudy.wire.agents import (
 from understudy.wire.base import Deleted, Items, VersionNumber
 
 router = APIRouter(tags=["agents"], route_class=GatedRoute)
-AgentId = Annotated[str, Path(description="id of the agent")]
 FileName = Annotated[str, Path(description="a context file, such as SOUL.md")]
 FileVersion = Annotated[VersionNumber, Path(description="number of the version")]
 ONE: Final = "/v1/agents/{agent_id}"

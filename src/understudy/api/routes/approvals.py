@@ -9,7 +9,7 @@ from understudy.api.gate import GatedRoute
 from understudy.api.idempotency import key_for_receipt
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.services import Caller, Services
+from understudy.api.services import Caller, RunId, Services, SessionId
 from understudy.api.submissions import answer_inline
 from understudy.api.views.runs import approval_preview, approval_view, question_view, run_view
 from understudy.core.principal import Principal
@@ -30,8 +30,6 @@ from understudy.wire.runs import RunView
 from understudy.wire.sessions import SessionView
 
 router = APIRouter(tags=["approvals and questions"], route_class=GatedRoute)
-SessionId = Annotated[str, Path(description="id of the session")]
-RunId = Annotated[str, Path(description="id of the run")]
 RequestId = Annotated[str, Path(description="id of the approval or question")]
 Key = Annotated[str | None, Header(alias="Idempotency-Key", description="a repeat changes nothing")]
 State = Annotated[

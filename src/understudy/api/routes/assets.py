@@ -5,9 +5,8 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Response
 
-from understudy.api.answers import RAW_HEADERS
 from understudy.api.gate import GatedRoute
-from understudy.api.operations import admin, operator, viewer
+from understudy.api.operations import RAW_HEADERS, admin, operator, viewer
 from understudy.api.paging import Paging
 from understudy.api.services import Caller, Services
 from understudy.assets.contents import AssetContent, draft_of

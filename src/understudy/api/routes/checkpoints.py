@@ -1,14 +1,14 @@
 """The checkpoints of a session."""
 
-from typing import Annotated, Final
+from typing import Final
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter
 
 from understudy.agent.compaction import checkpoint_of
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import viewer
 from understudy.api.paging import Paging
-from understudy.api.services import Services
+from understudy.api.services import Services, SessionId
 from understudy.api.views.runs import count
 from understudy.core.errors import coded_error
 from understudy.core.page import PageRequest, encode_cursor
@@ -18,7 +18,6 @@ from understudy.wire.base import Items
 from understudy.wire.checkpoints import CheckpointView
 
 router = APIRouter(tags=["sessions"], route_class=GatedRoute)
-SessionId = Annotated[str, Path(description="id of the session")]
 # Beyond any journal.
 FROM_THE_END: Final = 2**31 - 1
 

@@ -7,13 +7,12 @@ from fastapi import APIRouter, Path
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging
-from understudy.api.services import Caller, Services
+from understudy.api.services import Caller, RunId, Services
 from understudy.core.page import Page
 from understudy.deliveries.model import DeliveryLog
 from understudy.wire.replies import WebhookSecretView
 
 router = APIRouter(tags=["deliveries"], route_class=GatedRoute)
-RunId = Annotated[str, Path(description="id of the run")]
 DeliveryId = Annotated[str, Path(description="id of the delivery")]
 OF_RUN: Final = "/v1/runs/{run_id}/deliveries"
 

@@ -7,8 +7,7 @@ from fastapi import APIRouter, Path, Query
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.routes.agents import AgentId
-from understudy.api.services import Caller, Services
+from understudy.api.services import AgentId, Caller, Services
 from understudy.core.page import Page
 from understudy.evolution.proposals import ProposalState
 from understudy.evolution.record import EntryKind, EvolutionEntry

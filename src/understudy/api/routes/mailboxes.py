@@ -9,15 +9,13 @@ from understudy.api.bodies import record_of
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging
-from understudy.api.routes.agents import AgentId
-from understudy.api.services import Caller, Services
+from understudy.api.services import AgentId, Caller, Services, SessionId
 from understudy.core.page import Page, PageRequest
 from understudy.mailboxes.model import Message, MessageStatus, NewMessage
 from understudy.mailboxes.service import Mailbox
 from understudy.wire.mailboxes import PostMessage
 
 router = APIRouter(tags=["mailboxes"], route_class=GatedRoute)
-SessionId = Annotated[str, Path(description="id of the session")]
 MessageId = Annotated[str, Path(description="id of the message")]
 Statuses = Annotated[list[MessageStatus] | None, Query(description="one or more")]
 OF_SESSION: Final = "/v1/mailboxes/{session_id}"

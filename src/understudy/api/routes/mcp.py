@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import POST_TWIN, admin, operator, viewer
 from understudy.api.paging import Paging
-from understudy.api.services import Caller, Services
+from understudy.api.services import Caller, Services, SessionId
 from understudy.core import audit
 from understudy.core.page import Page
 from understudy.core.principal import Principal
@@ -22,7 +22,6 @@ from understudy.wire.mcp import (
 )
 
 router = APIRouter(tags=["mcp"], route_class=GatedRoute)
-SessionId = Annotated[str, Path(description="id of the session")]
 OWN: Final = "/v1/sessions/{session_id}/mcp-servers"
 
 

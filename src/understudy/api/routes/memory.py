@@ -2,12 +2,12 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging
-from understudy.api.services import Caller, Services
+from understudy.api.services import Caller, RunId, Services, SessionId
 from understudy.core.page import Page
 from understudy.core.records import extended, reduced
 from understudy.memory.record import RunMemoryDetail, RunMemoryItem
@@ -26,8 +26,6 @@ from understudy.wire.memory import (
 from understudy.wire.skills import OfferedSkill
 
 router = APIRouter(tags=["memory"], route_class=GatedRoute)
-SessionId = Annotated[str, Path(description="id of the session")]
-RunId = Annotated[str, Path(description="id of the run")]
 Asked = Annotated[str | None, Query(description="what the next input might say, or ask for")]
 # How many skills are shown, by name; `/v1/sessions/{id}/skills` has them all.
 MAX_SKILLS: Final = 200

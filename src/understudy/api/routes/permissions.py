@@ -1,13 +1,13 @@
 """Which tool calls may run: the rules of the daemon and of a session."""
 
 from collections.abc import Iterable
-from typing import Annotated, Final
+from typing import Final
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter
 
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import POST_TWIN, admin, operator, viewer
-from understudy.api.services import Caller, Services
+from understudy.api.services import Caller, Services, SessionId
 from understudy.permissions.model import CallRule
 from understudy.permissions.rules import read_rules
 from understudy.permissions.sidechains import read_session_rules
@@ -22,7 +22,6 @@ from understudy.wire.permissions import (
 )
 
 router = APIRouter(tags=["permissions"], route_class=GatedRoute)
-SessionId = Annotated[str, Path(description="id of the session")]
 OF_SESSION: Final = "/v1/sessions/{session_id}/permissions"
 
 

@@ -10,7 +10,7 @@ from understudy.api.gate import GatedRoute
 from understudy.api.idempotency import key_for_receipt
 from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.services import Caller, Services
+from understudy.api.services import Caller, RunId, Services, SessionId
 from understudy.api.submissions import AcceptLanguage, answer_inline, submission_of
 from understudy.api.views.runs import run_event_view, run_view
 from understudy.core.page import Page
@@ -23,9 +23,7 @@ from understudy.wire.runs import RunView, SubmitInput
 from understudy.wire.sessions import SessionView
 
 router = APIRouter(tags=["runs"], route_class=GatedRoute)
-SessionId = Annotated[str, Path(description="id of the session")]
 ArtifactId = Annotated[str, Path(description="id of the artifact")]
-RunId = Annotated[str, Path(description="id of the run")]
 IdempotencyKey = Annotated[
     str | None, Header(description="a repeat under the same key finds the first run again")
 ]

@@ -2,12 +2,12 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import POST_TWIN, operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.services import Caller, Services
+from understudy.api.services import Caller, Services, SessionId
 from understudy.api.views.sessions import (
     newest_outputs,
     reply_targets_view,
@@ -42,7 +42,6 @@ from understudy.wire.sessions import (
 )
 
 router = APIRouter(tags=["sessions"], route_class=GatedRoute)
-SessionId = Annotated[str, Path(description="id of the session")]
 ONE: Final = "/v1/sessions/{session_id}"
 
 

@@ -1,20 +1,17 @@
 """The sidechains of a session."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Path
+from fastapi import APIRouter
 
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import viewer
 from understudy.api.paging import Paging, items
-from understudy.api.services import Services
+from understudy.api.services import Services, SessionId
 from understudy.runs.sidechains import SidechainStanding
 from understudy.wire.base import Items
 from understudy.wire.sessions import LastRun
 from understudy.wire.sidechains import SidechainView
 
 router = APIRouter(tags=["sessions"], route_class=GatedRoute)
-SessionId = Annotated[str, Path(description="id of the session")]
 
 
 @router.get("/v1/sessions/{session_id}/sidechains", operation_id="sessions.sidechains")

@@ -5,9 +5,8 @@ from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 
-from understudy.api.answers import RAW_HEADERS
 from understudy.api.gate import GatedRoute
-from understudy.api.operations import viewer
+from understudy.api.operations import RAW_HEADERS, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.routes.skills import ONE, SkillRef
 from understudy.api.services import Caller, Services

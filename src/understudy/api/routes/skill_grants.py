@@ -8,7 +8,7 @@ from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.routes.skills import ONE, SkillRef, acknowledged
-from understudy.api.services import Caller, Services
+from understudy.api.services import AgentId, Caller, Services, SessionId
 from understudy.core.errors import coded_error
 from understudy.core.page import Page
 from understudy.skills.access import AgentSkill, Author, SkillAccess
@@ -86,7 +86,7 @@ def grant_user(
 @operator(action="skills.revoke")
 def revoke_agent(
     skill_id: SkillRef,
-    agent_id: Annotated[str, Path(description="id of the agent")],
+    agent_id: AgentId,
     services: Services,
     caller: Caller,
 ) -> SkillChanged:
@@ -139,7 +139,7 @@ def revoke_named_user(
 @router.get("/v1/agents/{agent_id}/skills", operation_id="agents.skills")
 @viewer()
 def of_agent(
-    agent_id: Annotated[str, Path(description="id of the agent")],
+    agent_id: AgentId,
     services: Services,
     caller: Caller,
     page: Paging,
@@ -155,7 +155,7 @@ def of_agent(
 @router.get("/v1/sessions/{session_id}/skills", operation_id="sessions.skills")
 @viewer()
 def of_session(
-    session_id: Annotated[str, Path(description="id of the session")],
+    session_id: SessionId,
     services: Services,
     caller: Caller,
     page: Paging,

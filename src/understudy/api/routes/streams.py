@@ -3,12 +3,12 @@
 import asyncio
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Query, Request
 from starlette.responses import StreamingResponse
 
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import viewer
-from understudy.api.services import Services
+from understudy.api.services import RunId, Services, SessionId
 from understudy.api.sse import (
     follow_all,
     follow_session,
@@ -50,7 +50,7 @@ EVENT_STREAM: Final[dict[int | str, dict[str, Any]]] = {
 )
 @viewer()
 async def stream_run(
-    run_id: Annotated[str, Path(description="id of the run")],
+    run_id: RunId,
     services: Services,
     request: Request,
     cursor: Cursor = None,
@@ -70,7 +70,7 @@ async def stream_run(
 )
 @viewer()
 async def stream_session(
-    session_id: Annotated[str, Path(description="id of the session")],
+    session_id: SessionId,
     services: Services,
     request: Request,
     cursor: Cursor = None,

@@ -9,14 +9,13 @@ from understudy.api.bodies import record_of
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging
-from understudy.api.services import Caller, Services
+from understudy.api.services import Caller, Services, SessionId
 from understudy.core.page import Page
 from understudy.sessions.task_service import NewTask, TaskChange
 from understudy.sessions.tasks import TaskDetail, TaskStatus
 from understudy.wire.tasks import CreateTask, UpdateTask
 
 router = APIRouter(tags=["tasks"], route_class=GatedRoute)
-SessionId = Annotated[str, Path(description="id of the session")]
 TaskId = Annotated[str, Path(description="id or number of the task")]
 ALL: Final = "/v1/sessions/{session_id}/tasks"
 ONE: Final = ALL + "/{task_id}"

@@ -1,14 +1,12 @@
 """The tools there are, how a session has them, and what a call would get."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Path
+from fastapi import APIRouter
 
 from understudy.agent.offers import ToolStanding
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.services import Caller, Services
+from understudy.api.services import Caller, Services, SessionId
 from understudy.core.page import Page
 from understudy.permissions.model import CallVerdict
 from understudy.tools.base import schema_of
@@ -52,7 +50,7 @@ def set_tool(name: str, body: SetTool, services: Services, caller: Caller) -> To
 @router.get("/v1/sessions/{session_id}/tools", operation_id="sessions.tools")
 @viewer()
 def list_session_tools(
-    session_id: Annotated[str, Path(description="id of the session")],
+    session_id: SessionId,
     services: Services,
     page: Paging,
 ) -> Items[SessionToolView]:

@@ -8,8 +8,8 @@ from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.routes.agents import ONE as AGENT
-from understudy.api.routes.agents import AgentId, FileName, FileVersion, file_version_detail
-from understudy.api.services import Caller, Services
+from understudy.api.routes.agents import FileName, FileVersion, file_version_detail
+from understudy.api.services import AgentId, Caller, Services
 from understudy.core.page import Page
 from understudy.wire.agents import (
     FileContent,

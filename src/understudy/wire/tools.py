@@ -1,0 +1,74 @@
+"""MCP servers on the wire."""
+
+from typing import Literal, Self, TypeAlias
+
+from pydantic import Field, model_validator
+
+from understudy.settings.mcp import (
+    DEFAULT_TIMEOUT_S,
+    Command,
+    HeaderName,
+    ServerName,
+    Url,
+    Value,
+    Variable,
+    check_is_one_thing,
+)
+from understudy.wire.base import Omitted, RequestBody, View
+
+State: TypeAlias = Literal["stopped", "starting", "ready", "failed"]
+Transport: TypeAlias = Literal["stdio", "http"]
+Approval: TypeAlias = Literal["always", "never"]
+
+
+class SessionMcpServer(RequestBody):
+    """A server for one session: a program to start, or an address to call."""
+
+    command: Command | None = None
+    args: list[Value] = Field(default_factory=list, max_length=100)
+    env: dict[Variable, Value] = Field(default_factory=dict, max_length=100)
+    cwd: Command | None = None
+    url: Url | None = None
+    headers: dict[HeaderName, Value] = Field(default_factory=dict, max_length=50)
+    timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=3600)
+    enabled: bool = True
+    approval: Approval = "always"
+    trust_annotations: bool = False
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> Self:
+        check_is_one_thing(self.command, self.url, self.model_fields_set)
+        return self
+
+
+class SetSessionMcpServers(RequestBody):
+    """The servers of a session, by name; those it had before go."""
+
+    mcp_servers: dict[ServerName, SessionMcpServer] = Field(max_length=16)
+
+
+class SessionMcpServerView(View):
+    """A server of a session, as it was set and as it stands."""
+
+    command: Omitted[str] = None
+    args: Omitted[list[str]] = None
+    env: Omitted[dict[str, str]] = None
+    cwd: Omitted[str] = None
+    url: Omitted[str] = None
+    headers: Omitted[dict[str, str]] = None
+    timeout_s: float
+    enabled: bool
+    approval: Approval
+    trust_annotations: bool
+    transport: Transport
+    state: State
+    tools: int
+    reason: Omitted[str] = None
+    next_try_at_ms: Omitted[int] = None
+
+
+class SessionMcpServersView(View):
+    """The servers that a session has for itself, by name."""
+
+    session_id: str
+    mcp_servers: dict[str, SessionMcpServerView]
