@@ -4,7 +4,7 @@ The journal keeps everything. A checkpoint is a step like any other: it is writt
 before the call it was made for, so a run that is taken up again shows the model the same messages.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +14,7 @@ from understudy.agent.budget import prompt_limit
 from understudy.agent.conversation import Checkpoint, Conversation, fitted
 from understudy.agent.specs import spec_tokens
 from understudy.agent.summary import Ask, Summariser, Summary
+from understudy.core.text import Scrub
 from understudy.core.tokens import estimate_tokens
 from understudy.providers.base import ProviderError, ToolSpec
 from understudy.redaction.scrub import scrub
@@ -31,8 +32,6 @@ KEPT_SHARE: Final = 0.4
 WORTH_SHARE: Final = 0.1
 # How many checkpoints are looked at for one that can be read.
 CHECKPOINTS_TRIED: Final = 8
-
-Scrub = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import typer
@@ -18,6 +18,7 @@ from understudy.cli.output import ExitCode, print_json
 from understudy.cli.screen import count, printable
 
 if TYPE_CHECKING:
+    from understudy.daemon.health import Severity
     from understudy.settings import ClientSettings
 
 
@@ -63,7 +64,6 @@ def learning_words(learning: Mapping[str, Any]) -> str | None:
     return f"mode {learning.get('mode')}; {waiting} to review{of_them}; {known} learnings"
 
 
-Severity = Literal["info", "warning", "error"]
 SCARCE_BYTES: Final = 256 * 1024 * 1024
 OFFLINE: Final = "scripted"
 # What the daemon says of its upkeep of run memories.
@@ -93,7 +93,7 @@ class Check:
     """One thing that was looked at; what is not well says how to mend it."""
 
     code: str
-    severity: Severity
+    severity: "Severity"
     message: str
     fix: str | None = None
 

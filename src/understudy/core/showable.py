@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 # Pydantic and many clients refuse what is nested much deeper.
 MAX_DEPTH: Final = 100
 TOO_DEEP: Final = "\N{HORIZONTAL ELLIPSIS}"

@@ -21,7 +21,7 @@ def parse(body: bytes | str) -> Any:
 def load(body: bytes | str) -> Any:
     """The same before anything in it is checked: nothing of it may be kept or sent yet."""
     try:
-        return json.loads(body, parse_constant=_no_constant, object_pairs_hook=_once)
+        return json.loads(body, parse_constant=no_constant, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         raise coded_error("api/malformed_json", pointer="") from None
 
@@ -70,7 +70,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _no_constant(_: str) -> NoReturn:
+def no_constant(_: str) -> NoReturn:
+    """Refuse NaN and the infinities: JSON has no such numbers."""
     raise ValueError
 
 

@@ -1,8 +1,10 @@
-"""Small rules about text that several rooms share."""
+"""Rules about text that several packages share."""
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeAlias
 
+# Takes secrets out of a text.
+Scrub: TypeAlias = Callable[[str], str]
 ELLIPSIS: Final = "…"
 REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 # What some editors put before the first character of a file.

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import lru_cache, partial
 from typing import Any, Final
 
-from understudy.core.text import preview, printable
+from understudy.core.text import Scrub, preview, printable
 from understudy.evolution.answers import MAX_MESSAGE_CHARS, Consent, reads_as
 from understudy.evolution.requests.grammar import (
     LANGUAGES,
@@ -109,8 +109,6 @@ MANAGE: Final = "skill_manage"
 PUBLISH: Final = "publish_skill"
 WRITE: Final = "write_file"
 EDIT: Final = "edit_file"
-# Takes out of a text what nobody is to see.
-Scrub = Callable[[str], str]
 
 
 class Purpose(StrEnum):

@@ -13,7 +13,8 @@ from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, Invalid
 from understudy.core.page import PageRequest
 from understudy.core.principal import Role
-from understudy.evolution.acts import Act, Purpose, Scrub, act_of
+from understudy.core.text import Scrub
+from understudy.evolution.acts import Act, Purpose, act_of
 from understudy.evolution.answers import Consent, is_bare_no, reads_as, words_to_answer
 from understudy.evolution.offer_book import CALL, FOR_RUN, MESSAGE, Offers, act_offered
 from understudy.evolution.run_settings import is_interactive

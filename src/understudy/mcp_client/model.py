@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from understudy.core.machine import Machine
-from understudy.core.records import OMIT
+from understudy.core.records import OMIT, JsonObject
 from understudy.settings.mcp import DEFAULT_TIMEOUT_S
 
-JsonObject = Mapping[str, Any]
 Transport: TypeAlias = Literal["stdio", "http"]
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
+from understudy.core.records import JsonObject
 from understudy.mcp_client.connection import MAX_WAIT_S, McpConnection
 from understudy.mcp_client.errors import CallFailed, ServerDown, one_line, tidy
-from understudy.mcp_client.model import JsonObject, ListedTool, McpServer
+from understudy.mcp_client.model import ListedTool, McpServer
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from pydantic_ai.models import StreamedResponse
 from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.providers.anthropic import AnthropicProvider as TheirProvider
 
+from understudy.core.text import Scrub
 from understudy.providers.anthropic_messages import (
     add_response,
     to_messages,
@@ -26,7 +27,7 @@ from understudy.providers.anthropic_messages import (
 )
 from understudy.providers.base import ModelReply, ModelRequest, OnDelta, OnSend, ProviderError
 from understudy.providers.connection import TIMEOUT, open_client
-from understudy.providers.failures import Failures, Scrub, as_it_is
+from understudy.providers.failures import Failures, as_it_is
 from understudy.providers.replies import ReplyParts
 
 DEFAULT_BASE_URL: Final = "https://api.anthropic.com"

@@ -1,11 +1,12 @@
 """How a failed model call is put into words: clear, bounded and without the key."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
+from understudy.core.text import Scrub
 from understudy.providers.base import OnDelta, ProviderError
 
 MAX_DETAIL_CHARS: Final = 300
@@ -23,8 +24,6 @@ _CODES: Final[Mapping[int, str]] = {
     408: "provider_timeout",
     429: "provider_rate_limited",
 }
-
-Scrub = Callable[[str], str]
 
 
 def as_it_is(text: str) -> str:

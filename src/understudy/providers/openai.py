@@ -12,9 +12,10 @@ from typing import Any, Final
 
 import httpx2
 
+from understudy.core.text import Scrub
 from understudy.providers.base import ModelReply, ModelRequest, OnDelta, OnSend, ProviderError
 from understudy.providers.connection import open_client
-from understudy.providers.failures import Failures, Scrub, as_it_is
+from understudy.providers.failures import Failures, as_it_is
 from understudy.providers.files import has_files
 from understudy.providers.openai_wire import add_document, request_body
 from understudy.providers.replies import ReplyParts

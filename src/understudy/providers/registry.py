@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 import structlog
 
 from understudy.core.errors import coded_error
+from understudy.core.text import Scrub
 from understudy.providers.base import Provider, ProviderError
-from understudy.providers.failures import Scrub, as_it_is, bounded
+from understudy.providers.failures import as_it_is, bounded
 from understudy.providers.retry import RetryingProvider
 from understudy.providers.scripted import ScriptedProvider, load_script
 from understudy.settings import RouteConfig, Settings, SettingsError

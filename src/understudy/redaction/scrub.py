@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
+from understudy.core.showable import Json
 from understudy.patterns.linear import Span
 from understudy.patterns.search import Searcher
 from understudy.redaction.marker import cut, marker
@@ -32,7 +33,6 @@ MIN_LITERAL_CHARS: Final = 4
 _MIN_ENCODED_CHARS: Final = 6
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 __all__ = [
     "Json", "Scrubbed", "holds_secret", "is_sensitive_key", "marker", "preview", "scrub", "scrub_counted", "scrub_json",

@@ -8,7 +8,8 @@ from typing import Final, TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+from understudy.core.showable import Json
+
 ScrubJson = Callable[[Json], Json]
 
 # Libraries that tell a lot at info; what they say from warning on is wanted.

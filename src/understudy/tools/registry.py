@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn
 
 from pydantic import BaseModel, ValidationError
 
+from understudy.core.strict_json import no_constant
 from understudy.core.text import ELLIPSIS, and_more, preview
 from understudy.tools.base import Tool, ToolError, schema_of
 
@@ -97,7 +98,7 @@ def _parse(name: str, raw: str) -> dict[str, Any]:
         _refuse(name, f"are {len(raw)} characters long; at most {MAX_ARGUMENT_CHARS} are read")
     # Some providers send nothing at all for a call without arguments.
     try:
-        value = json.loads(raw if raw.strip() else "{}", parse_constant=_no_constant)
+        value = json.loads(raw if raw.strip() else "{}", parse_constant=no_constant)
     except json.JSONDecodeError as problem:
         near = raw[max(0, problem.pos - NEAR_CHARS) : problem.pos + NEAR_CHARS]
         where = f"line {problem.lineno} column {problem.colno}"
@@ -120,10 +121,6 @@ def _is_unicode(value: object) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _no_constant(_: str) -> NoReturn:
-    raise ValueError
 
 
 def _refuse(name: str, reason: str) -> NoReturn:

@@ -5,10 +5,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from understudy.runs.requests import Audience, RequestState
-from understudy.wire.base import JsonObject, Omitted, RequestBody, View
+from understudy.wire.base import Id, JsonObject, Omitted, RequestBody, View
 
 Words = Annotated[str, Field(max_length=16_000)]
-Id = Annotated[str, Field(max_length=500)]
 
 
 class ApprovalResolution(RequestBody):

@@ -16,6 +16,8 @@ ScopeLists: TypeAlias = dict[str, list[str]]
 # A field that takes what JSON can say of it: the name of an enum's member, a list for a tuple. Strict
 # models would want the member and the tuple themselves.
 Lax: TypeAlias = Annotated[T, Field(strict=False)]
+# The id of a thing in a request body.
+Id = Annotated[str, Field(max_length=500)]
 # Numbers of this range fit every database.
 Int32 = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 # The number of a version of something.

@@ -17,12 +17,11 @@ from understudy.learnings.model import (
     Tier,
 )
 from understudy.sessions.learning_scopes import ScopeKind
-from understudy.wire.base import Lax, RequestBody
+from understudy.wire.base import Id, Lax, RequestBody
 
 MAX_EVIDENCE: Final = 32
 MAX_BULK: Final = 200
 MAX_QUERY_CHARS: Final = 16_000
-Id = Annotated[str, Field(max_length=500)]
 # A time or an offset; larger ones would not fit every database.
 Millis = Annotated[int, Field(ge=0, le=2**53 - 1)]
 

@@ -4,6 +4,7 @@ from typing import Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
+from understudy.mcp_client.model import Transport
 from understudy.settings.mcp import (
     DEFAULT_TIMEOUT_S,
     Command,
@@ -17,7 +18,6 @@ from understudy.settings.mcp import (
 from understudy.wire.base import Omitted, RequestBody, View
 
 State: TypeAlias = Literal["stopped", "starting", "ready", "failed"]
-Transport: TypeAlias = Literal["stdio", "http"]
 Approval: TypeAlias = Literal["always", "never"]
 
 

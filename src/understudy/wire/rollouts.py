@@ -14,8 +14,7 @@ from understudy.rollout.service import NextStage
 from understudy.rollout.trials.trial import TrialState
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
-from understudy.wire.base import JsonObject, Lax, Omitted, RequestBody, View
-from understudy.wire.learnings import Id
+from understudy.wire.base import Id, JsonObject, Lax, Omitted, RequestBody, View
 
 MAX_TOOLS: Final = 200
 MAX_CASES: Final = 20

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from understudy.telemetry.logs import CHATTY, Json, configure_logging
+from understudy.core.showable import Json
+from understudy.telemetry.logs import CHATTY, configure_logging
 
 
 class Terminal(io.StringIO):
