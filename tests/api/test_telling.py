@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from understudy.agent.stream import Spoken
 from understudy.api.frames import Position, StreamFrame
-from understudy.api.sse import RunTelling
+from understudy.api.sse import RunStreamState
 from understudy.core.errors import Invalid
 from understudy.sessions.journal import EventKind, JournalEvent
 
@@ -36,8 +36,8 @@ def text_of(frames: Iterable[StreamFrame], start: str = "") -> str:
     return text
 
 
-def fresh() -> RunTelling:
-    return RunTelling(position=Position())
+def fresh() -> RunStreamState:
+    return RunStreamState(position=Position())
 
 
 def test_deltas_go_on_where_the_last_one_ended() -> None:
@@ -142,7 +142,7 @@ def test_a_reader_who_reconnects_anywhere_misses_and_repeats_nothing(
         frames += telling.spoken(Spoken(step=1, text=text[:cut]))
     kept = frames[:lost_after]
     position = Position.parse(kept[-1].id) if kept else Position()
-    again = RunTelling(position=position)
+    again = RunStreamState(position=position)
     rest = [*again.spoken(Spoken(step=1, text=text)), *again.journal(message(9, 1, text))]
     assert text_of(rest, start=text_of(kept)) == text
     assert all(frame.event == "delta" for frame in rest)
@@ -167,7 +167,7 @@ def test_a_position_that_is_not_ours_is_refused(text: str) -> None:
         Position.parse(text)
 
 
-def told(telling: RunTelling, *takes: str) -> list[StreamFrame]:
+def told(telling: RunStreamState, *takes: str) -> list[StreamFrame]:
     """Each take said word by word."""
     frames: list[StreamFrame] = []
     for take, text in enumerate(takes):

@@ -19,7 +19,7 @@ from understudy.mcp_client.model import McpServer, Program, ServerState
 from understudy.mcp_client.tool import McpTool, result_text
 from understudy.tools.base import ToolError
 from understudy.tools.process_tree import PR_SET_CHILD_SUBREAPER, prctl
-from understudy.tools.processes import Children
+from understudy.tools.processes import ChildProcesses
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -212,7 +212,7 @@ async def test_a_program_that_ends_by_itself_leaves_nothing() -> None:
 @pytest.mark.parametrize("signal_name", ["SIGKILL", "SIGSTOP"])
 async def test_who_does_away_with_the_guard_does_not_get_away(signal_name: str) -> None:
     seconds = "9813"
-    children = Children()
+    children = ChildProcesses()
     children.adopt()
     try:
         connection = McpConnection(rude("scatters", seconds), loader(children=children))

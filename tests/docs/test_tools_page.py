@@ -15,7 +15,7 @@ from understudy.sessions import sidechains, tasks
 from understudy.skills import instructions
 from understudy.skills.bundles import limits
 from understudy.skills.tools import catalogue, use
-from understudy.tools import bodies, files, search, shell, text_files, web
+from understudy.tools import files, response_bodies, search, shell, text_files, web
 from understudy.tools.base import Tool
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -64,7 +64,7 @@ def test_the_page_lists_the_tools_in_their_order_with_effect_and_approval() -> N
         ("processes", f"{shell.MAX_PROCESSES}"),
         ("size of a file it writes", f"{shell.LIMITS['RLIMIT_FSIZE'] // MIB // 1024} GiB"),
         ("time in all", f"{web.MAX_SECONDS:.0f} s"),
-        ("what is read, also after unpacking", f"{bodies.MAX_BODY_BYTES // MIB} MiB"),
+        ("what is read, also after unpacking", f"{response_bodies.MAX_BODY_BYTES // MIB} MiB"),
         ("redirects", f"{web.MAX_REDIRECTS}"),
         ("what the model is shown of one answer", f"{artifacts.MAX_SHOWN_CHARS:,} characters"),
         ("what the model is shown of one answer", f"last {artifacts.END_CHARS:,} of"),

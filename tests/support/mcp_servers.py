@@ -17,7 +17,7 @@ from understudy.mcp_client.connection import LoadLink, OpenLink
 from understudy.mcp_client.model import McpServer, Program
 from understudy.tools.base import ToolContext
 from understudy.tools.destinations import Destinations, Resolve, system_resolve
-from understudy.tools.processes import Children
+from understudy.tools.processes import ChildProcesses
 
 POLITE = Path(__file__).with_name("mcp_polite.py")
 RUDE = Path(__file__).with_name("mcp_rude.py")
@@ -25,7 +25,7 @@ NEEDED = {"PATH": os.environ["PATH"]}
 
 
 def loader(
-    *allowed: str, resolve: Resolve = system_resolve, children: Children | None = None
+    *allowed: str, resolve: Resolve = system_resolve, children: ChildProcesses | None = None
 ) -> LoadLink:
     """What a connection needs to open itself; only these private addresses may be called."""
 
@@ -35,7 +35,7 @@ def loader(
         return partial(
             open_link,
             destinations=Destinations(allowed, resolve),
-            children=children or Children(),
+            children=children or ChildProcesses(),
         )
 
     return load

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from understudy.core.errors import Invalid
-from understudy.mcp_client.visibility import SERVER, Sight
+from understudy.mcp_client.visibility import SERVER, McpVisibility
 from understudy.permissions.globs import matches
 from understudy.permissions.model import CallVerdict, Level, PermissionDecision
-from understudy.permissions.readings import RuleReading, decide_in_all
+from understudy.permissions.sidechain_verdict import RuleSet, decide_in_all
 from understudy.sessions.model import Session
 from understudy.sessions.scopes import effective_capability_scope
 from understudy.tools.base import Approval, Tool
@@ -36,7 +36,7 @@ class Circumstances:
 
     disabled: frozenset[str]
     session: Session | None
-    readings: tuple[RuleReading, ...] = ()
+    readings: tuple[RuleSet, ...] = ()
     # What every call gets when the rules cannot be read.
     unreadable: CallVerdict | None = None
 
@@ -67,7 +67,7 @@ def is_hidden(name: str, session: Session | None) -> bool:
     try:
         scope = effective_capability_scope(session)
         hides_server = scope is not None and not scope.gate(SERVER).permits(server)
-        return hides_server or Sight(session).tool_hidden_by(server, tool) is not None
+        return hides_server or McpVisibility(session).tool_hidden_by(server, tool) is not None
     except Invalid:
         # What was stored cannot be read, so nobody knows what it shows.
         return True

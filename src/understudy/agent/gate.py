@@ -11,8 +11,8 @@ from understudy.core.audit import AuditEntry, AuditOutcome
 from understudy.core.errors import DamagedRecord, Invalid, NotFound
 from understudy.core.text import preview
 from understudy.permissions.model import CallRule, CallVerdict, Level, PermissionDecision
-from understudy.permissions.readings import Standpoint, readings
 from understudy.permissions.rules import read_document
+from understudy.permissions.sidechain_verdict import SessionRuleSource, readings
 from understudy.permissions.sidechains import SessionRules, read_session_rules
 from understudy.runs.model import Run
 from understudy.sessions.model import Session, require_session
@@ -93,7 +93,7 @@ def audit_entry(verdict: CallVerdict, run: Run, tool_name: str, *, at_ms: int) -
     )
 
 
-def _chain(unit: "Unit", agent_id: str, session: Session | None) -> Iterator[Standpoint]:
+def _chain(unit: "Unit", agent_id: str, session: Session | None) -> Iterator[SessionRuleSource]:
     """Who judges: the session, then the one above it, and so on up."""
     agents: dict[str, tuple[CallRule, ...]] = {}
     seen: set[str] = set()
@@ -101,7 +101,7 @@ def _chain(unit: "Unit", agent_id: str, session: Session | None) -> Iterator[Sta
     while True:
         if agent_id not in agents:
             agents[agent_id] = _readable(partial(_agent_rules, unit, agent_id), Level.AGENT, above)
-        yield Standpoint(
+        yield SessionRuleSource(
             agent_id=agent_id,
             agent_rules=agents[agent_id],
             session_id=None if session is None else session.session_id,

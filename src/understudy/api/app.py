@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from understudy.api.gate import GatedRoute
 from understudy.api.limits import BodyLimit
-from understudy.api.middleware import Envelope, Methods, allow_header
+from understudy.api.middleware import Envelope, HeadAndOptions, allow_header
 from understudy.api.openapi import TITLE, VERSION, ServedDocument, document_of
 from understudy.api.operations import SAFE_METHODS, Operation
 from understudy.api.problems import ProblemAnswer, refusal_of
@@ -171,7 +171,7 @@ def create_app(services: Services) -> FastAPI:
     app.user_middleware += [
         Middleware(Envelope, metrics=services.metrics),
         Middleware(BodyLimit),
-        Middleware(Methods, router=app.router),
+        Middleware(HeadAndOptions, router=app.router),
     ]
     return app
 

@@ -1,4 +1,4 @@
-"""The way into every route: who calls, may they, is the body sound, was it asked before."""
+"""The gate before every route: authentication, role, a valid body, idempotency."""
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any, Final, get_args, get_origin

@@ -1,4 +1,4 @@
-"""Bodies are bounded while they arrive, whatever their length was said to be."""
+"""Limits the size of request bodies while they arrive, whatever `Content-Length` says."""
 
 import asyncio
 from contextlib import suppress

@@ -89,7 +89,7 @@ def _log(error: Exception, scope: Scope) -> None:
         log.warning("http.unavailable", reason=refusal.reason, error=type(error).__name__)
 
 
-class Methods:
+class HeadAndOptions:
     """Answers OPTIONS, and lets HEAD in wherever GET is; servers send no body to HEAD."""
 
     def __init__(self, app: ASGIApp, *, router: Router) -> None:

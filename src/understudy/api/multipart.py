@@ -1,4 +1,4 @@
-"""Forms with files: read in one go, and nothing in them but what was asked for."""
+"""Multipart forms with files: parsed at once; a part that is not expected is refused."""
 
 import hashlib
 from collections.abc import Mapping

@@ -28,7 +28,7 @@ Read = Callable[[], Sequence[JournalEvent]]
 
 
 @dataclass(slots=True)
-class RunTelling:
+class RunStreamState:
     """Tells one run to one reader."""
 
     position: Position
@@ -119,7 +119,7 @@ def wanted_position(request: Request, cursor: str | None) -> Position | None:
 
 
 @dataclass(slots=True)
-class Pulse:
+class StreamHeartbeat:
     """Waits for news, and says when the reader should hear that we are still here."""
 
     services: Services
@@ -188,12 +188,12 @@ class RunJournal:
 
 
 async def tell_run(
-    services: Services, run_id: str, session_id: str, telling: RunTelling
+    services: Services, run_id: str, session_id: str, telling: RunStreamState
 ) -> AsyncIterator[bytes]:
     """A run from where the reader stands to its end."""
     topic = f"session:{session_id}"
     journal = RunJournal(services, run_id, topic)
-    pulse = Pulse(services, (topic, delta_topic(run_id)))
+    pulse = StreamHeartbeat(services, (topic, delta_topic(run_id)))
     pulse.sent()
     while pulse.is_open:
         seen = pulse.counts()
@@ -216,7 +216,7 @@ async def tell_run(
 
 
 def _told(
-    telling: RunTelling, events: Sequence[JournalEvent], spoken: Spoken | None
+    telling: RunStreamState, events: Sequence[JournalEvent], spoken: Spoken | None
 ) -> Iterator[StreamFrame]:
     """What to send of new events, and then of the text if nothing of the journal is missing."""
     for event in events:
@@ -229,16 +229,16 @@ def _told(
 
 def start_telling(
     services: Services, run_id: str, session_id: str, position: Position | None
-) -> RunTelling:
+) -> RunStreamState:
     """A telling that takes up where the reader stands, or starts at the beginning."""
     if position is None:
-        return RunTelling(position=Position())
+        return RunStreamState(position=Position())
     with services.ground.units.read() as unit:
         newest = unit.journal.read_back(
             session_id, before_offset=position.offset + 1, kinds=(EventKind.MESSAGE,), limit=1
         )
     own = (step_of(event) for event in newest if event.run_id == run_id)
-    return RunTelling(position=position, finished_step=max((s for s in own if s), default=0))
+    return RunStreamState(position=position, finished_step=max((s for s in own if s), default=0))
 
 
 async def follow_session(services: Services, session_id: str, after: int) -> AsyncIterator[bytes]:
@@ -248,7 +248,7 @@ async def follow_session(services: Services, session_id: str, after: int) -> Asy
         with services.ground.units.read() as unit:
             return unit.journal.read(session_id=session_id, after_offset=after, limit=BATCH)
 
-    pulse = Pulse(services, (f"session:{session_id}",))
+    pulse = StreamHeartbeat(services, (f"session:{session_id}",))
     async for chunk in _follow(pulse, read, after, lambda event: event.offset):
         yield chunk
 
@@ -260,12 +260,14 @@ async def follow_all(services: Services, after: int) -> AsyncIterator[bytes]:
         with services.ground.units.read() as unit:
             return unit.journal.read(after_sequence=after, limit=BATCH)
 
-    async for chunk in _follow(Pulse(services, ("events",)), read, after, lambda e: e.sequence):
+    async for chunk in _follow(
+        StreamHeartbeat(services, ("events",)), read, after, lambda e: e.sequence
+    ):
         yield chunk
 
 
 async def _follow(
-    pulse: Pulse,
+    pulse: StreamHeartbeat,
     read: Callable[[int], Sequence[JournalEvent]],
     after: int,
     number: Callable[[JournalEvent], int],

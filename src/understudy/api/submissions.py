@@ -1,4 +1,4 @@
-"""From what a caller sends to what a run is submitted with, and waiting for a run inline."""
+"""Turns the body of a submit into the request of a run, and waits for runs inline."""
 
 import asyncio
 from collections.abc import Callable

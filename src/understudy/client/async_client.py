@@ -1,4 +1,4 @@
-"""The same client for callers that await."""
+"""`AsyncClient`: the same client for `async` code."""
 
 from collections.abc import AsyncIterator, Callable
 from types import TracebackType
@@ -24,9 +24,9 @@ from understudy.client.operations import (
     RunsCalls,
     SessionsCalls,
 )
+from understudy.client.poll_schedule import SETTLED_STATUSES, PollSchedule
 from understudy.client.streams import RECONNECT_DELAYS_S, StreamEvent, follow_async
 from understudy.client.transport import AsyncRetries, AsyncTransport
-from understudy.client.waits import SETTLED_STATUSES, Looks
 from understudy.wire.runs import TERMINAL_STATUSES
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class AsyncRuns(RunsCalls[AsyncTransport]):
     async def _wait(
         self, run_id: str, wanted: frozenset[str], timeout_s: float | None
     ) -> "RunView":
-        looks = Looks(f"run {run_id}", timeout_s)
+        looks = PollSchedule(f"run {run_id}", timeout_s)
         run = await self.get(run_id)
         while run.status not in wanted:
             await self.transport.retries.sleep(looks.pause(run.status))
@@ -129,7 +129,7 @@ class AsyncRollouts(RolloutsCalls[AsyncTransport]):
         self, skill_name: str, trial_id: str, *, timeout_s: float | None = None
     ) -> "TrialView":
         """The trial once it is over; `WaitTimeout` when that takes too long."""
-        looks = Looks(f"trial {trial_id}", timeout_s)
+        looks = PollSchedule(f"trial {trial_id}", timeout_s)
         while (trial := await self.get_trial(skill_name, trial_id)).state == "pending":
             await self.transport.retries.sleep(looks.pause(trial.state))
         return trial

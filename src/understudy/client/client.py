@@ -17,9 +17,9 @@ from understudy.client.operations import (
     RunsCalls,
     SessionsCalls,
 )
+from understudy.client.poll_schedule import SETTLED_STATUSES, PollSchedule
 from understudy.client.streams import RECONNECT_DELAYS_S, StreamEvent, follow
 from understudy.client.transport import CONNECT_TIMEOUT_S, Retries, Transport
-from understudy.client.waits import SETTLED_STATUSES, Looks
 from understudy.wire.runs import TERMINAL_STATUSES
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Runs(RunsCalls[Transport]):
         timeout_s: float | None,
         on_look: Callable[["RunView"], None],
     ) -> "RunView":
-        looks = Looks(f"run {run_id}", timeout_s)
+        looks = PollSchedule(f"run {run_id}", timeout_s)
         run = self.get(run_id)
         while run.status not in wanted:
             on_look(run)
@@ -132,7 +132,7 @@ class Rollouts(RolloutsCalls[Transport]):
         self, skill_name: str, trial_id: str, *, timeout_s: float | None = None
     ) -> "TrialView":
         """The trial once it is over; `WaitTimeout` when that takes too long."""
-        looks = Looks(f"trial {trial_id}", timeout_s)
+        looks = PollSchedule(f"trial {trial_id}", timeout_s)
         while (trial := self.get_trial(skill_name, trial_id)).state == "pending":
             self.transport.retries.sleep(looks.pause(trial.state))
         return trial

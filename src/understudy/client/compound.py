@@ -1,4 +1,4 @@
-"""What is sent where the arguments are not those of one request: uploads, answers, the next stage."""
+"""Calls whose arguments are not the fields of one request: uploads, answers, promotions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who did what, and who was told no."""
+"""The audit: who did what, who was refused, and in which request."""
 
 from contextvars import ContextVar
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Many values, so many at a time that a statement or a reader can take them."""
+"""Splits values into batches that one SQL statement or one reader can take."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar

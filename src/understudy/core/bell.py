@@ -1,4 +1,4 @@
-"""Waking those who wait for something new, by topic, from any thread."""
+"""Wakes threads and tasks that wait for news of a topic."""
 
 import asyncio
 from collections.abc import Mapping

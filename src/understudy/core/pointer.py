@@ -1,4 +1,4 @@
-"""Where in a JSON document something stands."""
+"""JSON pointers to values in a document."""
 
 from collections.abc import Iterable
 from typing import Final

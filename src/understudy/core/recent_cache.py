@@ -1,4 +1,4 @@
-"""A few answers that are remembered, the ones that were asked for last."""
+"""A cache of the values that were asked for last."""
 
 import threading
 from typing import Generic, TypeVar
@@ -7,7 +7,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Remembered(Generic[K, V]):
+class RecentCache(Generic[K, V]):
     """At most so many values by key, for several threads."""
 
     def __init__(self, most: int) -> None:

@@ -1,4 +1,4 @@
-"""How many tokens a text takes, guessed without asking a model."""
+"""Estimates how many tokens a text takes, without asking a model."""
 
 import math
 from typing import Final

@@ -11,7 +11,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 from urllib.parse import quote
 
-from understudy.core.allowance import is_host_name
+from understudy.core.allowlist import is_host_name
 
 MAX_URL_CHARS: Final = 4096
 DEFAULT_PORTS: Final = {"http": 80, "https": 443}

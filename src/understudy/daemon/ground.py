@@ -21,7 +21,7 @@ from understudy.settings import Settings
 from understudy.storage.engine import open_engine
 from understudy.storage.postgres import EventListener
 from understudy.storage.unit import Units
-from understudy.tools.processes import Children
+from understudy.tools.processes import ChildProcesses
 
 LOCAL_EXECUTOR: Final = "local"
 
@@ -37,7 +37,7 @@ class Ground:
         self.clock = SystemClock()
         self.bell = Bell()
         self.signals = StopSignals()
-        self.children = Children()
+        self.children = ChildProcesses()
         self.slots = Slots(settings.max_active_steps)
         self.deltas = DeltaHub(self.bell)
         self.scrub = partial(scrub, literals=settings.secrets)

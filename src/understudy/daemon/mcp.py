@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from understudy.core.clock import Clock
-from understudy.mcp_client.configured import configured_servers
+from understudy.mcp_client.config_servers import configured_servers
 from understudy.mcp_client.connection import OpenLink
 from understudy.mcp_client.servers import McpServers
 from understudy.mcp_client.session_servers import SessionServerService
@@ -12,10 +12,10 @@ from understudy.redaction.scrub import scrub
 from understudy.settings import Settings
 from understudy.storage.unit import Units
 from understudy.tools.destinations import Destinations
-from understudy.tools.processes import Children
+from understudy.tools.processes import ChildProcesses
 
 
-def mcp_servers(settings: Settings, clock: Clock, children: Children) -> McpServers:
+def mcp_servers(settings: Settings, clock: Clock, children: ChildProcesses) -> McpServers:
     """The servers of the config file; none is started yet."""
     servers = configured_servers(settings.mcp_servers, settings.environment)
     return McpServers(
@@ -38,7 +38,7 @@ def session_mcp(settings: Settings, units: Units, clock: Clock) -> SessionServer
     )
 
 
-def _loader(settings: Settings, children: Children) -> Callable[[], OpenLink]:
+def _loader(settings: Settings, children: ChildProcesses) -> Callable[[], OpenLink]:
     def load() -> OpenLink:
         from understudy.mcp_client.link import open_link
 

@@ -28,10 +28,10 @@ from understudy.storage.unit import Units
 from understudy.tools.base import Tool
 from understudy.tools.edit import EditFile
 from understudy.tools.files import ListFiles, ReadFile, WriteFile
-from understudy.tools.processes import Children
+from understudy.tools.processes import ChildProcesses
 from understudy.tools.search import SearchFiles
 from understudy.tools.shell import Shell
-from understudy.tools.web import FetchUrl, MayGoOn
+from understudy.tools.web import FetchUrl, RedirectCheck
 
 
 def toolkit(
@@ -43,9 +43,9 @@ def toolkit(
     sidechains: SidechainService,
     mail: RunMail,
     fetch_allow: Collection[str],
-    may_go_on: MayGoOn,
+    may_go_on: RedirectCheck,
     environment: Mapping[str, str],
-    children: Children,
+    children: ChildProcesses,
     skills: SkillService,
     skill_catalogue: Catalogue,
     role_of: RoleOf,

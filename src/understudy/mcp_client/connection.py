@@ -15,8 +15,8 @@ import anyio
 import structlog
 
 from understudy.mcp_client.errors import CallTimedOut, ServerDown, describe
-from understudy.mcp_client.listing import RawTool, read_listing
 from understudy.mcp_client.model import CONNECTION, ListedTool, McpServer, ServerState, ServerStatus
+from understudy.mcp_client.tool_list import RawTool, read_listing
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult

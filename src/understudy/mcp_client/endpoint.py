@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
-from understudy.mcp_client.flood import MAX_MESSAGE_BYTES, Flooded, Intake
 from understudy.mcp_client.model import HttpServer
+from understudy.mcp_client.rate_limits import MAX_MESSAGE_BYTES, FloodError, IntakeLimit
 from understudy.tools.addresses import Address
 from understudy.tools.base import ToolError
 from understudy.tools.destinations import Destinations, Target, parse_url
@@ -44,7 +44,7 @@ async def call_endpoint(
             timeout=httpx2.Timeout(CONNECT_S, read=timeout_s + READ_SLACK_S),
             event_hooks={"request": [guard.before], "response": [guard.after]},
             verify=verify,
-            transport=Pinned(inner, destinations) if endpoint.public_only else None,
+            transport=PinnedTransport(inner, destinations) if endpoint.public_only else None,
             # A proxy would look up the name itself, and never leads back to this machine.
             trust_env=not endpoint.public_only and not _is_loopback(parts.hostname or ""),
         ) as client,
@@ -60,8 +60,8 @@ class _Guard:
 
     def __init__(self, on_gone: Callable[[str], None]) -> None:
         self._on_gone = on_gone
-        self._requests = Intake(MAX_REQUESTS_PER_S)
-        self._intake = Intake()
+        self._requests = IntakeLimit(MAX_REQUESTS_PER_S)
+        self._intake = IntakeLimit()
 
     async def before(self, _: httpx2.Request) -> None:
         """Count a request: a stream that ends at once is opened again and again."""
@@ -79,10 +79,10 @@ class _Guard:
         """Count a piece of an answer."""
         self._count(self._intake, piece)
 
-    def _count(self, intake: Intake, piece: bytes) -> None:
+    def _count(self, intake: IntakeLimit, piece: bytes) -> None:
         try:
             intake.take(piece)
-        except Flooded as flood:
+        except FloodError as flood:
             self._on_gone(str(flood))
             raise
 
@@ -110,7 +110,7 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
-class Pinned(httpx2.AsyncBaseTransport):
+class PinnedTransport(httpx2.AsyncBaseTransport):
     """Looks names up itself, and connects to the very address that was checked."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, destinations: Destinations) -> None:

@@ -1,4 +1,4 @@
-"""What can come of a server or a call besides a result."""
+"""Errors of MCP servers and calls, and their text without control characters."""
 
 from typing import Final
 

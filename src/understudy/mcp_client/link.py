@@ -28,11 +28,11 @@ from pydantic import TypeAdapter, ValidationError
 from understudy import __version__
 from understudy.mcp_client.endpoint import call_endpoint
 from understudy.mcp_client.errors import CallFailed, CallTimedOut, ServerDown, describe, one_line
-from understudy.mcp_client.listing import MAX_TOOLS, RawTool
 from understudy.mcp_client.model import HttpServer, McpServer, Program
 from understudy.mcp_client.program import run_program
+from understudy.mcp_client.tool_list import MAX_TOOLS, RawTool
 from understudy.tools.destinations import Destinations
-from understudy.tools.processes import Children
+from understudy.tools.processes import ChildProcesses
 
 MAX_PAGES: Final = 50
 DISCOVER_S: Final = 4.0
@@ -91,7 +91,7 @@ async def open_link(
     on_gone: Callable[[str], None],
     *,
     destinations: Destinations,
-    children: Children,
+    children: ChildProcesses,
 ) -> AsyncIterator[Link]:
     """Connect and agree on a version of the protocol; `on_gone` is told when it breaks later."""
     reach = partial(_transport, server, destinations=destinations, children=children)
@@ -149,7 +149,7 @@ def _transport(
     on_gone: Callable[[str], None],
     *,
     destinations: Destinations,
-    children: Children,
+    children: ChildProcesses,
 ) -> AbstractAsyncContextManager[Any]:
     match server.target:
         case Program() as program:

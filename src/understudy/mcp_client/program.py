@@ -17,10 +17,10 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from understudy.mcp_client.errors import ServerDown, one_line
-from understudy.mcp_client.flood import MAX_MESSAGE_BYTES, Flooded, Intake
 from understudy.mcp_client.model import Program
+from understudy.mcp_client.rate_limits import MAX_MESSAGE_BYTES, FloodError, IntakeLimit
 from understudy.tools import program_guard
-from understudy.tools.processes import Children, Started, own_program
+from understudy.tools.processes import ChildProcesses, StartedProcess, own_program
 
 log = structlog.get_logger()
 
@@ -39,7 +39,7 @@ Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[Sess
 class _Running:
     """A program that was started, and the last it said on its error stream."""
 
-    started: Started
+    started: StartedProcess
     # Its guard ends everything when this closes.
     lifeline: int
     tail: bytearray = field(default_factory=bytearray)
@@ -59,7 +59,7 @@ class _Running:
 
 @asynccontextmanager
 async def run_program(
-    program: Program, on_gone: Callable[[str], None], children: Children
+    program: Program, on_gone: Callable[[str], None], children: ChildProcesses
 ) -> AsyncIterator[Streams]:
     """Start the program; at the end it is gone, with all it started.
 
@@ -81,7 +81,7 @@ async def run_program(
                 await _end(running, children)
 
 
-async def _start(program: Program, children: Children) -> _Running:
+async def _start(program: Program, children: ChildProcesses) -> _Running:
     held, lifeline = os.pipe()
     try:
         _require_command(program)
@@ -120,7 +120,7 @@ async def _listen(
     running: _Running, to_session: MemoryObjectSendStream[Incoming], on_gone: Callable[[str], None]
 ) -> None:
     """Hand on every message; a line that is none is passed over."""
-    intake = Intake()
+    intake = IntakeLimit()
     reason: str | None = None
     with to_session:
         try:
@@ -128,7 +128,7 @@ async def _listen(
                 message = _message(line)
                 if message is not None:
                     await to_session.send(message)
-        except Flooded as flood:
+        except FloodError as flood:
             reason = str(flood)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             reason = "the connection was closed"
@@ -139,14 +139,14 @@ async def _listen(
         on_gone(reason)
 
 
-async def _line(running: _Running, intake: Intake) -> bytes:
+async def _line(running: _Running, intake: IntakeLimit) -> bytes:
     stdout = running.process.stdout
     if stdout is None:
         return b""
     try:
         line = await stdout.readline()
     except ValueError:  # longer than any message
-        raise Flooded from None
+        raise FloodError from None
     intake.take(line)
     return line
 
@@ -173,17 +173,17 @@ async def _speak(
 
 async def _keep_tail(running: _Running, on_gone: Callable[[str], None]) -> None:
     """Read what the program complains of, and keep the end: a full pipe would stop it."""
-    stderr, intake = running.process.stderr, Intake()
+    stderr, intake = running.process.stderr, IntakeLimit()
     try:
         while stderr is not None and (piece := await stderr.read(TAIL_BYTES)):
             intake.take(piece)
             running.tail += piece
             del running.tail[:-TAIL_BYTES]
-    except Flooded as flood:
+    except FloodError as flood:
         on_gone(str(flood))
 
 
-async def _end(running: _Running, children: Children) -> None:
+async def _end(running: _Running, children: ChildProcesses) -> None:
     """Close its input, then let its guard end what is there; all within bounds."""
     if running.process.stdin is not None:
         running.process.stdin.close()

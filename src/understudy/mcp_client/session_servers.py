@@ -10,7 +10,7 @@ from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal, Role
-from understudy.mcp_client.configured import base_environment
+from understudy.mcp_client.config_servers import base_environment
 from understudy.mcp_client.model import HttpServer, McpServer, Program, SessionServer
 from understudy.redaction.opaque import is_sensitive_key
 from understudy.redaction.scrub import scrub

@@ -1,4 +1,4 @@
-"""Where the loop gets the tools of MCP servers from; what cannot be had is left out."""
+"""The MCP tools of a run; servers that cannot be reached are left out."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from understudy.mcp_client.model import McpServer
 from understudy.mcp_client.servers import McpServers
 from understudy.mcp_client.session_servers import SessionServerService
 from understudy.mcp_client.tool import McpTool
-from understudy.mcp_client.visibility import Sight
+from understudy.mcp_client.visibility import McpVisibility
 from understudy.sessions.model import Session
 from understudy.tools.base import Tool
 from understudy.tools.registry import wire_name
@@ -37,7 +37,7 @@ class McpToolSource:
     async def tools_for(self, session: Session) -> Sequence[Tool]:
         """What the session may use now. Starts servers; never raises and never waits for long."""
         try:
-            sight = Sight(session)
+            sight = McpVisibility(session)
             servers = await asyncio.to_thread(self.session_servers.usable, session.session_id)
             disabled = await asyncio.to_thread(self.disabled)
         except UnderstudyError as problem:
@@ -56,7 +56,7 @@ class McpToolSource:
         return _fitting(session, tools)
 
     async def _own(
-        self, session: Session, sight: Sight, servers: Sequence[McpServer]
+        self, session: Session, sight: McpVisibility, servers: Sequence[McpServer]
     ) -> list[McpConnection]:
         opened = []
         for server in servers:
@@ -68,7 +68,7 @@ class McpToolSource:
         return opened
 
     async def _tools(
-        self, session: Session, sight: Sight, connection: McpConnection
+        self, session: Session, sight: McpVisibility, connection: McpConnection
     ) -> list[McpTool]:
         name = connection.server.name
         try:

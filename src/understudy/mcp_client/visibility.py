@@ -14,7 +14,7 @@ OPEN: Final = Scope(gates={})
 CLOSED: Final = Scope(gates={SERVER: Gate(allow=())})
 
 
-class Sight:
+class McpVisibility:
     """What one session may see."""
 
     def __init__(self, session: Session) -> None:

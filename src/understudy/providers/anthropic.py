@@ -27,7 +27,7 @@ from understudy.providers.anthropic_messages import (
 )
 from understudy.providers.base import ModelReply, ModelRequest, OnDelta, OnSend, ProviderError
 from understudy.providers.connection import TIMEOUT, open_client
-from understudy.providers.failures import Failures, as_it_is
+from understudy.providers.failures import RouteErrors, as_it_is
 from understudy.providers.replies import ReplyParts
 
 DEFAULT_BASE_URL: Final = "https://api.anthropic.com"
@@ -49,7 +49,7 @@ class AnthropicProvider:
         self, *, api_key: str | None, base_url: str | None, scrub: Scrub = as_it_is
     ) -> None:
         base = base_url or DEFAULT_BASE_URL
-        self._failures = Failures(api_key, scrub)
+        self._failures = RouteErrors(api_key, scrub)
         self._client = anthropic.AsyncAnthropic(
             # Servers without keys exist behind a base URL; the client insists on one.
             api_key=api_key or "none",

@@ -1,4 +1,4 @@
-"""How a failed model call is put into words: clear, bounded and without the key."""
+"""Error messages of failed model calls: clear, bounded, without the API key."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ def bounded(detail: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Failures:
+class RouteErrors:
     """Makes the errors of one route; neither its key nor another secret may show in them."""
 
     api_key: str | None = field(default=None, repr=False)
@@ -118,7 +118,7 @@ def clean(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-class Speaker:
+class DeltaWriter:
     """Says a text piece by piece, so that the pieces join to exactly the cleaned text."""
 
     def __init__(self, on_delta: OnDelta) -> None:

@@ -15,7 +15,7 @@ import httpx2
 from understudy.core.text import Scrub
 from understudy.providers.base import ModelReply, ModelRequest, OnDelta, OnSend, ProviderError
 from understudy.providers.connection import open_client
-from understudy.providers.failures import Failures, as_it_is
+from understudy.providers.failures import RouteErrors, as_it_is
 from understudy.providers.files import has_files
 from understudy.providers.openai_wire import add_document, request_body
 from understudy.providers.replies import ReplyParts
@@ -34,7 +34,7 @@ class OpenAIProvider:
     ) -> None:
         base = (base_url or DEFAULT_BASE_URL).rstrip("/")
         self._url = f"{base}/chat/completions"
-        self._failures = Failures(api_key, scrub)
+        self._failures = RouteErrors(api_key, scrub)
         self._headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
@@ -124,7 +124,7 @@ _DONE: Final = b"[DONE]"
 class AnswerReader:
     """Collects one answer; `is_done` tells when the stream said that it is over."""
 
-    def __init__(self, failures: Failures, on_delta: OnDelta) -> None:
+    def __init__(self, failures: RouteErrors, on_delta: OnDelta) -> None:
         self.is_done = False
         self._failures = failures
         self._parts = ReplyParts(on_delta)

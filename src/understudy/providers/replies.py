@@ -1,4 +1,4 @@
-"""The last step of every provider: from the parts that arrived to a reply the loop can trust."""
+"""The last step of every provider: the parts of a reply are checked before the agent loop sees them."""
 
 import json
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import Final
 
 from understudy.core.ids import new_id
 from understudy.providers.base import ModelReply, OnDelta, ToolCall, Usage
-from understudy.providers.failures import Failures, Speaker, clean
+from understudy.providers.failures import DeltaWriter, RouteErrors, clean
 
 # What every JSON reader takes for exact; no model reads more.
 MAX_TOKENS: Final = 2**53
@@ -33,14 +33,14 @@ class ReplyParts:
         self.model = ""
         self.finish_reason = ""
         self._text: list[str] = []
-        self._speaker = Speaker(on_delta)
+        self._speaker = DeltaWriter(on_delta)
 
     def say(self, piece: str) -> None:
         """Add to the text, and let it be heard."""
         self._speaker.say(piece)
         self._text.append(piece)
 
-    def finish(self, failures: Failures, *, may_be_empty: bool = False) -> ModelReply:
+    def finish(self, failures: RouteErrors, *, may_be_empty: bool = False) -> ModelReply:
         """The complete reply; raises when there is nothing in it, unless the model may end so."""
         self._speaker.end()
         text = clean("".join(self._text))

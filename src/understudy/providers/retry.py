@@ -1,4 +1,4 @@
-"""Patience with a provider: a bounded number of tries, each bounded in time."""
+"""Retries of model calls: a bounded number of attempts, each with a timeout."""
 
 import asyncio
 import random

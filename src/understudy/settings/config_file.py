@@ -16,7 +16,7 @@ from pydantic import (
     field_validator,
 )
 
-from understudy.core.allowance import parse_allowance
+from understudy.core.allowlist import parse_allowance
 from understudy.settings.errors import SettingsError
 from understudy.settings.mcp import McpConfig, McpServerConfig
 

@@ -10,7 +10,7 @@ from threading import BoundedSemaphore, Event
 from typing import Any, Final
 
 from understudy.core.errors import Unsafe, coded_error
-from understudy.core.recent_cache import Remembered
+from understudy.core.recent_cache import RecentCache
 from understudy.core.text import and_more, quoted
 from understudy.guard.rule import Finding
 from understudy.guard.scan import go_on, is_whole, scan_bundle
@@ -123,7 +123,7 @@ class ContentGuard:
         self._turns = BoundedSemaphore(AT_ONCE)
         self._stopped = Event()
         self.rejections = GuardCounters()
-        self._found = Remembered[str, tuple[Finding, ...]](REMEMBERED)
+        self._found = RecentCache[str, tuple[Finding, ...]](REMEMBERED)
 
     def stop(self) -> None:
         """Let no scan go on: whoever waits for one is told to come again."""

@@ -13,7 +13,7 @@ from understudy.core.errors import (
     LimitExceeded,
     Unavailable,
 )
-from understudy.core.recent_cache import Remembered
+from understudy.core.recent_cache import RecentCache
 from understudy.skills.access import AccessReason, access_of
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import described, read
@@ -45,7 +45,7 @@ class ManagedEntries:
 
     def __init__(self, checks: BundleChecks) -> None:
         self._pinned = PinnedWords(checks)
-        self._answers = Remembered[tuple[str, str], _Answer](_MOST)
+        self._answers = RecentCache[tuple[str, str], _Answer](_MOST)
 
     def entries(self, unit: "Unit", *, agent_id: str, user_id: str) -> tuple[CatalogueEntry, ...]:
         """What an agent may use for a user, by name.
@@ -125,7 +125,7 @@ class PinnedWords:
 
     def __init__(self, checks: BundleChecks) -> None:
         self._checks = checks
-        self._known = Remembered[str, _Words](_MOST_PINNED)
+        self._known = RecentCache[str, _Words](_MOST_PINNED)
 
     def instead_of(
         self, unit: "Unit", one: CatalogueEntry, *, number: int, digest: str | None

@@ -1,4 +1,4 @@
-"""Finds the addresses of a host, and lets none pass that agents may not reach."""
+"""Resolves a host to IP addresses and refuses those that agents may not reach."""
 
 import asyncio
 import re
@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urljoin
 
-from understudy.core.allowance import parse_allowance
+from understudy.core.allowlist import parse_allowance
 from understudy.core.urls import MAX_URL_CHARS, Target, UnclearUrl, read_url
 from understudy.tools.addresses import METADATA, Address, blocked_by, explain
 from understudy.tools.base import ToolError

@@ -1,4 +1,4 @@
-"""All that comes of one child process: found, stopped and ended. Imports nothing of ours."""
+"""The process tree below a child: found, stopped and killed. Imports nothing of ours."""
 
 import ctypes
 import os
@@ -48,7 +48,7 @@ def end_badly() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class Tree:
+class ProcessTree:
     """A child of this process that has a session of its own, and whatever comes of it.
 
     On Linux those that left the session, or whose parents are gone, are found too, because this

@@ -1,4 +1,4 @@
-"""The processes that this one starts, and those that come to it when one of them ends badly."""
+"""Child processes: those that this process starts, and orphans that the kernel hands to it."""
 
 import asyncio
 import os
@@ -37,7 +37,7 @@ def own_program(module: ModuleType, *arguments: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartedProcess:
     """A process that was started, with the pipes to it."""
 
     process: Process
@@ -58,7 +58,7 @@ class Started:
             send(self.process.pid, number)
 
 
-class Children:
+class ChildProcesses:
     """Knows the children of this process: all are started here.
 
     Each watches over what it starts in turn, and ends that before it ends itself. Who kills it
@@ -81,7 +81,7 @@ class Children:
         prctl(PR_SET_CHILD_SUBREAPER, 1)
         self._adopts = True
 
-    async def start(self, *command: str, limit: int, **options: Any) -> Started:
+    async def start(self, *command: str, limit: int, **options: Any) -> StartedProcess:
         """Start a process in a session of its own; `limit` bounds a line of its output."""
         loop = asyncio.get_running_loop()
         self._starting += 1
@@ -97,7 +97,7 @@ class Children:
             self._known.add(transport.get_pid())
         finally:
             self._starting -= 1
-        return Started(Process(transport, protocol, loop), transport)
+        return StartedProcess(Process(transport, protocol, loop), transport)
 
     def start_from_thread(self, *command: str, **options: Any) -> "subprocess.Popen[bytes]":
         """The same for whoever waits in a thread; they say `forget` once it has ended."""
@@ -116,7 +116,7 @@ class Children:
         """Take no more account of one that has ended."""
         self._known.discard(pid)
 
-    async def leave(self, started: Started, *, within_s: float) -> bool:
+    async def leave(self, started: StartedProcess, *, within_s: float) -> bool:
         """Let one end by itself, else end it; False when something of it could not be ended."""
         if started.process.stdin is not None:
             started.process.stdin.close()

@@ -11,7 +11,13 @@ import sys
 import time
 from contextlib import suppress
 
-from understudy.tools.process_tree import Tree, be_watched, descendants, end_badly, watch_over
+from understudy.tools.process_tree import (
+    ProcessTree,
+    be_watched,
+    descendants,
+    end_badly,
+    watch_over,
+)
 
 # How long a program may take to end when it is asked.
 GRACE_S = 1.0
@@ -29,7 +35,7 @@ def main() -> None:
     if pid == 0:
         _become(command)
     _let_go_of_pipes()
-    tree = Tree(pid)
+    tree = ProcessTree(pid)
     _watch(tree, lifeline, woken)
     if tree.status is None:
         _ask_to_end(tree)
@@ -55,7 +61,7 @@ def _let_go_of_pipes() -> None:
         os.dup2(nothing, stream)
 
 
-def _watch(tree: Tree, lifeline: int, woken: int) -> None:
+def _watch(tree: ProcessTree, lifeline: int, woken: int) -> None:
     """Wait until the program has ended, or the daemon lets go."""
     while tree.status is None:
         ready, _, _ = select.select([lifeline, woken], [], [])
@@ -66,7 +72,7 @@ def _watch(tree: Tree, lifeline: int, woken: int) -> None:
         tree.reap()
 
 
-def _ask_to_end(tree: Tree) -> None:
+def _ask_to_end(tree: ProcessTree) -> None:
     """Ask everything to end, and give it a moment."""
     tree.signal_all(signal.SIGTERM)
     until = time.monotonic() + GRACE_S

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from understudy.tools import shell_supervisor
-from understudy.tools.processes import Children, own_program
+from understudy.tools.processes import ChildProcesses, own_program
 from understudy.tools.shell import DEFAULT_PATH, LIMITS, MAX_MEMORY_BYTES, MAX_PROCESSES, PASSED_ON
 
 MAX_OUTPUT_BYTES: Final = 64 * 1024
@@ -26,7 +26,7 @@ NO_MORE: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class ProgramResult:
     """How a program ended: `exit` with a code, or what it was stopped for."""
 
     reason: str
@@ -42,7 +42,7 @@ class Ended:
 class Programs:
     """Starts programs under a supervisor that ends them with all that they started."""
 
-    def __init__(self, environment: Mapping[str, str], children: Children) -> None:
+    def __init__(self, environment: Mapping[str, str], children: ChildProcesses) -> None:
         self._children = children
         self._stopped = threading.Event()
         self._passed_on = {"PATH": DEFAULT_PATH, "LANG": "C.UTF-8", "TERM": "dumb"} | {
@@ -61,10 +61,10 @@ class Programs:
         folder: Path,
         timeout_s: float,
         environment: Mapping[str, str] = NO_MORE,
-    ) -> Ended:
+    ) -> ProgramResult:
         """Run a program in a folder, which is its home too; `argv` begins with a whole path."""
         if self._stopped.is_set():
-            return Ended(reason="stopped")
+            return ProgramResult(reason="stopped")
         try:
             process = self._children.start_from_thread(
                 *own_program(shell_supervisor),
@@ -78,7 +78,7 @@ class Programs:
                 },
             )
         except OSError:
-            return Ended(reason="not_started")
+            return ProgramResult(reason="not_started")
         try:
             return _account(self._ask(process, argv, timeout_s))
         finally:
@@ -136,13 +136,13 @@ def _plan(argv: Sequence[str], timeout_s: float) -> dict[str, object]:
     }
 
 
-def _account(reply: bytes) -> Ended:
+def _account(reply: bytes) -> ProgramResult:
     account, _, output = reply.partition(b"\n")
     try:
         told = json.loads(account)
     except ValueError:
-        return Ended(reason="timeout")
-    return Ended(
+        return ProgramResult(reason="timeout")
+    return ProgramResult(
         reason=str(told.get("reason")),
         code=told.get("code"),
         output=output.decode(errors="replace"),

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from understudy.tools import shell_supervisor
 from understudy.tools.base import Approval, Effect, Parameters, ToolContext, ToolError
-from understudy.tools.processes import Children, Started, own_program
+from understudy.tools.processes import ChildProcesses, StartedProcess, own_program
 
 T = TypeVar("T")
 
@@ -98,8 +98,10 @@ class Shell:
     parameters: type[BaseModel] = ShellParameters
     timeout_s = MAX_TIMEOUT_S + 10.0
 
-    def __init__(self, environment: Mapping[str, str], children: Children | None = None) -> None:
-        self._children = children or Children()
+    def __init__(
+        self, environment: Mapping[str, str], children: ChildProcesses | None = None
+    ) -> None:
+        self._children = children or ChildProcesses()
         self._passed_on = {"PATH": DEFAULT_PATH, "LANG": "C.UTF-8", "TERM": "dumb"} | {
             name: value for name, value in environment.items() if name in PASSED_ON
         }
@@ -123,7 +125,7 @@ class Shell:
             raise _stopped(ended, arguments.timeout_s)
         return _answer(ended)
 
-    async def _start(self, workspace: Path) -> Started:
+    async def _start(self, workspace: Path) -> StartedProcess:
         try:
             return await self._children.start(
                 *own_program(shell_supervisor),
@@ -153,7 +155,9 @@ class Shell:
         }
 
 
-async def _converse(started: Started, plan: Mapping[str, object], timeout_s: int) -> _Ended | None:
+async def _converse(
+    started: StartedProcess, plan: Mapping[str, object], timeout_s: int
+) -> _Ended | None:
     """Tell the supervisor what to do, and read how it went; None when it does not say."""
     try:
         async with asyncio.timeout(timeout_s + ANSWER_WITHIN_S):
@@ -170,7 +174,7 @@ async def _converse(started: Started, plan: Mapping[str, object], timeout_s: int
         return None
 
 
-async def _ask(started: Started, plan: Mapping[str, object], timeout_s: int) -> bytes:
+async def _ask(started: StartedProcess, plan: Mapping[str, object], timeout_s: int) -> bytes:
     """What the supervisor answers, until it has ended: others may hold the pipe open."""
     process, loop = started.process, asyncio.get_running_loop()
     assert process.stdin is not None  # noqa: S101 - asked for as a pipe

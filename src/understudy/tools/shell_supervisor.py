@@ -19,7 +19,7 @@ from typing import Any
 from understudy.tools.process_tree import (
     IS_LINUX,
     PROC,
-    Tree,
+    ProcessTree,
     be_watched,
     descendants,
     end_badly,
@@ -92,7 +92,7 @@ class Command:
         pid = os.fork()
         if pid == 0:
             become(plan, inner)
-        self.tree = Tree(pid)
+        self.tree = ProcessTree(pid)
         os.close(inner)
 
     def run(self) -> tuple[dict[str, object], bytes]:

@@ -1,4 +1,4 @@
-"""Text as bytes and back, and putting a file in place whole or not at all."""
+"""Text encodings, and atomic writes: a file is replaced whole or not at all."""
 
 import codecs
 import os

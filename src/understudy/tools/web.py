@@ -22,13 +22,6 @@ from understudy.tools.base import (
     ToolError,
     in_thread,
 )
-from understudy.tools.bodies import (
-    ACCEPTED_CODINGS,
-    MAX_BODY_BYTES,
-    check_is_text,
-    read_body,
-    text_of,
-)
 from understudy.tools.destinations import (
     MAX_URL_CHARS,
     Destinations,
@@ -37,6 +30,13 @@ from understudy.tools.destinations import (
     follow,
     parse_url,
     system_resolve,
+)
+from understudy.tools.response_bodies import (
+    ACCEPTED_CODINGS,
+    MAX_BODY_BYTES,
+    check_is_text,
+    read_body,
+    text_of,
 )
 
 MAX_SECONDS: Final = 30.0
@@ -55,7 +55,7 @@ _HEADERS: Final = {
 Transport = Callable[[ssl.SSLContext | None], httpx2.AsyncBaseTransport]
 
 
-class MayGoOn(Protocol):
+class RedirectCheck(Protocol):
     """Decides whether a redirect is followed; raises a `ToolError` if not."""
 
     def __call__(
@@ -116,7 +116,7 @@ class FetchUrl:
         *,
         resolve: Resolve = system_resolve,
         transport: Transport = open_transport,
-        may_go_on: MayGoOn = everywhere,
+        may_go_on: RedirectCheck = everywhere,
     ) -> None:
         self._destinations = Destinations(allowed, resolve)
         self._transport = transport

@@ -13,13 +13,13 @@ from understudy.core.audit import current_request_id
 from understudy.core.errors import Unauthenticated
 from understudy.core.ids import new_id
 from understudy.skills.events import SkillEvent
-from understudy.ws.crowd import Visitor
 from understudy.ws.errors import error_of
 from understudy.ws.events import Inbox, audible
 from understudy.ws.frames import BadFrame, answer_frame, error_frame, event_frame, fits, request_of
 from understudy.ws.handshake import Caller
 from understudy.ws.limits import Limits
 from understudy.ws.methods import answer
+from understudy.ws.quota import QuotaSlot
 
 if TYPE_CHECKING:
     from understudy.daemon.services import Services
@@ -53,7 +53,7 @@ class WebSocketConnection:
     """Somebody at the other end of an open socket."""
 
     def __init__(
-        self, socket: WebSocket, services: "Services", visitor: Visitor, limits: Limits
+        self, socket: WebSocket, services: "Services", visitor: QuotaSlot, limits: Limits
     ) -> None:
         self._socket = socket
         self._services = services

@@ -1,4 +1,4 @@
-"""The way in: who may open a socket at all, and how many may be open."""
+"""The WebSocket endpoint: who may open a connection, and how many may be open."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -13,8 +13,8 @@ from understudy.access.browsers import refuse_other_sites
 from understudy.core.errors import Rejected, Unavailable, UnderstudyError
 from understudy.wire.problem import MEDIA_TYPE, TYPE_PREFIX, Problem
 from understudy.ws.connection import WebSocketConnection
-from understudy.ws.crowd import Crowd
 from understudy.ws.limits import LIMITS, Limits
+from understudy.ws.quota import ConnectionQuota
 
 if TYPE_CHECKING:
     from understudy.daemon.services import Services
@@ -29,7 +29,7 @@ class WebSocketEndpoint:
     def __init__(self, services: "Services", limits: Limits) -> None:
         self._services = services
         self._limits = limits
-        self._crowd = Crowd(limits)
+        self._crowd = ConnectionQuota(limits)
 
     async def serve(self, socket: WebSocket) -> None:
         """Serve one connection to its end, or refuse it before it is one."""

@@ -1,4 +1,4 @@
-"""Errors as frames: one table from class to code, nothing of what nobody foresaw."""
+"""Errors as frames: one table from class to code; an unexpected error shows no detail."""
 
 from collections.abc import Mapping
 from typing import Any, Final

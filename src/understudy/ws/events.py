@@ -1,4 +1,4 @@
-"""What happens to skills, for those who may know of it."""
+"""Skill events, sent to the clients that may see the skill."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping

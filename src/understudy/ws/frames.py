@@ -1,4 +1,4 @@
-"""Frames: what comes in is checked before anything is done with it."""
+"""Frames: parsed and validated before anything is done with them."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Who speaks on a connection, and whether they still may."""
+"""Authentication of a connection, and whether its token still holds."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.i18n.locales import from_accept_language, locale_of
 from understudy.wire.websocket import Connected, ConnectParams, ServerHello
-from understudy.ws.crowd import Visitor
+from understudy.ws.quota import QuotaSlot
 
 if TYPE_CHECKING:
     from understudy.daemon.services import Services
@@ -22,7 +22,9 @@ class Caller:
     """The one who connected. A token may be deleted meanwhile, so nothing of it is remembered but
     the token itself."""
 
-    def __init__(self, services: "Services", headers: Mapping[str, str], visitor: Visitor) -> None:
+    def __init__(
+        self, services: "Services", headers: Mapping[str, str], visitor: QuotaSlot
+    ) -> None:
         self._services = services
         self._visitor = visitor
         self._headers = headers

@@ -1,4 +1,4 @@
-"""How much a connection may send, hold back and wait."""
+"""Limits of a connection: sizes, queue and timeouts."""
 
 from dataclasses import dataclass
 from typing import Final

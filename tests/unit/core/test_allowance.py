@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from understudy.core.allowance import is_host_name, parse_allowance
+from understudy.core.allowlist import is_host_name, parse_allowance
 
 
 @pytest.mark.parametrize(

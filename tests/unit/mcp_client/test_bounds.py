@@ -3,12 +3,12 @@
 import pytest
 
 from understudy.mcp_client.connection import LONGEST_S, STEADY_S, Backoff
-from understudy.mcp_client.flood import (
+from understudy.mcp_client.rate_limits import (
     MAX_BYTES_PER_S,
     MAX_LINES_PER_MINUTE,
     MAX_LINES_PER_S,
-    Flooded,
-    Intake,
+    FloodError,
+    IntakeLimit,
 )
 
 
@@ -68,15 +68,15 @@ def test_a_wait_can_be_forgotten() -> None:
     "pieces", [[b"x" * MAX_BYTES_PER_S, b"x"], [b"\n" * MAX_LINES_PER_S, b"\n"]]
 )
 def test_more_in_a_second_than_anybody_asked_for_is_a_flood(pieces: list[bytes]) -> None:
-    intake = Intake(now=Time())
+    intake = IntakeLimit(now=Time())
     intake.take(pieces[0])
-    with pytest.raises(Flooded):
+    with pytest.raises(FloodError):
         intake.take(pieces[1])
 
 
 def test_every_second_counts_for_itself() -> None:
     time = Time()
-    intake = Intake(now=time)
+    intake = IntakeLimit(now=time)
     for _ in range(10):
         intake.take(b"\n" * MAX_LINES_PER_S)
         time.now += 1
@@ -84,17 +84,17 @@ def test_every_second_counts_for_itself() -> None:
 
 def test_a_steady_stream_that_fills_no_second_is_a_flood_within_a_minute() -> None:
     time = Time()
-    intake = Intake(now=time)
+    intake = IntakeLimit(now=time)
     for _ in range(40):
         intake.take(b"\n" * (MAX_LINES_PER_MINUTE // 40))
         time.now += 1
-    with pytest.raises(Flooded):
+    with pytest.raises(FloodError):
         intake.take(b"\n")
 
 
 def test_a_minute_that_is_over_counts_no_more() -> None:
     time = Time()
-    intake = Intake(now=time)
+    intake = IntakeLimit(now=time)
     for _ in range(200):
         intake.take(b"\n" * (MAX_LINES_PER_MINUTE // 60))
         time.now += 1

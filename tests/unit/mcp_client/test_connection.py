@@ -11,8 +11,8 @@ from mcp_types import CallToolResult
 from tests.support.network import NetworkBlocked
 from understudy.mcp_client.connection import McpConnection
 from understudy.mcp_client.errors import CallFailed, ServerDown
-from understudy.mcp_client.listing import RawTool
 from understudy.mcp_client.model import CONNECTION, HttpServer, McpServer, ServerState
+from understudy.mcp_client.tool_list import RawTool
 
 pytestmark = pytest.mark.anyio
 SERVER = McpServer(name="far", target=HttpServer(url="http://far.example"))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from understudy.mcp_client.listing import MAX_TOOLS, RawTool, read_listing
+from understudy.mcp_client.tool_list import MAX_TOOLS, RawTool, read_listing
 
 
 def raw(name: str = "tool", **fields: Any) -> RawTool:

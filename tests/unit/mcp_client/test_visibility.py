@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.factories import bound, make_persona, make_session
 from understudy.mcp_client.model import HttpServer, McpServer
-from understudy.mcp_client.visibility import Sight
+from understudy.mcp_client.visibility import McpVisibility
 
 CAPABILITY, CREDENTIAL = "capability_scope", "credential_scope"
 
@@ -45,7 +45,10 @@ def test_a_scope_hides_a_server(
 ) -> None:
     session = make_session(capability_scope=capability, credential_scope=credential)
 
-    assert Sight(session).server_hidden_by(server(name, credentialed=credentialed)) == hidden_by
+    assert (
+        McpVisibility(session).server_hidden_by(server(name, credentialed=credentialed))
+        == hidden_by
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_a_scope_hides_a_server(
     ],
 )
 def test_a_scope_hides_tools(scope: dict[str, list[str]], visible: list[str]) -> None:
-    sight = Sight(make_session(capability_scope=scope))
+    sight = McpVisibility(make_session(capability_scope=scope))
     tools = [("time", "now"), ("time", "zone"), ("git", "now")]
 
     seen = [f"{server}/{tool}" for server, tool in tools if not sight.tool_hidden_by(server, tool)]
@@ -75,7 +78,7 @@ def test_a_persona_and_its_session_narrow_each_other() -> None:
     persona = make_persona(capability_scope={"mcp_server_allow": ["time"]})
     session = make_session(**bound(persona), capability_scope={"mcp_server_allow": ["git"]})
 
-    sight = Sight(session)
+    sight = McpVisibility(session)
 
     assert sight.server_hidden_by(server("time")) == CAPABILITY
     assert sight.server_hidden_by(server("git")) == CAPABILITY
@@ -85,6 +88,6 @@ def test_a_session_below_another_has_no_credentials_unless_it_was_given_some() -
     child = make_session(parent_session_id="above")
     given = make_session(parent_session_id="above", credential_scope={"mcp_server_allow": ["git"]})
 
-    assert Sight(child).server_hidden_by(server("git", credentialed=True)) == CREDENTIAL
-    assert Sight(child).server_hidden_by(server("git")) is None
-    assert Sight(given).server_hidden_by(server("git", credentialed=True)) is None
+    assert McpVisibility(child).server_hidden_by(server("git", credentialed=True)) == CREDENTIAL
+    assert McpVisibility(child).server_hidden_by(server("git")) is None
+    assert McpVisibility(given).server_hidden_by(server("git", credentialed=True)) is None

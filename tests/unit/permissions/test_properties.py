@@ -18,7 +18,7 @@ from understudy.permissions.model import (
     PermissionDecision,
     PlacedRule,
 )
-from understudy.permissions.readings import Standpoint, decide_in_all, readings
+from understudy.permissions.sidechain_verdict import SessionRuleSource, decide_in_all, readings
 from understudy.permissions.sidechains import SessionRules, read_session_rules, rules_for_sidechain
 
 ORDER = [PermissionDecision.ALLOW, PermissionDecision.ASK, PermissionDecision.DENY]
@@ -197,7 +197,7 @@ def is_no_wider(verdict: CallVerdict, than: CallVerdict) -> bool:
 
 
 @st.composite
-def families(draw: st.DrawFn) -> tuple[list[CallRule], list[Standpoint]]:
+def families(draw: st.DrawFn) -> tuple[list[CallRule], list[SessionRuleSource]]:
     """The rules of a daemon, and of a session with up to three others below it, the lowest first.
 
     Each is made with what it inherits then; afterwards every one of them may change.
@@ -223,8 +223,8 @@ def families(draw: st.DrawFn) -> tuple[list[CallRule], list[Standpoint]]:
 
 def standpoint(
     depth: int, agent_id: str, agents: dict[str, tuple[CallRule, ...]], kept: SessionRules
-) -> Standpoint:
-    return Standpoint(
+) -> SessionRuleSource:
+    return SessionRuleSource(
         session_id=f"s{depth}", agent_id=agent_id, agent_rules=agents[agent_id], session_rules=kept
     )
 
@@ -232,7 +232,7 @@ def standpoint(
 @given(calls, families(), defaults)
 def test_a_sidechain_is_never_wider_than_its_parent(
     call: tuple[str, dict],
-    family: tuple[list[CallRule], list[Standpoint]],
+    family: tuple[list[CallRule], list[SessionRuleSource]],
     default: PermissionDecision,
 ) -> None:
     daemon, chain = family
@@ -254,7 +254,7 @@ def test_a_sidechain_is_never_wider_than_its_parent(
 @given(calls, families(), defaults)
 def test_the_verdict_on_a_sidechain_is_one_of_those_it_is_made_of(
     call: tuple[str, dict],
-    family: tuple[list[CallRule], list[Standpoint]],
+    family: tuple[list[CallRule], list[SessionRuleSource]],
     default: PermissionDecision,
 ) -> None:
     held = readings(*family)
@@ -276,7 +276,7 @@ def test_a_session_with_none_above_it_is_judged_by_its_own_rules_alone(
     call: tuple[str, dict], placed: list[PlacedRule], default: PermissionDecision
 ) -> None:
     by_level = {level: [each.rule for each in placed if each.level is level] for level in NEARNESS}
-    alone = Standpoint(
+    alone = SessionRuleSource(
         agent_id="one",
         agent_rules=tuple(by_level[Level.AGENT]),
         session_rules=SessionRules(own=tuple(by_level[Level.SESSION])),

@@ -6,26 +6,26 @@ from email.utils import format_datetime
 import pytest
 
 from tests.unit.providers.asks import KEY
-from understudy.providers.failures import MAX_DETAIL_CHARS, Failures, retry_after
+from understudy.providers.failures import MAX_DETAIL_CHARS, RouteErrors, retry_after
 
 
 @pytest.mark.parametrize("padding", range(270, 300, 3))
 def test_a_key_is_scrubbed_before_the_detail_is_cut(padding: int) -> None:
-    detail = Failures(KEY).error("x", "a" * padding + KEY).detail
+    detail = RouteErrors(KEY).error("x", "a" * padding + KEY).detail
     assert "sk-" not in detail
     assert len(detail) <= MAX_DETAIL_CHARS
 
 
 def test_a_placeholder_key_leaves_the_words_alone() -> None:
-    assert Failures("x").malformed("an extra box").detail.endswith("an extra box")
+    assert RouteErrors("x").malformed("an extra box").detail.endswith("an extra box")
 
 
 def test_a_detail_is_one_line() -> None:
-    assert Failures().error("x", "a\n  b\tc").detail == "a b c"
+    assert RouteErrors().error("x", "a\n  b\tc").detail == "a b c"
 
 
 def test_the_key_is_not_in_the_repr() -> None:
-    assert KEY not in repr(Failures(KEY))
+    assert KEY not in repr(RouteErrors(KEY))
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def test_retry_after_may_be_a_date() -> None:
 
 
 def test_an_error_is_scrubbed_before_it_is_cut() -> None:
-    failures = Failures(scrub=lambda text: text.replace("hunter22" * 4, "***"))
+    failures = RouteErrors(scrub=lambda text: text.replace("hunter22" * 4, "***"))
     detail = failures.status(500, "x" * 270 + "hunter22" * 4, {}).detail
     assert "hunter" not in detail
     assert "***" in detail
 
 
 def test_half_of_a_surrogate_pair_is_replaced() -> None:
-    assert Failures().malformed("a\ud83d b").detail.endswith("a\ufffd b")
+    assert RouteErrors().malformed("a\ud83d b").detail.endswith("a\ufffd b")

@@ -14,7 +14,7 @@ from understudy.providers.base import (
     ToolMessage,
     UserMessage,
 )
-from understudy.providers.failures import Speaker, clean
+from understudy.providers.failures import DeltaWriter, clean
 from understudy.providers.replies import MAX_TOKENS, token_count
 from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
@@ -83,7 +83,7 @@ def test_only_halves_are_replaced() -> None:
 
 def test_a_half_waits_for_the_other_one() -> None:
     heard = Listener()
-    speaker = Speaker(heard)
+    speaker = DeltaWriter(heard)
     speaker.say(f"a{HIGH}")
     speaker.say("")
     assert heard.pieces == ["a"]

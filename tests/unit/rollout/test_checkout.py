@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from understudy.rollout.checkout import Checkout, head_of
-from understudy.tools.processes import Children
+from understudy.tools.processes import ChildProcesses
 from understudy.tools.programs import Programs
 
 GIT = shutil.which("git")
@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def fill(workspace: Path, folder: Path) -> bool:
-    return Checkout(Programs(os.environ, Children())).fill(workspace, folder)
+    return Checkout(Programs(os.environ, ChildProcesses())).fill(workspace, folder)
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -181,7 +181,7 @@ def test_a_workspace_that_is_no_repository_gives_an_empty_folder(
 
 
 def test_more_files_than_a_skill_needs_are_not_laid_out(workspace: Path, folder: Path) -> None:
-    few = Checkout(Programs(os.environ, Children()), max_files=0)
+    few = Checkout(Programs(os.environ, ChildProcesses()), max_files=0)
 
     assert not few.fill(workspace, folder)
     assert [*folder.iterdir()] == []

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.mcp_client.configured import configured_servers
+from understudy.mcp_client.config_servers import configured_servers
 from understudy.mcp_client.model import HttpServer, Program
 from understudy.settings import Flags, Settings, SettingsError, load_settings
 

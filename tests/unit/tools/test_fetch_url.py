@@ -18,8 +18,8 @@ from tests.support.web_server import Answer, web_server
 from understudy.tools import web
 from understudy.tools.addresses import Address
 from understudy.tools.base import Approval, Effect, Tool, ToolContext, ToolError
-from understudy.tools.bodies import MAX_BODY_BYTES
 from understudy.tools.destinations import follow, parse_url
+from understudy.tools.response_bodies import MAX_BODY_BYTES
 from understudy.tools.web import FetchUrl
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}

@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from understudy.tools.processes import Children
-from understudy.tools.programs import MAX_OUTPUT_BYTES, Ended, Programs
+from understudy.tools.processes import ChildProcesses
+from understudy.tools.programs import MAX_OUTPUT_BYTES, ProgramResult, Programs
 
 KEY = "sk-" + "proj-" + "0123456789"
 ENVIRONMENT = {
@@ -25,10 +25,10 @@ SHELL = shutil.which("sh") or "/bin/sh"
 
 @pytest.fixture
 def programs() -> Programs:
-    return Programs(ENVIRONMENT, Children())
+    return Programs(ENVIRONMENT, ChildProcesses())
 
 
-def run(programs: Programs, folder: Path, script: str, timeout_s: float = 20) -> Ended:
+def run(programs: Programs, folder: Path, script: str, timeout_s: float = 20) -> ProgramResult:
     return programs.run((SHELL, "-c", script), folder=folder, timeout_s=timeout_s)
 
 
@@ -88,7 +88,7 @@ def test_what_a_program_prints_is_bounded(programs: Programs, tmp_path: Path) ->
 def test_a_daemon_that_leaves_ends_what_runs_and_starts_nothing_more(
     programs: Programs, tmp_path: Path
 ) -> None:
-    ends: list[Ended] = []
+    ends: list[ProgramResult] = []
     script = "echo $$ > pid; exec sleep 300"
     thread = threading.Thread(target=lambda: ends.append(run(programs, tmp_path, script, 300)))
     thread.start()
@@ -109,7 +109,7 @@ def test_a_folder_that_is_not_there_is_told(programs: Programs, tmp_path: Path) 
 
 @pytest.mark.anyio
 async def test_whoever_looks_for_orphans_leaves_a_program_alone(tmp_path: Path) -> None:
-    children = Children()
+    children = ChildProcesses()
     process = children.start_from_thread(SHELL, "-c", "exec sleep 300", cwd=tmp_path)
     try:
         # As if the daemon adopted: what it did not start would be ended.

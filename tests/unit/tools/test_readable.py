@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cpu_effort import takes_under
-from understudy.tools.bodies import readable
+from understudy.tools.response_bodies import readable
 
 PAGE = """<!DOCTYPE html>
 <html><head><title>Ink &amp; paper</title>

@@ -18,7 +18,7 @@ from tests.support.tool_calls import call, context_in, refusal
 from understudy.tools import shell
 from understudy.tools.base import Approval, Effect, ToolError
 from understudy.tools.process_tree import PR_SET_CHILD_SUBREAPER, prctl
-from understudy.tools.processes import Children
+from understudy.tools.processes import ChildProcesses
 from understudy.tools.shell import Shell, ShellParameters
 
 KEY = "sk-" + "proj-" + "0123456789"
@@ -31,7 +31,7 @@ ENVIRONMENT = {
     "LD_PRELOAD": "/nowhere/evil.so",
     "BASH_ENV": "/nowhere/evil.sh",
 }
-CHILDREN = Children()
+CHILDREN = ChildProcesses()
 TOOL = Shell(ENVIRONMENT, CHILDREN)
 
 

@@ -1,4 +1,4 @@
-"""Policies: what operators decide about memory and learning while the daemon runs."""
+"""The learning policy and the run memory policy: versioned documents of the runtime settings."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager

@@ -12,7 +12,7 @@ from typing import Final
 from understudy.redaction.scrub import preview
 from understudy.skills.dependencies.environments import SITE_PACKAGES, Environments
 from understudy.skills.dependencies.names import Manager, is_name
-from understudy.tools.programs import Ended, Programs
+from understudy.tools.programs import ProgramResult, Programs
 
 MAX_REASON_CHARS: Final = 300
 MAX_LINES: Final = 3
@@ -163,7 +163,7 @@ def _swap(new: Path, place: Path, aside: Path) -> None:
     new.rename(place)
 
 
-def _why(ended: Ended) -> str:
+def _why(ended: ProgramResult) -> str:
     """What the program had to say about it, without what nobody should read."""
     if ended.reason != "exit":
         return STOPPED.get(ended.reason, ended.reason)

@@ -13,7 +13,7 @@ import structlog
 
 from understudy.core.clock import Clock
 from understudy.core.errors import UnderstudyError
-from understudy.core.recent_cache import Remembered
+from understudy.core.recent_cache import RecentCache
 from understudy.core.text import and_more
 from understudy.guard.rule import Finding
 from understudy.guard.texts import is_text
@@ -90,7 +90,7 @@ class LocalReader:
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
         # By digest: what is wrong with it; "" where nothing is.
-        self._verdicts = Remembered[str, str](_VERDICTS)
+        self._verdicts = RecentCache[str, str](_VERDICTS)
 
     def read(
         self, path: Path, *, root: Path, scope: str, at_once: bool = False

@@ -14,7 +14,7 @@ from tests.support.packages import make_source, make_wheel, npm_registry
 from understudy.skills.dependencies.environments import SITE_PACKAGES, Environments
 from understudy.skills.dependencies.installer import NO_NPM, NPM, PIP, STOPPED, PackageInstaller
 from understudy.skills.dependencies.names import Manager
-from understudy.tools.processes import Children
+from understudy.tools.processes import ChildProcesses
 from understudy.tools.programs import Programs
 
 SLUG = "weekly-report"
@@ -53,7 +53,7 @@ def shelf(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def installer(environments: Environments, shelf: Path) -> PackageInstaller:
-    programs = Programs({"PATH": os.environ["PATH"]}, Children())
+    programs = Programs({"PATH": os.environ["PATH"]}, ChildProcesses())
     options = ("--no-index", "--find-links", str(shelf))
     return PackageInstaller(environments, programs, pip_options=options)
 
@@ -135,7 +135,7 @@ def test_a_package_of_npm_comes_without_its_scripts(
         "tiny-words": {"scripts": hooks, "dependencies": {"@small/letters": "^1.0.0"}},
         "@small/letters": {"scripts": hooks},
     }
-    programs = Programs({"PATH": os.environ["PATH"]}, Children())
+    programs = Programs({"PATH": os.environ["PATH"]}, ChildProcesses())
     with npm_registry(shelf, packages) as address:
         installer = PackageInstaller(environments, programs, npm_options=("--registry", address))
         why = installer.install(SLUG, Manager.NPM, ["tiny-words"], within_s=WITHIN_S)
@@ -152,7 +152,7 @@ def test_a_package_of_npm_comes_without_its_scripts(
 
 
 def test_a_machine_without_npm_is_told_so(environments: Environments, tmp_path: Path) -> None:
-    programs = Programs({"PATH": str(tmp_path)}, Children())
+    programs = Programs({"PATH": str(tmp_path)}, ChildProcesses())
 
     why = PackageInstaller(environments, programs).install(
         SLUG, Manager.NPM, ["tiny-words"], within_s=WITHIN_S
@@ -173,7 +173,7 @@ def test_what_is_no_name_never_reaches_a_command_line(
     environments: Environments, manager: Manager, names: list[str], tmp_path: Path
 ) -> None:
     # Whatever was started would fail for want of a program, with other words.
-    programs = Programs({"PATH": str(tmp_path)}, Children())
+    programs = Programs({"PATH": str(tmp_path)}, ChildProcesses())
     installer = PackageInstaller(environments, programs)
 
     why = installer.install(SLUG, manager, names, within_s=WITHIN_S)

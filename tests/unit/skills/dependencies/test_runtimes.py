@@ -6,7 +6,7 @@ import pytest
 
 from understudy.skills.dependencies import environments
 from understudy.skills.dependencies.environments import Runtime, Runtimes, find_runtimes
-from understudy.tools.processes import Children
+from understudy.tools.processes import ChildProcesses
 from understudy.tools.programs import Programs
 
 SAYS = "#!/bin/sh\n/bin/echo {name} $1 1.2.3\n/bin/echo more\n"
@@ -19,7 +19,7 @@ def found(folder: Path, *names: str, script: str = SAYS) -> Runtimes:
         program = folder / name
         program.write_text(script.format(name=name))
         program.chmod(0o755)
-    return find_runtimes(Programs({"PATH": str(folder)}, Children()))
+    return find_runtimes(Programs({"PATH": str(folder)}, ChildProcesses()))
 
 
 def test_each_program_is_listed_with_the_first_line_of_its_version(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A server's list of tools, as far as it can be used."""
+"""The tool list of an MCP server: the entries that can be used."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The body of an answer from the web: read within bounds, and turned into text."""
+"""The body of a web response: read within a size limit and turned into text."""
 
 import codecs
 import html

@@ -22,7 +22,7 @@ from understudy.permissions.sidechains import SessionRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standpoint:
+class SessionRuleSource:
     """What judges calls in one session, beside the rules of the daemon."""
 
     agent_id: str
@@ -32,7 +32,7 @@ class Standpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleReading:
+class RuleSet:
     """Rules that are held against a call together."""
 
     placed: tuple[PlacedRule, ...]
@@ -40,7 +40,7 @@ class RuleReading:
     above: str | None = None
 
 
-def readings(daemon: Sequence[CallRule], chain: Sequence[Standpoint]) -> tuple[RuleReading, ...]:
+def readings(daemon: Sequence[CallRule], chain: Sequence[SessionRuleSource]) -> tuple[RuleSet, ...]:
     """How the session of the call, which is the first, and those above it in turn judge."""
     return tuple(_readings(tuple(_placed(daemon, Level.DAEMON)), chain))
 
@@ -48,7 +48,7 @@ def readings(daemon: Sequence[CallRule], chain: Sequence[Standpoint]) -> tuple[R
 def decide_in_all(
     tool: str,
     arguments: Mapping[str, Any],
-    held: Sequence[RuleReading],
+    held: Sequence[RuleSet],
     default: PermissionDecision,
 ) -> CallVerdict:
     """The strictest verdict of all readings, and how every rule fared; of equals, the nearest."""
@@ -57,20 +57,22 @@ def decide_in_all(
     return replace(strictest, trace=_together(verdicts))
 
 
-def _readings(daemon: tuple[PlacedRule, ...], chain: Sequence[Standpoint]) -> Iterator[RuleReading]:
+def _readings(
+    daemon: tuple[PlacedRule, ...], chain: Sequence[SessionRuleSource]
+) -> Iterator[RuleSet]:
     own = chain[0]
     for place, each in enumerate(chain):
         owner = each.session_id if place else None
         of_session = _placed(each.session_rules.all, Level.SESSION, owner)
-        yield RuleReading(placed=(*daemon, *_of_agent(each, own), *of_session), above=owner)
+        yield RuleSet(placed=(*daemon, *_of_agent(each, own), *of_session), above=owner)
         for parent in chain[place + 1 : place + 2]:
             # And as the parent was: what it has loosened since does not reach further down.
             of_session = _placed(each.session_rules.inherited, Level.SESSION, owner)
             placed = (*daemon, *_of_agent(parent, own), *of_session)
-            yield RuleReading(placed=placed, above=parent.session_id)
+            yield RuleSet(placed=placed, above=parent.session_id)
 
 
-def _of_agent(each: Standpoint, own: Standpoint) -> Iterator[PlacedRule]:
+def _of_agent(each: SessionRuleSource, own: SessionRuleSource) -> Iterator[PlacedRule]:
     owner = None if each.agent_id == own.agent_id else each.agent_id
     return _placed(each.agent_rules, Level.AGENT, owner)
 
@@ -82,7 +84,7 @@ def _placed(
         yield PlacedRule(rule=rule, level=level, index=index, owner=owner)
 
 
-def _of(reading: RuleReading, verdict: CallVerdict) -> CallVerdict:
+def _of(reading: RuleSet, verdict: CallVerdict) -> CallVerdict:
     if reading.above is None:
         return verdict
     reason = f"by the rules for session {reading.above} above: {verdict.reason}"

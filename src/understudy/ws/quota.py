@@ -1,4 +1,4 @@
-"""How many are there: in all, of those who have not said who they are, and of each user."""
+"""Connection quota: how many connections are open in all, before authentication, and of each user."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from understudy.core.errors import coded_error
 from understudy.ws.limits import Limits
 
 
-class Crowd:
+class ConnectionQuota:
     """Everybody who is connected; whoever is not known takes no place from those who are."""
 
     def __init__(self, limits: Limits) -> None:
@@ -19,20 +19,20 @@ class Crowd:
         self._users: Counter[str] = Counter()
 
     @contextmanager
-    def enter(self) -> Iterator["Visitor"]:
+    def enter(self) -> Iterator["QuotaSlot"]:
         """Let a stranger in, until they leave; `Unavailable` when there is no room."""
         with self._lock:
             is_full = self._strangers + self._users.total() >= self._limits.connections
             if is_full or self._strangers >= self._limits.strangers:
                 raise coded_error("ws/too_many_connections")
             self._strangers += 1
-        visitor = Visitor(self)
+        visitor = QuotaSlot(self)
         try:
             yield visitor
         finally:
             self._leave(visitor)
 
-    def introduce(self, visitor: "Visitor", user_id: str) -> None:
+    def introduce(self, visitor: "QuotaSlot", user_id: str) -> None:
         """Have a stranger be a user; `LimitExceeded` when that one is there often enough."""
         with self._lock:
             if self._users[user_id] >= self._limits.per_user:
@@ -41,7 +41,7 @@ class Crowd:
             self._users[user_id] += 1
             visitor.user_id = user_id
 
-    def _leave(self, visitor: "Visitor") -> None:
+    def _leave(self, visitor: "QuotaSlot") -> None:
         with self._lock:
             if visitor.user_id is None:
                 self._strangers -= 1
@@ -51,10 +51,10 @@ class Crowd:
             self._users += Counter()
 
 
-class Visitor:
+class QuotaSlot:
     """One who is connected."""
 
-    def __init__(self, crowd: Crowd) -> None:
+    def __init__(self, crowd: ConnectionQuota) -> None:
         self._crowd = crowd
         self.user_id: str | None = None
 

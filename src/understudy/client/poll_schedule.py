@@ -1,4 +1,4 @@
-"""Looking again and again at what takes a while."""
+"""When to poll again for a run or a trial that takes a while."""
 
 import time
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ SETTLED_STATUSES: Final = TERMINAL_STATUSES | WAITING_STATUSES
 
 
 @dataclass(slots=True)
-class Looks:
+class PollSchedule:
     """When to look next; less and less often, and not for ever where a time is given."""
 
     what: str

@@ -1,4 +1,4 @@
-"""How much a server may say: a bound on a message, on a second, and on a minute."""
+"""Rate limits on what an MCP server sends: per message, per second and per minute."""
 
 import time
 from collections.abc import Callable
@@ -11,14 +11,14 @@ MAX_LINES_PER_S: Final = 5000
 MAX_LINES_PER_MINUTE: Final = 60_000
 
 
-class Flooded(Exception):
+class FloodError(Exception):
     """A server says more than anybody could have asked for."""
 
     def __init__(self) -> None:
         super().__init__("it floods us with output")
 
 
-class Intake:
+class IntakeLimit:
     """Counts what a server says, second by second."""
 
     def __init__(
@@ -44,6 +44,6 @@ class Intake:
         self._lines += lines
         self._lines_in_minute += lines
         if self._bytes > MAX_BYTES_PER_S or self._lines > self._max_lines:
-            raise Flooded
+            raise FloodError
         if self._lines_in_minute > MAX_LINES_PER_MINUTE:
-            raise Flooded
+            raise FloodError
