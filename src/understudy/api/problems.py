@@ -94,6 +94,7 @@ class ProblemAnswer:
     params: Mapping[str, object] = field(default_factory=dict)
     # The row of the error table; an error that is none of ours has that of its domain and code.
     row: str | None = None
+    values: Mapping[str, object] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     # Of the detail; everything else is for programs.
     language: str = DEFAULT
@@ -105,7 +106,7 @@ class ProblemAnswer:
 
     def spoken(self, scope: Scope) -> "ProblemAnswer":
         """The same in the language that a caller likes best, as far as there are words for it."""
-        told = told_in(_language_of(scope), self.row or self.reason, self.detail, self.params)
+        told = told_in(_language_of(scope), self.row or self.reason, self.detail, self.values)
         return replace(self, detail=told.text, language=told.language)
 
     def response(self) -> Response:
@@ -193,6 +194,7 @@ def _domain(error: UnderstudyError) -> ProblemAnswer:
         errors=error.errors if isinstance(error, Invalid) else (),
         params=error.params,
         row=error.row,
+        values=error.values,
     )
 
 

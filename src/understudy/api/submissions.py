@@ -95,7 +95,7 @@ async def settled(services: Services, request: Request, submitted: RunDetail) ->
         if detail.run.status in SETTLED or await request.is_disconnected():
             return detail
         if services.ground.shutting_down.is_set():
-            raise coded_error("readiness/daemon_draining", run_id=run_id)
+            raise coded_error("readiness/daemon_draining:run", run_id=run_id)
         await services.ground.bell.wait(seen, timeout_s=POLL_S)
 
 

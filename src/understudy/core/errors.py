@@ -31,7 +31,7 @@ from understudy.core.text import ELLIPSIS, quoted
 
 # The section of the table for codes that several domains share.
 SHARED: Final = "shared"
-MAX_PARAM_CHARS: Final = 2000
+MAX_VALUE_CHARS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +59,9 @@ class UnderstudyError(Exception):
         self.domain = domain
         self.detail = detail or code.replace("_", " ")
         self.params = dict(params or {})
-        # The row of the table that has its words.
+        # The row of the table that has its words, and the values of their placeholders.
         self.row = f"{domain}/{code}"
+        self.values = self.params
 
 
 class NotFound(UnderstudyError):
@@ -130,7 +131,7 @@ class Invalid(UnderstudyError):
             errors=tuple(replace(each, pointer=move(each.pointer)) for each in self.errors),
             params=self.params,
         )
-        moved.row = self.row
+        moved.row, moved.values = self.row, self.values
         return moved
 
 
@@ -155,25 +156,28 @@ def coded_error(
     pointer: str | None = None,
     errors: tuple[FieldError, ...] = (),
     detail: str | None = None,
-    **params: object,
+    **values: object,
 ) -> UnderstudyError:
     """The exception of a row of the table: `domain/code`, or `domain/code:variant`.
 
-    Params fill the words of the row and are sent to the client. A `detail` replaces the English
-    words where they are known only at run time.
+    The values fill the words of the row; those that the row lists as `params` are sent to the client
+    by name, too. A `detail` replaces the English words where they are known only at run time.
     """
     domain, _, name = row.partition("/")
     code = name.partition(":")[0]
     kind = error_class(row)
-    params = {key: _plain(value) for key, value in params.items()}
-    detail = _Words().vformat(_row(row)["en"], (), params) if detail is None else detail
+    if pointer is not None and not issubclass(kind, Invalid):
+        values["pointer"] = pointer
+    values = {key: _plain(value) for key, value in values.items()}
+    params = {key: values[key] for key in _row(row).get("params", ()) if key in values}
+    detail = _Words().vformat(_row(row)["en"], (), values) if detail is None else detail
     if issubclass(kind, Invalid):
         found: UnderstudyError = kind(
             code, domain=domain, detail=detail, pointer=pointer, errors=errors, params=params
         )
     else:
         found = kind(code, domain=domain, detail=detail, params=params)
-    found.row = row
+    found.row, found.values = row, values
     return found
 
 
@@ -183,10 +187,10 @@ def error_class(row: str) -> type[UnderstudyError]:
     return CLASSES[named]
 
 
-def words_in(language: str, row: str, params: Mapping[str, object]) -> str | None:
+def words_in(language: str, row: str, values: Mapping[str, object]) -> str | None:
     """The sentence of a row in a language; None without a row, a translation or what it names."""
     try:
-        return _Words().vformat(_row(row)[language], (), params)
+        return _Words().vformat(_row(row)[language], (), values)
     except KeyError:
         return None
 
@@ -200,16 +204,12 @@ def error_table() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
 
 def _row(row: str) -> Mapping[str, Any]:
     domain, _, name = row.partition("/")
-    found = error_table().get(domain, {}).get(name)
-    if found is None:
-        found = error_table()[SHARED][name]
-    if "domains" in found and domain not in found["domains"]:
-        raise KeyError(row)
-    return found
+    found: Mapping[str, Any] | None = error_table().get(domain, {}).get(name)
+    return error_table()[SHARED][name] if found is None else found
 
 
 def _plain(value: object) -> object:
-    """A param as JSON: text is cut, so that no request is answered with megabytes of itself."""
+    """A value as JSON: text is cut, so that no request is answered with megabytes of itself."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, Mapping):
@@ -217,7 +217,7 @@ def _plain(value: object) -> object:
     if isinstance(value, Iterable) and not isinstance(value, str):
         return [_plain(each) for each in value]
     text = str(value)
-    return text if len(text) <= MAX_PARAM_CHARS else text[:MAX_PARAM_CHARS] + ELLIPSIS
+    return text if len(text) <= MAX_VALUE_CHARS else text[:MAX_VALUE_CHARS] + ELLIPSIS
 
 
 class _Words(string.Formatter):

@@ -47,7 +47,7 @@ def error_of(error: Exception, locale: str | None = None) -> FrameError:
     code = next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
     return FrameError(
         code=code,
-        message=told_in(locale, error.row, error.detail, error.params).text,
+        message=told_in(locale, error.row, error.detail, error.values).text,
         details=_details(error),
         retryable=code in RETRYABLE,
         retryAfterMs=RETRY_AFTER_MS if code in RETRYABLE else None,

@@ -11,7 +11,7 @@ import pytest
 import understudy
 from understudy.core.errors import (
     CLASSES,
-    MAX_PARAM_CHARS,
+    MAX_VALUE_CHARS,
     SHARED,
     Invalid,
     NotFound,
@@ -118,12 +118,15 @@ def test_an_error_tells_its_code_its_domain_and_what_it_is_about() -> None:
     error = coded_error("skills/skill_not_found", ref="weekly")
 
     assert isinstance(error, NotFound)
-    assert (error.domain, error.code, error.params) == (
-        "skills",
-        "skill_not_found",
-        {"ref": "weekly"},
-    )
+    assert (error.domain, error.code) == ("skills", "skill_not_found")
     assert error.detail == str(error) == "there is no skill 'weekly'"
+
+
+def test_a_client_is_sent_the_params_that_the_row_lists() -> None:
+    full = coded_error("mailboxes/mailbox_full", limit=100, other=1)
+    hidden = coded_error("skills/skill_not_found", ref="weekly")
+
+    assert (full.params, hidden.params) == ({"limit": 100}, {})
 
 
 def test_a_variant_has_its_own_words_and_the_code_of_its_row() -> None:
@@ -141,17 +144,17 @@ def test_a_wrong_value_of_a_moved_error_keeps_its_translation() -> None:
     assert error.moved(lambda pointer: "/request" + pointer).row == error.row
 
 
-@pytest.mark.parametrize("row", ["skills/no_such_code", "nowhere/stale_version", "stale_version"])
+@pytest.mark.parametrize("row", ["skills/no_such_code", "nowhere/skill_not_found", "stale_version"])
 def test_a_row_that_is_not_there_is_a_mistake_of_the_code(row: str) -> None:
     with pytest.raises(KeyError):
         coded_error(row)
 
 
-def test_params_are_plain_and_of_bounded_size() -> None:
+def test_values_are_plain_and_of_bounded_size() -> None:
     error = coded_error("skills/skill_not_found", ref="x" * 5_000, path=Path("a"), all=("b",))
 
-    assert len(str(error.params["ref"])) == MAX_PARAM_CHARS + 1
-    assert (error.params["path"], error.params["all"]) == ("a", ["b"])
+    assert len(str(error.values["ref"])) == MAX_VALUE_CHARS + 1
+    assert (error.values["path"], error.values["all"]) == ("a", ["b"])
     assert len(error.detail) < 200
 
 

@@ -21,7 +21,7 @@ def test_english_and_unknown_callers_get_what_was_said_at_first(locale: str | No
     assert told_in(locale, ROW, SAID, {"ref": "x"}) == ProblemText(text=SAID, language="en")
 
 
-@pytest.mark.parametrize("row", ["skills/no_such_code", "", "../forbidden", "shared/stale_version"])
+@pytest.mark.parametrize("row", ["skills/no_such_code", "", "../forbidden"])
 def test_an_error_without_a_row_stays_as_it_was(row: str) -> None:
     assert told_in("vi", row, SAID, {}) == ProblemText(text=SAID, language="en")
 
