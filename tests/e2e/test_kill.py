@@ -3,7 +3,7 @@
 import random
 import re
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(360)]
 SESSIONS = 20
 RUNS_PER_SESSION = 10
 KILLS = 20
+# A run that five kills in a row find at the same step is given up, as it should be.
+KILLS_WITHOUT_PROGRESS = 3
 
 
 def steps_asked_for(requests: list[SeenRequest]) -> dict[str, list[tuple[int, int]]]:
@@ -38,6 +40,26 @@ def steps_asked_for(requests: list[SeenRequest]) -> dict[str, list[tuple[int, in
     return asked
 
 
+def steps_by_session(model: FakeModel) -> Counter[str]:
+    """How many steps of its runs each session has come to."""
+    asked = steps_asked_for(list(model.requests))
+    steps = {(label, step) for label, each in asked.items() for step, _ in each}
+    return Counter(label.split("-")[0] for label, _ in steps)
+
+
+def wait_for_progress(model: FakeModel) -> None:
+    """Wait until each session has written down a step: a model is asked for the next one then."""
+    before = steps_by_session(model)
+
+    def advanced() -> bool:
+        now = steps_by_session(model)
+        all_steps = RUNS_PER_SESSION * MODEL_CALLS
+        sessions = (f"s{number:02}" for number in range(SESSIONS))
+        return all(now[each] >= min(before[each] + 2, all_steps) for each in sessions)
+
+    wait_for(advanced, what="each session to advance")
+
+
 def test_two_hundred_runs_survive_twenty_kills(tmp_path: Path, model: FakeModel) -> None:
     chance = random.Random(20)
     daemon = DaemonProcess(tmp_path / "home", config=routes_to(model)).start()
@@ -50,7 +72,9 @@ def test_two_hundred_runs_survive_twenty_kills(tmp_path: Path, model: FakeModel)
             for session in sessions:
                 label = f"{session}-r{number}"
                 labels[daemon.submit(session, plan_for(label, delay_s=0.02))] = label
-        for _ in range(KILLS):
+        for number in range(KILLS):
+            if number % KILLS_WITHOUT_PROGRESS == 0:
+                wait_for_progress(model)
             time.sleep(chance.uniform(0.05, 0.7))
             daemon.kill()
             daemon.start()
