@@ -28,6 +28,8 @@ from understudy.storage.unit import Units
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Approval, Effect
 
+BOTH = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
+
 
 @dataclass
 class UnitsOnDatabase:
@@ -103,7 +105,18 @@ def postgres_engine(postgres_shared: str) -> Iterator[sa.Engine]:
     engine.dispose()
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test on SQLite and on PostgreSQL, unless its rule is above the stores: see the marks
+    `one_database` and `every_database`."""
+    given = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    if "migrated_url" not in metafunc.fixturenames or "migrated_url" in given:
+        return
+    marked = metafunc.definition.get_closest_marker
+    on_both = marked("every_database") or not marked("one_database")
+    metafunc.parametrize("migrated_url", BOTH if on_both else ["sqlite"], indirect=True)
+
+
+@pytest.fixture
 def migrated_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A database with our tables and nothing in them, once on SQLite and once on PostgreSQL."""
     if request.param == "sqlite":
@@ -115,7 +128,7 @@ def migrated_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return url
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+@pytest.fixture(params=BOTH)
 def prepared_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A database on which a daemon has started once, on SQLite in the home of its skills."""
     if request.param == "sqlite":

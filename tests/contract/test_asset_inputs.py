@@ -25,6 +25,8 @@ from understudy.storage.schema import asset_blobs
 from understudy.testing.answers import Answer
 from understudy.testing.fake_model import FakeModel
 
+pytestmark = pytest.mark.one_database
+
 PNG = b"\x89PNG\r\n\x1a\n picture"
 PDF = b"%PDF-1.7 pages"
 
@@ -70,6 +72,7 @@ async def test_texts_and_assets_reach_the_model_in_the_order_given(
     assert fake.requests[0].turns[-1].parts[1].data == PNG
 
 
+@pytest.mark.every_database
 async def test_the_journal_keeps_asset_ids_and_neither_paths_nor_bytes(
     shop: RunHarness, assets: AssetService
 ) -> None:
@@ -177,6 +180,7 @@ async def test_what_a_route_cannot_take_becomes_a_note(
     assert reason in words
 
 
+@pytest.mark.every_database
 async def test_a_damaged_file_of_its_own_fails_the_run_and_says_which(
     house: UnitsOnDatabase, shop: RunHarness, assets: AssetService, fake: FakeModel
 ) -> None:
@@ -205,6 +209,7 @@ async def test_a_damaged_file_of_an_earlier_turn_costs_only_itself(
     assert f"asset {asset.asset_id} is not shown: the content of asset" in words
 
 
+@pytest.mark.every_database
 async def test_a_file_that_the_model_refused_does_not_end_the_conversation(
     shop: RunHarness, assets: AssetService, fake: FakeModel
 ) -> None:
@@ -256,6 +261,7 @@ async def test_images_of_earlier_turns_count_in_the_budget(
     assert shown(fake)[-1] == [("text", "next")]
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("level", [DebugLevel.REQUESTS, DebugLevel.FULL])
 async def test_captured_requests_name_files_and_hold_no_bytes(
     shop: RunHarness, assets: AssetService, level: DebugLevel
@@ -301,6 +307,7 @@ async def test_a_refused_submission_keeps_nothing(shop: RunHarness, assets: Asse
     assert assets.page(PageRequest()).items == ()
 
 
+@pytest.mark.every_database
 async def test_a_run_holds_its_assets_from_its_submission_on(
     shop: RunHarness, assets: AssetService
 ) -> None:
@@ -329,6 +336,7 @@ async def test_an_inline_file_that_is_known_becomes_the_known_asset(
     assert [item.asset_id for item in shop.stored(run_id).input.items] == [asset.asset_id]
 
 
+@pytest.mark.every_database
 async def test_a_repeat_under_a_key_finds_the_run_with_its_files(
     shop: RunHarness, assets: AssetService
 ) -> None:

@@ -17,6 +17,8 @@ from understudy.sessions.model import Session
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 
+pytestmark = pytest.mark.one_database
+
 SESSIONS = [make_session(f"s{number}") for number in range(40)]
 
 
@@ -82,6 +84,7 @@ def test_one_that_is_held_is_offered_to_nobody_until_it_is_released(canaries: Ca
     assert offered(canaries, 100) == SESSIONS
 
 
+@pytest.mark.every_database
 def test_one_that_failed_is_offered_to_nobody_though_it_was_released(canaries: Canaries) -> None:
     canaries.hand.show("canary", canaries.hand.run("something else"))
     canaries.hand.rollouts.release(ALICE, NAME)
@@ -90,6 +93,7 @@ def test_one_that_failed_is_offered_to_nobody_though_it_was_released(canaries: C
     assert canaries.hand.get().uses.offered_percent == 0
 
 
+@pytest.mark.every_database
 def test_once_active_everybody_is_offered_it(canaries: Canaries) -> None:
     canaries.hand.show("canary", canaries.hand.run())
     canaries.hand.promote(status=Stage.ACTIVE)
@@ -109,6 +113,7 @@ def test_all_daemons_draw_by_the_secret_that_the_first_one_made(
     assert offered(other, 30) == some
 
 
+@pytest.mark.every_database
 def test_daemons_that_start_together_make_one_secret(units: Units) -> None:
     together([partial(make_secret, units, FrozenClock())] * 4)
 
@@ -117,6 +122,7 @@ def test_daemons_that_start_together_make_one_secret(units: Units) -> None:
         assert rows.scalar() == 1
 
 
+@pytest.mark.every_database
 def test_without_a_secret_nobody_is_drawn(canaries: Canaries) -> None:
     with canaries.units.write() as unit:
         unit.connection.exec_driver_sql("DELETE FROM canary_secret")
@@ -125,6 +131,7 @@ def test_without_a_secret_nobody_is_drawn(canaries: Canaries) -> None:
     assert offered(canaries, 100) == SESSIONS
 
 
+@pytest.mark.every_database
 def test_a_session_that_is_not_drawn_gets_nothing_by_making_sidechains(canaries: Canaries) -> None:
     is_in = offered(canaries, 50)
     drawn, left = is_in[0], next(it for it in SESSIONS if it not in is_in)

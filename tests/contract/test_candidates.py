@@ -40,6 +40,8 @@ from understudy.sessions.learning_scopes import WORKSPACE, LearningScope, ScopeK
 from understudy.storage.schema import learning_candidates
 from understudy.storage.unit import Units
 
+pytestmark = pytest.mark.one_database
+
 ATLAS = "Project codename is Atlas."
 BOREALIS = "Project codename is Borealis."
 SECRET = "api-key: abc" + "123456789"
@@ -61,6 +63,7 @@ def expired(plane: LearningHarness, **bounds: int) -> list[int]:
     return list(expire_in_batches(plane.units, plane.clock, **bounds))
 
 
+@pytest.mark.every_database
 def test_a_candidate_takes_the_defaults_and_waits(plane: LearningHarness) -> None:
     candidate = plane.propose("X is blue")
     assert plane.candidate(candidate) == candidate
@@ -140,6 +143,7 @@ def test_a_secret_does_not_come_in_by_way_of_publishing(
     assert plane.all_learnings() == []
 
 
+@pytest.mark.every_database
 def test_a_second_candidate_that_says_the_same_becomes_the_same_learning(
     plane: LearningHarness,
 ) -> None:
@@ -318,6 +322,7 @@ def test_a_reason_with_a_secret_in_it_is_refused(plane: LearningHarness) -> None
     assert plane.candidate(candidate) == candidate
 
 
+@pytest.mark.every_database
 def test_a_candidate_past_its_time_is_not_published_and_soon_rejected(
     plane: LearningHarness,
 ) -> None:
@@ -353,6 +358,7 @@ def test_a_look_ends_after_so_many_and_the_next_one_goes_on(plane: LearningHarne
     assert expired(plane, batch=2, most=3) == [1]
 
 
+@pytest.mark.every_database
 def test_candidates_that_cannot_be_read_do_not_keep_others_from_expiring(
     plane: LearningHarness, house: UnitsOnDatabase
 ) -> None:
@@ -398,6 +404,7 @@ def test_a_published_candidate_keeps_answering_after_its_time(plane: LearningHar
     assert expired(plane) == []
 
 
+@pytest.mark.every_database
 def test_what_names_a_run_that_read_elsewhere_is_marked_whoever_proposes_it(
     plane: LearningHarness,
 ) -> None:
@@ -476,6 +483,7 @@ def test_of_a_decided_candidate_only_the_decision_is_shown(plane: LearningHarnes
     assert item.state is CandidateState.PUBLISHED
 
 
+@pytest.mark.every_database
 def test_reviewers_are_handed_one_after_another(plane: LearningHarness) -> None:
     first, second = plane.propose("X is blue"), plane.propose("Y is red")
     item = plane.candidates.next_for_review()
@@ -487,6 +495,7 @@ def test_reviewers_are_handed_one_after_another(plane: LearningHarness) -> None:
     assert plane.candidates.next_for_review(after=second.candidate_id) is None
 
 
+@pytest.mark.every_database
 def test_every_change_is_in_the_audit_with_the_person(plane: LearningHarness) -> None:
     first = plane.propose(ATLAS)
     learning = plane.publish(first).learning
@@ -506,6 +515,7 @@ def test_every_change_is_in_the_audit_with_the_person(plane: LearningHarness) ->
     ]
 
 
+@pytest.mark.every_database
 def test_the_sessions_concerned_are_told_by_ids_alone(plane: LearningHarness) -> None:
     source = LearningSource(session_id="s2", run_id="run_1")
     candidate = plane.propose(ATLAS, scope=SESSION, source=source)
@@ -539,6 +549,7 @@ def test_the_sessions_concerned_are_told_by_ids_alone(plane: LearningHarness) ->
     assert "Atlas" not in str([it.data for it in plane.events("s1")])
 
 
+@pytest.mark.every_database
 def test_a_session_that_is_not_there_keeps_nothing_from_being_learned(
     plane: LearningHarness,
 ) -> None:

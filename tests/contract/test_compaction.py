@@ -28,7 +28,7 @@ from understudy.storage.unit import Units
 from understudy.testing.answers import Answer, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.one_database, pytest.mark.anyio]
 
 WINDOW = 6000
 LIMIT = prompt_limit(WINDOW)
@@ -176,6 +176,7 @@ async def test_a_checkpoint_of_one_session_is_nothing_to_another(
     assert model.shown() == ["hello"]
 
 
+@pytest.mark.every_database
 async def test_one_long_run_is_compacted_while_it_goes_on(small: RunHarness, model: Model) -> None:
     model.says = lambda n: "done" if n == 15 else probing(f"{n} " + "r" * 2000)
 
@@ -246,6 +247,7 @@ async def test_a_crash_after_a_checkpoint_shows_the_same_messages_again(
     )
 
 
+@pytest.mark.every_database
 async def test_a_crash_during_the_summary_makes_it_again(small: RunHarness, model: Model) -> None:
     model.says = lambda n: probing(f"{n} " + "r" * 2000)
     model.summarises = lambda n: Answer(text="never heard", delay_s=60) if n == 1 else "SUMMARY"
@@ -298,6 +300,7 @@ async def test_a_summary_that_failed_is_tried_again_by_the_next_run(
     assert "wish 1 " in model.summaries[1].last_user
 
 
+@pytest.mark.every_database
 async def test_a_huge_turn_does_not_empty_the_history(small: RunHarness, model: Model) -> None:
     model.says = lambda n: "found it" if n == 2 else probing("r" * 60_000)
     await small.run("read it all")
@@ -351,6 +354,7 @@ async def test_secrets_are_taken_out_of_a_summary(small: RunHarness, model: Mode
     assert "The key is" in event.data["summary"]
 
 
+@pytest.mark.every_database
 async def test_a_checkpoint_that_cannot_be_read_is_passed_over(
     small: RunHarness, model: Model, house: UnitsOnDatabase
 ) -> None:
@@ -367,6 +371,7 @@ async def test_a_checkpoint_that_cannot_be_read_is_passed_over(
         assert model.shown()[0].startswith(FRAME)
 
 
+@pytest.mark.every_database
 async def test_summaries_are_among_the_captured_requests(small: RunHarness, model: Model) -> None:
     details = [
         await small.run(f"wish {number} " + "x" * 2000, debug_level=DebugLevel.FULL)
@@ -382,6 +387,7 @@ async def test_summaries_are_among_the_captured_requests(small: RunHarness, mode
     assert all(capture.response is not None for capture in kept)
 
 
+@pytest.mark.every_database
 async def test_a_stop_during_the_summary_ends_the_run(small: RunHarness, model: Model) -> None:
     model.summarises = lambda _: Answer(text="never heard", delay_s=60)
     model.says = lambda n: probing(f"{n} " + "r" * 2000)

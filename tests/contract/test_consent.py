@@ -18,6 +18,8 @@ from understudy.settings import Settings
 from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
+pytestmark = pytest.mark.one_database
+
 SLUG = "weekly-report"
 CREATE = call("skill_manage", {"action": "create", "content": OK_MD})
 BROKEN = call("skill_manage", {"action": "create", "content": "no front matter"})
@@ -78,6 +80,7 @@ async def test_a_second_call_finds_the_offer_that_is_open(here: ConsentHarness) 
     assert len(here.refusals("skills.create")) == 3
 
 
+@pytest.mark.every_database
 async def test_accepting_the_offer_in_the_next_message_lets_the_call_pass(
     here: ConsentHarness,
 ) -> None:
@@ -267,6 +270,7 @@ async def test_words_that_the_user_did_not_type_are_no_consent(here: ConsentHarn
     assert here.offers(RequestState.PENDING) == (offer,)
 
 
+@pytest.mark.every_database
 async def test_what_an_agent_tells_a_sidechain_is_no_consent(here: ConsentHarness) -> None:
     with here.skilled.units.write() as unit:
         unit.sessions.add(make_session("child", agent_id=LEARNER, parent_session_id=LEARNER))
@@ -333,6 +337,7 @@ async def test_declining_takes_back_an_accepted_deletion_as_well(here: ConsentHa
     assert here.skilled.skill() is not None
 
 
+@pytest.mark.every_database
 async def test_a_call_that_is_taken_up_again_needs_no_second_consent(here: ConsentHarness) -> None:
     offer = await here.offered(CREATE)
     here.answer(offer)
@@ -365,6 +370,7 @@ ACTING = Principal(user_id="ann", role=Role.ADMIN, acting_admin="root")
 ACTING_FOR_BOB = replace(ACTING, user_id="bob")
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize(
     ("who", "counts"),
     [(ANN, True), (ROOT, True), (ACTING, True), (BOB, False), (ACTING_FOR_BOB, False)],
@@ -464,6 +470,7 @@ async def test_a_skill_that_is_not_there_is_not_asked_about(here: ConsentHarness
     assert here.offers() == ()
 
 
+@pytest.mark.every_database
 async def test_the_id_of_a_skill_is_no_way_round_the_question(here: ConsentHarness) -> None:
     kept = here.skilled.service.create(author(ANN), OK_MD)
     by_id = call("skill_manage", {"action": "delete", "slug": kept.skill.skill_id})
@@ -474,6 +481,7 @@ async def test_the_id_of_a_skill_is_no_way_round_the_question(here: ConsentHarne
     assert here.skilled.skill() is not None
 
 
+@pytest.mark.every_database
 async def test_a_slug_that_looks_like_a_secret_is_asked_about_without_it(
     here: ConsentHarness,
 ) -> None:
@@ -489,6 +497,7 @@ async def test_a_slug_that_looks_like_a_secret_is_asked_about_without_it(
     assert here.skilled.skill(secret) is not None
 
 
+@pytest.mark.every_database
 async def test_an_agent_takes_back_what_it_made_for_the_user_itself(here: ConsentHarness) -> None:
     await here.told(CREATE, words=ACCEPT)
 
@@ -497,6 +506,7 @@ async def test_an_agent_takes_back_what_it_made_for_the_user_itself(here: Consen
     assert told.startswith("Deleted")
 
 
+@pytest.mark.every_database
 async def test_what_a_person_changed_since_is_not_the_agents_to_take_back(
     here: ConsentHarness,
 ) -> None:
@@ -508,6 +518,7 @@ async def test_what_a_person_changed_since_is_not_the_agents_to_take_back(
     assert told.startswith("approval needed")
 
 
+@pytest.mark.every_database
 async def test_the_offer_below_each_reply_is_found_by_its_own_run(here: ConsentHarness) -> None:
     eager(here)
 

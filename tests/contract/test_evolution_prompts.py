@@ -36,8 +36,6 @@ from understudy.settings import Settings
 from understudy.skills.model import Visibility
 from understudy.testing.fake_model import FakeModel
 
-# What is told does not depend on the database; what is stored is tested on both.
-one_database = pytest.mark.parametrize("migrated_url", ["sqlite"], indirect=True)
 FOREVER = 1000
 MANAGE = "skill_manage"
 
@@ -81,7 +79,7 @@ SHOWN: tuple[tuple[dict[str, Any], tuple[bool, bool]], ...] = (
 )
 
 
-@one_database
+@pytest.mark.one_database
 async def test_each_switch_shows_its_own_part_and_no_other(coached: EvolvingRuns) -> None:
     for switches, shown in SHOWN:
         coached.switch(**switches)
@@ -114,7 +112,7 @@ async def test_what_is_malformed_switches_nothing_on_and_breaks_nothing(
         assert MANAGE not in json.dumps(coached.fake.requests[-1].body)
 
 
-@one_database
+@pytest.mark.one_database
 @pytest.mark.parametrize("agent_id", [PLAIN, OPEN, EVOLVING])
 async def test_off_is_the_same_to_the_byte_as_a_daemon_without_the_feature(
     coached: EvolvingRuns, agent_id: str
@@ -140,7 +138,7 @@ async def test_off_is_the_same_to_the_byte_as_a_daemon_without_the_feature(
     assert run.usage.tool_calls == 38
 
 
-@one_database
+@pytest.mark.one_database
 async def test_the_sections_stand_in_their_order_under_one_heading_each(
     house: UnitsOnDatabase, settings: Settings, fake: FakeModel, tmp_path: Path
 ) -> None:
@@ -170,7 +168,7 @@ async def test_the_sections_stand_in_their_order_under_one_heading_each(
     assert section_in(listed, "Skills").endswith(SKILL_CREATION)
 
 
-@one_database
+@pytest.mark.one_database
 async def test_without_its_tool_the_part_on_skills_is_left_out(coached: EvolvingRuns) -> None:
     with coached.shop.units.write() as unit:
         unit.tool_switches.set(MANAGE, enabled=False)
@@ -215,7 +213,7 @@ async def test_an_agent_that_is_being_set_up_has_neither_part(coached: EvolvingR
     assert parts(coached.fake) == (True, True)
 
 
-@one_database
+@pytest.mark.one_database
 async def test_runs_that_nobody_sits_at_have_short_prompts_and_still_hear_of_the_budget(
     coached: EvolvingRuns,
 ) -> None:

@@ -24,8 +24,6 @@ NEVER = {
 }
 
 
-# What is told does not depend on the database.
-one_database = pytest.mark.parametrize("migrated_url", ["sqlite"], indirect=True)
 # Shows a text in the section of a prompt, without what differs anyway.
 Shown = Callable[[RunHarness, FakeModel, str, int], Awaitable[str]]
 
@@ -63,7 +61,7 @@ async def frame_of(shown: Shown, shop: RunHarness, fake: FakeModel) -> tuple[str
     return head, tail
 
 
-@one_database
+@pytest.mark.one_database
 @pytest.mark.parametrize("shown", [as_run, as_learning])
 async def test_no_text_leaves_its_frame(shop: RunHarness, fake: FakeModel, shown: Shown) -> None:
     head, tail = await frame_of(shown, shop, fake)
@@ -79,7 +77,7 @@ async def test_no_text_leaves_its_frame(shop: RunHarness, fake: FakeModel, shown
         assert word in plain, text
 
 
-@one_database
+@pytest.mark.one_database
 @with_corpus
 @pytest.mark.parametrize("shown", [as_run, as_learning])
 async def test_the_corpus_beside_the_project_is_neutralised(

@@ -54,6 +54,8 @@ from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture
 def inspection(units: Units) -> MemoryInspection:
@@ -92,6 +94,7 @@ def recollector(shop: RunHarness) -> Recollector:
 # Scopes
 
 
+@pytest.mark.every_database
 def test_a_session_sees_its_own_its_personas_its_projects_and_the_workspace_in_this_order(
     units: Units, inspection: MemoryInspection
 ) -> None:
@@ -220,6 +223,7 @@ def rule_learnings() -> list[Learning]:
     return [make_learning(TEXT, learning_id=name, **fields) for name, (fields, _) in RULES.items()]
 
 
+@pytest.mark.every_database
 async def test_prompt_context_search_and_explanation_go_by_the_same_rules(
     shop: RunHarness, fake: FakeModel, inspection: MemoryInspection
 ) -> None:
@@ -314,6 +318,7 @@ async def test_with_room_for_four_the_four_best_are_told_and_the_rest_are_counte
     assert [use.run_id for use in uses].count(run_id) == 4
 
 
+@pytest.mark.every_database
 async def test_what_only_tries_something_out_is_told_and_counts_as_no_use(
     shop: RunHarness, fake: FakeModel
 ) -> None:
@@ -347,6 +352,7 @@ async def test_what_learnings_take_is_not_there_for_runs(
     assert recollector(narrow).learned.snapshot()["prompt_limit_omitted_total"] == 0
 
 
+@pytest.mark.every_database
 async def test_both_sections_stand_in_order_and_share_what_there_is(
     shop: RunHarness, fake: FakeModel
 ) -> None:
@@ -370,6 +376,7 @@ async def test_both_sections_stand_in_order_and_share_what_there_is(
 # What is noted down
 
 
+@pytest.mark.every_database
 async def test_a_run_notes_what_it_was_told_of_in_the_version_of_then(
     shop: RunHarness, fake: FakeModel
 ) -> None:
@@ -430,6 +437,7 @@ async def test_one_section_that_cannot_be_made_does_not_cost_the_other(
     assert report_of(shop, run.run_id)["problem"]["code"] == "learnings_unavailable"
 
 
+@pytest.mark.every_database
 def test_a_damaged_learning_is_passed_over(units: Units, inspection: MemoryInspection) -> None:
     keep(units, ATLAS, SNACK)
     with units.write() as unit:

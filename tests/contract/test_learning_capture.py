@@ -26,6 +26,8 @@ from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 from understudy.work.queue_worker import LEASE_MS
 
+pytestmark = pytest.mark.one_database
+
 EXAMPLE = (
     "For future turns: Preference: Preferred editor is Helix. Fact: Project codename is Atlas. "
     "Reply exactly OK."
@@ -54,6 +56,7 @@ async def ended(school: LearningRuns, text: str = "I always edit in Helix.") -> 
     return run.run_id
 
 
+@pytest.mark.every_database
 async def test_labels_become_candidates_without_a_model(
     school: LearningRuns, fake: FakeModel
 ) -> None:
@@ -120,6 +123,7 @@ async def test_a_model_may_find_nothing(school: LearningRuns, fake: FakeModel) -
     assert school.receipt(run_id) is COMPLETED
 
 
+@pytest.mark.every_database
 async def test_only_completed_runs_are_learned_from(school: LearningRuns, fake: FakeModel) -> None:
     fake.queue(Answer(status=400, error="boom"))
     run_id = await ended(school, EXAMPLE)
@@ -234,6 +238,7 @@ async def test_a_provider_that_never_recovers_is_given_up_after_a_day(
     assert school.waiting() == 0
 
 
+@pytest.mark.every_database
 async def test_a_model_that_cannot_answer_in_json_is_asked_only_a_few_times(
     school: LearningRuns, fake: FakeModel
 ) -> None:
@@ -246,6 +251,7 @@ async def test_a_model_that_cannot_answer_in_json_is_asked_only_a_few_times(
     assert len(fake.requests) == asked + SURE_ATTEMPTS
 
 
+@pytest.mark.every_database
 async def test_while_capture_is_off_nothing_is_claimed_and_nothing_is_lost(
     school: LearningRuns, fake: FakeModel
 ) -> None:
@@ -263,6 +269,7 @@ async def test_while_capture_is_off_nothing_is_claimed_and_nothing_is_lost(
     assert school.receipt(run_id) is COMPLETED
 
 
+@pytest.mark.every_database
 async def test_a_run_that_is_forgotten_meanwhile_leaves_nothing(
     school: LearningRuns, fake: FakeModel
 ) -> None:
@@ -310,6 +317,7 @@ async def test_a_start_queues_what_waits_and_leaves_claims_alone(
     assert held in {one.job_id, other.job_id}
 
 
+@pytest.mark.every_database
 async def test_the_worker_is_woken_by_a_run_that_ends(
     school: LearningRuns, fake: FakeModel
 ) -> None:
@@ -344,6 +352,7 @@ class Talker(Probe):
         return "x" * 200_000
 
 
+@pytest.mark.every_database
 async def test_artifacts_of_the_run_are_its_evidence(
     house: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:

@@ -37,6 +37,8 @@ from understudy.settings import Settings
 from understudy.testing.answers import call
 from understudy.testing.fake_model import FakeModel
 
+pytestmark = pytest.mark.one_database
+
 ATLAS = "Fact: Project codename is Atlas."
 PORT = json.dumps({"candidate_1": {"kind": "fact", "content": "The port is 8080"}})
 FOUND = json.dumps({"candidate_1": {"kind": "fact", "content": "Project codename is Atlas"}})
@@ -58,6 +60,7 @@ async def learned(school: LearningRuns, text: str = ATLAS, **fields: Any) -> lis
     return school.proposed(run_id)
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("scope", [session_scope("s1"), PROJECT, WORKSPACE], ids=lambda it: it.key)
 async def test_what_a_session_sees_already_is_not_proposed(
     school: LearningRuns, fake: FakeModel, scope: LearningScope
@@ -159,6 +162,7 @@ async def test_what_a_person_rejected_comes_back_only_with_new_evidence(
     assert (first.reproposal_of, first.declined_before) == (None, False)
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("wanted", [{}, {"scope": WORKSPACE}], ids=["here", "wider"])
 async def test_what_a_person_took_back_comes_back_only_with_new_evidence(
     school: LearningRuns, fake: FakeModel, wanted: dict[str, Any]
@@ -222,6 +226,7 @@ async def test_a_run_that_used_a_tool_marks_what_is_found_in_it(
     assert found.derived_from_untrusted
 
 
+@pytest.mark.every_database
 async def test_a_run_that_was_given_a_file_marks_what_is_found_in_it(
     school: LearningRuns, fake: FakeModel
 ) -> None:
@@ -242,6 +247,7 @@ async def test_a_run_that_no_person_typed_marks_what_is_found_in_it(
     assert found.derived_from_untrusted is is_marked
 
 
+@pytest.mark.every_database
 async def test_a_sidechain_marks_what_is_found_in_it(school: LearningRuns, fake: FakeModel) -> None:
     with school.units.write() as unit:
         parent = unit.sessions.get("s1")
@@ -322,6 +328,7 @@ async def test_words_that_came_in_long_ago_mark_what_a_model_finds_later(
     assert found.derived_from_untrusted
 
 
+@pytest.mark.every_database
 async def test_what_an_earlier_run_read_while_this_one_waited_counts(
     school: LearningRuns, fake: FakeModel
 ) -> None:

@@ -32,7 +32,7 @@ from understudy.tools.base import Approval, Effect
 from understudy.tools.destinations import Destinations
 from understudy.tools.registry import ToolRegistry
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = [pytest.mark.one_database, pytest.mark.anyio, pytest.mark.slow]
 MakeSource = Callable[..., McpToolSource]
 
 
@@ -160,6 +160,7 @@ async def test_what_a_tool_does_is_believed_only_where_the_config_says_so(
         assert tool.effect is effect
 
 
+@pytest.mark.every_database
 async def test_a_session_has_its_own_servers_for_itself(
     make_source: MakeSource, tmp_path: Path
 ) -> None:

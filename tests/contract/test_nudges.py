@@ -23,8 +23,6 @@ from understudy.runs.model import RunStatus
 from understudy.settings import Settings
 from understudy.testing.fake_model import FakeModel
 
-# What is told does not depend on the database; that it is noted is tested on both.
-one_database = pytest.mark.parametrize("migrated_url", ["sqlite"], indirect=True)
 SEVENTY, NINETY = (nudge_text(name, "en") for name in ("70", "90"))
 FOREVER = 1000
 
@@ -64,7 +62,7 @@ async def test_each_comes_once_in_its_place_and_stays_for_the_rest_of_the_run(
     ]
 
 
-@one_database
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("budget", "firsts"),
     [
@@ -87,7 +85,7 @@ async def test_the_budget_decides_when(
     assert len(coached.fake.requests) == budget
 
 
-@one_database
+@pytest.mark.one_database
 @pytest.mark.parametrize(("of_agent", "of_run"), [(20, 10), (10, 20)])
 async def test_the_smaller_of_the_limits_counts(
     coached: EvolvingRuns, of_agent: int, of_run: int
@@ -100,7 +98,7 @@ async def test_the_smaller_of_the_limits_counts(
     assert (first(coached, SEVENTY), first(coached, NINETY)) == (7, 9)
 
 
-@one_database
+@pytest.mark.one_database
 async def test_a_run_that_ends_early_hears_nothing(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(12)
 
@@ -110,7 +108,7 @@ async def test_a_run_that_ends_early_hears_nothing(coached: EvolvingRuns) -> Non
     assert coached.sent() == [[]] * 13
 
 
-@one_database
+@pytest.mark.one_database
 @pytest.mark.parametrize("switches", [{}, {"self_evolve": True}, {"skill_evolve": "yes"}])
 async def test_without_the_switch_nothing_is_said(
     coached: EvolvingRuns, switches: dict[str, Any]
@@ -124,7 +122,7 @@ async def test_without_the_switch_nothing_is_said(
     assert coached.remarks(done.run.run_id) == []
 
 
-@one_database
+@pytest.mark.one_database
 async def test_what_only_tries_something_out_is_told_nothing(coached: EvolvingRuns) -> None:
     with coached.shop.units.write() as unit:
         unit.sessions.add(make_session("trial", agent_id=EVOLVING, trial_id="trl_1"))
@@ -136,7 +134,7 @@ async def test_what_only_tries_something_out_is_told_nothing(coached: EvolvingRu
     assert coached.remarks(done.run.run_id) == []
 
 
-@one_database
+@pytest.mark.one_database
 async def test_the_interval_of_the_postscript_has_no_say(coached: EvolvingRuns) -> None:
     coached.switch(skill_evolve=True, skill_nudge_interval=0)
     coached.fake.rule = working(FOREVER)
@@ -146,7 +144,7 @@ async def test_the_interval_of_the_postscript_has_no_say(coached: EvolvingRuns) 
     assert coached.sent()[-1] == [SEVENTY, NINETY]
 
 
-@one_database
+@pytest.mark.one_database
 async def test_the_next_run_of_the_session_may_hear_them_again(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(FOREVER)
     await coached.run()
@@ -158,7 +156,7 @@ async def test_the_next_run_of_the_session_may_hear_them_again(coached: Evolving
     assert coached.sent()[-1] == [SEVENTY, NINETY]
 
 
-@one_database
+@pytest.mark.one_database
 async def test_calls_side_by_side_are_never_parted_from_their_results(
     coached: EvolvingRuns,
 ) -> None:
@@ -208,7 +206,7 @@ async def test_a_run_that_is_taken_up_again_repeats_nothing(coached: EvolvingRun
     assert [each["nudge"] for each in coached.remarks(run_id)[:2]] == ["70", "90"]
 
 
-@one_database
+@pytest.mark.one_database
 async def test_a_process_that_dies_while_it_says_it_has_said_it(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(FOREVER)
     coached.probe.hold("13")
@@ -230,7 +228,7 @@ async def test_a_process_that_dies_while_it_says_it_has_said_it(coached: Evolvin
     assert first(coached, NINETY) == 5
 
 
-@one_database
+@pytest.mark.one_database
 async def test_the_language_of_the_run_decides(coached: EvolvingRuns) -> None:
     coached.change(max_tool_iterations=10)
     coached.fake.rule = working(FOREVER)

@@ -24,6 +24,8 @@ from understudy.settings import Settings
 from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
+pytestmark = pytest.mark.one_database
+
 CREATE = call("skill_manage", {"action": "create", "content": OK_MD})
 PUBLISH = call("publish_skill", {"path": "drafts/report"})
 # A session in which publishing asks for approval, so that its run waits.
@@ -47,6 +49,7 @@ async def waiting(here: ConsentHarness) -> str:
     return await here.skilled.run(calls, session_id=ASKING)
 
 
+@pytest.mark.every_database
 async def test_an_offer_is_listed_among_the_approvals_and_shown_under_its_id(
     here: ConsentHarness,
 ) -> None:
@@ -119,6 +122,7 @@ async def test_two_answers_at_once_do_not_both_count(here: ConsentHarness) -> No
     assert sorted(codes, key=str) == [None, "offer_state_conflict"]
 
 
+@pytest.mark.every_database
 async def test_after_a_week_an_offer_has_lapsed(here: ConsentHarness) -> None:
     offer = await here.offered(CREATE)
     units, clock = here.skilled.units, here.skilled.shop.clock
@@ -192,6 +196,7 @@ async def test_what_was_accepted_in_a_message_counts_in_that_run_alone(
     assert here.skilled.skill() is None
 
 
+@pytest.mark.every_database
 async def test_what_is_accepted_while_a_run_is_at_work_counts_in_it(here: ConsentHarness) -> None:
     run_id = await waiting(here)
     by_kind = {it.kind: it for it in here.offers(session_id=ASKING)}
@@ -301,6 +306,7 @@ async def test_the_journal_tells_which_offer_moved_and_none_of_its_words(
     assert [len(here.skilled.audited(action)) for action in actions] == [1, 1]
 
 
+@pytest.mark.every_database
 async def test_the_database_keeps_a_user_from_having_two_open_offers(here: ConsentHarness) -> None:
     offer = await here.offered(CREATE)
     run = here.skilled.shop.stored(offer.run_id)

@@ -38,8 +38,6 @@ from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import ToolContext, ToolError
 
-# What decides does not depend on the database; that it is stored is tested on both.
-one_database = pytest.mark.parametrize("migrated_url", ["sqlite"], indirect=True)
 OFFER = postscript("en")
 SAVE = phrases("consent.save")["en"][0]
 
@@ -115,7 +113,7 @@ async def offered(coached: EvolvingRuns, session_id: str = EVOLVING, **fields: A
         ("ten", 15, 5, True),
     ],
 )
-@one_database
+@pytest.mark.one_database
 async def test_the_interval_decides(
     coached: EvolvingRuns, interval: object, calls: int, at_once: int, *, is_due: bool
 ) -> None:
@@ -149,7 +147,7 @@ async def test_it_comes_last_and_once_and_is_stored_with_the_reply(
     assert DONE + OFFER in texts(coached.fake)
 
 
-@one_database
+@pytest.mark.one_database
 async def test_nothing_is_put_below_what_nobody_reads(coached: EvolvingRuns) -> None:
     for final in ("NO_REPLY", "I am done.\nNO_REPLY", "NO_REPLY, all was well"):
         coached.fake.rule = working(20, at_once=20, final=final)
@@ -159,7 +157,7 @@ async def test_nothing_is_put_below_what_nobody_reads(coached: EvolvingRuns) -> 
     assert await offered(coached)
 
 
-@one_database
+@pytest.mark.one_database
 @pytest.mark.parametrize("final", ["", " \n"])
 async def test_an_empty_reply_gets_nothing_below_it(
     coached: EvolvingRuns, book: Book, final: str
@@ -173,7 +171,7 @@ async def test_an_empty_reply_gets_nothing_below_it(
     assert (coached.remarks(done.run.run_id), book.opened) == ([], [])
 
 
-@one_database
+@pytest.mark.one_database
 async def test_agents_without_the_switch_offer_nothing(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(20, at_once=20)
 
@@ -181,7 +179,7 @@ async def test_agents_without_the_switch_offer_nothing(coached: EvolvingRuns) ->
     assert not await offered(coached, OPEN)
 
 
-@one_database
+@pytest.mark.one_database
 async def test_where_nobody_can_answer_nobody_is_asked(coached: EvolvingRuns) -> None:
     with coached.shop.units.write() as unit:
         child = make_session("child", agent_id=EVOLVING, parent_session_id=EVOLVING)
@@ -217,7 +215,7 @@ async def test_a_call_that_failed_counts(coached: EvolvingRuns, failed: FakeCall
     assert await offered(coached)
 
 
-@one_database
+@pytest.mark.one_database
 async def test_a_call_that_was_refused_does_not_count(coached: EvolvingRuns) -> None:
     # By the budget of one reply; by a rule; as an admin has switched the tool off.
     coached.switch(skill_evolve=True, skill_nudge_interval=MAX_CALLS + 1)
@@ -248,7 +246,7 @@ async def test_the_calls_from_before_a_crash_count(coached: EvolvingRuns) -> Non
     assert coached.reply(run_id) == DONE + OFFER
 
 
-@one_database
+@pytest.mark.one_database
 async def test_a_run_without_an_answer_makes_no_offer(coached: EvolvingRuns, book: Book) -> None:
     coached.switch(skill_evolve=True, skill_nudge_interval=1)
     coached.fake.rule = lambda _: Answer(text="Wait.", calls=(FakeCall(name="probe"),))
@@ -260,7 +258,7 @@ async def test_a_run_without_an_answer_makes_no_offer(coached: EvolvingRuns, boo
     assert (coached.remarks(run.run_id), book.opened) == ([], [])
 
 
-@one_database
+@pytest.mark.one_database
 async def test_a_run_that_made_a_skill_does_not_offer_to(
     house: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
@@ -281,7 +279,7 @@ async def test_a_run_that_made_a_skill_does_not_offer_to(
     await coached.shop.providers.close()
 
 
-@one_database
+@pytest.mark.one_database
 async def test_who_has_declined_is_not_asked_again(coached: EvolvingRuns, book: Book) -> None:
     coached.fake.rule = working(15, at_once=15)
     book.declined_by = "alice"
@@ -319,7 +317,7 @@ def _offers(house: UnitsOnDatabase, state: RequestState) -> tuple[PersonRequest,
         return unit.requests.offers_to(EVOLVING, "alice", states={state}, limit=10)
 
 
-@one_database
+@pytest.mark.one_database
 async def test_where_the_answers_cannot_be_read_the_run_ends_well_and_nobody_asks(
     coached: EvolvingRuns, book: Book
 ) -> None:
@@ -329,7 +327,7 @@ async def test_where_the_answers_cannot_be_read_the_run_ends_well_and_nobody_ask
     assert not await offered(coached)
 
 
-@one_database
+@pytest.mark.one_database
 async def test_a_model_that_copied_the_offer_has_made_it(coached: EvolvingRuns, book: Book) -> None:
     coached.fake.rule = working(15, at_once=15, final=DONE + OFFER)
 
@@ -375,7 +373,7 @@ async def test_what_is_digested_of_a_run_is_what_the_model_said(
     await coached.shop.providers.close()
 
 
-@one_database
+@pytest.mark.one_database
 async def test_a_copied_offer_is_not_digested_either(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(15, at_once=15, final=DONE + OFFER + "\n")
 
@@ -387,7 +385,7 @@ async def test_a_copied_offer_is_not_digested_either(coached: EvolvingRuns) -> N
     assert record.memory.outcome_preview == DONE
 
 
-@one_database
+@pytest.mark.one_database
 async def test_it_speaks_the_language_of_the_run(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(15, at_once=15)
 

@@ -26,6 +26,8 @@ from understudy.skills.model import SkillFilter, SkillOrigin
 from understudy.skills.usage import Use
 from understudy.storage.unit import Units
 
+pytestmark = pytest.mark.one_database
+
 PAGE = PageRequest(limit=200)
 
 
@@ -57,6 +59,7 @@ def test_nobody_is_shown_a_skill_that_is_not_active(scenery: MountedRollouts, st
         scenery.catalogue.load(unit, one)
 
 
+@pytest.mark.every_database
 def test_an_active_skill_is_offered_and_listed(scenery: MountedRollouts) -> None:
     record = scenery.activate(when_to_use="Each week", description="Looks after the scheduler")
 
@@ -94,6 +97,7 @@ LOOKS: dict[str, Callable[[MountedRollouts], object]] = {
 }
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("look", LOOKS)
 def test_people_look_at_it_as_at_any_other(scenery: MountedRollouts, look: str) -> None:
     scenery.activate()
@@ -133,6 +137,7 @@ def test_a_session_sees_what_its_capability_scope_lets_through(
     assert scenery.origins(session) == (["promoted"] if is_seen else [])
 
 
+@pytest.mark.every_database
 def test_a_session_sees_what_was_learned_for_a_scope_of_its_own(scenery: MountedRollouts) -> None:
     scope = LearningScope(kind=ScopeKind.SESSION, id="s1")
     with scenery.units.write() as unit:
@@ -215,6 +220,7 @@ class TestFiles:
         assert NAME not in (told() or "")
 
 
+@pytest.mark.every_database
 def test_only_what_changed_is_read_again(scenery: MountedRollouts) -> None:
     """Runs that speak for a skill change nothing that is offered."""
     for at in range(3):
@@ -253,6 +259,7 @@ def statements(scenery: MountedRollouts, look: Callable[[], object]) -> list[tup
     return asked
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize(
     "look",
     [MountedRollouts.offered, lambda it: it.library.page(EVE, PAGE, SkillFilter())],
@@ -273,6 +280,7 @@ def test_many_skills_cost_no_more_statements_than_one(
     assert asked() == one
 
 
+@pytest.mark.every_database
 class TestNames:
     """Who comes first where two have one name."""
 
@@ -348,6 +356,7 @@ def test_what_an_undone_unit_saw_is_not_remembered_as_true(scenery: MountedRollo
     assert [one.description for one in scenery.offered()] == [record.definition.description]
 
 
+@pytest.mark.every_database
 def test_uses_are_counted_as_the_promoted_skills_own(scenery: MountedRollouts) -> None:
     record = scenery.activate(skill_name="sched")
     run = scenery.hand.run()

@@ -26,6 +26,8 @@ from understudy.testing.answers import Answer, FakeCall, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import WORKTREES
 
+pytestmark = pytest.mark.one_database
+
 NAME = "learning-sched"
 FINGERPRINT = "f" * 64
 MANIFEST = f"---\nname: {NAME}\ndescription: Looks after the scheduler\n---\nReply.\n"
@@ -140,6 +142,7 @@ async def test_a_folder_that_becomes_a_link_is_used_no_more(skilled: SkillRuns) 
     assert not (workspace / "a.txt").exists()
 
 
+@pytest.mark.every_database
 async def test_the_same_call_id_in_two_runs_leads_to_two_folders(skilled: SkillRuns) -> None:
     keep(skilled)
 
@@ -199,6 +202,7 @@ async def test_a_skill_that_cannot_begin_leaves_no_folder(skilled: SkillRuns) ->
     assert [*(skilled.shop.settings.workspace / WORKTREES / NAME).iterdir()] == []
 
 
+@pytest.mark.every_database
 async def test_without_a_folder_it_does_not_begin(skilled: SkillRuns) -> None:
     keep(skilled)
     (skilled.shop.settings.workspace / WORKTREES).symlink_to(skilled.shop.settings.home)
@@ -227,6 +231,7 @@ async def test_nobody_who_carries_it_out_uses_it_again(skilled: SkillRuns) -> No
     assert session(skilled, spawn["session_id"]).capability_scope == {"skill_deny": [NAME]}
 
 
+@pytest.mark.every_database
 async def test_what_it_has_others_carry_out_does_not_use_it_either(skilled: SkillRuns) -> None:
     keep(skilled)
     other = {

@@ -26,6 +26,8 @@ from understudy.skills.service import SkillService
 from understudy.skills.shipped_skills import seed
 from understudy.storage.unit import Units
 
+pytestmark = pytest.mark.one_database
+
 NAME = "Tide-Tables"
 
 
@@ -73,6 +75,7 @@ def test_two_live_rollouts_never_differ_in_capitals_alone(
         refused("skill_already_exists", lambda: hand.rollouts.rollback(ANN.principal, NAME))
 
 
+@pytest.mark.every_database
 def test_the_database_itself_keeps_two_live_names_apart(units: Units) -> None:
     hand = RolloutHarness(units)
     hand.learn("lrn_1")
@@ -120,6 +123,7 @@ def test_no_kept_skill_takes_the_name_of_a_live_rollout(
     TAKING[way](skills)
 
 
+@pytest.mark.every_database
 def test_a_skill_does_not_come_back_from_the_trash_or_an_old_version_into_such_a_name(
     scenery: MountedRollouts, skills: SkillService
 ) -> None:
@@ -158,6 +162,7 @@ def test_a_skill_that_has_the_name_already_goes_on_with_its_versions(
     )
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("is_back", [False, True])
 def test_what_somebody_put_beside_it_meanwhile_keeps_it_from_being_active(
     scenery: MountedRollouts, is_back: bool
@@ -205,6 +210,7 @@ def test_of_all_who_want_a_name_at_once_just_one_gets_it(
     assert set(codes) <= {"skill_already_exists", "skill_name_promoted"}
 
 
+@pytest.mark.every_database
 def test_a_file_that_an_agent_wrote_keeps_no_name_from_a_promoted_skill(
     scenery: MountedRollouts,
 ) -> None:
@@ -217,6 +223,7 @@ def test_a_file_that_an_agent_wrote_keeps_no_name_from_a_promoted_skill(
         assert is_taken(unit, "of-people")
 
 
+@pytest.mark.every_database
 def test_in_full_it_is_found_though_a_kept_skill_comes_first(scenery: MountedRollouts) -> None:
     scenery.hand.bring_to(Stage.ACTIVE, skill_name=NAME)
     with scenery.units.write() as unit:

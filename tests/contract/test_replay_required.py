@@ -17,6 +17,8 @@ from understudy.rollout.trials.trial import TrialState
 from understudy.settings import Settings
 from understudy.testing.fake_model import FakeModel
 
+pytestmark = pytest.mark.one_database
+
 GOOD, BAD = {SKILL: [MARKER]}, {SKILL: ["broken"]}
 YES, NO = ['{"success": true, "reason": "ok"}'], ['{"success": false, "reason": "no"}']
 
@@ -117,6 +119,7 @@ async def test_how_runs_end_alone_is_not_enough(required: Required) -> None:
     assert "judged by a marker or the judge" in (required.why_not() or "")
 
 
+@pytest.mark.every_database
 async def test_a_regression_counts_before_its_replay_is_over(required: Required) -> None:
     replays = required.replays
     recorded, second = await required.recorded(MARKER, MARKER)

@@ -35,6 +35,8 @@ from understudy.testing.answers import SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import WORKTREES
 
+pytestmark = pytest.mark.one_database
+
 WITH_SKILL: dict[str, Any] = {SKILL: [MARKER], TASK: [MARKER]}
 TORN = ("report = '{\"a\"'", "report = '[]'", "report = '{\"recorded\":{}}'", "marker = '5'")
 
@@ -64,6 +66,7 @@ def session_of(replays: ReplayHarness, run: Run) -> Session:
     return found
 
 
+@pytest.mark.every_database
 async def test_each_case_runs_again_with_the_skill_and_without(replays: ReplayHarness) -> None:
     recorded = await replays.record("nothing to see")
     stage = replays.bench.stage
@@ -85,6 +88,7 @@ async def test_each_case_runs_again_with_the_skill_and_without(replays: ReplayHa
     assert [entry.action for entry in stage.audit()][-1] == "rollouts.trial"
 
 
+@pytest.mark.every_database
 async def test_the_report_compares_all_three(replays: ReplayHarness) -> None:
     recorded = await replays.record(call("list_files"), "nothing to see")
 
@@ -115,6 +119,7 @@ async def test_the_report_compares_all_three(replays: ReplayHarness) -> None:
     assert 0 < report["wilson_lower_bound"] < 1
 
 
+@pytest.mark.every_database
 async def test_a_replay_is_no_evidence_and_leaves_nothing_to_remember(
     replays: ReplayHarness,
 ) -> None:
@@ -195,6 +200,7 @@ async def test_a_judge_decides_where_the_policy_has_one_and_nothing_is_expected(
     assert unsure.report["cases"][0]["with_skill"]["verdict"] == "undecided"
 
 
+@pytest.mark.every_database
 async def test_activation_asks_for_a_clean_replay_where_the_policy_says_so(
     replays: ReplayHarness,
 ) -> None:
@@ -331,6 +337,7 @@ async def test_a_replay_that_cannot_go_on_ends(replays: ReplayHarness) -> None:
     assert ended.report is None
 
 
+@pytest.mark.every_database
 async def test_a_case_that_cannot_be_read_ends_its_replay_and_no_other(
     replays: ReplayHarness,
 ) -> None:
@@ -390,6 +397,7 @@ async def test_runs_have_the_tools_and_models_of_the_definition(replays: ReplayH
     assert [it["status"] for it in results(with_.run_id)] == ["denied"]
 
 
+@pytest.mark.every_database
 async def test_what_cannot_be_replayed_is_refused_with_its_place(replays: ReplayHarness) -> None:
     good = await replays.record("fine")
     long = await replays.record("fine", task="x" * 5_000)

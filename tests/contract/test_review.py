@@ -31,7 +31,7 @@ from understudy.runtime.service import INITIAL
 from understudy.storage.unit import Units
 from understudy.work.queue_worker import LEASE_MS
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.one_database, pytest.mark.anyio]
 
 ACTIVE = {"name": "active", "kind": "fact", "action": "publish_active"}
 PROVISIONAL = {"name": "provisional", "kind": "fact", "action": "publish_provisional"}
@@ -84,6 +84,7 @@ async def test_where_people_decide_alone_nothing_is_reviewed(desk: ReviewHarness
     assert desk.plane.queued() == 0
 
 
+@pytest.mark.every_database
 async def test_what_no_rule_decides_is_left_to_a_person(desk: ReviewHarness) -> None:
     desk.set_policy()
     candidate = desk.find(HELIX)
@@ -235,6 +236,7 @@ async def test_what_a_tool_answered_supports_it_where_tools_are_trusted(
     assert desk.learning_of(elsewhere).status is LearningStatus.PROVISIONAL
 
 
+@pytest.mark.every_database
 async def test_what_only_a_tool_said_is_not_active_whatever_the_candidate_says_of_itself(
     desk: ReviewHarness,
 ) -> None:
@@ -278,6 +280,7 @@ async def test_what_a_request_quotes_or_denies_verifies_nothing(
     )
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("how", ["rejected", "revoked"])
 async def test_what_a_person_declined_after_it_was_proposed_no_rule_publishes(
     desk: ReviewHarness, how: str
@@ -328,6 +331,7 @@ async def test_what_contradicts_a_learning_is_left_to_a_person(
     assert desk.plane.queued() == 0
 
 
+@pytest.mark.every_database
 async def test_what_is_known_already_makes_no_second_learning(desk: ReviewHarness) -> None:
     known = make_learning("Codename is Atlas")
     keep(desk.units, known)
@@ -398,6 +402,7 @@ async def test_another_setting_has_nothing_reviewed_again(desk: ReviewHarness) -
     assert desk.plane.queued() == 0
 
 
+@pytest.mark.every_database
 async def test_a_policy_that_comes_back_brings_its_reviews_back(desk: ReviewHarness) -> None:
     candidate = desk.plane.propose(HELIX)
     desk.set_policy(REJECT, mode="shadow")
@@ -428,6 +433,7 @@ async def test_what_is_queued_again_for_nothing_is_left_as_it_is(desk: ReviewHar
     assert desk.plane.queued() == 0
 
 
+@pytest.mark.every_database
 async def test_what_somebody_else_took_over_is_left_to_them(desk: ReviewHarness) -> None:
     candidate = desk.plane.propose(HELIX)
     reviewed = await desk.review(candidate)
@@ -460,6 +466,7 @@ async def test_a_wrong_policy_changes_nothing(desk: ReviewHarness) -> None:
     assert desk.policies.policy() == before
 
 
+@pytest.mark.every_database
 async def test_policies_have_a_history(desk: ReviewHarness) -> None:
     desk.policies.set_policy(ADMIN, {"publication": {"default_action": "reject"}})
     desk.policies.runtime.change(ADMIN, {"debug_level": "full"})

@@ -16,6 +16,8 @@ from understudy.skills.bundles.manifest import parse
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext, parse_settings
 from understudy.storage.unit import Units
 
+pytestmark = pytest.mark.one_database
+
 BOTH = ["lrn_1/SKILL.md", "lrn_1/agents/understudy.yaml"]
 
 
@@ -58,6 +60,7 @@ def test_what_is_active_has_two_files_that_say_what_the_record_does(
     scenery.check_agreement()
 
 
+@pytest.mark.every_database
 def test_files_go_and_come_back_with_the_record(scenery: MountedRollouts) -> None:
     scenery.activate()
     before = scenery.files()
@@ -157,6 +160,7 @@ class TestChecks:
         assert caught.value.code == "unreadable_definition"
 
 
+@pytest.mark.every_database
 class TestStarts:
     """At a start every file is as the records say."""
 

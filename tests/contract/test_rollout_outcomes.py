@@ -21,6 +21,8 @@ from understudy.rollout.regression import FIRST_USES, LEAST_USES, RECENT_USES
 from understudy.runs.model import TRIAL_SOURCE, RunRequest, RunStatus
 from understudy.storage.unit import Units
 
+pytestmark = pytest.mark.one_database
+
 GOOD, BAD, STOPPED = RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELLED
 START = [GOOD] * FIRST_USES
 REGRESSION = [BAD] * LEAST_USES
@@ -67,6 +69,7 @@ def test_a_canary_run_that_succeeds_is_executed_evidence(canary: WatchedRollouts
     assert canary.items() == []
 
 
+@pytest.mark.every_database
 def test_a_canary_run_that_fails_holds_the_rollout_and_asks_somebody_to_look(
     canary: WatchedRollouts,
 ) -> None:
@@ -104,6 +107,7 @@ def test_another_failure_holds_what_is_held_no_second_time(canary: WatchedRollou
     assert canary.hand.get().counts.canary_failure_count == 2
 
 
+@pytest.mark.every_database
 def test_a_failure_that_somebody_reports_asks_people_as_well(canary: WatchedRollouts) -> None:
     detail = canary.hand.show("canary", canary.hand.run("nothing of the kind"))
 
@@ -201,6 +205,7 @@ def test_a_run_that_used_no_promoted_skill_is_none_of_it(
     assert sum(canary.hand.counters.snapshot()["uses_total"].values()) == 0
 
 
+@pytest.mark.every_database
 def test_a_use_of_what_has_no_rollout_is_left(canary: WatchedRollouts) -> None:
     run = canary.begin()
     canary.carry_out(run, BAD)
@@ -297,6 +302,7 @@ def test_what_is_long_past_is_left(canary: WatchedRollouts) -> None:
     assert canary.outcomes.catch_up() == 0
 
 
+@pytest.mark.every_database
 def test_a_run_that_cannot_be_read_says_nothing(canary: WatchedRollouts) -> None:
     run = canary.begin()
     canary.carry_out(run, BAD)
@@ -310,6 +316,7 @@ def test_a_run_that_cannot_be_read_says_nothing(canary: WatchedRollouts) -> None
     assert run.status is BAD
 
 
+@pytest.mark.every_database
 def test_a_rollout_that_cannot_be_read_keeps_no_run_from_ending(canary: WatchedRollouts) -> None:
     run = canary.begin()
     canary.carry_out(run, GOOD)
@@ -481,6 +488,7 @@ def test_what_is_released_is_watched_anew(active: WatchedRollouts) -> None:
     assert len(active.items()) == 2
 
 
+@pytest.mark.every_database
 def test_what_is_rolled_back_has_to_fail_again_before_it_is_demoted_again(
     active: WatchedRollouts,
 ) -> None:
@@ -511,6 +519,7 @@ def test_runs_that_end_at_once_demote_once(active: WatchedRollouts) -> None:
         assert unit.rollout_outcomes.unsettled(since_ms=0, limit=10) == ()
 
 
+@pytest.mark.every_database
 def test_what_deserves_a_look_is_found_by_it(active: WatchedRollouts) -> None:
     with active.units.read() as unit:
         assert unit.rollouts.flagged(limit=5) == ()

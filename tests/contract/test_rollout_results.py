@@ -18,6 +18,8 @@ from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.sidechains import Spawn
 from understudy.storage.unit import Units
 
+pytestmark = pytest.mark.one_database
+
 EXECUTED_ONLY = PromotionSettings(require_executed_evidence=True)
 
 
@@ -60,6 +62,7 @@ def test_a_run_that_failed_or_lacks_the_marker_verifies_nothing(hand: RolloutHar
     assert refused(hand, hand.run(status=RunStatus.RUNNING)) == "run_not_ended"
 
 
+@pytest.mark.every_database
 def test_a_completed_run_with_the_marker_verifies_on_somebodys_word(hand: RolloutHarness) -> None:
     hand.promote()
     run = hand.run(f"All is well: {MARKER}!")
@@ -320,6 +323,7 @@ def test_a_canary_is_what_ran_in_the_canary(hand: RolloutHarness) -> None:
     assert (detail.counts.canary_success_count, detail.evidence[-1].proof) == (1, Proof.EXECUTED)
 
 
+@pytest.mark.every_database
 def test_a_canary_that_was_seen_to_fail_was_executed(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.CANARY)
     hand.policy = EXECUTED_ONLY
@@ -440,6 +444,7 @@ def test_what_a_person_holds_only_a_person_lets_go(hand: RolloutHarness) -> None
     assert hand.rollouts.release(ALICE, NAME).record.held_reason is None
 
 
+@pytest.mark.every_database
 def test_what_is_held_is_not_rolled_back(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.ACTIVE)
     hand.rollouts.revoke(ALICE, NAME)

@@ -18,6 +18,8 @@ from understudy.rollout.source_learnings import LinkedRollouts
 from understudy.storage.schema import rollout_definitions, rollout_snapshots
 from understudy.storage.unit import Unit, Units
 
+pytestmark = pytest.mark.one_database
+
 SECRET = "clientSecret: " + "hunter2" * 2
 ANOTHER = "Check scheduler the other way round"
 
@@ -49,6 +51,7 @@ def refused(code: str, act: Callable[[], object]) -> None:
     assert told.value.code == code
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
 def test_a_learning_that_ends_takes_its_skill_along(
     hand: RolloutHarness, end: Callable[[RolloutHarness], object]
@@ -227,12 +230,14 @@ def test_what_was_demoted_stays_passed_over_whatever_was_tried_since(hand: Rollo
     assert back.record.definition.instructions == f"First {MARKER}."
 
 
+@pytest.mark.every_database
 def test_a_demoted_skill_comes_back_where_there_was_never_another(hand: RolloutHarness) -> None:
     active = hand.bring_to(Stage.ACTIVE)
     hand.demote("worse")
     assert hand.rollouts.rollback(ALICE, NAME).record.definition == active.record.definition
 
 
+@pytest.mark.every_database
 def test_everything_that_happened_is_told_in_its_order(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.ACTIVE)
     hand.rollouts.revoke(ALICE, NAME)
@@ -268,6 +273,7 @@ def test_everything_that_happened_is_told_in_its_order(hand: RolloutHarness) -> 
     assert all(it.recorded_at_ms > NOW for it in first.items)
 
 
+@pytest.mark.every_database
 def test_the_history_shows_each_state_that_was_left(hand: RolloutHarness) -> None:
     hand.bring_to(Stage.ACTIVE)
     hand.rollouts.revoke(ALICE, NAME)
@@ -280,6 +286,7 @@ def test_the_history_shows_each_state_that_was_left(hand: RolloutHarness) -> Non
     assert [hand.rollouts.at(NAME, number).revision for number in range(1, 8)] == [*range(1, 8)]
 
 
+@pytest.mark.every_database
 def test_what_a_skill_says_is_kept_once_however_often_runs_speak_for_it(
     hand: RolloutHarness,
 ) -> None:

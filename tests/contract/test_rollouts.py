@@ -25,6 +25,8 @@ from understudy.rollout.trials.trial import TrialState
 from understudy.sessions.learning_scopes import session_scope
 from understudy.storage.unit import Units
 
+pytestmark = pytest.mark.one_database
+
 UNFIT: dict[str, dict[str, Any]] = {
     "fact": {"kind": Kind.FACT},
     "provisional": {"status": LearningStatus.PROVISIONAL, "publish_tier": Tier.PROVISIONAL},
@@ -42,6 +44,7 @@ def nothing_is_there(hand: RolloutHarness) -> bool:
     return hand.rollouts.page(PageRequest()).items == () and hand.audit() == []
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("fields", UNFIT.values(), ids=UNFIT)
 def test_only_an_active_procedure_of_the_workspace_is_promoted(
     hand: RolloutHarness, fields: dict[str, Any]
@@ -103,6 +106,7 @@ def test_a_promoted_procedure_is_a_draft_that_nobody_is_offered(hand: RolloutHar
     assert (entry.action, entry.resource_id, entry.actor) == ("rollouts.promote", NAME, "alice")
 
 
+@pytest.mark.every_database
 def test_the_session_of_the_source_hears_of_it_without_its_words(hand: RolloutHarness) -> None:
     hand.learn()
     hand.promote()
@@ -167,6 +171,7 @@ def test_the_same_again_changes_nothing(hand: RolloutHarness) -> None:
         assert first.record.status is stage
 
 
+@pytest.mark.every_database
 def test_a_draft_is_edited_freely_and_starts_anew_with_other_words(hand: RolloutHarness) -> None:
     hand.learn()
     first = hand.promote()
@@ -237,6 +242,7 @@ def test_active_needs_a_canary_that_succeeded_and_none_that_failed(hand: Rollout
     assert active.missing == ()
 
 
+@pytest.mark.every_database
 def test_a_failed_canary_sends_it_back_to_the_beginning(hand: RolloutHarness) -> None:
     hand.learn()
     hand.bring_to(Stage.CANARY)
@@ -298,6 +304,7 @@ def test_a_policy_asks_for_runs_in_several_sessions(hand: RolloutHarness) -> Non
     assert hand.promote(status=Stage.VERIFIED).record.status is Stage.VERIFIED
 
 
+@pytest.mark.every_database
 def test_a_policy_asks_for_a_replay_before_it_is_active(hand: RolloutHarness) -> None:
     hand.learn()
     hand.policy = PromotionSettings(require_replay=True)
@@ -336,6 +343,7 @@ def test_a_policy_asks_for_a_replay_before_it_is_active(hand: RolloutHarness) ->
     assert hand.promote(status=Stage.ACTIVE).record.status is Stage.ACTIVE
 
 
+@pytest.mark.every_database
 def test_rollouts_are_listed_with_their_counts_and_by_what_is_asked(hand: RolloutHarness) -> None:
     for number in (1, 2, 3):
         hand.learn(f"lrn_{number}")
@@ -358,6 +366,7 @@ def test_rollouts_are_listed_with_their_counts_and_by_what_is_asked(hand: Rollou
     assert named(source_learning_id="lrn_1", status=Stage.DRAFT) == []
 
 
+@pytest.mark.every_database
 def test_a_rollout_is_shown_as_it_was_at_any_change(hand: RolloutHarness) -> None:
     hand.learn()
     hand.promote()

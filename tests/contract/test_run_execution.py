@@ -28,9 +28,12 @@ from understudy.settings import Settings
 from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 
+pytestmark = pytest.mark.one_database
+
 # Asking and acting
 
 
+@pytest.mark.every_database
 async def test_a_plain_answer_completes_the_run(shop: RunHarness, fake: FakeModel) -> None:
     fake.queue("Hello there.")
 
@@ -68,6 +71,7 @@ async def test_tools_are_called_until_the_model_has_answered(
     assert (done.run.usage.model_calls, done.run.usage.tool_calls) == (3, 2)
 
 
+@pytest.mark.every_database
 async def test_the_calls_of_one_reply_run_side_by_side_and_answer_in_order(
     shop: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
@@ -110,6 +114,7 @@ async def test_a_bad_call_is_told_to_the_model_and_runs_nothing(
     assert done.run.usage.tool_calls == 0
 
 
+@pytest.mark.every_database
 async def test_a_tool_that_was_switched_off_is_neither_offered_nor_called(
     shop: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
@@ -152,6 +157,7 @@ async def test_a_model_that_asks_for_tools_beyond_the_budget_fails_the_run(
     assert len(fake.requests) == 2
 
 
+@pytest.mark.every_database
 async def test_the_smaller_budget_counts(shop: RunHarness, fake: FakeModel) -> None:
     with shop.units.write() as unit:
         agent = unit.agents.get("default")
@@ -167,6 +173,7 @@ async def test_the_smaller_budget_counts(shop: RunHarness, fake: FakeModel) -> N
 # The prompt
 
 
+@pytest.mark.every_database
 async def test_soul_and_context_files_are_in_the_system_text(
     shop: RunHarness, fake: FakeModel
 ) -> None:
@@ -289,6 +296,7 @@ async def test_the_same_key_is_the_same_run_and_another_request_is_a_conflict(
         assert refused.value.code == "idempotency_conflict"
 
 
+@pytest.mark.every_database
 async def test_many_who_submit_under_one_key_at_once_get_one_run(
     shop: RunHarness, house: UnitsOnDatabase
 ) -> None:
@@ -302,6 +310,7 @@ async def test_many_who_submit_under_one_key_at_once_get_one_run(
     assert len(house.queued) == 1
 
 
+@pytest.mark.every_database
 async def test_a_refused_submission_leaves_nothing(
     shop: RunHarness, house: UnitsOnDatabase
 ) -> None:
@@ -316,6 +325,7 @@ async def test_a_refused_submission_leaves_nothing(
     assert house.queued == []
 
 
+@pytest.mark.every_database
 async def test_an_inline_run_needs_an_idle_session(shop: RunHarness) -> None:
     shop.submit()
 
@@ -325,6 +335,7 @@ async def test_an_inline_run_needs_an_idle_session(shop: RunHarness) -> None:
     assert (refused.value.domain, refused.value.code) == ("sessions", "session_busy")
 
 
+@pytest.mark.every_database
 async def test_the_route_is_pinned_when_the_run_is_submitted(
     shop: RunHarness, fake: FakeModel
 ) -> None:
@@ -369,6 +380,7 @@ async def test_what_is_captured_is_what_was_sent_without_secrets(
         assert [capture.step for capture in captures] == [1, 2]
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("level", [DebugLevel.REQUESTS, DebugLevel.FULL])
 async def test_every_try_is_captured_with_its_model(
     shop: RunHarness, fake: FakeModel, settings: Settings, level: DebugLevel
@@ -394,6 +406,7 @@ async def test_every_try_is_captured_with_its_model(
     await patient.providers.close()
 
 
+@pytest.mark.every_database
 async def test_a_request_that_never_got_an_answer_is_captured(
     shop: RunHarness, fake: FakeModel
 ) -> None:

@@ -29,6 +29,8 @@ from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Approval
 
+pytestmark = pytest.mark.one_database
+
 KEY = "sk-" + "proj-" + "ABCDEFGHIJKLMNOP1234"
 
 
@@ -46,6 +48,7 @@ def counters(shop: RunHarness) -> dict[str, int]:
     return shop.keeper.counters.snapshot()
 
 
+@pytest.mark.every_database
 async def test_a_completed_run_leaves_a_record(shop: RunHarness, fake: FakeModel) -> None:
     fake.queue("done")
 
@@ -122,6 +125,7 @@ async def test_a_queued_run_that_is_cancelled_leaves_a_record(shop: RunHarness) 
     assert found.summary == "Request: never begun\nStatus: cancelled before it was done."
 
 
+@pytest.mark.every_database
 async def test_a_run_that_waits_leaves_nothing_yet(
     shop: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
@@ -161,6 +165,7 @@ class _CannotPrepare(AgentLoop):
         raise AssertionError
 
 
+@pytest.mark.every_database
 async def test_a_run_that_cannot_even_be_read_ends_without_a_record(shop: RunHarness) -> None:
     run_id = shop.submit("torn")
     with shop.units.write() as unit:
@@ -177,6 +182,7 @@ async def test_a_run_that_cannot_even_be_read_ends_without_a_record(shop: RunHar
     assert record_of(shop.units, run_id) is None
 
 
+@pytest.mark.every_database
 async def test_the_runs_of_sidechains_leave_records_of_their_own_session(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
@@ -191,6 +197,7 @@ async def test_the_runs_of_sidechains_leave_records_of_their_own_session(
     assert record(sidechain_runs.shop, parent).session_id == "s1"
 
 
+@pytest.mark.every_database
 async def test_queued_runs_below_a_cancelled_one_leave_records_too(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
@@ -241,6 +248,7 @@ async def test_secrets_and_personal_data_reach_no_part_of_the_record(
     assert text in str(shop.journal(run.run_id))
 
 
+@pytest.mark.every_database
 async def test_personal_data_stays_where_the_policy_says_so(
     shop: RunHarness, fake: FakeModel
 ) -> None:
@@ -254,6 +262,7 @@ async def test_personal_data_stays_where_the_policy_says_so(
     assert KEY not in found.summary
 
 
+@pytest.mark.every_database
 async def test_files_that_were_given_and_made_are_named_once(
     shop: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
@@ -283,6 +292,7 @@ async def test_odd_characters_do_not_keep_a_run_from_ending(
     assert memory(shop, run.run_id).summary
 
 
+@pytest.mark.every_database
 async def test_the_scopes_are_those_of_the_session(shop: RunHarness, fake: FakeModel) -> None:
     fake.queue("ok")
     with shop.units.write() as unit:
@@ -318,6 +328,7 @@ async def test_of_a_session_that_cannot_be_read_only_its_own_scope_is_known(
     assert record(shop, run_id).scope_keys == ("session:s1",)
 
 
+@pytest.mark.every_database
 async def test_what_cannot_be_made_now_goes_to_the_end_of_the_line(shop: RunHarness) -> None:
     first, second = shop.submit(), shop.submit()
     with shop.units.write() as unit:
@@ -443,6 +454,7 @@ async def test_a_run_whose_texts_break_the_making_ends_and_is_given_up_later(
     await shop.providers.close()
 
 
+@pytest.mark.every_database
 async def test_one_that_cannot_be_made_yet_does_not_stop_the_others(
     shop: RunHarness, fake: FakeModel
 ) -> None:
@@ -460,6 +472,7 @@ async def test_one_that_cannot_be_made_yet_does_not_stop_the_others(
     assert memory(shop, second).summary == "Request: b\nResult: two"
 
 
+@pytest.mark.every_database
 async def test_a_settled_receipt_is_not_unsettled(shop: RunHarness, fake: FakeModel) -> None:
     fake.queue("done")
     run_id = (await shop.run()).run.run_id

@@ -25,12 +25,15 @@ from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Effect
 
+pytestmark = pytest.mark.one_database
+
 REPEATABLE = (Effect.READ, Effect.IDEMPOTENT)
 
 
 # Stopping
 
 
+@pytest.mark.every_database
 async def test_cancelling_a_running_run_waits_for_its_step(
     shop: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
@@ -62,6 +65,7 @@ async def test_cancelling_gives_up_a_model_call(shop: RunHarness, fake: FakeMode
     assert shop.stored(run_id).status is RunStatus.CANCELLED
 
 
+@pytest.mark.every_database
 async def test_a_cancelled_queued_run_is_never_executed_and_the_line_moves_up(
     shop: RunHarness, fake: FakeModel
 ) -> None:
@@ -88,6 +92,7 @@ async def test_a_run_that_has_ended_is_not_cancelled_any_more(shop: RunHarness) 
     assert shop.journal(done.run.run_id) == before
 
 
+@pytest.mark.every_database
 async def test_an_interrupted_run_ends_so_after_its_tool_has_stopped(
     shop: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
@@ -284,6 +289,7 @@ async def test_a_finished_step_starts_the_count_of_crashes_anew(
     assert (done.run.status, done.run.crashes) == (RunStatus.COMPLETED, 1)
 
 
+@pytest.mark.every_database
 async def test_a_daemon_that_stopped_in_good_order_has_not_crashed(
     shop: RunHarness, fake: FakeModel
 ) -> None:
@@ -305,6 +311,7 @@ async def test_a_daemon_that_stopped_in_good_order_has_not_crashed(
     assert not done.run.parked
 
 
+@pytest.mark.every_database
 async def test_an_execution_that_was_superseded_writes_nothing_more(
     shop: RunHarness, fake: FakeModel
 ) -> None:

@@ -26,6 +26,8 @@ from understudy.testing.answers import Answer as Answer
 from understudy.testing.answers import SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture
 def nested(fake: FakeModel) -> None:
@@ -103,6 +105,7 @@ async def test_a_sidechain_can_be_cancelled_by_its_parent(
     assert sidechain_runs.shop.sidechains.cancel(ALICE, "s1", child) == ()
 
 
+@pytest.mark.every_database
 @pytest.mark.usefixtures("nested")
 async def test_what_has_not_begun_below_leaves_the_line_without_beginning(
     sidechain_runs: SidechainRuns,
@@ -231,6 +234,7 @@ async def test_a_parent_whose_row_is_held_is_woken_a_moment_later(
     assert sidechain_runs.signals() == 0
 
 
+@pytest.mark.every_database
 @only_where_rows_are_held
 async def test_a_child_whose_row_is_held_is_stopped_a_moment_later(
     sidechain_runs: SidechainRuns, fake: FakeModel
@@ -275,6 +279,7 @@ async def test_what_has_not_begun_in_a_session_that_is_held_leaves_the_line_a_mo
     ]
 
 
+@pytest.mark.every_database
 @only_where_rows_are_held
 async def test_a_run_that_ends_before_its_sidechain_is_stored_gets_none(
     sidechain_runs: SidechainRuns, fake: FakeModel

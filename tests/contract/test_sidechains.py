@@ -18,6 +18,8 @@ from understudy.testing.answers import Answer as Answer
 from understudy.testing.answers import FakeCall, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 
+pytestmark = pytest.mark.one_database
+
 
 async def test_a_run_has_a_sidechain_work_and_gets_its_answer(
     sidechain_runs: SidechainRuns, fake: FakeModel
@@ -83,6 +85,7 @@ async def test_several_are_waited_for_until_all_have_ended(
     assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
 
 
+@pytest.mark.every_database
 async def test_a_sidechain_that_has_ended_already_is_told_at_once(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
@@ -150,6 +153,7 @@ async def test_a_run_that_never_waits_leaves_its_sidechain_at_work(
     assert sidechain_runs.run_of(sidechain_runs.children()[0]).status is RunStatus.COMPLETED
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize(
     ("answer", "complaint"),
     [
@@ -185,6 +189,7 @@ async def test_what_cannot_be_is_told_to_the_model(
 # Crashes
 
 
+@pytest.mark.every_database
 async def test_a_crash_after_the_spawn_makes_no_second_sidechain(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
@@ -262,6 +267,7 @@ async def test_a_sidechain_that_ends_before_its_parent_sleeps_is_not_missed(
     assert LateLook.looked
 
 
+@pytest.mark.every_database
 async def test_a_sidechain_run_that_cannot_be_read_does_not_keep_its_parent(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:

@@ -21,6 +21,8 @@ from understudy.skills.events import SkillEventName
 from understudy.skills.model import SkillStatus
 from understudy.skills.service import SkillService
 
+pytestmark = pytest.mark.one_database
+
 PIP = f"pip:{NOWHERE.replace('-', '_')}"
 NAME = NOWHERE.replace("-", "_")
 ELSE = OTHER.replace("-", "_")
@@ -70,6 +72,7 @@ def test_a_skill_that_needs_nothing_is_ok(depot: DependencyHarness) -> None:
     )
 
 
+@pytest.mark.every_database
 def test_what_is_switched_off_or_deleted_is_not_touched(depot: DependencyHarness) -> None:
     depot.keep()
     depot.keep(name="off-one")
@@ -85,6 +88,7 @@ def test_what_is_switched_off_or_deleted_is_not_touched(depot: DependencyHarness
     assert [depot.shop.row("off-one"), depot.shop.row("deleted-one")] == before
 
 
+@pytest.mark.every_database
 def test_one_that_cannot_be_read_is_told_and_the_others_are_checked(
     depot: DependencyHarness,
 ) -> None:
@@ -102,6 +106,7 @@ def test_one_that_cannot_be_read_is_told_and_the_others_are_checked(
     assert depot.shop.row("damaged-one") == before
 
 
+@pytest.mark.every_database
 def test_many_skills_are_all_looked_at(
     depot: DependencyHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +120,7 @@ def test_many_skills_are_all_looked_at(
     assert (rescan.updated, [one.slug for one in rescan.results]) == (5, slugs)
 
 
+@pytest.mark.every_database
 def test_a_rescan_is_told_and_written_down(depot: DependencyHarness) -> None:
     skill = depot.keep()
 
@@ -345,6 +351,7 @@ def test_nothing_of_a_skill_ever_runs(depot: DependencyHarness, tmp_path: Path) 
     assert depot.stock.asked == [(SLUG, Manager.PIP, (ELSE,))]
 
 
+@pytest.mark.every_database
 def test_a_skill_that_changed_meanwhile_is_left_as_it_is(depot: DependencyHarness) -> None:
     depot.keep()
     needs = next(iter(depot.dependencies._needs()))

@@ -98,7 +98,7 @@ def test_one_in_a_folder_is_found_as_such(
     assert "local:notes" in found(inspection, "invoice")
 
 
-@pytest.mark.parametrize("migrated_url", ["sqlite"], indirect=True)
+@pytest.mark.one_database
 def test_among_very_many_the_best_are_found(
     skills: SkillCatalogueHarness, inspection: MemoryInspection
 ) -> None:

@@ -12,6 +12,8 @@ from understudy.core.errors import Invalid, NotFound, UnderstudyError
 from understudy.skills.model import Visibility
 from understudy.skills.revisions import SkillFieldChanges
 
+pytestmark = pytest.mark.one_database
+
 ROUNDS = 50
 
 
@@ -28,6 +30,7 @@ def code_of(problem: pytest.ExceptionInfo[UnderstudyError]) -> str:
     return problem.value.code
 
 
+@pytest.mark.every_database
 def test_the_first_grant_makes_a_skill_internal_and_the_last_revocation_private(
     shop: SkillServiceHarness,
 ) -> None:
@@ -89,6 +92,7 @@ def test_taking_what_nobody_has_changes_nothing(shop: SkillServiceHarness) -> No
     assert shop.audit() == audit
 
 
+@pytest.mark.every_database
 def test_a_grant_can_be_pinned_and_let_go(shop: SkillServiceHarness) -> None:
     shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
 

@@ -38,6 +38,8 @@ from understudy.skills.content_guard import ContentGuard
 from understudy.skills.model import SkillStatus, Visibility
 from understudy.skills.revisions import MAX_ATTEMPTS, SkillFieldChanges
 
+pytestmark = pytest.mark.one_database
+
 SCRIPT = {"scripts/a.py": b"print('hi')\n"}
 
 
@@ -83,6 +85,7 @@ def test_a_text_that_is_not_there_changes_nothing(shop: SkillServiceHarness) -> 
     assert shop.state() == before
 
 
+@pytest.mark.every_database
 def test_a_patch_that_changes_nothing_makes_no_version(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, OK_MD)
     before = shop.state()
@@ -293,6 +296,7 @@ def test_patches_of_one_skill_in_one_process_are_scanned_one_after_another(
     assert len(scans) == 17
 
 
+@pytest.mark.every_database
 def test_a_grant_that_is_pinned_stays_where_it_is(shop: SkillServiceHarness) -> None:
     shop.service.create(ANN, OK_MD)
     shop.service.grant_agent(ANN, SLUG, "default", version=1)
@@ -325,6 +329,7 @@ def test_an_archived_skill_can_be_patched_and_is_well_when_nothing_is_missing(
     assert (well.skill.status, well.missing) == (SkillStatus.ACTIVE, ())
 
 
+@pytest.mark.every_database
 def test_only_the_owner_or_an_admin_patches(shop: SkillServiceHarness) -> None:
     kept = shop.service.create(ANN, OK_MD)
     before = shop.state()
@@ -355,6 +360,7 @@ def test_all_the_bytes_that_a_skill_may_have_are_copied(shop: SkillServiceHarnes
         make_bundle(files={"data/all.bin": bytes(MAX_BUNDLE_BYTES + 1)})
 
 
+@pytest.mark.every_database
 def test_a_companion_that_cannot_be_read_fails_the_patch(shop: SkillServiceHarness) -> None:
     shop.service.keep(ANN, make_bundle(files=SCRIPT), action="skills.upload")
     shop.damage("scripts/a.py")
@@ -387,6 +393,7 @@ def test_a_link_that_somebody_planted_is_neither_followed_nor_copied(
         assert unit.skill_bundles.read(SLUG, 2, "planted.md") is None
 
 
+@pytest.mark.every_database
 def test_old_versions_stay_as_they_were_through_everything(shop: SkillServiceHarness) -> None:
     shop.service.keep(ANN, make_bundle(files=SCRIPT), action="skills.upload")
     digest, version = shop.bundle(number=1).digest, shop.versions()[-1]

@@ -37,6 +37,8 @@ from understudy.testing.answers import Answer, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import ToolContext, ToolError
 
+pytestmark = pytest.mark.one_database
+
 LIST = call("list_skills")
 FORK = "context: fork\n"
 
@@ -255,6 +257,7 @@ async def test_a_call_that_is_made_again_gets_the_version_that_was_noted(
         await tool.call(wanted, context)
 
 
+@pytest.mark.every_database
 async def test_a_grant_and_its_end_show_at_the_next_call(skilled: SkillRuns) -> None:
     keep(skilled)
     skilled.service.grant_user(author(ANN), "weekly-report", "bob")
@@ -269,6 +272,7 @@ async def test_a_grant_and_its_end_show_at_the_next_call(skilled: SkillRuns) -> 
     assert "there is no skill 'weekly-report' that you may use here" in told[1]
 
 
+@pytest.mark.every_database
 async def test_a_pinned_agent_gets_the_version_that_it_is_pinned_to(skilled: SkillRuns) -> None:
     keep(skilled)
     skilled.service.grant_agent(author(ANN), "weekly-report", "learner", version=1)
@@ -295,6 +299,7 @@ async def test_the_capability_scope_of_a_session_hides_skills(skilled: SkillRuns
     assert told[2].startswith("there is no skill 'weekly-report'")
 
 
+@pytest.mark.every_database
 async def test_what_is_switched_off_or_deleted_is_gone_from_every_tool(skilled: SkillRuns) -> None:
     keep(skilled)
     skilled.service.toggle(author(ANN), "weekly-report", enabled=False)
@@ -354,6 +359,7 @@ async def test_what_a_skill_says_of_itself_stays_data(skilled: SkillRuns) -> Non
     assert json.loads(told)["skills"][0]["description"] == hostile
 
 
+@pytest.mark.every_database
 async def test_a_skill_of_a_local_root_is_used_like_any_other(
     skilled: SkillRuns, tmp_path: Path
 ) -> None:
@@ -419,6 +425,7 @@ async def test_what_a_fork_made_is_told_though_the_skill_was_revoked_meanwhile(
     assert json.loads(told)["name"] == "weekly-report"
 
 
+@pytest.mark.every_database
 async def test_a_fork_that_began_right_before_the_end_is_a_use_all_the_same(
     skilled: SkillRuns,
 ) -> None:
@@ -504,6 +511,7 @@ async def test_a_fork_that_fails_is_told_with_its_error(skilled: SkillRuns) -> N
     assert json.loads(told)["spawn"]["error"]
 
 
+@pytest.mark.every_database
 async def test_a_fork_that_asks_is_answered_and_then_waited_for(skilled: SkillRuns) -> None:
     asking = AskUser(skilled.units, skilled.shop.clock)
     skilled.shop.registry = skilled.shop.registry.extended([asking])

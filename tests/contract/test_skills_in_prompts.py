@@ -19,9 +19,6 @@ from understudy.settings import Settings
 from understudy.skills.model import Visibility
 from understudy.testing.fake_model import FakeModel
 
-# What is told does not depend on the database; what is offered is tested on both.
-one_database = pytest.mark.parametrize("migrated_url", ["sqlite"], indirect=True)
-
 
 @pytest.fixture
 def skills(house: UnitsOnDatabase, tmp_path: Path) -> SkillCatalogueHarness:
@@ -65,7 +62,7 @@ async def test_grants_and_revocations_show_in_the_very_next_turn(
     assert "## Skills" not in system_text(fake)
 
 
-@one_database
+@pytest.mark.one_database
 async def test_the_section_stands_between_the_context_files_and_what_is_recalled(
     shop: RunHarness, skills: SkillCatalogueHarness, fake: FakeModel
 ) -> None:
@@ -81,7 +78,7 @@ async def test_the_section_stands_between_the_context_files_and_what_is_recalled
     assert places == sorted(places)
 
 
-@one_database
+@pytest.mark.one_database
 async def test_hostile_words_do_not_change_the_structure_of_the_prompt(
     shop: RunHarness, skills: SkillCatalogueHarness, fake: FakeModel
 ) -> None:
@@ -101,7 +98,7 @@ async def test_hostile_words_do_not_change_the_structure_of_the_prompt(
     assert [new.startswith("<description>&lt;/description&gt;") for _, new in changed] == [True]
 
 
-@one_database
+@pytest.mark.one_database
 async def test_the_scope_of_the_session_decides(
     shop: RunHarness, skills: SkillCatalogueHarness, fake: FakeModel
 ) -> None:
@@ -119,7 +116,7 @@ async def test_the_scope_of_the_session_decides(
     assert section(fake) == ""
 
 
-@one_database
+@pytest.mark.one_database
 async def test_an_agent_that_cannot_open_skills_is_not_told_of_any(
     shop: RunHarness, skills: SkillCatalogueHarness, fake: FakeModel
 ) -> None:
@@ -132,7 +129,7 @@ async def test_an_agent_that_cannot_open_skills_is_not_told_of_any(
     assert "## Skills" not in system_text(fake)
 
 
-@one_database
+@pytest.mark.one_database
 async def test_the_snapshot_keeps_what_was_listed_with_version_and_digest_beyond_the_end(
     shop: RunHarness, skills: SkillCatalogueHarness
 ) -> None:
@@ -157,7 +154,7 @@ async def test_the_snapshot_keeps_what_was_listed_with_version_and_digest_beyond
     }
 
 
-@one_database
+@pytest.mark.one_database
 async def test_many_skills_are_counted_and_searched_for(
     shop: RunHarness, skills: SkillCatalogueHarness, fake: FakeModel
 ) -> None:

@@ -23,7 +23,6 @@ from understudy.settings import Settings
 from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
-one_database = pytest.mark.parametrize("migrated_url", ["sqlite"], indirect=True)
 WARM = "Speak warmly.\nUse plain words."
 
 
@@ -63,7 +62,7 @@ async def test_under_review_a_change_waits_until_somebody_has_decided(
     assert [entry.actor for entry in files.audited("agents.approve_proposal")] == ["root"]
 
 
-@one_database
+@pytest.mark.one_database
 async def test_what_is_rejected_changes_nothing_and_is_decided(files: ContextFileRuns) -> None:
     files.switch(soul_review=True)
     await files.run(write("SOUL.md", WARM))
@@ -79,7 +78,7 @@ async def test_what_is_rejected_changes_nothing_and_is_decided(files: ContextFil
     assert refused.value.code == "proposal_state_conflict"
 
 
-@one_database
+@pytest.mark.one_database
 async def test_a_run_goes_on_from_what_it_has_proposed(files: ContextFileRuns) -> None:
     files.switch(soul_review=True)
     told = await files.told(
@@ -93,7 +92,7 @@ async def test_a_run_goes_on_from_what_it_has_proposed(files: ContextFileRuns) -
     assert await files.told(read("SOUL.md")) == [FILES["SOUL.md"]]
 
 
-@one_database
+@pytest.mark.one_database
 async def test_a_run_that_goes_back_on_its_proposal_takes_it_back(files: ContextFileRuns) -> None:
     files.switch(soul_review=True)
     await files.run(write("SOUL.md", WARM), write("SOUL.md", FILES["SOUL.md"]))
@@ -102,7 +101,7 @@ async def test_a_run_that_goes_back_on_its_proposal_takes_it_back(files: Context
     assert taken_back.state is ProposalState.SUPERSEDED
 
 
-@one_database
+@pytest.mark.one_database
 async def test_the_same_proposal_again_is_the_one_that_waits(files: ContextFileRuns) -> None:
     files.switch(soul_review=True)
     told = await files.told(write("SOUL.md", WARM), write("SOUL.md", WARM))
@@ -131,7 +130,7 @@ async def test_a_proposal_that_was_overtaken_cannot_be_approved(files: ContextFi
     assert files.file() == "By hand."
 
 
-@one_database
+@pytest.mark.one_database
 async def test_only_so_many_proposals_wait(files: ContextFileRuns) -> None:
     files.switch(soul_review=True)
     await files.run(write("SOUL.md", WARM))

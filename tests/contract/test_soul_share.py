@@ -28,7 +28,6 @@ from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.edit import EditFile
 
-one_database = pytest.mark.parametrize("migrated_url", ["sqlite"], indirect=True)
 LINES = 50
 
 
@@ -65,7 +64,7 @@ async def test_many_calls_of_one_run_change_no_more_than_one_may(files: ContextF
     assert later.startswith("replaced")
 
 
-@one_database
+@pytest.mark.one_database
 async def test_ten_lines_may_change_in_every_run_whatever_their_share(
     files: ContextFileRuns,
 ) -> None:
@@ -78,7 +77,7 @@ async def test_ten_lines_may_change_in_every_run_whatever_their_share(
     assert [is_refused(each) for each in told] == [False] * 10 + [True]
 
 
-@one_database
+@pytest.mark.one_database
 async def test_a_run_may_always_go_back_to_what_it_began_with(files: ContextFileRuns) -> None:
     told = await files.told(write("SOUL.md", soul(20)), write("SOUL.md", soul(0)))
 
@@ -86,7 +85,7 @@ async def test_a_run_may_always_go_back_to_what_it_began_with(files: ContextFile
     assert files.file() == soul(0)
 
 
-@one_database
+@pytest.mark.one_database
 async def test_what_somebody_wrote_meanwhile_is_not_replaced_as_a_whole(
     files: ContextFileRuns,
 ) -> None:
@@ -101,7 +100,7 @@ async def test_what_somebody_wrote_meanwhile_is_not_replaced_as_a_whole(
     assert files.file() == soul(LINES, "firmly")
 
 
-@one_database
+@pytest.mark.one_database
 async def test_under_review_it_counts_from_the_start_as_well(files: ContextFileRuns) -> None:
     files.switch(soul_review=True)
     told = await files.told(write("SOUL.md", soul(20)), write("SOUL.md", soul(40)))
@@ -109,7 +108,7 @@ async def test_under_review_it_counts_from_the_start_as_well(files: ContextFileR
     assert [is_refused(each) for each in told] == [False, True]
 
 
-@one_database
+@pytest.mark.one_database
 async def test_where_there_was_no_soul_the_first_one_is_free(files: ContextFileRuns) -> None:
     AgentService(files.units, files.shop.clock).delete_file(ROOT, EVOLVING, "SOUL.md")
 
@@ -118,7 +117,7 @@ async def test_where_there_was_no_soul_the_first_one_is_free(files: ContextFileR
     assert [is_refused(each) for each in told] == [False, True]
 
 
-@one_database
+@pytest.mark.one_database
 async def test_the_share_can_be_set(files: ContextFileRuns) -> None:
     checks = FileChecks(limits=SoulLimits(max_change=1))
     keeper = AgentContextFiles(files.units, files.shop.clock, checks)

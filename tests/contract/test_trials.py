@@ -27,6 +27,8 @@ from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import WORKTREES
 
+pytestmark = pytest.mark.one_database
+
 SECRET = "client" + "Secret: hunter2" + "hunter2"
 
 
@@ -93,6 +95,7 @@ async def test_a_trial_executes_the_definition_in_a_session_of_its_own(bench: Tr
     assert f"Reply with exactly {MARKER}." in bench.fake.requests[0].last_user
 
 
+@pytest.mark.every_database
 async def test_what_a_trial_shows_is_evidence_that_is_executed(bench: TrialHarness) -> None:
     bench.stage.promote()
 
@@ -225,6 +228,7 @@ async def test_another_definition_or_attempt_is_not_held_to_the_words_of_an_earl
     assert (await bench.trial("whatever", marker=None)).marker == ""
 
 
+@pytest.mark.every_database
 async def test_words_of_an_earlier_trial_are_not_given_to_a_later_one(bench: TrialHarness) -> None:
     bench.stage.promote()
     bench.begin()
@@ -326,6 +330,7 @@ async def test_a_trial_of_a_canary_is_a_canary(bench: TrialHarness) -> None:
     assert bench.stage.get().counts.canary_success_count == 1
 
 
+@pytest.mark.every_database
 async def test_a_canary_that_fails_its_trial_is_held(bench: TrialHarness) -> None:
     bench.stage.bring_to(Stage.CANARY)
 
@@ -411,6 +416,7 @@ async def test_a_trial_is_settled_once_however_often_its_run_ends(bench: TrialHa
     assert len(bench.stage.get().evidence) == 1
 
 
+@pytest.mark.every_database
 async def test_a_rollout_that_cannot_be_read_keeps_no_run_from_ending(bench: TrialHarness) -> None:
     bench.stage.promote()
     trial = bench.begin()
@@ -425,6 +431,7 @@ async def test_a_rollout_that_cannot_be_read_keeps_no_run_from_ending(bench: Tri
     assert bench.trials.get(NAME, trial.trial_id).state is TrialState.PASSED
 
 
+@pytest.mark.every_database
 async def test_a_run_that_cannot_be_read_fails_its_trial(bench: TrialHarness) -> None:
     bench.stage.promote()
     trial = bench.begin()
@@ -439,6 +446,7 @@ async def test_a_run_that_cannot_be_read_fails_its_trial(bench: TrialHarness) ->
     )
 
 
+@pytest.mark.every_database
 async def test_a_trial_that_cannot_be_read_keeps_no_run_from_ending(bench: TrialHarness) -> None:
     bench.stage.promote()
     trial = bench.begin()
@@ -459,6 +467,7 @@ async def test_a_trial_that_goes_on_is_left_alone(bench: TrialHarness) -> None:
     assert bench.trials.get(NAME, trial.trial_id).state is TrialState.PENDING
 
 
+@pytest.mark.every_database
 async def test_a_trial_has_the_tools_of_its_definition_and_works_in_its_folder(
     bench: TrialHarness,
 ) -> None:
@@ -494,6 +503,7 @@ async def test_a_trial_takes_the_route_and_the_models_of_its_definition(
     assert [each.model for each in bench.fake.requests] == ["model-x", "model-y"]
 
 
+@pytest.mark.every_database
 async def test_a_trial_leaves_nothing_to_remember(bench: TrialHarness) -> None:
     bench.stage.promote()
 
@@ -552,6 +562,7 @@ async def test_a_trial_without_a_folder_does_not_begin(bench: TrialHarness) -> N
     assert refused(Unavailable, bench.begin) == "worktree_missing"
 
 
+@pytest.mark.every_database
 async def test_a_definition_that_changes_while_a_trial_begins_is_not_tried(
     bench: TrialHarness,
 ) -> None:

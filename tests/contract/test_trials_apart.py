@@ -34,6 +34,8 @@ from understudy.settings import Settings
 from understudy.testing.answers import call
 from understudy.testing.fake_model import FakeModel
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture
 async def apart(
@@ -149,6 +151,7 @@ async def test_the_sidechain_of_a_plain_trial_has_its_own_tools(apart: Sidechain
     assert apart.post.sent == ["a"]
 
 
+@pytest.mark.every_database
 async def test_nobody_in_a_trial_reaches_out_whatever_the_agent_may_do(
     apart: SidechainTrials,
 ) -> None:
@@ -176,6 +179,7 @@ async def test_nobody_in_a_trial_reaches_out_whatever_the_agent_may_do(
         assert unit.runs.page(PageRequest(), session_id="s1").items == ()
 
 
+@pytest.mark.every_database
 async def test_nobody_is_told_of_a_tool_that_is_always_denied(apart: SidechainTrials) -> None:
     apart.bench.stage.promote(allowed_tools=("list_files", "use_skill"))
 
@@ -199,6 +203,7 @@ async def test_one_who_carries_a_skill_out_uses_others_only_if_that_is_allowed(
     assert apart.below(trial.run_id) == []
 
 
+@pytest.mark.every_database
 async def test_nobody_in_a_trial_is_offered_the_skill_that_is_tried(apart: SidechainTrials) -> None:
     trial = await apart.trial({HELPER: ["helped"], SKILL: [use(), MARKER]})
 
@@ -219,12 +224,14 @@ async def test_what_a_trial_sets_going_leaves_nothing_to_remember(apart: Sidecha
     assert indexed(apart.bench.stage.units) == 2
 
 
+@pytest.mark.every_database
 async def test_a_run_that_only_says_it_is_a_trial_is_remembered(apart: SidechainTrials) -> None:
     await apart.bench.shop.run("x", source_plugin="rollout", source_kind="trial")
 
     assert indexed(apart.bench.stage.units) == 1
 
 
+@pytest.mark.every_database
 async def test_what_a_trial_uses_is_used_in_nobodys_figures(apart: SidechainTrials) -> None:
     units = apart.bench.stage.units
     await apart.trial({HELPER: ["helped"], SKILL: [use(), MARKER]})
@@ -242,6 +249,7 @@ async def test_what_a_trial_uses_is_used_in_nobodys_figures(apart: SidechainTria
     assert apart.skilled.uses("helper") == 1
 
 
+@pytest.mark.every_database
 async def test_what_a_trial_does_is_nobodys_habit(apart: SidechainTrials) -> None:
     await apart.trial({SKILL: [call("list_files"), MARKER]})
     run_id = await apart.record(call("list_files"), "done")

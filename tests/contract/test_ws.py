@@ -19,6 +19,8 @@ from understudy.storage.engine import open_engine
 from understudy.ws.limits import MAX_FRAME_BYTES
 from understudy.ws.methods import METHODS, Method
 
+pytestmark = pytest.mark.one_database
+
 HOSTILE_FIELDS = {
     "id": "skl_other",
     "owner_id": "bob",
@@ -87,6 +89,7 @@ def test_a_wrong_token_opens_nothing(home: WsSkillServer, params: dict[str, str]
     )
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize(
     ("params", "header", "spoken"),
     [({}, {}, "vi"), ({}, {"Accept-Language": "zh"}, "zh"), ({"locale": "zh-CN"}, {}, "zh")],
@@ -144,6 +147,7 @@ def test_a_list_shows_the_state_of_each_skill(home: WsSkillServer) -> None:
     }
 
 
+@pytest.mark.every_database
 def test_a_long_list_comes_in_pages(home: WsSkillServer) -> None:
     for number in range(3):
         home.skill(f"paged-{number}")
@@ -180,6 +184,7 @@ def test_a_list_that_no_frame_can_hold_comes_in_shorter_pages(home: WsSkillServe
     assert len(found) == len(set(found))
 
 
+@pytest.mark.every_database
 def test_a_skill_comes_with_its_instructions_and_without_its_front_matter(
     home: WsSkillServer,
 ) -> None:
@@ -242,6 +247,7 @@ def test_the_owner_and_an_admin_change_a_skill_by_id_and_by_name(home: WsSkillSe
     assert all(entry.request_id.startswith("req_") for entry in changes)
 
 
+@pytest.mark.every_database
 def test_nobody_else_changes_a_skill(home: WsSkillServer) -> None:
     skill = home.skill("steady")
     updates = {"description": "Mine now"}
@@ -275,6 +281,7 @@ def test_a_field_that_is_not_for_people_changes_nothing(home: WsSkillServer, fie
     assert home.stored(slug) == skill
 
 
+@pytest.mark.every_database
 def test_only_an_admin_makes_a_skill_public(home: WsSkillServer) -> None:
     home.skill("shown")
     public = {"name": "shown", "updates": {"visibility": "public"}}
