@@ -9,7 +9,7 @@ from understudy.core.principal import DAEMON
 from understudy.daemon.wiring import Daemon
 from understudy.learnings.decisions import by_policy
 from understudy.learnings.model import AutomationReview, LearningUse, Mode, ReviewAction, Tier
-from understudy.learnings.publication import Wanted
+from understudy.learnings.publication import PublishChanges
 from understudy.learnings.publication import publish as publish_in
 
 PATH = "/v1/learnings"
@@ -29,7 +29,7 @@ def published_by(daemon: Daemon, candidate_id: str, rule: str) -> str:
         made = publish_in(
             unit,
             candidate_id,
-            Wanted(publish_tier=Tier.PROVISIONAL),
+            PublishChanges(publish_tier=Tier.PROVISIONAL),
             by=by_policy(review),
             now_ms=daemon.ground.clock.now_ms(),
         )

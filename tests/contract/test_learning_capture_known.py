@@ -26,7 +26,7 @@ from understudy.learnings.model import (
     Tier,
 )
 from understudy.learnings.proposal import NewCandidate
-from understudy.learnings.publication import Wanted
+from understudy.learnings.publication import PublishChanges
 from understudy.learnings.service import LearningService
 from understudy.memory.record import SemanticCapture
 from understudy.runs.model import InputItem, RunKind, RunStatus
@@ -170,7 +170,7 @@ async def test_what_a_person_took_back_comes_back_only_with_new_evidence(
     service = CandidateService(school.units, school.clock)
     learnings = LearningService(school.units, school.clock)
     (first,) = await learned(school)
-    learning = service.publish(ALICE, first.candidate_id, Wanted(**wanted)).learning
+    learning = service.publish(ALICE, first.candidate_id, PublishChanges(**wanted)).learning
     revoked = learnings.revoke_matching(ALICE, LearningFilter(query="codename"), reason="poison")
     assert [it.revoked_by for it in revoked] == [ALICE.user_id]
     assert await learned(school) == []

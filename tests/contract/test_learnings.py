@@ -31,7 +31,7 @@ from understudy.learnings.model import (
     Sensitivity,
     Verification,
 )
-from understudy.learnings.publication import Wanted, publish
+from understudy.learnings.publication import PublishChanges, publish
 from understudy.learnings.service import LearningService, Replacement
 from understudy.learnings.status import status_of
 from understudy.storage.unit import Unit, Units
@@ -70,7 +70,9 @@ def by_daemon(plane: LearningHarness, content: str, rule: str) -> Learning:
     candidate = plane.propose(content)
     with plane.units.write() as unit:
         decider = by_policy(review(rule), verification=Verification.VERIFIED)
-        return publish(unit, candidate.candidate_id, Wanted(), by=decider, now_ms=NOW).learning
+        return publish(
+            unit, candidate.candidate_id, PublishChanges(), by=decider, now_ms=NOW
+        ).learning
 
 
 def rejected_by_daemon(plane: LearningHarness, content: str, rule: str) -> Candidate:
@@ -97,7 +99,7 @@ def test_automation_meets_a_conflict_before_anything_is_written(plane: LearningH
             publish(
                 unit,
                 candidate.candidate_id,
-                Wanted(),
+                PublishChanges(),
                 by=by_policy(review("r1")),
                 now_ms=NOW,
             )

@@ -12,7 +12,7 @@ from understudy.learnings.candidates import CandidateService
 from understudy.learnings.events import LearningCounters, LearningNotice, Listeners
 from understudy.learnings.model import Candidate, Kind, Learning
 from understudy.learnings.proposal import NewCandidate
-from understudy.learnings.publication import Published, Wanted
+from understudy.learnings.publication import PublishChanges, Published
 from understudy.learnings.service import LearningService, Replacement, SupersedingLearning
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.learning_scopes import WORKSPACE
@@ -53,7 +53,7 @@ class LearningHarness:
 
     def publish(self, candidate: Candidate, **wanted: Any) -> Published:
         """Publish a candidate as Alice does."""
-        return self.candidates.publish(ALICE, candidate.candidate_id, Wanted(**wanted))
+        return self.candidates.publish(ALICE, candidate.candidate_id, PublishChanges(**wanted))
 
     def learn(self, content: str, **fields: Any) -> Learning:
         """Propose and publish."""

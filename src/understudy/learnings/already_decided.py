@@ -28,18 +28,18 @@ MOST_SENTENCES: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declined:
-    """That a person said no to the same thing before: rejected it, or took it back."""
+    """The decision of a person who rejected or revoked the same statement before."""
 
-    # The candidate that was declined last; None where what was taken back was made without one.
+    # The candidate declined last; None where the revoked learning was made without a candidate.
     candidate_id: str | None
-    # Whether what speaks for it now was all there when they did.
+    # Whether all evidence for it now was known when the person declined.
     is_repeated: bool
 
 
 def is_known(unit: "Unit", scope: LearningScope, kind: Kind, key: str, *, now_ms: int) -> bool:
-    """Whether this was learned for where it is said, or the daemon has proposed it already.
+    """Whether a visible learning or an open candidate of the daemon has this key.
 
-    What no prompt may tell does not keep it from being learned, unless a rule left it so.
+    A learning that is not prompt-visible does not count, unless automation published it.
     """
     if unit.candidates.proposed_with_key(scope, kind, key, now_ms=now_ms) is not None:
         return True
@@ -55,9 +55,9 @@ def is_known(unit: "Unit", scope: LearningScope, kind: Kind, key: str, *, now_ms
 def declined(
     unit: "Unit", scope: LearningScope, kind: Kind, content: str, *, digest: str | None = None
 ) -> Declined | None:
-    """What a person said of the same thing before; None when nobody was asked, or said yes.
+    """The earlier rejection or revocation of the same statement by a person, if any.
 
-    More words around it do not make it another thing: a sentence of it that was declined counts.
+    A sentence of the content that was declined counts too, whatever stands around it.
     """
     keys = _keys_in(content)
     rejected = [it for key in keys for it in unit.candidates.rejected_by_people(scope, kind, key)]
@@ -76,17 +76,17 @@ def declined(
 
 
 def taken_back(unit: "Unit", scope: LearningScope, kind: Kind, key: str) -> tuple[Learning, ...]:
-    """The same thing where a person revoked it, newest first."""
+    """Learnings with this key that a person revoked, newest first."""
     found = unit.learnings.revoked_by_people(_seen_from(unit, scope), kind, key)
     return tuple(_met(found, scope))
 
 
 def evidence_digest(proposal: FoundStatement, evidence: RunEvidence) -> str:
-    """Names the sentence that something was found in: of the request where all its words are there."""
+    """The digest of the sentence that carries a statement; the request comes before the outcome."""
     asked, share = carrying(proposal.content, evidence.request)
     answered, other = carrying(proposal.content, evidence.outcome)
     found = answered if other > share else asked
-    # What has no sentence of its own stands for itself.
+    # A statement found in no sentence is its own evidence.
     text = found or " ".join(plain_words(proposal.content))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -98,7 +98,7 @@ def _keys_in(content: str) -> tuple[str, ...]:
 
 
 def _made_of(unit: "Unit", learnings: Sequence[Learning]) -> Iterator[Candidate]:
-    """The candidates that learnings were made of, as far as they can be read."""
+    """The readable candidates that learnings were published from."""
     for learning in learnings:
         if learning.source_candidate_id is None:
             continue
@@ -111,12 +111,12 @@ def _made_of(unit: "Unit", learnings: Sequence[Learning]) -> Iterator[Candidate]
 
 
 def _met(learnings: Iterable[Learning], scope: LearningScope) -> Iterator[Learning]:
-    """Those of this very scope, and of wider ones those that were learned from runs too."""
+    """Learnings of this scope, and those of wider scopes that came from runs."""
     return (it for it in learnings if it.scope == scope or it.source.run_id is not None)
 
 
 def _seen_from(unit: "Unit", scope: LearningScope) -> Sequence[LearningScope]:
-    """What is seen wherever a scope is, itself included."""
+    """The scopes visible wherever this scope is, itself included."""
     if scope.kind is not ScopeKind.SESSION:
         return tuple(dict.fromkeys((scope, WORKSPACE)))
     try:

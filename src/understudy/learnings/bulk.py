@@ -27,7 +27,7 @@ from understudy.learnings.model import (
     LearningStatus,
     Tier,
 )
-from understudy.learnings.publication import Publication, Wanted
+from understudy.learnings.publication import Publication, PublishChanges
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
 MAX_AT_ONCE: Final = 200
-# What says no to one candidate; anything else stops the whole.
+# Errors that refuse one candidate; any other error stops the whole request.
 REFUSALS: Final = (NotFound, Conflict, Invalid, Rejected, DamagedRecord)
 # Decides one candidate, and answers the learning it became.
 Decide: TypeAlias = Callable[[str], str | None]
@@ -56,7 +56,7 @@ class BulkRequest:
     action: BulkAction
     candidate_ids: tuple[str, ...] = ()
     narrowed: CandidateFilter = field(default_factory=CandidateFilter)
-    # Every open candidate; has to be said, so that nobody says it by leaving something out.
+    # Every open candidate; explicit, so that an empty filter never means all of them.
     everything: bool = False
     publish_tier: Tier = Tier.ACTIVE
     reason: str | None = None
@@ -65,7 +65,7 @@ class BulkRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkOutcome:
-    """What became of one candidate, or would."""
+    """The outcome for one candidate; in a dry run, the outcome it would have."""
 
     candidate_id: str
     learning_id: Omitted[str] = None
@@ -76,7 +76,7 @@ class BulkOutcome:
     @computed_field
     @property
     def done(self) -> bool:
-        """Whether it was decided so, or would be."""
+        """Whether the candidate was decided, or would be."""
         return self.code is None
 
 
@@ -111,7 +111,7 @@ class BulkService:
     most_at_once: int = MAX_AT_ONCE
 
     def decide(self, principal: Principal, request: BulkRequest) -> BulkResult:
-        """Decide them one after another; one that is refused keeps no other from it."""
+        """Decide the candidates one after another; a refusal does not stop the others."""
         request = replace(request, reason=check_reason(request.reason))
         self.candidates.guard.check_reason(request.reason)
         candidate_ids, has_more = self._chosen(request)
@@ -158,7 +158,7 @@ class BulkService:
     def _preview(
         self, principal: Principal, request: BulkRequest, candidate_ids: Sequence[str]
     ) -> tuple[BulkOutcome, ...]:
-        """Do it as if: what two of them do to each other shows too."""
+        """Decide in a unit without writes, so that conflicts between the candidates show too."""
         service = self.candidates
         is_published = request.action is BulkAction.PUBLISH
         found = candidates_of(service.units, candidate_ids) if is_published else {}
@@ -182,7 +182,9 @@ class BulkService:
 def _publish(
     service: CandidateService, principal: Principal, request: BulkRequest, candidate_id: str
 ) -> str | None:
-    published = service.publish(principal, candidate_id, Wanted(publish_tier=request.publish_tier))
+    published = service.publish(
+        principal, candidate_id, PublishChanges(publish_tier=request.publish_tier)
+    )
     return published.learning.learning_id
 
 
@@ -198,11 +200,11 @@ _ACTIONS: Final = {BulkAction.PUBLISH: _publish, BulkAction.REJECT: _reject}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Preview:
-    """The same decisions in a unit that keeps nothing."""
+    """The decisions of a dry run, in a unit that discards writes."""
 
     request: BulkRequest
     publication: Publication
-    # Learnings that would be made, and so have no id yet.
+    # Ids of learnings that only the dry run has made; they are not answered.
     made: set[str] = field(default_factory=set)
 
     def act(self, candidate_id: str) -> str | None:
@@ -213,7 +215,7 @@ class _Preview:
 
     def _publish(self, candidate_id: str) -> str | None:
         published = self.publication.publish(
-            candidate_id, Wanted(publish_tier=self.request.publish_tier)
+            candidate_id, PublishChanges(publish_tier=self.request.publish_tier)
         )
         learning_id = published.learning.learning_id
         if published.is_new:
@@ -228,7 +230,7 @@ class _Preview:
 
 
 def _look_at(guard: SecretGuard, found: Mapping[str, Candidate], candidate_id: str) -> None:
-    """Look for secrets before the database is asked anything more."""
+    """Check one candidate for secrets before the read transaction of the dry run."""
     if candidate_id in found:
         guard.check_stored(found[candidate_id])
 
@@ -241,7 +243,7 @@ def _outcome(candidate_id: str, decide: Decide) -> BulkOutcome:
 
 
 def candidates_of(units: "Units", candidate_ids: Sequence[str]) -> Mapping[str, Candidate]:
-    """Those that are there and can be read."""
+    """The candidates among `candidate_ids` that exist and decode."""
     found: dict[str, Candidate] = {}
     with units.read() as unit:
         for candidate_id in candidate_ids:
@@ -253,12 +255,12 @@ def candidates_of(units: "Units", candidate_ids: Sequence[str]) -> Mapping[str, 
 
 
 def as_if(unit: "Unit") -> "Unit":
-    """A unit in which candidates can be decided: what that makes is seen in it, and nowhere else."""
+    """A unit whose writes of decisions are visible in it alone and are never committed."""
     return cast("Unit", _AsIf(unit))
 
 
 class _AsIf:
-    """Everything as in the unit that it looks into, but for what a decision writes."""
+    """Reads go to the wrapped unit; the stores that a decision writes to are overlays."""
 
     def __init__(self, unit: "Unit") -> None:
         self._unit = unit
@@ -267,21 +269,21 @@ class _AsIf:
         self.audit = _Nowhere()
 
     def after_commit(self, _act: object) -> None:
-        """Nothing comes of it."""
+        """Never called: nothing is committed."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._unit, name)
 
 
 class _Nowhere:
-    """Takes what is written down and keeps none of it."""
+    """An audit log that discards its entries."""
 
     def add(self, _entry: object) -> None:
-        """Forget it."""
+        """Discard the entry."""
 
 
 class _Candidates:
-    """Candidates, each of which is decided once."""
+    """Candidates as stored; each is decided once in a request, so updates are discarded."""
 
     def __init__(self, store: "CandidateStore") -> None:
         self._store = store
@@ -290,25 +292,25 @@ class _Candidates:
         return self._store.get(candidate_id)
 
     def update(self, _candidate: Candidate, *, expected_version: int) -> None:
-        """Nobody asks for it again."""
+        """Discard the update: no later decision reads this candidate."""
 
 
 class _Learnings:
-    """Learnings, with those among them that would be made."""
+    """Learnings as stored, and those that the dry run made."""
 
     def __init__(self, store: "LearningStore") -> None:
         self._store = store
-        # The newest first, as the store answers.
+        # Newest first, in the order of the store.
         self._made: list[Learning] = []
 
     def hold(self, scope: LearningScope) -> None:
-        """Nothing is written, so nobody has to wait."""
+        """No lock: nothing is written."""
 
     def get(self, learning_id: str, *, lock: bool = False) -> Learning | None:
         return self._store.get(learning_id)
 
     def update(self, learning: Learning, *, expected_version: int) -> None:
-        """What one decision ends, no other in the same request asks for."""
+        """Discard the update: no later decision reads a learning that this one ended."""
 
     def add(self, learning: Learning) -> None:
         self._made.insert(0, learning)

@@ -12,7 +12,7 @@ from understudy.learnings.checks import check_reason
 from understudy.learnings.conflicts import conflict_with, contradictions, duplicate_of
 from understudy.learnings.decisions import by_hand, reject, require_candidate
 from understudy.learnings.events import NO_LISTENERS, Listeners
-from understudy.learnings.guard import NO_LITERALS, SecretGuard, texts_of, texts_wanted
+from understudy.learnings.guard import NO_LITERALS, SecretGuard, texts_of, texts_of_changes
 from understudy.learnings.model import (
     OPEN,
     Candidate,
@@ -22,7 +22,7 @@ from understudy.learnings.model import (
     related,
 )
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
-from understudy.learnings.publication import Published, Wanted, publish
+from understudy.learnings.publication import PublishChanges, Published, publish
 from understudy.learnings.taint import may_repeat_others
 from understudy.sessions.learning_scopes import LearningScope
 
@@ -55,22 +55,22 @@ class RevokedBefore:
 class ReviewItem(Candidate):
     """A candidate with what a reviewer should know; once it is decided, the candidate alone."""
 
-    # Whether it can no longer be published because its time is over.
+    # Whether it expired and can no longer be published.
     expired: bool = False
     # The learning that must be named in `supersedes` for this to be published as it is.
     conflicts_with: Omitted[RelatedLearning] = None
-    # Learnings in other scopes that say otherwise; in a prompt the narrower scope wins.
+    # Contradicting learnings in other scopes; in a prompt the narrower scope wins.
     contradicts: tuple[RelatedLearning, ...] = ()
-    # A learning that says the same; publishing answers that one.
+    # A learning that says the same; publishing answers it instead of making another.
     duplicate_of: Omitted[RelatedLearning] = None
     # Newest first.
     rejected_before: tuple[RejectedBefore, ...] = ()
-    # In any scope that is seen together with this one, newest first.
+    # In any scope that is visible together with this one, newest first.
     revoked_before: tuple[RevokedBefore, ...] = ()
 
 
 def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewItem:
-    """A candidate with everything that speaks against it now."""
+    """A candidate with its conflicts, duplicates and earlier refusals as they are now."""
     if candidate.state not in OPEN:
         return extended(ReviewItem, candidate)
     conflict = conflict_with(unit, candidate, now_ms=now_ms)
@@ -103,7 +103,7 @@ class CandidateService:
     guard: SecretGuard = NO_LITERALS
 
     def create(self, principal: Principal, wanted: NewCandidate) -> Candidate:
-        """Propose something; it counts for nothing until somebody decides."""
+        """Propose a candidate; it has no effect before it is published."""
         now = self.clock.now_ms()
         made = make_candidate(wanted, origin=Origin.API, now_ms=now)
         self.guard.check(texts_of(wanted))
@@ -118,13 +118,13 @@ class CandidateService:
             return require_candidate(unit, candidate_id)
 
     def item(self, candidate_id: str) -> ReviewItem:
-        """One candidate with what speaks against it."""
+        """One candidate with what a reviewer should know."""
         with self.units.read() as unit:
             candidate = require_candidate(unit, candidate_id)
             return review_item(unit, candidate, now_ms=self.clock.now_ms())
 
     def next_for_review(self, *, after: str | None = None) -> ReviewItem | None:
-        """The oldest candidate that waits for a person, after one that was passed over."""
+        """The oldest open candidate, or the next one after the candidate `after`."""
         now = self.clock.now_ms()
         with self.units.read() as unit:
             candidate = unit.candidates.next_open(after=after, now_ms=now)
@@ -140,11 +140,11 @@ class CandidateService:
             )
 
     def publish(
-        self, principal: Principal, candidate_id: str, wanted: Wanted | None = None
+        self, principal: Principal, candidate_id: str, wanted: PublishChanges | None = None
     ) -> Published:
-        """Make it a learning; the same candidate again gives the same learning."""
-        changes = wanted or Wanted()
-        self.guard.check(texts_wanted(changes))
+        """Publish a candidate as a learning; a retry answers the same learning."""
+        changes = wanted or PublishChanges()
+        self.guard.check(texts_of_changes(changes))
         self._look_at(candidate_id, changes)
         with self.units.write() as unit:
             return publish(
@@ -159,7 +159,7 @@ class CandidateService:
     def reject(
         self, principal: Principal, candidate_id: str, *, reason: str | None = None
     ) -> Candidate:
-        """Say no; the same candidate again stays as it was rejected first."""
+        """Reject a candidate; a retry leaves the first rejection as it is."""
         given = check_reason(reason)
         self.guard.check_reason(given)
         with self.units.write() as unit:
@@ -171,17 +171,17 @@ class CandidateService:
                 reason=given,
             )
 
-    def _look_at(self, candidate_id: str, wanted: Wanted) -> None:
-        """Look for secrets in what is to be published while nobody waits for the database."""
+    def _look_at(self, candidate_id: str, wanted: PublishChanges) -> None:
+        """Check the stored content for secrets before the write transaction takes its lock."""
         if wanted.content is None:
             self.guard.check_stored(self.get(candidate_id))
 
 
 def _judged_by_its_past(unit: "Unit", candidate: Candidate) -> Candidate:
-    """The candidate with what is known of the runs it names, and of earlier ones that said the same."""
+    """The candidate, marked as untrusted or declined by the runs it names and by its history."""
     refs = candidate.evidence_refs
     named = dict.fromkeys((candidate.source.run_id, *(ref.run_id for ref in refs)))
-    # An artifact is what a tool answered.
+    # An artifact is the result of a tool, so it is untrusted.
     is_untrusted = any(ref.artifact_id is not None for ref in refs) or any(
         may_repeat_others(unit, run_id) for run_id in named if run_id is not None
     )

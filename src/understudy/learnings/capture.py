@@ -41,20 +41,20 @@ if TYPE_CHECKING:
     from understudy.storage.job_queue import JobQueue
     from understudy.storage.unit import Unit, Units
 
-# What wakes the worker that learns from runs.
+# The bell topic that wakes the capture worker.
 TOPIC: Final = "captures"
 log = structlog.get_logger()
 ARTIFACT_NOTE: Final = "source run artifact"
-# What a person would look through.
+# As many references as a reviewer would look through.
 MAX_EVIDENCE: Final = 16
-# After the first failure, the second, and so on; the last is waited again and again.
+# Back-off after each failure; the last value repeats.
 WAITS_MS: Final = (1_000, 4_000, 15_000, 60_000, 300_000, 900_000, 3_600_000)
-# A run that waited while capture was off is old, and still gets its tries.
+# A run queued while capture was off is old already, and still gets this many attempts.
 LEAST_ATTEMPTS: Final = len(WAITS_MS)
-# The model is there and cannot do it: more tries would only cost.
+# Errors of a working model that retries would not cure.
 SURE_TO_FAIL: Final = frozenset({"model_answer_unusable", "provider_rejected"})
 SURE_ATTEMPTS: Final = 3
-# A policy that turns capture on is noticed only by looking.
+# No event tells that a policy turned capture on, so the worker polls.
 LOOK_S: Final = 2.0
 REPLAYED_AT_ONCE: Final = 100_000
 CONFIDENCE: Final = 100
@@ -63,20 +63,20 @@ KEPT_MS: Final = 30 * DAY_MS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureReceipts:
-    """Writes receipts, and has the runs of pending ones captured."""
+    """Chooses the receipt of an ended run, and queues runs whose receipt is pending."""
 
     clock: Clock
     settings: Callable[["Unit"], CaptureSettings]
-    # Wakes whoever captures.
+    # Wakes the capture worker.
     capture: Callable[[], None] = lambda: None
 
     def receipt_for(self, unit: "Unit") -> SemanticCapture:
-        """Pending while semantic capture is on; what ends while it is off stays skipped."""
+        """Pending while semantic capture is on; a run that ends while it is off stays skipped."""
         is_on = self.settings(unit).semantic_candidates.enabled
         return SemanticCapture.PENDING if is_on else SemanticCapture.SKIPPED
 
     def kept(self, unit: "Unit", _: Run, record: RunMemoryRecord) -> None:
-        """Queue a run whose record is kept in this transaction."""
+        """Queue a run whose run memory is stored in this transaction."""
         if record.semantic_capture is SemanticCapture.PENDING:
             unit.capture_queue.put_missing([record.run_id], due_at_ms=self.clock.now_ms())
             unit.after_commit(self.capture)
@@ -84,18 +84,18 @@ class CaptureReceipts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
-    """A run that something may be learned from."""
+    """A completed run with the run memory and evidence that are read from it."""
 
     run: Run
     record: RunMemoryRecord
     evidence: RunEvidence
-    # Whether the run itself read what nobody vouches for, and whether its session did before.
+    # Whether the run read untrusted input, and whether its session did before.
     is_untrusted: bool
     has_heard_untrusted: bool
 
     @property
     def material(self) -> Material:
-        """What of it is read."""
+        """The material that is given to the extractor."""
         memory = self.record.memory
         return Material(
             run_id=self.run.run_id,
@@ -108,7 +108,7 @@ class Lesson:
         )
 
     def may_repeat_others(self, proposal: FoundStatement) -> bool:
-        """Whether what was found may be somebody else's words; a label is in the request itself."""
+        """Whether a statement may repeat untrusted text; a label stands in the request itself."""
         if self.is_untrusted or proposal.is_quoted:
             return True
         if proposal.path is not CapturePath.MODEL:
@@ -116,7 +116,7 @@ class Lesson:
         return self.has_heard_untrusted or not self._is_in_own_words(proposal)
 
     def _is_in_own_words(self, proposal: FoundStatement) -> bool:
-        """Whether a request that holds other people's words as well has these among its own."""
+        """Whether the statement is in the user's own words of a request with quotations."""
         request = self.evidence.request
         own = own_words(request)
         return own == request or set(plain_words(proposal.content)) <= set(plain_words(own))
@@ -124,7 +124,7 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureDuty:
-    """The worker duty that proposes candidates from runs; a failed run is retried for about a day."""
+    """Worker duty that proposes candidates from runs; a failed run is retried for a day."""
 
     units: "Units"
     clock: Clock
@@ -138,15 +138,15 @@ class CaptureDuty:
     waits_ms: ClassVar[Sequence[int]] = WAITS_MS
 
     def queue(self, unit: "Unit") -> "JobQueue":
-        """The runs that wait."""
+        """The queue of runs to capture."""
         return unit.capture_queue
 
     def is_on(self, unit: "Unit") -> bool:
-        """Whether runs are learned from; while they are not, they wait."""
+        """Whether semantic capture is on; while it is off, jobs stay queued."""
         return self.settings(unit).semantic_candidates.enabled
 
     def startup(self) -> int:
-        """Queue the runs that still wait to be learned from and that nobody has queued."""
+        """Queue the runs with a pending receipt that are not queued; answers how many."""
         with self.units.read() as unit:
             waiting = unit.run_memory_index.waiting(limit=REPLAYED_AT_ONCE)
         if not waiting:
@@ -173,7 +173,7 @@ class CaptureDuty:
         await retry_while_db_down(self._settle, job, lesson, found)
 
     def is_hopeless(self, unit: "Unit", job: Job, problem: Exception) -> bool:
-        """Whether the run is gone, too old, or beyond what the model can do."""
+        """Whether retries are useless: the run memory is gone or old, or the model failed."""
         pointer = unit.run_memory_index.get(job.job_id)
         tried = job.attempts + 1
         if pointer is None:
@@ -184,7 +184,7 @@ class CaptureDuty:
         return tried >= LEAST_ATTEMPTS and waited_ms > PENDING_KEPT_MS
 
     def give_up(self, unit: "Unit", job: Job, problem: Exception) -> None:
-        """Settle a run as it is, with nothing learned from it."""
+        """Settle the receipt of a run without proposing anything."""
         log.error("capture.given_up", run_id=job.job_id, reason=code_of(problem))
         pointer = unit.run_memory_index.get(job.job_id)
         if pointer is not None and pointer.semantic_capture is SemanticCapture.PENDING:
@@ -196,7 +196,7 @@ class CaptureDuty:
             return self.settings(unit).semantic_candidates
 
     def _put_back(self, job: Job) -> None:
-        """Leave it for when capture is on again."""
+        """Give the job back for when capture is on again."""
         with self.units.write() as unit:
             unit.capture_queue.give_back(job, due_at_ms=self.clock.now_ms())
 
@@ -205,7 +205,7 @@ class CaptureDuty:
             return unit.capture_queue.extend(job, until_ms=self.clock.now_ms() + LEASE_MS)
 
     def _lesson(self, run_id: str) -> Lesson | None:
-        """What there is to learn from; None where nothing is, or somebody has done so."""
+        """The lesson of a run; None where there is none, or the run was captured before."""
         with self.units.read() as unit:
             run = unit.runs.get(run_id)
             if run is None or run.status is not RunStatus.COMPLETED:
@@ -225,7 +225,7 @@ class CaptureDuty:
             )
 
     def _record(self, unit: "Unit", run: Run) -> RunMemoryRecord | None:
-        """The record of a run, if it may still be read and is its own."""
+        """The run memory of a run, if it is neither expired nor doubtful."""
         record = unit.run_memories.get(run.run_id)
         if record is None or doubt(record, session_id=run.session_id) is not None:
             return None
@@ -235,11 +235,11 @@ class CaptureDuty:
     def _settle(self, job: Job, lesson: Lesson | None, found: tuple[FoundStatement, ...]) -> None:
         try:
             with self.units.write() as unit:
-                # Whoever holds it by now proposes what they found.
+                # After a lost lease the new holder proposes.
                 if unit.capture_queue.holds(job):
                     self._keep(unit, job, lesson, found)
         except NotFound:
-            # Forgotten meanwhile, so nothing of it may stay.
+            # The run memory was deleted meanwhile, so nothing of it is proposed.
             with self.units.write() as unit:
                 unit.capture_queue.done(job)
 
@@ -297,14 +297,14 @@ def _evidence_refs(record: RunMemoryRecord) -> tuple[EvidenceRef, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummaries:
-    """Proposes the summaries of runs, where the policy says so."""
+    """Proposes the summaries of runs as candidates, if the policy enables it."""
 
     clock: Clock
     settings: Callable[["Unit"], CaptureSettings]
     listeners: Listeners = NO_LISTENERS
 
     def kept(self, unit: "Unit", run: Run, record: RunMemoryRecord) -> None:
-        """Propose one summary for a run whose record is kept in this transaction."""
+        """Propose the summary of a run whose run memory is stored in this transaction."""
         if not self.settings(unit).run_summary_candidates:
             return
         now = self.clock.now_ms()
@@ -321,7 +321,7 @@ class RunSummaries:
 
 
 def summary_of(run: Run, record: RunMemoryRecord, *, now_ms: int, is_untrusted: bool) -> Candidate:
-    """The candidate that a run's summary makes."""
+    """The candidate made of the summary of a run."""
     wanted = NewCandidate(
         scope=session_scope(record.session_id),
         kind=Kind.RUN_SUMMARY,
@@ -340,7 +340,7 @@ def summary_of(run: Run, record: RunMemoryRecord, *, now_ms: int, is_untrusted: 
 
 
 def _showable(text: str) -> str:
-    """The text without what hides in it, for no candidate may hide anything."""
+    """The text without invisible characters, which no candidate may contain."""
     if hidden_in(text) is None:
         return text
     return "".join(" " if is_unseen(it) and it not in "\n\t" else it for it in text)

@@ -22,7 +22,7 @@ _Stop = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Generation:
-    """What a model may be told about how to answer."""
+    """Generation parameters that a policy may set."""
 
     model: Annotated[str, Line(500)] | None = None
     temperature: Annotated[float, Number(0, 2)] | None = None
@@ -44,7 +44,7 @@ _GENERATION: Final = TypeAdapter(_Generation)
 
 
 def _generation(value: Any) -> Any:
-    """Check what a model is told, and leave it as it was given."""
+    """Validate generation parameters, and keep them as given."""
     if isinstance(value, dict):
         _GENERATION.validate_python(value, extra="forbid")
     return value
@@ -52,7 +52,7 @@ def _generation(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:
-    """A route other than the daemon's own, and how it is to answer."""
+    """The model route of a policy, and its generation parameters."""
 
     # A route id; None is the default route.
     provider: Annotated[Annotated[str, Line(MAX_NAME_CHARS, trimmed=True)] | None, OMIT] = None
@@ -85,7 +85,7 @@ def _too_little_or_much(semantic: SemanticCaptureSettings) -> Iterator[tuple[str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureSettings:
-    """What is proposed without anybody asking."""
+    """Which candidates the daemon proposes by itself."""
 
     run_summary_candidates: Annotated[
         StrictBool, Field(description="left out: true, but false in mode `enabled`")

@@ -17,7 +17,6 @@ from understudy.learnings.model import (
     Tier,
     Verification,
 )
-from understudy.learnings.refusals import looks_secret
 from understudy.learnings.secrets import secret_reason
 from understudy.sessions.learning_scopes import WORKSPACE, LearningScope, ScopeKind
 
@@ -31,7 +30,7 @@ _TIER_OF: Final = {
     LearningStatus.PROVISIONAL: Tier.PROVISIONAL,
     LearningStatus.ACTIVE: Tier.ACTIVE,
 }
-# What no learning may be, and how that is said.
+# Contradictions between fields of a learning, each with its message.
 _INCONSISTENT: Final[tuple[tuple[Callable[[Learning], bool], str], ...]] = (
     (
         lambda it: it.policy_decision is not None and not (it.policy_actor or "").strip(),
@@ -54,7 +53,7 @@ _ID_SAYS: Final = (
 
 
 def check_scope(scope: LearningScope, *, pointer: str = "/scope") -> LearningScope:
-    """Refuse a scope that names nothing."""
+    """Refuse a scope whose id is no valid id, or a second workspace."""
     if not _is_id(scope.id):
         raise _invalid("scope", f"{pointer}/id", f"a scope's id {_ID_SAYS}")
     if scope.kind is ScopeKind.WORKSPACE and scope != WORKSPACE:
@@ -80,17 +79,17 @@ def scope_filter(scope_kind: ScopeKind | None, scope_id: str | None) -> Learning
 
 
 def check_content(content: str, kind: Kind, *, pointer: str = "/content") -> str:
-    """The trimmed content, which hides nothing and, but for summaries of runs, holds no secret."""
+    """The trimmed content; refuses invisible characters and, except in run summaries, secrets."""
     trimmed = content.replace("\r\n", "\n").strip()
     _check_text(trimmed, "content", pointer, most=MAX_CONTENT_CHARS)
-    # A summary is made of text that was scrubbed and says so with marks.
+    # A run summary is made of scrubbed text, whose markers look like secrets.
     if kind is not Kind.RUN_SUMMARY:
         _check_secret(trimmed, "secret_content", pointer)
     return trimmed
 
 
 def check_reason(text: str | None, *, pointer: str = "/reason") -> str | None:
-    """The trimmed reason; none where nothing is said."""
+    """The trimmed reason; None if it is blank."""
     trimmed = (text or "").replace("\r\n", "\n").strip()
     if not trimmed:
         return None
@@ -100,27 +99,27 @@ def check_reason(text: str | None, *, pointer: str = "/reason") -> str | None:
 
 
 def check_origin(kind: Kind, origin: Origin, *, pointer: str = "/kind") -> None:
-    """Only the daemon sums up runs."""
+    """Refuse a run summary that the daemon did not propose."""
     if kind is Kind.RUN_SUMMARY and origin is not Origin.DAEMON:
         raise _invalid("kind", pointer, "summaries of runs are proposed by the daemon alone")
 
 
 def check_confidence(confidence: int, *, pointer: str = "/confidence") -> int:
-    """How sure somebody may be."""
+    """Refuse a confidence outside its range."""
     if not 0 <= confidence <= MAX_CONFIDENCE:
         raise _invalid("confidence", pointer, f"confidence is 0 to {MAX_CONFIDENCE}")
     return confidence
 
 
 def check_expiry(expires_at_ms: int | None, *, pointer: str = "/expires_at_ms") -> int | None:
-    """When it may end."""
+    """Refuse an expiry outside its range."""
     if expires_at_ms is not None and not 0 < expires_at_ms <= MAX_NUMBER:
         raise _invalid("expiry", pointer, f"expires_at_ms is 1 to {MAX_NUMBER}")
     return expires_at_ms
 
 
 def check_source(source: LearningSource, *, pointer: str = "/source") -> LearningSource:
-    """Refuse a source with ids that nothing could have."""
+    """Refuse a source with invalid ids or an invalid offset."""
     for name in ("run_id", "session_id", "agent_id", "observation_id", "derivation_id"):
         value = getattr(source, name)
         if value is not None and not _is_id(value):
@@ -134,7 +133,7 @@ def check_source(source: LearningSource, *, pointer: str = "/source") -> Learnin
 def check_evidence(
     refs: Sequence[EvidenceRef], *, pointer: str = "/evidence_refs"
 ) -> tuple[EvidenceRef, ...]:
-    """Refuse too many references, and one that names nothing or hides something."""
+    """Refuse too many references, and references that are empty or invalid."""
     if len(refs) > MAX_EVIDENCE_REFS:
         raise _invalid("evidence", pointer, f"there may be at most {MAX_EVIDENCE_REFS} references")
     for index, ref in enumerate(refs):
@@ -162,7 +161,7 @@ def check_consistency(learning: Learning) -> None:
 
 
 def check_learning(learning: Learning) -> None:
-    """Refuse a learning that may not be kept; what ends one needs only to be consistent."""
+    """Refuse a learning that may not be stored; ending a learning checks its consistency only."""
     check_scope(learning.scope)
     if check_content(learning.content, learning.kind) != learning.content:
         raise _invalid("content", "/content", "content is kept trimmed")
@@ -196,7 +195,7 @@ def _check_text(text: str, what: str, pointer: str, *, most: int) -> None:
 def _check_secret(text: str, code: str, pointer: str) -> None:
     reason = secret_reason(text)
     if reason is not None:
-        raise looks_secret(code, pointer=pointer, why=reason)
+        raise coded_error(f"learnings/{code}", pointer=pointer, why=reason)
 
 
 def _invalid(what: str, pointer: str | None, detail: str) -> UnderstudyError:

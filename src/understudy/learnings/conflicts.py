@@ -14,19 +14,19 @@ MAX_CONTRADICTIONS: Final = 10
 # How many records about one subject are looked at, and how many sessions that share a scope.
 MAX_LOOKED_AT: Final = 1000
 MAX_SESSIONS: Final = 100
-# What says something somewhere.
+# A record with content, scope and kind.
 Statement: TypeAlias = Candidate | Learning
 
 
 def has_subject(said: Statement) -> bool:
-    """Whether it is about something that another could say otherwise."""
+    """Whether the statement has a subject that another could contradict."""
     return said.kind in SEMANTIC_KINDS and said.subject_key is not None
 
 
 def conflict_with(
     unit: "Unit", said: Statement, *, now_ms: int, supersedes: str | None = None
 ) -> Learning | None:
-    """A learning of the same scope and kind that says something else of the same subject."""
+    """A learning of the same scope, kind and subject with another value."""
     found = _others(unit, said, (said.scope,), now_ms=now_ms, supersedes=supersedes)
     return found[0] if found else None
 
@@ -34,8 +34,8 @@ def conflict_with(
 def contradictions(
     unit: "Unit", said: Statement, *, now_ms: int, supersedes: str | None = None
 ) -> tuple[Learning, ...]:
-    """The same in other scopes that some session sees together with this one, newest first."""
-    # Who sees what takes a while to find out, and is asked for only when it matters.
+    """Such learnings in other scopes that a session sees together with this one, newest first."""
+    # Resolving visible scopes takes several queries, so statements without a subject skip it.
     if not has_subject(said):
         return ()
     scopes = _RELATED[said.scope.kind](unit, said.scope.id)
@@ -44,7 +44,7 @@ def contradictions(
 
 
 def duplicate_of(unit: "Unit", said: Statement, *, now_ms: int) -> Learning | None:
-    """A learning that may be told to models and says the same in the same scope."""
+    """A prompt-visible learning with the same key in the same scope."""
     same = unit.learnings.with_key(said.scope, said.kind, said.semantic_key)
     found = prompt_visible(unit.learnings, same, now_ms=now_ms)
     return found[0] if found else None
@@ -58,7 +58,7 @@ def _others(
     now_ms: int,
     supersedes: str | None,
 ) -> tuple[Learning, ...]:
-    """What is told to models of this subject in these scopes, or in any, and is not this."""
+    """Prompt-visible learnings of this subject with another key; scopes None means all scopes."""
     if said.subject_key is None or not has_subject(said):
         return ()
     about = unit.learnings.about(
@@ -87,7 +87,7 @@ def _of_persona(unit: "Unit", persona_id: str) -> frozenset[LearningScope]:
     return scopes_of(unit, unit.sessions.ids_of_persona(persona_id, limit=MAX_SESSIONS))
 
 
-# Which scopes are seen together with one, by its kind; None is all of them.
+# The scopes visible together with a scope, by its kind; None is all scopes.
 _RELATED: Final[Mapping[ScopeKind, Callable[["Unit", str], frozenset[LearningScope] | None]]] = {
     ScopeKind.SESSION: _of_session,
     ScopeKind.PERSONA: _of_persona,

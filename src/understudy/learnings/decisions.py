@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import DamagedRecord, coded_error
+from understudy.core.errors import DamagedRecord, UnderstudyError, coded_error
 from understudy.core.principal import DAEMON, Principal
 from understudy.learnings.events import (
+    LearningEvent,
     LearningNotice,
     Listeners,
-    What,
     of_candidate,
     of_learning,
     tell,
@@ -35,15 +35,15 @@ from understudy.learnings.model import (
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
-# What a learning names as its actor; which person it was, the candidate and the audit say.
+# The policy actor of a manual decision; candidate and audit name the person.
 OPERATOR: Final = "operator"
-# Each batch holds up whoever else wants to write, so it is short.
+# A batch holds the write lock, so it is short.
 BATCH: Final = 20
-# Longer than those sleep who wait for their turn at SQLite, so that they get it.
+# Longer than SQLite's busy back-off, so that a waiting writer gets the lock.
 PAUSE_S: Final = 0.2
-# What is left then is left to the next look.
+# The rest is left to the next pass.
 MOST_AT_ONCE: Final = 1_000
-# What the audit calls it.
+# Audit actions by status.
 ACTIONS: Final = {
     LearningStatus.REVOKED: "learnings.revoke",
     LearningStatus.SUPERSEDED: "learnings.supersede",
@@ -62,19 +62,19 @@ class Decider:
     decision: PolicyDecision
     actor: str
     verification: Verification = Verification.UNVERIFIED
-    # What automation made of the candidate, where that is what decides.
+    # The automation review, where automation decides.
     review: AutomationReview | None = None
 
 
 def by_hand(principal: Principal) -> Decider:
-    """A person decides."""
+    """The decider for a person."""
     return Decider(principal=principal, decision=PolicyDecision.MANUAL, actor=OPERATOR)
 
 
 def by_policy(
     review: AutomationReview | None = None, *, verification: Verification = Verification.UNVERIFIED
 ) -> Decider:
-    """The daemon decides."""
+    """The decider for the daemon under a policy."""
     return Decider(
         principal=DAEMON,
         decision=PolicyDecision.AUTOMATIC,
@@ -102,7 +102,7 @@ def decide(
     reason: str | None = None,
     learning_id: str | None = None,
 ) -> Candidate:
-    """Close a candidate whose row this unit holds."""
+    """Write the decision about a candidate whose row this unit has locked."""
     CANDIDATE.check(candidate.state, state)
     decided = replace(
         candidate,
@@ -140,7 +140,7 @@ def reject(
 def reject_quietly(
     unit: "Unit", candidate_id: str, *, by: Decider, now_ms: int, reason: str | None = None
 ) -> tuple[Candidate, tuple[LearningNotice, ...]]:
-    """The same, with what is still to be told once the unit has done everything else."""
+    """Reject a candidate, and answer the notices that `tell` writes at the end of the unit."""
     candidate = require_candidate(unit, candidate_id, lock=True)
     if candidate.state is CandidateState.REJECTED:
         return candidate, ()
@@ -151,13 +151,13 @@ def reject_quietly(
             learning_id=candidate.published_learning_id,
         )
     rejected = decide(unit, candidate, CandidateState.REJECTED, by=by, now_ms=now_ms, reason=reason)
-    return rejected, (of_candidate(What.CANDIDATE_DECIDED, rejected),)
+    return rejected, (of_candidate(LearningEvent.CANDIDATE_DECIDED, rejected),)
 
 
 async def keep_expiring(
     units: "Units", clock: Clock, *, every_s: float, pause_s: float = PAUSE_S
 ) -> None:
-    """Look now and then, for ever, and let others in between two batches."""
+    """Expire candidates forever, with a pause between batches for other writers."""
     while True:
         await asyncio.sleep(every_s)
         batches = expire_in_batches(units, clock)
@@ -171,12 +171,12 @@ async def keep_expiring(
 def expire_in_batches(
     units: "Units", clock: Clock, *, batch: int = BATCH, most: int = MOST_AT_ONCE
 ) -> Iterator[int]:
-    """Reject what is past its time, and tell after each batch how many that were."""
+    """Reject expired candidates in batches; yields the number of each batch."""
     last: Expired | None = None
     rejected = 0
     while rejected < most:
         now_ms = clock.now_ms()
-        # Mostly there is nothing, and to find that out nobody has to wait.
+        # Mostly nothing has expired, and a read takes no write lock.
         with units.read() as unit:
             found = unit.candidates.expired(now_ms=now_ms, limit=batch, after=last)
         if not found:
@@ -184,14 +184,14 @@ def expire_in_batches(
         with units.write() as unit:
             closed = _reject(unit, found, now_ms=now_ms)
         rejected += closed
-        # Those that cannot be read stay, and are gone past.
+        # Candidates that do not decode stay, and the cursor moves past them.
         last = found[-1]
         yield closed
 
 
 def _reject(unit: "Unit", found: tuple[Expired, ...], *, now_ms: int) -> int:
     told: list[LearningNotice] = []
-    # In the order of their ids, as all do who hold several.
+    # Rows are locked in the order of their ids, which avoids deadlocks.
     for candidate_id in sorted(it.candidate_id for it in found):
         if _is_open(unit, candidate_id):
             told += reject_quietly(
@@ -202,7 +202,7 @@ def _reject(unit: "Unit", found: tuple[Expired, ...], *, now_ms: int) -> int:
 
 
 def _is_open(unit: "Unit", candidate_id: str) -> bool:
-    """Whether there is still something to decide; somebody may have while the row was waited for."""
+    """Whether the candidate is still open, now that its row is locked."""
     try:
         candidate = unit.candidates.get(candidate_id, lock=True)
     except DamagedRecord:
@@ -218,9 +218,20 @@ def require_learning(unit: "Unit", learning_id: str, *, lock: bool = False) -> L
     return learning
 
 
+def not_live_error(target: Learning) -> UnderstudyError:
+    """The error for superseding a learning that was revoked or superseded before."""
+    if target.status is LearningStatus.REVOKED:
+        return coded_error("learnings/learning_revoked", learning_id=target.learning_id)
+    return coded_error(
+        "learnings/learning_superseded",
+        learning_id=target.learning_id,
+        superseded_by=target.superseded_by,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retirement:
-    """Ends learnings whose rows one unit holds, for one person or for the daemon."""
+    """Revokes or supersedes learnings whose rows one unit has locked."""
 
     unit: "Unit"
     by: Principal
@@ -230,7 +241,7 @@ class Retirement:
     def revoke(
         self, learning: Learning, reason: str | None
     ) -> tuple[Learning, tuple[LearningNotice, ...]]:
-        """Revoke one; answers it, and what is to be told once the unit has done all else."""
+        """Revoke a learning; answers it and the notices for `tell`."""
         changed = replace(
             learning,
             status=LearningStatus.REVOKED,
@@ -240,17 +251,17 @@ class Retirement:
         )
         linked = self._linked(learning, changed)
         ended = self._end(learning, changed)
-        return ended, (*linked, of_learning(What.LEARNING_REVOKED, ended))
+        return ended, (*linked, of_learning(LearningEvent.LEARNING_REVOKED, ended))
 
     def supersede(self, learning: Learning, replacement_id: str) -> tuple[LearningNotice, ...]:
-        """Let another take the place of one; answers what is to be told."""
+        """Mark a learning as superseded; answers the notices for `tell`."""
         changed = replace(learning, status=LearningStatus.SUPERSEDED, superseded_by=replacement_id)
         linked = self._linked(learning, changed)
         ended = self._end(learning, changed, note=replacement_id)
-        return (*linked, of_learning(What.LEARNING_SUPERSEDED, ended))
+        return (*linked, of_learning(LearningEvent.LEARNING_SUPERSEDED, ended))
 
     def _linked(self, learning: Learning, changed: Learning) -> tuple[LearningNotice, ...]:
-        """Have what hangs on it go first."""
+        """Call the hooks of what depends on the learning, before it is ended."""
         LEARNING.check(learning.status, changed.status)
         hooks = self.listeners.linked
         return tuple(told for hook in hooks for told in hook(self.unit, self.by, learning))

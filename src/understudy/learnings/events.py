@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class LearningCounters:
-    """An observer that counts; several threads may tell it."""
+    """Counters of the learning plane; safe to use from several threads."""
 
     _candidates: Counter[CapturePath] = field(default_factory=Counter)
     _reviews: Counter[ReviewAction] = field(default_factory=Counter)
@@ -34,27 +34,27 @@ class LearningCounters:
     _lock: Any = field(default_factory=threading.Lock, repr=False)
 
     def candidate_proposed(self, path: CapturePath) -> None:
-        """A candidate was made."""
+        """Count a proposed candidate."""
         with self._lock:
             self._candidates[path] += 1
 
     def candidate_reviewed(self, action: ReviewAction) -> None:
-        """Automation made up its mind about a candidate."""
+        """Count a review by automation."""
         with self._lock:
             self._reviews[action] += 1
 
     def judge_failed(self) -> None:
-        """The judge did not answer, or not in a way that can be used."""
+        """Count a judge that did not answer, or not usably."""
         with self._lock:
             self._judge_failures += 1
 
     def learning_published(self, decision: PolicyDecision) -> None:
-        """A learning was made."""
+        """Count a publication."""
         with self._lock:
             self._publications[decision] += 1
 
     def snapshot(self) -> dict[str, dict[str, int]]:
-        """All of them as they stand together, each by what it is counted by."""
+        """All counters at one moment, by their labels."""
         with self._lock:
             return {
                 "candidates_total": {str(path): self._candidates[path] for path in CapturePath},
@@ -66,8 +66,8 @@ class LearningCounters:
             }
 
 
-class What(StrEnum):
-    """What happened."""
+class LearningEvent(StrEnum):
+    """What happened to a candidate or a learning."""
 
     CANDIDATE_CREATED = "candidate_created"
     CANDIDATE_ESCALATED = "candidate_escalated"
@@ -79,14 +79,14 @@ class What(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningNotice:
-    """One event, and the sessions it may be about."""
+    """One journal event, and the ids of the sessions it is written to."""
 
     session_ids: frozenset[str]
     event: NewEvent
 
 
-def of_candidate(what: What, candidate: Candidate) -> LearningNotice:
-    """The event of a candidate, for the sessions that it comes from and belongs to."""
+def of_candidate(what: LearningEvent, candidate: Candidate) -> LearningNotice:
+    """The event of a candidate, for its source session and the session of its scope."""
     data = {
         "what": str(what),
         "candidate_id": candidate.candidate_id,
@@ -96,8 +96,8 @@ def of_candidate(what: What, candidate: Candidate) -> LearningNotice:
     return _told(candidate.scope, candidate.source.session_id, data)
 
 
-def of_learning(what: What, learning: Learning) -> LearningNotice:
-    """The event of a learning, for the sessions that it comes from and belongs to."""
+def of_learning(what: LearningEvent, learning: Learning) -> LearningNotice:
+    """The event of a learning, for its source session and the session of its scope."""
     data = {
         "what": str(what),
         "candidate_id": learning.source_candidate_id,
@@ -108,11 +108,10 @@ def of_learning(what: What, learning: Learning) -> LearningNotice:
 
 
 def tell(unit: "Unit", told: Sequence[LearningNotice], *, at_ms: int) -> None:
-    """Write them into the journals of those of the sessions that there are.
+    """Write notices into the journals of the sessions that exist.
 
-    Comes last in a unit, or nearly so: who has the lock of the journal may afterwards take only
-    that of run memories, as a run does that ends. So all rows of sessions are held before the first
-    event is written, in the order of their ids.
+    Lock order: sessions by id, then the journal, then run memories. Whoever calls this has taken
+    all other locks of the unit before.
     """
     concerned = sorted({session_id for it in told for session_id in it.session_ids})
     held = [session_id for session_id in concerned if _hold(unit, session_id)]
@@ -141,19 +140,18 @@ def _told(
     )
 
 
-# Told of a learning that is about to be revoked or superseded, within the same unit: whatever
-# hangs on it goes first, and if that cannot be, neither does the learning. It answers what is to be
-# told of that once the unit has done all else.
+# Called in the unit that revokes or supersedes a learning, before that is written: ends what
+# depends on the learning, or raises and so stops the change. Answers notices for `tell`.
 LinkedHook: TypeAlias = Callable[["Unit", Principal, Learning], Sequence[LearningNotice]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listeners:
-    """Who is told what, and when."""
+    """Observers of the learning plane: hooks before an end, counters, the review worker."""
 
     linked: tuple[LinkedHook, ...] = ()
     observer: LearningCounters = field(default_factory=LearningCounters)
-    # Wakes those who review, once there is something to review.
+    # Wakes the review worker.
     review: Callable[[], None] = lambda: None
 
 

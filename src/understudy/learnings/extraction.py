@@ -50,20 +50,20 @@ LABELS: Final[Mapping[str, Kind]] = {
     "事实": Kind.FACT,
     "决定": Kind.DECISION,
 }
-# What follows such words is for this turn only.
+# Orders for the current turn, which end a statement.
 TURN_ORDERS: Final = ("reply exactly", "respond exactly", "answer exactly")
 # The last four are the Chinese full stop, semicolon, comma and enumeration comma.
 TRIMMED: Final = " \t\r\n.;,\u3002\uff1b\uff0c\u3001"
-# As keyboards write it, and full width.
+# ASCII and full width.
 COLONS: Final = ":\uff1a"
 # Letters of words that end in a label, such as `artifact:`; Chinese has no gaps between words.
 _LETTERS: Final = "0-9A-Za-z_\u00aa-\u02af\u0300-\u036f\u1e00-\u1eff"
 _KINDS: Final = {unicodedata.normalize("NFC", label): kind for label, kind in LABELS.items()}
-# In a list, what stands before a label is no part of what the label before it says.
+# The bullet before a label ends the statement of the label before it.
 _BULLET: Final = r"(?:^[ \t]{0,16}(?:[-+*•]|\d{1,3}[.)])[ \t]{0,16})?"
 _PARAGRAPH_END: Final = re.compile(r"\n[^\S\n]*\n")
 _TURN_ORDER: Final = re.compile(rf" (?:{'|'.join(TURN_ORDERS)})\b", re.IGNORECASE)
-# Of somebody else's text only the statement itself is wanted.
+# Of a quotation only the statement itself is captured, without its marks.
 _QUOTE_MARK: Final = re.compile(r"\n[ \t]{0,16}>[> \t]{0,16}")
 _LAST_LINE: Final = re.compile(r"(?<=[.!?;\u3002\uff01\uff1f])[ \t]*\n|\n[ \t>]{0,16}(?:`{3}|~{3})")
 _CLOSING: Final = " \t\r\n\"'`~”“»\u203a」』》\u2019"
@@ -73,23 +73,23 @@ _OPENING: Final = _BOTH_WAYS + "“„«\u2039「『《\u2018([< "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundStatement:
-    """One thing that a run seems to have said."""
+    """A statement found in a run, before it is a candidate."""
 
     kind: Kind
     content: str
     confidence: int
     path: CapturePath
-    # Whether it stands in what somebody else wrote, as far as the text shows.
+    # Whether it stands in a quotation or a pasted block.
     is_quoted: bool = False
 
     @property
     def key(self) -> tuple[Kind, str]:
-        """What makes two of them the same."""
+        """Kind and semantic key, which make two statements the same."""
         return self.kind, key_of(self.content).semantic
 
 
 def screened(proposals: Iterable[FoundStatement], *, most: int) -> tuple[FoundStatement, ...]:
-    """The first so many that may be proposed at all, each once."""
+    """The first `most` statements that may be proposed, without duplicates."""
     kept: dict[tuple[Kind, str], FoundStatement] = {}
     for proposal in _allowed(proposals):
         if len(kept) == most:
@@ -102,7 +102,7 @@ def _allowed(proposals: Iterable[FoundStatement]) -> Iterator[FoundStatement]:
     for proposal in proposals:
         if proposal.kind not in SEMANTIC_KINDS:
             continue
-        # What is so long says more than one thing.
+        # A longer text holds more than one statement.
         if not 0 < len(proposal.content) <= MAX_CONTENT_CHARS:
             continue
         if secret_reason(proposal.content) is None:
@@ -111,7 +111,7 @@ def _allowed(proposals: Iterable[FoundStatement]) -> Iterator[FoundStatement]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What is known of a run, scrubbed and bounded."""
+    """The scrubbed and bounded texts of a run that are read."""
 
     run_id: str
     session_id: str
@@ -124,16 +124,16 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """Reads runs; a request that names things outright needs no model."""
+    """Finds statements in runs; asks a model only if the request has no labels."""
 
     model: StructuredModel
 
     async def extract(
         self, material: Material, settings: SemanticCaptureSettings, *, may_ask: bool = True
     ) -> tuple[FoundStatement, ...]:
-        """What a run seems to have said, at most as many things as the settings allow.
+        """The statements of a run, at most as many as the settings allow.
 
-        Raises what the model raised, or `NeedsModel` where none may be asked.
+        Raises the error of the model, or `NeedsModel` if `may_ask` is false and one is needed.
         """
         most = settings.max_candidates_per_run
         found = labelled(material.request, most=most)
@@ -153,7 +153,7 @@ class Extractor:
 
 
 def timeout_ms(settings: SemanticCaptureSettings) -> int:
-    """How long the model may take."""
+    """The timeout of the model call."""
     return settings.timeout_ms or TIMEOUT_MS
 
 
@@ -172,7 +172,7 @@ def _payload(material: Material, most: int) -> dict[str, Any]:
 
 
 def _proposals(answer: Mapping[str, Any]) -> Iterator[FoundStatement]:
-    """What an answer proposes, in order; what is not in the agreed form is no proposal."""
+    """The statements in the answer of a model, in order; malformed ones are skipped."""
     for number in range(1, MAX_CANDIDATES_PER_RUN + 1):
         given = answer.get(f"candidate_{number}")
         if not isinstance(given, Mapping):
@@ -195,26 +195,26 @@ def _confidence(given: object) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """A request, and where in it others speak."""
+    """A request, and where its quotations stand."""
 
     text: str
     quotations: tuple[Span, ...]
-    # Where what was written elsewhere begins, line by line: no statement goes on into it.
+    # Offsets where pasted blocks begin; no statement extends into one.
     blocks: tuple[int, ...]
 
     def quotation_at(self, place: int) -> Span | None:
-        """The innermost quotation around a place."""
+        """The innermost quotation around an offset."""
         around = [it for it in self.quotations if it[0] <= place < it[1]]
         return max(around, default=None)
 
     def own_end(self, start: int, end: int) -> int:
-        """Where a person's own statement stops: before a block that somebody else wrote."""
+        """The end of a statement, cut at the next pasted block."""
         following = bisect_right(self.blocks, start)
         return min((end, *self.blocks[following : following + 1]))
 
 
 def labelled(request: str, *, most: int) -> tuple[FoundStatement, ...]:
-    """What the labels of a scrubbed request say, in order; what others say comes last."""
+    """The labelled statements of a scrubbed request, in order; quoted ones come last."""
     return screened(sorted(_found(request), key=lambda it: it.is_quoted), most=most)
 
 
@@ -245,7 +245,7 @@ def _said(page: _Page, start: int, end: int, quotation: Span | None) -> str:
 
 
 def _content(text: str) -> str:
-    """The one thing that is said: no further than its paragraph, and without orders for this turn."""
+    """The statement after a label: within its paragraph, without orders for this turn."""
     paragraph = _PARAGRAPH_END.split(text.strip(), maxsplit=1)[0]
     said = " ".join(paragraph.split())
     # An order may follow the label at once.
@@ -262,7 +262,7 @@ def _is_open(said: str) -> bool:
 
 
 def _either_form(label: str) -> tuple[str, ...]:
-    """A label as keyboards write its accents: joined to their letters, or apart."""
+    """The pattern of a label with composed or decomposed accents."""
     return tuple({unicodedata.normalize(form, label) for form in ("NFC", "NFD")})
 
 

@@ -1,63 +1,63 @@
-"""What callers give is looked at before it is kept: their words, and the names they use for things."""
+"""The secret guard: checks texts and ids of callers for secrets before they are stored."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from understudy.core.errors import coded_error
 from understudy.learnings.model import OPEN, Candidate, EvidenceRef, Kind, LearningSource
 from understudy.learnings.proposal import NewCandidate
-from understudy.learnings.publication import Wanted
-from understudy.learnings.refusals import looks_secret
+from understudy.learnings.publication import PublishChanges
 from understudy.learnings.secrets import secret_reason
 from understudy.redaction.scrub import scrub
 from understudy.sessions.learning_scopes import LearningScope
 
-# Why a text is refused that holds what the operator named.
+# The reason for a text with a literal secret of the operator.
 KNOWN_SECRET: Final = "known_secret"  # noqa: S105
-# Texts by the place where a caller gave them.
+# Texts by their JSON pointer in the request.
 Given = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class SecretGuard:
-    """Tells secrets by their looks, and those that the operator named whatever they look like."""
+    """Finds secrets by their form, and the literal secrets that the operator configured."""
 
     literals: tuple[str, ...] = ()
 
     def knows(self, text: str) -> bool:
-        """Whether a text holds a secret that the operator named."""
+        """Whether a text contains a literal secret of the operator."""
         if not self.literals:
             return False
-        # What looks like a secret is gone from both, so only what was named is left to differ.
+        # Both are scrubbed by form, so that only literal secrets make a difference.
         return scrub(text, self.literals) != scrub(text)
 
     def reason(self, text: str, *, strictly: bool = False) -> str | None:
-        """Why a text may not be kept; None when it may. `strictly` takes no example for one."""
+        """Why a text may not be stored, or None. `strictly` refuses examples of secrets too."""
         return secret_reason(text, strictly=strictly) or (
             KNOWN_SECRET if self.knows(text) else None
         )
 
     def check(self, given: Given, *, code: str = "secret_content", strictly: bool = False) -> None:
-        """Refuse the first text that may not be kept."""
+        """Refuse the first text that contains a secret."""
         for pointer, text in given.items():
             reason = None if text is None else self.reason(text, strictly=strictly)
             if reason is not None:
-                raise looks_secret(code, pointer=pointer, why=reason)
+                raise coded_error(f"learnings/{code}", pointer=pointer, why=reason)
 
     def check_stored(self, candidate: Candidate) -> None:
-        """Refuse one that was let pass before the operator named a secret in it.
+        """Refuse a stored candidate with a literal secret that was configured after it was stored.
 
-        Also looks at it as publishing will once more: what was found is remembered until then.
+        Also fills the cache of `secret_reason`, which publishing reads under the write lock.
         """
         if candidate.state not in OPEN:
             return
         if candidate.kind is not Kind.RUN_SUMMARY:
             secret_reason(candidate.content)
         if self.knows(candidate.content):
-            raise looks_secret("secret_content", pointer="/content", why=KNOWN_SECRET)
+            raise coded_error("learnings/secret_content", pointer="/content", why=KNOWN_SECRET)
 
     def check_reason(self, reason: str | None, *, strictly: bool = False) -> None:
-        """Refuse a reason that may not be kept."""
+        """Refuse a reason that contains a secret."""
         self.check({"/reason": reason}, code="secret_reason", strictly=strictly)
 
 
@@ -65,7 +65,7 @@ NO_LITERALS: Final = SecretGuard()
 
 
 def texts_of(proposed: NewCandidate) -> Given:
-    """Everything that a proposal says or names."""
+    """The texts and ids of a proposal."""
     return {
         "/content": proposed.content,
         "/scope/id": proposed.scope.id,
@@ -74,8 +74,8 @@ def texts_of(proposed: NewCandidate) -> Given:
     }
 
 
-def texts_wanted(wanted: Wanted) -> Given:
-    """Everything that whoever publishes says or names anew."""
+def texts_of_changes(wanted: PublishChanges) -> Given:
+    """The texts and ids in the changes of a publication."""
     return {
         "/content": wanted.content,
         "/scope/id": _id(wanted.scope),

@@ -16,7 +16,7 @@ from understudy.learnings.normal_form import HAN_AND_KANA, exact_words, plain, u
 MIN_SUBJECT: Final = 3
 MIN_VALUE: Final = 2
 _ARTICLE: Final = re.compile(r"\A(?:the|le|la|les|l) ")
-# They are about something that is said elsewhere.
+# Pronouns and articles, which are no subject by themselves.
 _POINTERS: Final = frozenset(
     {
         "a", "an", "it", "the", "this", "that", "these", "those", "he", "she", "we", "you", "they", "there", "here",
@@ -25,26 +25,26 @@ _POINTERS: Final = frozenset(
         "我们", "你们", "这", "那", "這", "此", "其", "这个", "那个", "這個", "那個", "这里", "那里", "什么", "谁",
     }
 )  # fmt: skip
-# A condition is part of what is said, so what stands behind it is no subject alone.
+# Conditional clauses: the text after one is no subject.
 _CONDITION: Final = re.compile(
     r"(?:if|when|whenever|while|unless|until|because|although|though|whether|si|quand|lorsque|nếu|khi|vì)\b"
     r"|如果|假如|只要|除非|因为|虽然|当"
 )
-# How the last word of a subject ends when there are several of it; the first that fits counts.
+# Plural endings of the last word of a subject; the first match counts.
 _PLURALS: Final = (
     (re.compile(r"(?<=..)ies\Z"), "y"),
     (re.compile(r"(?<=ss|[sc]h)es\Z|(?<=.x)es\Z"), ""),
     (re.compile(r"(?<=..[^siu])s\Z"), ""),
 )
 _IRREGULAR: Final = {"apis": "api", "caches": "cache", "news": "news", "series": "series"}
-# A token that is only words around one sign.
+# One token with a sign between words, such as `colour:blue`.
 _GLUED_COLON: Final = (
     r"(?:^|(?<= ))[^\W_][\w.'’-]*?(?P<sign>(?<=[^\W\d_]):)(?=[^\W\d_])[\w.'’,;!?-]*(?= |$)"
 )
 _GLUED_EQUALS: Final = (
     r"(?:^|(?<= ))[^\W_][\w.'’-]*(?P<sign>=)[-+$€£¥]?[^\W_][\w.'’,;!?%°$€£¥₫+#-]*(?= |$)"
 )
-# What mails and requests begin with; it labels what follows and says nothing of itself.
+# Headers of mails and requests, which are labels and no subjects.
 _HEADERS: Final = re.compile(
     r"(?:x|content|accept|sec|if|proxy|list|access-control)-[\w-]+|from|to|cc|bcc|subject|date|sent"
     r"|re|fw|fwd|reply-to|return-path|received|message-id|in-reply-to|mime-version|user-agent"
@@ -55,25 +55,25 @@ _ASIDE: Final = re.compile(
     r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}|`[^`]*`|\"[^\"]*\"|“[^“”]*”|«[^«»]*»|「[^「」]*」|『[^『』]*』"
 )
 _ASIDE_DEPTH: Final = 3
-# In place of each of its characters, so that places stay.
+# Replaces each character of an aside, so that offsets stay.
 _HIDDEN: Final = "\0"
 _WRAPPED: Final = re.compile(r"\([^()]*\)|\"[^\"]*\"|“[^“”]*”|«[^«»]*»|「[^「」]*」|\*\*[^*]*\*\*")
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a statement says in one form, and what it says it about, if that is plain."""
+    """The normalised statement, and its subject where one is recognised."""
 
     semantic: str
     subject: str | None
 
 
 def key_of(content: str) -> Key:
-    """The key of a statement; blanks, case, punctuation and the width of letters do not matter."""
+    """The key of a statement; ignores blanks, case, punctuation and the width of letters."""
     line = plain(content)
     for before, after in partings(line):
         subject, value = _subject(before), " ".join(exact_words(after))
-        # However short, a number is a value.
+        # A number is a value however short it is.
         if subject and (_weight(value) >= MIN_VALUE or value.isdigit()):
             return Key(semantic=f"{subject}={value}", subject=subject)
     said = " ".join(exact_words(line))
@@ -98,7 +98,7 @@ def _singular(word: str) -> str:
 
 
 def _weight(named: str) -> int:
-    """How many letters and digits there are; one of a script of words counts as two."""
+    """The number of letters and digits; a wide character (CJK) counts as two."""
     return sum(_letter_weight(character) for character in named)
 
 
@@ -111,27 +111,27 @@ def _letter_weight(character: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delimiter:
-    """One thing that may stand between a subject and its value."""
+    """A delimiter between a subject and its value."""
 
-    # Any of these; a group `sign` says what of the match parts, where it is not all of it.
+    # Alternatives; the group `sign`, if there is one, is the part that delimits.
     patterns: tuple[re.Pattern[str], ...]
-    # A subject that is all of this is none.
+    # A subject that matches this as a whole is rejected.
     no_subject: re.Pattern[str] | None = None
 
     def place(self, line: str) -> tuple[int, int] | None:
-        """Where it first stands."""
+        """The span of its first occurrence."""
         found = (pattern.search(line) for pattern in self.patterns)
         places = [it.span("sign" if it.re.groups else 0) for it in found if it]
         return min(places, default=None)
 
 
 def _word(word: str, *, unless_after: str = "") -> Delimiter:
-    """A word between blanks; behind some words it means something else."""
+    """A word between blanks as a delimiter, except after the words in `unless_after`."""
     before = "".join(rf"(?<!\b{other})" for other in unless_after.split())
     return Delimiter(patterns=(re.compile(rf"{before} {word} "),))
 
 
-# In this order; of each the first place counts.
+# In order of precedence; the first occurrence of each counts.
 DELIMITERS: Final = (
     _word("is"),
     _word("are"),
@@ -148,7 +148,7 @@ DELIMITERS: Final = (
     ),
     Delimiter(
         patterns=(
-            # Not between numbers, however they are set apart.
+            # Not a colon between numbers, such as a time.
             re.compile(r"(?!(?<=\d): \d)(?!(?<=\d ): \d)(?<!:):(?= )"),
             re.compile(_GLUED_COLON),
             re.compile(rf"(?<=[{HAN_AND_KANA}]):(?=\w)|(?<=\w):(?=[{HAN_AND_KANA}])"),
@@ -159,7 +159,7 @@ DELIMITERS: Final = (
 
 
 def partings(line: str) -> Iterator[tuple[str, str]]:
-    """The ways to part a plain text into subject and value, the most telling first."""
+    """The splits of a normalised text into subject and value, by precedence."""
     if _WRAPPED.fullmatch(line):
         line = line.strip('()"“”«»「」* ')
     outline = _outline(line)
@@ -174,7 +174,7 @@ def partings(line: str) -> Iterator[tuple[str, str]]:
 
 
 def _outline(line: str) -> str:
-    """The text with its asides blotted out, as long as it was."""
+    """The text with its asides masked, of the same length."""
     for _ in range(_ASIDE_DEPTH):
         line = _ASIDE.sub(lambda aside: _HIDDEN * len(aside[0]), line)
     return line

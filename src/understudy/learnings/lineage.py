@@ -1,4 +1,4 @@
-"""Where a learning came from, what took its place, and who was told of it."""
+"""Lineage of a learning: its source, its replacements, and the runs that had it injected."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ MAX_CHAIN: Final = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRun:
-    """The run that something was found in."""
+    """The source run of a learning."""
 
     run_id: str
     session_id: str
@@ -38,25 +38,25 @@ class SourceRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:
-    """The chain both ways."""
+    """Where a learning came from, and where it went."""
 
     learning: Learning
-    # What it was published from: itself, or the first of those that it replaced.
+    # The candidate of the learning, or of the first learning that it replaced.
     candidate: Omitted[Candidate] = None
-    # What automation and the judge made of that candidate, newest first.
+    # Reviews of that candidate by automation and judge, newest first.
     reviews: tuple[AutomationReview, ...]
-    # None where nothing names a run, or the run is gone.
+    # None where no source run is named, or the run is deleted.
     source_run: Omitted[SourceRun] = None
-    # What it replaced, nearest first, and what replaced it, nearest first.
+    # Learnings that it replaced, and that replaced it, nearest first.
     replaced: tuple[RelatedLearning, ...]
     replaced_by: tuple[RelatedLearning, ...]
-    # The runs that had it in their prompt, newest first.
+    # The runs that had it injected, newest first.
     uses: Page[LearningUse]
     use_count: int
 
 
 def lineage_of(unit: "Unit", learning_id: str, request: PageRequest) -> Lineage:
-    """Everything that leads to a learning and on from it."""
+    """The lineage of a learning, with a page of its uses."""
     learning = require_learning(unit, learning_id)
     replaced = _chain(learning, lambda it: _readable(unit, it.supersedes))
     candidate = _candidate(unit, (learning, *replaced))
@@ -76,7 +76,7 @@ def lineage_of(unit: "Unit", learning_id: str, request: PageRequest) -> Lineage:
 def _chain(
     start: Learning, following: Callable[[Learning], Learning | None]
 ) -> tuple[Learning, ...]:
-    """What follows, one after another; a chain that comes back to itself ends there."""
+    """The chain from `start`; it ends where it would repeat a learning."""
     seen, chain, at = {start.learning_id}, list[Learning](), following(start)
     while at is not None and at.learning_id not in seen and len(chain) < MAX_CHAIN:
         seen.add(at.learning_id)

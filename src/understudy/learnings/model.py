@@ -12,16 +12,16 @@ from understudy.core.machine import Machine
 from understudy.core.records import HIDDEN, Omitted, reduced
 from understudy.sessions.learning_scopes import LearningScope
 
-# What the index of terms calls learnings.
+# The kind of learnings in the term index.
 TERM_KIND: Final = "learning"
 
 MAX_CONTENT_CHARS: Final = 1600
-# Why a candidate was rejected that nobody decided on in time.
+# The reason of a candidate that the daemon rejected because it expired.
 EXPIRED: Final = "expired"
 
 
 class Kind(StrEnum):
-    """What sort of knowledge it is."""
+    """The kind of a statement."""
 
     RUN_SUMMARY = "run_summary"
     FACT = "fact"
@@ -30,12 +30,12 @@ class Kind(StrEnum):
     PROCEDURE = "procedure"
 
 
-# What may reach a prompt; the others are review material, or become skills.
+# Kinds that may be injected; the others are for reviewers, or become skills.
 SEMANTIC_KINDS: Final = frozenset({Kind.FACT, Kind.PREFERENCE, Kind.DECISION})
 
 
 class Sensitivity(StrEnum):
-    """Whether it may be told where its scope is seen."""
+    """Whether a learning may be injected and found where its scope is visible."""
 
     SCOPED = "scoped"
     SENSITIVE = "sensitive"
@@ -49,7 +49,7 @@ class Origin(StrEnum):
 
 
 class CandidateState(StrEnum):
-    """Where a candidate stands."""
+    """The state of a candidate."""
 
     PENDING = "pending"
     ESCALATED = "escalated"
@@ -58,7 +58,7 @@ class CandidateState(StrEnum):
 
 
 class LearningStatus(StrEnum):
-    """Where a learning stands."""
+    """The status of a learning."""
 
     PROVISIONAL = "provisional"
     ACTIVE = "active"
@@ -67,7 +67,7 @@ class LearningStatus(StrEnum):
 
 
 class Tier(StrEnum):
-    """How far a publication goes."""
+    """The tier that a learning is published in."""
 
     PROVISIONAL = "provisional"
     ACTIVE = "active"
@@ -82,7 +82,7 @@ class PolicyDecision(StrEnum):
 
 
 class Verification(StrEnum):
-    """Whether the daemon found what a learning says in what its source run said."""
+    """Whether the daemon found the statement of a learning in its source run."""
 
     UNVERIFIED = "unverified"
     PENDING = "pending"
@@ -114,9 +114,9 @@ class CapturePath(StrEnum):
     RUN_SUMMARY = "run_summary"
     LABELS = "labels"
     MODEL = "model"
-    # By counting what runs do: only a person may make something of it.
+    # By counting what runs do; only a person may publish it.
     USAGE = "usage"
-    # By watching what a promoted skill does; that too is for a person.
+    # By observing a promoted skill; only a person may decide it.
     ROLLOUT = "rollout"
 
 
@@ -159,7 +159,7 @@ _VERBS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningSource:
-    """Where something was said."""
+    """The source of a statement."""
 
     run_id: Omitted[str] = None
     session_id: Omitted[str] = None
@@ -171,7 +171,7 @@ class LearningSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceRef:
-    """What speaks for it."""
+    """One piece of evidence for a statement."""
 
     run_id: Omitted[str] = None
     artifact_id: Omitted[str] = None
@@ -180,7 +180,7 @@ class EvidenceRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeVerdict:
-    """What the judge said of a candidate."""
+    """The verdict of the judge on a candidate."""
 
     action: ReviewAction
     judged_at_ms: int
@@ -189,13 +189,13 @@ class JudgeVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AutomationReview:
-    """What automation made of a candidate."""
+    """The review of a candidate by automation."""
 
     mode: Mode
     action: ReviewAction
     reviewed_at_ms: int
     reason: str
-    # The revision of the policy that it was reviewed under.
+    # The policy revision that the review applied.
     policy_revision: int
     matched_rule_name: Omitted[str] = None
     judge: Omitted[JudgeVerdict] = None
@@ -203,14 +203,14 @@ class AutomationReview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """Something that might be worth knowing, and waits for a decision."""
+    """A proposed statement that waits for a decision or has one."""
 
     candidate_id: str
     origin: Origin
     scope: LearningScope
     kind: Kind
     content: str
-    # Derived from the content when it is made: what makes two of them the same, and what one is about.
+    # Derived from the content: equal keys mean the same statement; the subject is what it is about.
     semantic_key: str
     subject_key: Omitted[str] = None
     created_at_ms: int
@@ -221,14 +221,13 @@ class Candidate:
     expires_at_ms: Omitted[int] = None
     state: CandidateState = CandidateState.PENDING
     capture_path: CapturePath = CapturePath.API
-    # The run it was found in had read what tools or strangers wrote.
+    # The source run had read the output of tools, files or strangers.
     derived_from_untrusted: bool = False
-    # A candidate with the same key that a person rejected, or whose learning a person took back; this
-    # one has evidence of its own.
+    # The candidate with the same key that a person declined; this one has new evidence.
     reproposal_of: Omitted[str] = None
-    # A person said no to the same thing before; what the daemon found only a person may then publish.
+    # A person declined the same statement before, so automation may not publish it.
     declined_before: bool = False
-    # What it was found in, so that the same words said again are no new evidence.
+    # Digest of the source sentence: the same sentence again is no new evidence.
     evidence_digest: Annotated[str | None, HIDDEN] = None
     automation_review: Omitted[AutomationReview] = None
     published_learning_id: Omitted[str] = None
@@ -241,7 +240,7 @@ class Candidate:
     @computed_field
     @property
     def actions(self) -> tuple[str, ...]:
-        """The operations that may change the candidate now, in name order of the states."""
+        """The operations that the state of the candidate allows."""
         return tuple(_VERBS[it] for it in CANDIDATE.allowed(self.state) if it in _VERBS)
 
     def is_expired(self, now_ms: int) -> bool:
@@ -251,7 +250,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learning:
-    """Something that is known."""
+    """A published statement."""
 
     learning_id: str
     scope: LearningScope
@@ -277,14 +276,14 @@ class Learning:
     superseded_by: Omitted[str] = None
     revoked_at_ms: Omitted[int] = None
     revoked_reason: Omitted[str] = None
-    # Who took it back: a user, or `daemon`.
+    # Who revoked it: a user, or `daemon`.
     revoked_by: Omitted[str] = None
     version: int = 1
 
     @computed_field
     @property
     def actions(self) -> tuple[str, ...]:
-        """The operations that may change the learning now, in name order of the states."""
+        """The operations that the status of the learning allows."""
         return tuple(_VERBS[it] for it in LEARNING.allowed(self.status))
 
     def is_expired(self, now_ms: int) -> bool:
@@ -294,7 +293,7 @@ class Learning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelatedLearning:
-    """A learning that has to do with another, in short."""
+    """The short form of a learning that another record refers to."""
 
     learning_id: str
     scope: LearningScope
@@ -303,7 +302,7 @@ class RelatedLearning:
 
 
 def related(learnings: Iterable[Learning]) -> tuple[RelatedLearning, ...]:
-    """Learnings in short."""
+    """The short forms of learnings."""
     return tuple(reduced(RelatedLearning, it) for it in learnings)
 
 
@@ -312,18 +311,18 @@ class CandidateTally:
     """How many candidates of one capture path, decided by one rule, are in one state."""
 
     capture_path: str
-    # The rule that matched; None where none did or nobody reviewed.
+    # The rule that matched; None without a match or a review.
     rule: str | None
     state: str
     # Whether the daemon decided rather than a person.
     is_automatic: bool
     count: int
-    # Whether nobody decided in time: rejected by the daemon with the reason `EXPIRED`.
+    # Rejected by the daemon with the reason `EXPIRED`.
     is_expired: bool = False
 
 
 class Expired(NamedTuple):
-    """A candidate whose time is over; in the order in which they are gone through."""
+    """An expired candidate, as the sort key of the expiry pass."""
 
     expires_at_ms: int
     candidate_id: str
@@ -331,7 +330,7 @@ class Expired(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningUse:
-    """One learning in the prompt of one run, as it stood then."""
+    """One learning injected into the prompt of one run, with its version then."""
 
     learning_id: Annotated[str, HIDDEN] = ""
     learning_version: int
@@ -342,9 +341,9 @@ class LearningUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateFilter:
-    """What a list of candidates is narrowed to; what is None does not narrow."""
+    """A filter of candidates; a field that is None does not narrow."""
 
-    # Looked for in id, scope key, kind, content and source run, whatever the case.
+    # Searched in id, scope key, kind, content and source run, ignoring case.
     query: str | None = None
     scope: LearningScope | None = None
     kind: Kind | None = None
@@ -356,16 +355,16 @@ class CandidateFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningFilter:
-    """What a list of learnings is narrowed to; what is None does not narrow."""
+    """A filter of learnings; a field that is None does not narrow."""
 
     query: str | None = None
     scope: LearningScope | None = None
     kind: Kind | None = None
     status: LearningStatus | None = None
     policy_decision: PolicyDecision | None = None
-    # Compared whatever the case.
+    # Compared ignoring case.
     policy_actor: str | None = None
-    # The rule in the review of the candidate that it came from.
+    # The rule that matched in the review of its candidate.
     matched_rule_name: str | None = None
 
     def __post_init__(self) -> None:
@@ -373,12 +372,12 @@ class LearningFilter:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it lets everything through."""
+        """Whether the filter matches every learning."""
         return self == LearningFilter()
 
 
 def _drop_blanks(narrowed: CandidateFilter | LearningFilter, *names: str) -> None:
-    """Have texts in which nothing is seen say nothing, for they would find everything."""
+    """Replace blank or invisible texts by None, since they would match everything."""
     for name in names:
         object.__setattr__(narrowed, name, _said(getattr(narrowed, name)))
 

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
-# Chinese and Japanese, to stand in a class of characters: they put no blanks between words.
+# Han and kana for character classes: scripts without blanks between words.
 HAN_AND_KANA: Final = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 _BETWEEN_HAN_AND_KANA: Final = re.compile(rf"(?<=[{HAN_AND_KANA}]) (?=[{HAN_AND_KANA}])")
 _ENDS: Final = " .;,:!?\u2026\u3002\u3001"
-# One way to say that something is not so: the denial stands behind what ties, where it is part of
-# the value.
+# Negations in one form: the negation follows the verb, so that it is part of the value.
 _DENIALS: Final = (
     (re.compile(r"\b(is|are)n['\u2019]t\b"), r"\1 not"),
     (re.compile(r"\bn['\u2019]est\b"), "est"),
@@ -20,7 +19,7 @@ _DENIALS: Final = (
     (re.compile(r"(?<!是)不是"), "是不"),
 )
 _COMPARISONS: Final = ((">=", "≥"), ("<=", "≤"), ("!=", "≠"))
-# Signs that make another thing of a word or a number: C++, -5, < 5, 50 %, $5.
+# Signs that change the meaning of a word or a number: C++, -5, < 5, 50 %, $5.
 _MONEY: Final = "$€£¥₫"
 _UNITS: Final = "%°" + _MONEY
 _COMPARING: Final = "<>≤≥≠"
@@ -32,9 +31,9 @@ _WORD: Final = re.compile(
     rf"(?:[+#]{{1,2}}(?!\S)|(?<=\d)[{_UNITS}])?"
     rf"|[{_COMPARING}](?=\s?[-{_MONEY}]?\d)|(?<=\s)[{_COMPARING}](?=\s)"
 )
-# What joins the parts of a version, a date, a host, a path or an address; within one, a hyphen does too.
+# Joints of versions, dates, hosts, paths and addresses; a hyphen joins only within one.
 _JOINTS: Final = "./:@-"
-# No text that people write has these.
+# Noncharacters, which no text contains.
 _HIDDEN: Final = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4"
 _TO_HIDDEN: Final = str.maketrans(_JOINTS, _HIDDEN)
 _FROM_HIDDEN: Final = str.maketrans(_HIDDEN, _JOINTS)
@@ -43,8 +42,8 @@ _NAME: Final = rf"{_PART}+(?:-{_PART}+)*+"
 _JOINED: Final = re.compile(
     rf"(?:(?<!\S)/)?(?<!{_PART})(?<!{_PART}-){_NAME}(?:[./:@]{{1,3}}{_NAME})++|(?<!\S)/{_NAME}|\d+(?:-\d+)++"
 )
-# Cyrillic and Greek letters, small ones, beside the Latin ones that they or their capitals look like.
-# Those that stand for themselves in units and formulas, such as mu and pi, are not among them.
+# Small Cyrillic and Greek letters, each followed by the Latin letter that it looks like.
+# Without letters of units and formulas, such as mu and pi.
 _CYRILLIC: Final = (
     "\u0430a\u0432b\u0435e\u0451e\u043ak\u043cm\u043dh\u043eo\u0440p\u0441c\u0442t\u0443y\u0445x\u0456i"
     "\u0457i\u0458j\u0455s\u04bbh\u0501d\u051bq\u051dw\u04afy\u04e9o\u04cfl"
@@ -63,8 +62,8 @@ MIN_LETTERS: Final = 2
 
 
 def plain(text: str) -> str:
-    """The text on one line in lower case, with one form for each character and each denial."""
-    # Chinese writes no blank behind its colon.
+    """The text on one line in lower case, with one form for each character and negation."""
+    # No blank follows a full-width colon.
     one_form = unicodedata.normalize("NFKC", text.replace("\uff1a", ": ")).casefold()
     line = " ".join(unicodedata.normalize("NFKC", one_form).split()).strip(_ENDS)
     line = _APART.sub("", _BETWEEN_HAN_AND_KANA.sub("", line))
@@ -76,7 +75,7 @@ def plain(text: str) -> str:
 
 
 def exact_words(line: str) -> list[str]:
-    """The same as `words`, where numbers, hosts, paths and addresses stay as they are written."""
+    """The words of a line; numbers, hosts, paths and addresses stay whole."""
     hidden = _JOINED.sub(lambda joined: joined[0].translate(_TO_HIDDEN), line)
     return [word.translate(_FROM_HIDDEN) for word in words(hidden)]
 
@@ -89,7 +88,7 @@ def words(line: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _spaced(character: str) -> str:
-    # The vowels of many scripts are marks: without them other words would be the same.
+    # Vowels of many scripts are combining marks, which tell words apart.
     is_mark = unicodedata.category(character).startswith("M")
     is_kept = character.isalnum() or is_mark or character in _SIGNS or character in _HIDDEN
     return character if is_kept else " "
@@ -100,8 +99,8 @@ def _is_symbol(character: str) -> bool:
 
 
 def unmasked(words: Sequence[str]) -> list[str]:
-    """Plain words as they look: one of two scripts is Latin, and so is one that only looks so."""
-    # Whoever writes both languages has words that pass for nothing.
+    """The words with look-alike letters replaced by Latin ones, where a word passes for Latin."""
+    # A text with real Cyrillic or Greek words is in two languages, and is left alone.
     is_latin = any(map(_has_latin, words)) and not any(map(_is_foreign, words))
     return [
         word.translate(_SKELETON) if _is_masked(word, among_latin=is_latin) else word
@@ -110,7 +109,7 @@ def unmasked(words: Sequence[str]) -> list[str]:
 
 
 def has_lookalikes(words: Iterable[str]) -> bool:
-    """Whether one of some plain words has letters that pass for Latin ones beside Latin ones."""
+    """Whether a word mixes Latin letters with look-alikes of another script."""
     found = list(words)
     return unmasked(found) != found
 

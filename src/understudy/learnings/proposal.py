@@ -1,4 +1,4 @@
-"""How candidates are made: checked, trimmed and keyed, whoever proposes them."""
+"""Proposals: candidates are checked, trimmed and keyed, then stored and queued for review."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +16,7 @@ from understudy.learnings.checks import (
     check_scope,
     check_source,
 )
-from understudy.learnings.events import NO_LISTENERS, Listeners, What, of_candidate, tell
+from understudy.learnings.events import NO_LISTENERS, LearningEvent, Listeners, of_candidate, tell
 from understudy.learnings.keys import key_of
 from understudy.learnings.model import (
     Candidate,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCandidate:
-    """What somebody proposes to learn."""
+    """The fields of a candidate that somebody proposes."""
 
     scope: LearningScope
     kind: Kind
@@ -55,7 +55,7 @@ class NewCandidate:
 def make_candidate(
     wanted: NewCandidate, *, origin: Origin, now_ms: int, candidate_id: str | None = None
 ) -> Candidate:
-    """A candidate that may be kept, or `Invalid` naming what is wrong with it."""
+    """A checked candidate, or `Invalid` with the wrong field."""
     check_origin(wanted.kind, origin)
     content = check_content(wanted.content, wanted.kind)
     key = key_of(content)
@@ -89,10 +89,10 @@ def propose(
     now_ms: int,
     listeners: Listeners = NO_LISTENERS,
 ) -> bool:
-    """Keep a new candidate and have it reviewed; False when it is there already.
+    """Store a candidate and queue its review; False when its id is stored already.
 
-    Comes last in a unit, as `tell` does: it takes the lock of the journal. Only more candidates of
-    the same session may follow, whose row is held then, and the lock of run memories.
+    Lock order as in `tell`: after the journal lock only candidates of the same session and the
+    lock of run memories may follow.
     """
     if not unit.candidates.add(candidate):
         return False
@@ -102,7 +102,7 @@ def propose(
             by, "learning_candidates.create", candidate.candidate_id, at_ms=now_ms, version=1
         )
     )
-    tell(unit, (of_candidate(What.CANDIDATE_CREATED, candidate),), at_ms=now_ms)
+    tell(unit, (of_candidate(LearningEvent.CANDIDATE_CREATED, candidate),), at_ms=now_ms)
     unit.after_commit(partial(listeners.observer.candidate_proposed, candidate.capture_path))
     unit.after_commit(listeners.review)
     return True

@@ -19,14 +19,15 @@ from understudy.learnings.decisions import (
     Decider,
     Retirement,
     decide,
+    not_live_error,
     require_candidate,
     require_learning,
 )
 from understudy.learnings.events import (
     NO_LISTENERS,
+    LearningEvent,
     LearningNotice,
     Listeners,
-    What,
     of_candidate,
     of_learning,
     tell,
@@ -45,7 +46,6 @@ from understudy.learnings.model import (
     Sensitivity,
     Tier,
 )
-from understudy.learnings.refusals import learning_not_live_error
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# What the daemon asks people: the end says how long they have, and nothing of what they publish.
+# Questions of the daemon to people: their expiry is a deadline and not that of the learning.
 _ASKED: Final = frozenset({CapturePath.USAGE, CapturePath.ROLLOUT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What is None stays as the candidate says."""
+class PublishChanges:
+    """Changes to a candidate on publication; None keeps the value of the candidate."""
 
     scope: LearningScope | None = None
     kind: Kind | None = None
@@ -69,12 +69,12 @@ class Wanted:
     expires_at_ms: int | None = None
     evidence_refs: tuple[EvidenceRef, ...] | None = None
     publish_tier: Tier = Tier.ACTIVE
-    # The learning whose place this one takes.
+    # The learning that this one replaces.
     supersedes: str | None = None
 
 
-def check_wanted(wanted: Wanted) -> None:
-    """What can be told without looking at the candidate."""
+def check_changes(wanted: PublishChanges) -> None:
+    """Check the changes by themselves, without the candidate."""
     if wanted.supersedes is not None and wanted.publish_tier is not Tier.ACTIVE:
         raise coded_error("learnings/supersedes_needs_active_tier", pointer="/publish_tier")
     if wanted.scope is not None:
@@ -88,8 +88,8 @@ def check_wanted(wanted: Wanted) -> None:
     check_expiry(wanted.expires_at_ms)
 
 
-def shaped(candidate: Candidate, wanted: Wanted) -> Candidate:
-    """The candidate as it is to be published, trimmed, checked and keyed."""
+def shaped(candidate: Candidate, wanted: PublishChanges) -> Candidate:
+    """The candidate with the changes applied, trimmed, checked and keyed."""
     kind = wanted.kind or candidate.kind
     if kind is Kind.RUN_SUMMARY and candidate.kind is not Kind.RUN_SUMMARY:
         raise coded_error("learnings/run_summary_is_daemon_owned", pointer="/kind")
@@ -104,10 +104,10 @@ def shaped(candidate: Candidate, wanted: Wanted) -> Candidate:
     )
 
 
-def _said(candidate: Candidate, wanted: Wanted, kind: Kind) -> Candidate:
-    """The candidate with the words that are to be published."""
+def _said(candidate: Candidate, wanted: PublishChanges, kind: Kind) -> Candidate:
+    """The candidate with the content to publish and its keys."""
     if wanted.content is None:
-        # What was let pass as a summary is not let pass as anything else.
+        # The content of a run summary was not checked for secrets as another kind is.
         return replace(candidate, content=check_content(candidate.content, kind))
     content = check_content(wanted.content, _guarded(kind))
     key = key_of(content)
@@ -115,29 +115,29 @@ def _said(candidate: Candidate, wanted: Wanted, kind: Kind) -> Candidate:
 
 
 def _end(candidate: Candidate) -> int | None:
-    """When what is published ends, where nobody says."""
+    """The expiry of a learning where the changes name none."""
     return None if candidate.capture_path in _ASKED else candidate.expires_at_ms
 
 
 def given_or(given: T | None, kept: T) -> T:
-    """What was given, also when it is zero or empty; else what was there."""
+    """The given value, also if it is zero or empty; the kept one if it is None."""
     return kept if given is None else given
 
 
 def _guarded(kind: Kind) -> Kind:
-    """The kind by which a person's words are checked: only the daemon's summaries are let off."""
+    """The kind that the content of a person is checked as: never that of a run summary."""
     return Kind.FACT if kind is Kind.RUN_SUMMARY else kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """What came of it."""
+    """The result of a publication."""
 
     learning: Learning
     candidate: Candidate
-    # Learnings of other scopes that say otherwise; a session that sees both is told the narrower.
+    # Contradicting learnings of other scopes; in a prompt the narrower scope wins.
     contradicts: tuple[Learning, ...] = ()
-    # False where a learning that was there already says this.
+    # False if an existing learning says the same, or the candidate was published before.
     is_new: bool = True
 
 
@@ -152,13 +152,13 @@ class PublishedLearning(Learning):
 def publish(
     unit: "Unit",
     candidate_id: str,
-    wanted: Wanted,
+    wanted: PublishChanges,
     *,
     by: Decider,
     now_ms: int,
     listeners: Listeners = NO_LISTENERS,
 ) -> Published:
-    """Publish a candidate, and tell the sessions concerned; the last thing a unit does."""
+    """Publish a candidate and write its journal events; the last call of a unit."""
     publication = Publication(unit=unit, by=by, now_ms=now_ms, listeners=listeners)
     published = publication.publish(candidate_id, wanted)
     tell(unit, publication.told, at_ms=now_ms)
@@ -173,12 +173,12 @@ class Publication:
     by: Decider
     now_ms: int
     listeners: Listeners
-    # What is to be told once the unit has done all else.
+    # Notices for `tell` at the end of the unit.
     told: list[LearningNotice] = field(default_factory=list)
 
-    def publish(self, candidate_id: str, wanted: Wanted) -> Published:
-        """The learning that a candidate became, now or before."""
-        check_wanted(wanted)
+    def publish(self, candidate_id: str, wanted: PublishChanges) -> Published:
+        """Publish a candidate; a published one answers its learning again."""
+        check_changes(wanted)
         candidate = require_candidate(self.unit, candidate_id, lock=True)
         if candidate.state is CandidateState.REJECTED:
             raise coded_error("learnings/candidate_rejected", candidate_id=candidate_id)
@@ -195,7 +195,7 @@ class Publication:
             raise coded_error("learnings/candidate_expired", candidate_id=candidate_id)
         return self._decide(candidate, shaped(candidate, wanted), wanted)
 
-    def _decide(self, candidate: Candidate, shape: Candidate, wanted: Wanted) -> Published:
+    def _decide(self, candidate: Candidate, shape: Candidate, wanted: PublishChanges) -> Published:
         self.unit.learnings.hold(shape.scope)
         there = duplicate_of(self.unit, shape, now_ms=self.now_ms)
         if there is not None and _is_reworded(there, shape, wanted):
@@ -214,7 +214,7 @@ class Publication:
 
     def _save(self, candidate: Candidate, learning: Learning, target: Learning | None) -> Published:
         self.unit.learnings.add(learning)
-        self.told.append(of_learning(What.LEARNING_PUBLISHED, learning))
+        self.told.append(of_learning(LearningEvent.LEARNING_PUBLISHED, learning))
         if target is not None:
             self._supersede(target, learning)
         told = partial(self.listeners.observer.learning_published, self.by.decision)
@@ -228,7 +228,7 @@ class Publication:
         return Published(learning=learning, candidate=candidate, contradicts=found, is_new=is_new)
 
     def _made_before(self, candidate: Candidate) -> Learning | None:
-        """What was made from this candidate, or what it was found to say again."""
+        """The learning of a candidate from an earlier publication."""
         made = self.unit.learnings.of_candidate(candidate.candidate_id)
         if made is None and candidate.published_learning_id is not None:
             return self.unit.learnings.get(candidate.published_learning_id)
@@ -239,7 +239,7 @@ class Publication:
         return made
 
     def _linked(self, candidate: Candidate, learning: Learning) -> Candidate:
-        """The candidate as it says what it became."""
+        """The candidate, decided and linked to its learning."""
         if candidate.published_learning_id == learning.learning_id:
             return candidate
         decided = decide(
@@ -250,19 +250,19 @@ class Publication:
             now_ms=self.now_ms,
             learning_id=learning.learning_id,
         )
-        self.told.append(of_candidate(What.CANDIDATE_DECIDED, decided))
+        self.told.append(of_candidate(LearningEvent.CANDIDATE_DECIDED, decided))
         return decided
 
     def _replacement_of(self, learning_id: str) -> Learning | None:
         return self.unit.learnings.replacing([learning_id]).get(learning_id)
 
     def _target(self, learning_id: str | None, shape: Candidate) -> Learning | None:
-        """What is to be superseded, which must be in force and of the same scope."""
+        """The learning to supersede, which must be live and of the same scope."""
         if learning_id is None:
             return None
         target = require_learning(self.unit, learning_id, lock=True)
         if target.status not in LIVE:
-            raise learning_not_live_error(target)
+            raise not_live_error(target)
         if target.scope != shape.scope:
             raise coded_error(
                 "learnings/supersede_scope_mismatch",
@@ -277,7 +277,7 @@ class Publication:
         )
         self.told.extend(ending.supersede(target, learning.learning_id))
 
-    def _learning(self, shape: Candidate, wanted: Wanted) -> Learning:
+    def _learning(self, shape: Candidate, wanted: PublishChanges) -> Learning:
         return Learning(
             learning_id=new_id("lrn"),
             scope=shape.scope,
@@ -303,6 +303,6 @@ class Publication:
         )
 
 
-def _is_reworded(there: Learning, shape: Candidate, wanted: Wanted) -> bool:
-    """Whether what says the same is the one to be superseded, in other words."""
+def _is_reworded(there: Learning, shape: Candidate, wanted: PublishChanges) -> bool:
+    """Whether the duplicate is the learning to supersede, reworded."""
     return there.learning_id == wanted.supersedes and there.content != shape.content

@@ -16,13 +16,13 @@ _TAGS: Final = (
     "|thead|tbody|tr|td|th|form|input|button|img|pre|code|blockquote|section|article|main|nav|header|footer|font|center"
     "|iframe|svg|textarea|label|mark|sup|sub|del|ins|details|summary|figure|figcaption|xml|item|entry|quote|document"
 )  # fmt: skip
-# Of our own tables, of any other where it closes or has attributes; `List<String>` is none.
+# Known HTML tags, and others that close or have attributes; `List<String>` is no tag.
 TAG: Final = re.compile(
     rf"<(?:/\s?[a-z][\w:-]{{0,40}}|(?:{_TAGS})(?:\s[^<>]{{0,400}})?/?|[a-z][\w:-]{{0,40}}\s[^<>=]{{1,80}}=[^<>]{{0,400}}"
     r"|!--|!doctype[^<>]{0,80})\s?>?",
     re.IGNORECASE,
 )  # fmt: skip
-# Not one that is closed on its own line.
+# A code fence that is not closed on its own line.
 _FENCE: Final = re.compile(
     r"^[ \t>]{0,16}(?P<fence>`{3,}|~{3,})(?![^\n]*(?P=fence))[^\n]*"
     r"(?:\n(?![ \t>]{0,16}(?P=fence))[^\n]*)*+(?:\n[^\n]*)?",
@@ -33,7 +33,7 @@ _HEADER: Final = (
     r"(?:from|sent|to|cc|date|subject|reply-to|de|envoyé|à|objet|từ|gửi|đến|tiêu đề|ngày|chủ đề"
     r"|发件人|收件人|發件人|收件人|主题|主題|日期|抄送|发送时间)[ \t]{0,4}[:\uff1a][^\n]{0,400}"
 )
-# All that comes after it came with it.
+# The start of a forwarded or quoted mail, which extends to the end of the text.
 _MAIL: Final = re.compile(
     r"^[ \t>]{0,16}(?:"
     r"-{2,}[ \t]?(?:original|forwarded)[^\n]{0,80}|begin forwarded message[^\n]{0,20}"
@@ -44,7 +44,7 @@ _MAIL: Final = re.compile(
     _LINE,
 )  # fmt: skip
 _OWN_PARAGRAPH: Final = r"(?:[^{close}\n]|\n(?!\s*\n))*+(?:[{close}]|(?=\n)|\Z)"
-# What opens a quotation, and what may close it; one that is never closed goes to the end of its paragraph.
+# Opening and closing quotation marks; an unclosed quotation ends with its paragraph.
 _MARKS: Final = (("“„", "”“"), ("«", "»"), ("\u2039", "\u203a"), ("「", "」"), ("『", "』"))
 _INLINE: Final = (
     re.compile(r"(?<!\d)\"" + _OWN_PARAGRAPH.format(close='"')),
@@ -52,7 +52,7 @@ _INLINE: Final = (
     re.compile(r"(?<!\w)['\u2018](?=\w)[^\n]{1,400}?['\u2019](?!\w)"),
     re.compile(r"`[^`\n]*+`?"),
 )
-# In marks, so few words without a colon are a name or a term, and nobody's sentence.
+# A quotation of so few words without a colon is a name or a term.
 NAME_WORDS: Final = 2
 NAME_SIGNS: Final = 6
 _HAN_OR_KANA: Final = re.compile(f"[{HAN_AND_KANA}]")
@@ -62,23 +62,23 @@ _WORD: Final = re.compile(r"\w+")
 
 
 def pasted(text: str) -> tuple[Span, ...]:
-    """The blocks of a text that were written elsewhere, in order; they may overlap."""
+    """The spans of pasted blocks, in order; they may overlap."""
     return tuple(sorted(_blocks(text)))
 
 
 def quoted(text: str) -> tuple[Span, ...]:
-    """The same, and what stands between marks within a line."""
+    """The spans of pasted blocks and of quotations within lines, in order."""
     return tuple(sorted(chain(_blocks(text), _between_marks(text))))
 
 
 def own_words(text: str, *, with_marked: bool = False) -> str:
-    """The text without what was written elsewhere; `with_marked` leaves what stands between marks."""
+    """The text without pasted blocks and quotations; `with_marked` keeps the quotations."""
     blocks = set(pasted(text))
     kept, at = [], 0
     for start, end in sorted(blocks) if with_marked else quoted(text):
         if start > at:
             kept.append(text[at:start])
-        # What stood around a block is not one sentence.
+        # A paragraph break, so that the texts around a block do not become one sentence.
         kept.append("\n\n" if (start, end) in blocks else "\n")
         at = max(at, end)
     return "".join((*kept, text[at:]))
@@ -109,7 +109,7 @@ def _is_name(said: str) -> bool:
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Where the sentences of a text stand, each with its end; a line is at least one."""
+    """The spans of the sentences of a text; a line break ends a sentence."""
     start = 0
     for end in (*(found.end() for found in SENTENCE_END.finditer(text)), len(text)):
         if text[start:end].strip():
@@ -118,7 +118,7 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def carrying(statement: str, text: str) -> tuple[str, float]:
-    """The words of the first sentence that has most of a statement's, and what share that is."""
+    """The sentence with the largest share of the words of a statement, and that share."""
     wanted = set(plain_words(statement))
     best, share = "", 0.0
     for start, end in sentences(text):
@@ -130,5 +130,5 @@ def carrying(statement: str, text: str) -> tuple[str, float]:
 
 
 def plain_words(text: str) -> list[str]:
-    """The words of a text in order, whatever their case and width."""
+    """The words of a text in order, in lower case and normal width."""
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())

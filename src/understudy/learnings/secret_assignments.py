@@ -22,11 +22,11 @@ from understudy.redaction.opaque import (
 )
 
 _OWN_WORDS: Final = WordLists("understudy.learnings")
-# How the keys of well-known services begin.
+# Prefixes of the API keys of well-known services.
 VENDOR_PREFIX: Final = (
     r"(?:sk|pk|rk|gh[pousr]|github_pat|glpat|xox[a-z]|hf|npm|pypi|whsec|shpat|dop_v1|gsk|xai)"
 )
-# The first script that is written without blanks between words.
+# Code points from here on are scripts without blanks between words.
 UNSPACED_FROM: Final = chr(0x2E80)
 _NAME_CHARS: Final = 96
 MIN_CHARS: Final = 6
@@ -34,7 +34,7 @@ MIN_PASSWORD_CHARS: Final = 5
 MIN_PHRASE_WORDS: Final = 3
 MIN_MADE_CHARS: Final = 10
 MIN_MADE_DIGITS: Final = 3
-# The sign, or the words, that assign; not a comparison, an address or a namespace.
+# Signs and words that assign; not comparisons, addresses or namespaces.
 _SIGN: Final = r"(?<![:=!<>~])(?::(?![:=/])|:?=(?![=>~])|=>|->|→|⇒)"
 _SAID: Final = r"(?<=[\w\"'`])(?i:\s(?:(?:(?:is|was|been)\s)?(?:changed|set|reset|updated)\sto|is|was|equals|est|ist|es|là)\s)|是|为|為"
 _TIE: Final = re.compile(rf"(?P<sign>{_SIGN})|{_SAID}")
@@ -43,7 +43,7 @@ _OF_WHAT: Final = re.compile(
     r"(?i)\s(?:for|of|to|on|in|at|du|de|des|pour|của|cho)\s[\w .'’-]{1,48}\Z"
 )
 _LOOSE_END: Final = re.compile(r"(?i)[\s\"'`*_\])]*(?:\b(?:is|was|est|là)\s*)?\Z")
-# Short for a password, or for that of somebody; and how those write it who want it overlooked.
+# Short names of passwords, and their leetspeak spellings.
 _PASSWORD_SHORT: Final = re.compile(
     r"(?i)(?<![a-z0-9])(?:pw|psw|pswd|pword|passw|passwrd|mdp|p[a4@][s5$]{2}(?:w[o0]r[dt]|phr[a4@]se|c[o0]de)"
     r"|(?:root|admin|user|db|database|wi-?fi|login|ssh|vpn|sudo|guest|mail|ftp|router|my|our|your)(?:['\u2019]?s)?[ _-]pass)\Z"
@@ -51,24 +51,24 @@ _PASSWORD_SHORT: Final = re.compile(
 _VALUE: Final = re.compile(
     r"[\s*]{0,8}(?P<quote>[\"'`«「“\u2018]?)\**(?P<value>[!#-&+-Z^_a-z|~]{1,200})"
 )
-# Nothing more is said behind a value.
+# The end of the statement after a value.
 _STATEMENT_END: Final = re.compile(
     r"[\s\"'`*)\]}»」”\u2019]{0,8}(?:[.,;!?。]|$|\n|\Z)", re.MULTILINE
 )
-# Something may follow, after a blank.
+# The end of a value, where more text may follow.
 _VALUE_END: Final = re.compile(r"[\"'`*)\]}»」”\u2019]{0,8}\s")
 _PHRASE: Final = re.compile(
     r"[\s\"'`“]{0,4}(?P<phrase>[a-z]{2,16}(?:[ -][a-z]{2,16}){1,24})[\"'`”]?[.;,]?\s*(?:\n|\Z)"
 )
 _JOINED: Final = re.compile(r"(?:[a-z][A-Z]\w*|\w[_-]\w+)\Z")
 _BY_A_VENDOR: Final = re.compile(rf"{VENDOR_PREFIX}[-_]\w")
-# How words end that say what something is like, or what is done with it.
+# Endings of adjectives, participles and nouns that describe a secret.
 _ABOUT_ENDINGS: Final = re.compile(
     r"[a-z-]{2,12}(?:ed|ing|able|ible|ory|ary|ive|less|ful|ly|al|ent|ant|ous|ic|ion|ment|ness|ity|oire|aire|ique)"
 )
-# Nobody joins words to one so long.
+# Longer strings are no words.
 _LONGEST_WORD: Final = 14
-# What is known by a name with figures in it.
+# Algorithms and formats with digits in their names.
 _KNOWN_NAME: Final = re.compile(
     r"(?i)(?:oauth|argon|ed|sha|md|aes|rsa|hs|rs|es|ps|ec|utf|base|pbkdf|x|tls|ssl|v|http|s|k|p|web|auth|rfc)[-_/]?\d+\w{0,3}"
     r"|\d?[a-z]+\d{0,2}password"
@@ -77,25 +77,25 @@ _KNOWN_NAME: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Named:
-    """The name of a secret, and how it is tied to what follows."""
+    """The name of a secret, and how a value is assigned to it."""
 
     name: str
     is_password: bool
     is_sign: bool
-    # Where what follows begins, and whether it does so without a blank on either side of the sign.
+    # The offset of the value, and whether the sign has no blank on either side.
     at: int = 0
     is_tight: bool = False
-    # Or with one on each, as code has it and a sentence may have it too.
+    # Whether the sign has a blank on both sides, as in code and in sentences.
     is_spaced: bool = False
 
     @property
     def is_variable(self) -> bool:
-        """Whether it is written as names in code are, so that it is no part of a sentence."""
+        """Whether the name is written as an identifier in code."""
         return _JOINED.search(self.name) is not None
 
 
 def is_about_secrets(word: str) -> bool:
-    """Whether a word says something of a secret rather than being one."""
+    """Whether a word describes a secret rather than being one."""
     plain = word.lower()
     return plain in _OWN_WORDS.set("about_secrets") or (
         len(plain) <= _LONGEST_WORD and _ABOUT_ENDINGS.fullmatch(plain) is not None
@@ -103,18 +103,18 @@ def is_about_secrets(word: str) -> bool:
 
 
 def may_be_secret(value: str) -> bool:
-    """Whether something real stands there that has no well-known name or public shape."""
+    """Whether a value is real, and neither a well-known name nor a public format."""
     return is_value(value) and not is_harmless_shape(value) and not _KNOWN_NAME.fullmatch(value)
 
 
 def has_secret_assignment(text: str) -> bool:
-    """Whether something is assigned to the name of a secret that may be the secret."""
+    """Whether a text assigns a possible secret to the name of a secret."""
     return any(_is_secret(text, named) for named in _names(text))
 
 
 @cache
 def _abroad() -> re.Pattern[str]:
-    """A word of another language that announces a secret, at the end of a text."""
+    """The pattern of foreign names of secrets at the end of a text."""
     cues = WORDS("cues_abroad")
     spaced = "|".join(word for word in cues if word[0] < UNSPACED_FROM)
     unspaced = "|".join(word for word in cues if word[0] >= UNSPACED_FROM)
@@ -128,7 +128,7 @@ def _password_abroad() -> re.Pattern[str]:
 
 @cache
 def _cues() -> tuple[str, ...]:
-    """The words without which no text names a secret: of words that hold each other, the shortest."""
+    """Substrings that every name of a secret contains: without one, a text need not be parsed."""
     last_words = {ending.split()[-1] for ending in WORDS("sensitive_endings")}
     known = {*last_words, *WORDS("cues_abroad"), *_OWN_WORDS("password_short")}
     cues = sorted(map(str.lower, known))
@@ -136,8 +136,8 @@ def _cues() -> tuple[str, ...]:
 
 
 def _cue_places(text: str) -> list[int]:
-    """Where such words begin, in order."""
-    # The only letter that becomes two in lower case.
+    """The offsets of such substrings, in order."""
+    # The only letter whose lower case has two characters.
     plain = text.replace("İ", "i").lower()
     return sorted(at for cue in _cues() if cue in plain for at in _places(plain, cue))
 
@@ -174,7 +174,7 @@ def _is_spaced(text: str, tie: re.Match[str]) -> bool:
 
 
 def _name(before: str, *, is_sign: bool) -> _Named | None:
-    """What is named right before a tie, if that is a secret."""
+    """The name of a secret right before a sign, if there is one."""
     name = _LOOSE_END.sub("", before, count=1)
     if _abroad().search(name):
         is_password = _password_abroad().search(name) is not None
@@ -189,7 +189,7 @@ def _name(before: str, *, is_sign: bool) -> _Named | None:
 
 
 def _without_purpose(name: str) -> str:
-    """The name without what the secret is for; the secret of a thing is mostly none."""
+    """The name without its purpose clause, such as `for the staging database`."""
     alone = _OF_WHAT.sub("", name)
     return name if alone.lower().endswith("secret") else alone
 
@@ -208,7 +208,7 @@ def _is_secret(text: str, named: _Named) -> bool:
     after = found.start("value") + len(value)
     if _STATEMENT_END.match(text, after):
         return is_telling
-    # `name=value` is told as such, whatever the sentence around it goes on with.
+    # `name=value` is an assignment, whatever follows it.
     is_apart = named.is_tight or (named.is_spaced and _looks_made(value))
     if is_apart and _VALUE_END.match(text, after) and is_telling:
         return True
@@ -216,7 +216,7 @@ def _is_secret(text: str, named: _Named) -> bool:
 
 
 def _is_telling(value: str, named: _Named, *, is_quoted: bool) -> bool:
-    """Whether a value that is all that is said is more than a word about the secret."""
+    """Whether the value, alone in its statement, is more than a word about the secret."""
     if len(value) < (MIN_PASSWORD_CHARS if named.is_password else MIN_CHARS) or is_about_secrets(
         value
     ):
@@ -225,20 +225,20 @@ def _is_telling(value: str, named: _Named, *, is_quoted: bool) -> bool:
         return True
     if any(character.isdigit() for character in value):
         return any(character.isalpha() for character in value)
-    # In a sentence a word behind "token is" says what the token is like, and a name whose it is.
+    # In a sentence, a word after "token is" describes the token, and a name tells whose it is.
     if not named.is_sign or named.is_password:
         return False
     return is_quoted or named.is_variable or (value.isalpha() and not value.istitle())
 
 
 def _looks_made(value: str) -> bool:
-    """Whether it is no word, nor the name of a format such as `base64url`."""
+    """Whether a value is neither a word nor a format such as `base64url`."""
     digits = sum(character.isdigit() for character in value)
     return len(value) >= MIN_MADE_CHARS and digits >= MIN_MADE_DIGITS and not value.isdigit()
 
 
 def _is_passphrase(text: str, named: _Named, *, is_quoted: bool) -> bool:
-    """Whether several words are a secret and not a sentence about one."""
+    """Whether several words are a passphrase and not a sentence."""
     found = _PHRASE.match(text, named.at)
     if found is None:
         return False

@@ -22,9 +22,9 @@ from understudy.redaction.opaque import WORDS, is_hash, is_jumble, looks_random
 from understudy.redaction.scrub import holds_secret, scrub
 
 MIN_CHARS: Final = 6
-# How far before a name its secret may begin, and how far what "it" stands for may lie back.
+# How many characters before a name are searched for its value, or before "it" for a name.
 REACH: Final = 160
-# A shorter one is what a commit is called by.
+# Shorter hexadecimal strings are abbreviated commit ids.
 MIN_HEX: Final = 12
 
 _KEY: Final = (
@@ -34,7 +34,7 @@ _KEY: Final = (
 _LOGIN: Final = re.compile(
     r"(?i)(?<![a-z0-9])(?:log-?in|log-?on|sign-?in|credentials?|creds?)(?![a-z0-9])"
 )
-# With the words of other languages, in every text that names a password, a key or a login.
+# Prefilter: every text that names a password, a key or a login contains one of these.
 _CUES: Final = ("pass", "pw", "pswd", "mdp", "key", "token", "secret", "log", "sign", "cred")
 _VALUE: Final = r"[\"'`“「]?(?P<value>[!#-&+-Z^_a-z|~]{5,200})"
 
@@ -45,7 +45,7 @@ _BEFORE: Final = re.compile(
     rf"(?i)(?<![\w.@/-]){_VALUE}[\"'`”」]?\s(?:as|is|was|est|ist|als|comme|como|là)\s"
     r"(?:(?:the|my|our|your|its|his|her|their|a|le|la|mon|das|mein)\s)?(?:[\w.'’-]{1,24}\s){0,3}\Z"
 )
-# Nothing follows that the name only tells more of, as in `the password policy`.
+# The name is not part of a longer noun, as in `the password policy`.
 _NO_MORE: Final = re.compile(
     r"\W{0,3}(?:\Z|\n|(?<=[.,;!?)])\s|\s(?:for|of|to|on|in|at|and|when|pour|für)\b)"
 )
@@ -54,12 +54,12 @@ _PAIR: Final = re.compile(
     r"(?i)[^.:=\n]{0,40}?(?:\s(?:is|are|was|were|with)\s|\s?[:=]\s?)[\"'`“]?"
     rf"(?:[\w.@+-]{{1,64}}(?::|\s?/\s)|(?:admin|root|user|guest|demo|[\w.+-]{{1,64}}@[\w.-]{{1,64}})/){_VALUE}"
 )
-# `it is 7f3a…`, of what was named before.
+# `it is 7f3a…`, after the name of a secret.
 _IT: Final = re.compile(
     r"(?i)(?<![\w'’])(?:(?:it|this|that|(?:the|its|whose)\svalue)(?:\s(?:is|was|reads|equals)\s|['’]s\s|\s?[:=]\s?)"
     rf"|c['’]est\s|nó là\s|它是){_VALUE}"
 )
-# A measure, a numbered part of something, the name of a header, a word that says what a thing is like.
+# Measures, numbered parts, header names, and compound adjectives.
 _ORDINARY: Final = re.compile(
     r"(?i)\d{1,4}-?(?:days?|weeks?|months?|years?|hours?|min(?:ute)?s?|char(?:acter)?s?|bits?|bytes?|times|digits?)"
     r"|(?:reset|policy|field|form|page|step|rule|test|version|phase|option|section|chapter|table|figure|input|user|host|port)"
@@ -67,7 +67,7 @@ _ORDINARY: Final = re.compile(
 )
 Holds = Callable[[str], bool]
 _PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY")
-# `p.a.s.s.w.o.r.d`, `k-e-y`: single characters with the same sign, or the same gap, between them.
+# `p.a.s.s.w.o.r.d`, `k-e-y`: single characters with the same separator between them.
 _SPELLED_OUT: Final = re.compile(
     r"(?<![\w.·*/|-])[^\W\d_](?P<gap>[.·*/|_-]|[ \u00a0]{1,2})[^\W\d_](?:(?P=gap)[^\W_]){2,}(?!\w)"
 )
@@ -76,7 +76,7 @@ _SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|[。\n]")
 
 
 def has_told_secret(text: str) -> bool:
-    """Whether a sentence tells something that may be a secret."""
+    """Whether a sentence mentions a value that may be a secret."""
     plain = text.lower()
     if not any(cue in plain for cue in (*_CUES, *WORDS("passwords_abroad"))):
         return False
@@ -85,7 +85,7 @@ def has_told_secret(text: str) -> bool:
 
 @cache
 def _name() -> re.Pattern[str]:
-    """What a secret is called; the group `password` holds the name of a password."""
+    """The pattern of names of secrets; the group `password` is the name of a password."""
     abroad = sorted(WORDS("passwords_abroad"))
     spaced = "|".join(it for it in abroad if it[0] < UNSPACED_FROM)
     unspaced = "|".join(it for it in abroad if it[0] >= UNSPACED_FROM)
@@ -112,7 +112,7 @@ def _is_login(text: str) -> bool:
 
 
 def _is_of_a_name(text: str) -> bool:
-    """Whether "it" is a secret that was named shortly before."""
+    """Whether "it" refers to the name of a secret shortly before."""
     for it in _IT.finditer(text):
         names = list(_name().finditer(text[max(0, it.start() - REACH) : it.start()]))
         if any((_is_password if name["password"] else _is_drawn)(it["value"]) for name in names):
@@ -121,7 +121,7 @@ def _is_of_a_name(text: str) -> bool:
 
 
 def _is_password(found: str) -> bool:
-    """Whether it has letters and figures as passwords have them."""
+    """Whether a value has letters and digits as passwords do."""
     value = found.rstrip(".,;:!?*_-)")
     has_both = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
     if not has_both or len(value) < MIN_CHARS or _ORDINARY.fullmatch(value):
@@ -130,7 +130,7 @@ def _is_password(found: str) -> bool:
 
 
 def _is_drawn(found: str) -> bool:
-    """Whether it looks drawn by lot."""
+    """Whether a value looks random."""
     value = found.rstrip(".,;:!?*_-)")
     if not _is_password(value):
         return False
@@ -140,17 +140,17 @@ def _is_drawn(found: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretCheck(ProvenRule):
-    """One check, and the reason that it gives."""
+    """One check for secrets, and its reason."""
 
     reason: str
     holds: Holds
-    # Also takes an example for a secret: only for texts where a false alarm costs little.
+    # Also matches examples of secrets; only for texts where a false positive costs little.
     is_strict: bool = False
 
 
 def secret_reason(text: str, *, strictly: bool = False) -> str | None:
     """Why a text looks like secret material; None when it does not."""
-    # What is longer is refused anyway, and would fill the memory.
+    # Longer texts are refused anyway, and would fill the cache.
     return (_remembered if len(text) <= MAX_CONTENT_CHARS else _reason)(text, strictly)
 
 
@@ -163,7 +163,7 @@ def _reason(text: str, strictly: bool) -> str | None:
     )
 
 
-# What was looked at before a lock was taken is not looked at again while it is held.
+# A cache: the check before a transaction pays for the one under its lock.
 _remembered: Final = lru_cache(maxsize=2048)(_reason)
 
 
@@ -176,7 +176,7 @@ def _shown(text: str) -> str:
 
 
 def read_together(text: str) -> str:
-    """The text with words whose letters are kept apart written as one."""
+    """The text with spelled-out words joined."""
     return _SPELLED_OUT.sub(lambda found: found[0].replace(found["gap"], ""), text)
 
 
@@ -201,7 +201,7 @@ def _check(book: RuleBook, entry: Mapping[str, Any]) -> SecretCheck:
 
 
 def _mark(book: RuleBook, entry: Mapping[str, Any]) -> Holds:
-    """Whether something in the text says that a secret stood there."""
+    """A check for a pattern, or for a pattern near another one."""
     mark = re.compile(book.regex(entry["pattern"]))
     if "beside" not in entry:
         return lambda text: mark.search(text) is not None
@@ -212,13 +212,13 @@ def _mark(book: RuleBook, entry: Mapping[str, Any]) -> Holds:
 
 
 def _sentence_before(text: str, at: int) -> str:
-    """What stands shortly before a place, in the same sentence."""
+    """The text shortly before an offset, within its sentence."""
     near = text[max(0, at - _CUE_CHARS) : at]
     return _SENTENCE_END.split(near)[-1]
 
 
 def _would_be_scrubbed(text: str) -> bool:
-    # Names, addresses and numbers of people are no secrets: a fact may hold them.
+    # Personal data is no secret: a fact may contain it.
     return _PRIVATE_KEY.search(text) is not None or scrub(text, pii=False) != text
 
 

@@ -18,12 +18,12 @@ from understudy.learnings.checks import (
     check_reason,
 )
 from understudy.learnings.conflicts import conflict_with, contradictions, duplicate_of
-from understudy.learnings.decisions import OPERATOR, Retirement, require_learning
+from understudy.learnings.decisions import OPERATOR, Retirement, not_live_error, require_learning
 from understudy.learnings.events import (
     NO_LISTENERS,
+    LearningEvent,
     LearningNotice,
     Listeners,
-    What,
     of_learning,
     tell,
 )
@@ -42,14 +42,13 @@ from understudy.learnings.model import (
     Verification,
 )
 from understudy.learnings.publication import given_or
-from understudy.learnings.refusals import learning_not_live_error
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
 MAX_REVOKED: Final = 1000
-# How many letters and digits a query needs that is the only filter.
+# Letters and digits that a query needs if it is the only filter.
 MIN_QUERY: Final = 3
 ID_PREFIX: Final = "lrn"
 REVOCABLE: Final = frozenset(
@@ -59,7 +58,7 @@ REVOCABLE: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replacement:
-    """What is to be known instead; what is None stays as it was."""
+    """The replacement of a learning; None keeps the value of the learning."""
 
     content: str
     scope: LearningScope | None = None
@@ -71,7 +70,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupersedingLearning:
-    """The learning that took the place of another, now or before."""
+    """The learning that superseded another, now or before."""
 
     learning: Learning
     contradicts: tuple[Learning, ...] = ()
@@ -79,13 +78,13 @@ class SupersedingLearning:
 
 
 def check_replacement(wanted: Replacement) -> Replacement:
-    """What can be told without looking at the learning; answers it trimmed."""
+    """Check a replacement by itself; answers it with trimmed content."""
     if wanted.kind is Kind.RUN_SUMMARY:
         raise coded_error("learnings/run_summary_is_daemon_owned", pointer="/kind")
     if wanted.confidence is not None:
         check_confidence(wanted.confidence)
     check_expiry(wanted.expires_at_ms)
-    # A person wrote it, so it is checked whatever it replaces.
+    # A person wrote it, so it is checked for secrets whatever kind it replaces.
     return replace(wanted, content=check_content(wanted.content, wanted.kind or Kind.FACT))
 
 
@@ -98,7 +97,7 @@ def supersede(
     now_ms: int,
     listeners: Listeners,
 ) -> SupersedingLearning:
-    """Replace a learning; one that was replaced before answers what took its place."""
+    """Supersede a learning; one that was superseded before answers its replacement."""
     unit.learnings.hold(require_learning(unit, learning_id).scope)
     target = require_learning(unit, learning_id, lock=True)
     ending = Retirement(unit=unit, by=by, now_ms=now_ms, listeners=listeners)
@@ -108,7 +107,7 @@ def supersede(
             tell(unit, ending.supersede(target, there.learning_id), at_ms=now_ms)
         return _answer(unit, there, now_ms=now_ms, is_new=False)
     if target.status not in LIVE:
-        raise learning_not_live_error(target)
+        raise not_live_error(target)
     if wanted.scope not in (None, target.scope):
         raise coded_error(
             "learnings/supersede_scope_mismatch",
@@ -121,12 +120,12 @@ def supersede(
     told = ending.supersede(target, learning.learning_id)
     unit.after_commit(partial(listeners.observer.learning_published, PolicyDecision.MANUAL))
     answer = _answer(unit, learning, now_ms=now_ms, is_new=True)
-    tell(unit, (of_learning(What.LEARNING_PUBLISHED, learning), *told), at_ms=now_ms)
+    tell(unit, (of_learning(LearningEvent.LEARNING_PUBLISHED, learning), *told), at_ms=now_ms)
     return answer
 
 
 def _require_room(unit: "Unit", learning: Learning, *, now_ms: int) -> None:
-    """Raise when a third learning says the same, or something else of the same subject."""
+    """Refuse a replacement that duplicates or contradicts a third learning."""
     same = duplicate_of(unit, learning, now_ms=now_ms)
     if same is not None and same.learning_id != learning.supersedes:
         raise coded_error("learnings/learning_duplicate", learning_id=same.learning_id)
@@ -159,7 +158,7 @@ def _replacing(target: Learning, wanted: Replacement, *, now_ms: int) -> Learnin
         expires_at_ms=given_or(wanted.expires_at_ms, target.expires_at_ms),
         policy_decision=PolicyDecision.MANUAL,
         policy_actor=OPERATOR,
-        # Nobody has looked for the new words anywhere.
+        # The new content was not verified against a source run.
         verification_status=Verification.UNVERIFIED,
         derived_from_untrusted=target.derived_from_untrusted,
         supersedes=target.learning_id,
@@ -175,7 +174,7 @@ class LearningService:
     units: "Units"
     clock: Clock
     listeners: Listeners = NO_LISTENERS
-    # How many are revoked in one transaction.
+    # The most learnings that one transaction revokes.
     most_at_once: int = MAX_REVOKED
     guard: SecretGuard = NO_LITERALS
 
@@ -192,14 +191,14 @@ class LearningService:
             return unit.learnings.page(request, narrowed=narrowed or LearningFilter())
 
     def lineage(self, learning_id: str, request: PageRequest) -> Lineage:
-        """Where it came from, what took its place, and a page of the runs that were told."""
+        """The lineage of a learning, with a page of its uses."""
         with self.units.read() as unit:
             return lineage_of(unit, learning_id, request)
 
     def revoke(
         self, principal: Principal, learning_id: str, *, reason: str | None = None
     ) -> Learning:
-        """Take one back; one that was revoked before stays as it was."""
+        """Revoke a learning; one that was revoked before stays as it is."""
         given = self._reason(reason)
         with self.units.write() as unit:
             learning = require_learning(unit, learning_id, lock=True)
@@ -213,7 +212,7 @@ class LearningService:
     def supersede(
         self, principal: Principal, learning_id: str, wanted: Replacement
     ) -> SupersedingLearning:
-        """Put another in its place; asked again, the same one is answered."""
+        """Supersede a learning; a retry answers the same replacement."""
         checked = check_replacement(wanted)
         self.guard.check({"/content": checked.content})
         with self.units.write() as unit:
@@ -235,7 +234,7 @@ class LearningService:
         dry_run: bool = False,
         reason: str | None = None,
     ) -> tuple[Learning, ...]:
-        """Take back all that a filter finds, or none; a dry run tells which they would be."""
+        """Revoke all learnings that a filter matches, or none; a dry run only lists them."""
         given = self._reason(reason)
         if not everything:
             _require_narrow(narrowed)
@@ -247,7 +246,7 @@ class LearningService:
             return _revoke_all(ending, self._to_revoke(unit, narrowed), given)
 
     def _to_revoke(self, unit: "Unit", narrowed: LearningFilter) -> tuple[Learning, ...]:
-        """What matches and is not revoked yet, by id."""
+        """The matching learnings that are not revoked, by id."""
         statuses = REVOCABLE if narrowed.status is None else REVOCABLE & {narrowed.status}
         found = [
             learning
@@ -272,12 +271,12 @@ class LearningService:
 
 
 def _require_narrow(narrowed: LearningFilter) -> None:
-    """Raise for a filter that finds everything, or nearly so."""
+    """Refuse a filter that matches everything, or nearly so."""
     if narrowed.is_empty:
         raise coded_error("learnings/filter_required")
     query = narrowed.query
     if query is not None and narrowed == LearningFilter(query=query):
-        # Part of the id of each.
+        # The prefix is in the id of every learning.
         telling = query.casefold().replace(ID_PREFIX, "")
         if sum(_weight(it) for it in telling) < MIN_QUERY:
             raise coded_error(
@@ -286,7 +285,7 @@ def _require_narrow(narrowed: LearningFilter) -> None:
 
 
 def _weight(character: str) -> int:
-    """How much a character tells; one of a script of words as much as two letters."""
+    """The weight of a character in a query; a wide character (CJK) counts as two."""
     if not character.isalnum():
         return 0
     return 2 if unicodedata.east_asian_width(character) == "W" else 1
@@ -297,7 +296,7 @@ def _revoke_all(
 ) -> tuple[Learning, ...]:
     revoked: list[Learning] = []
     told: list[LearningNotice] = []
-    # In the order of their ids, as all do who hold several.
+    # Rows are locked in the order of their ids, which avoids deadlocks.
     for found in learnings:
         learning = require_learning(ending.unit, found.learning_id, lock=True)
         if learning.status is not LearningStatus.REVOKED:

@@ -1,4 +1,4 @@
-"""What an operator should know of the learning plane, in numbers."""
+"""Status of the learning plane: counts of records, queue sizes, acceptance rates."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def status_of(unit: "Unit") -> dict[str, Any]:
-    """How much there is of everything, how much waits, and how often proposals are accepted."""
+    """Counts of candidates and learnings, queue sizes, and acceptance rates."""
     tallies = unit.candidates.tallies()
     learnings = unit.learnings.count_by_status()
     return {
@@ -29,7 +29,7 @@ def status_of(unit: "Unit") -> dict[str, Any]:
 def acceptance(
     tallies: Iterable[CandidateTally], group: Callable[[CandidateTally], str | None]
 ) -> dict[str, dict[str, Any]]:
-    """How often people and the daemon said yes, for each group that has a name."""
+    """Acceptance rates of people and the daemon, by group; tallies without a group are skipped."""
     grouped: dict[str, list[CandidateTally]] = {}
     for tally in tallies:
         name = group(tally)

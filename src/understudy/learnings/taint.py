@@ -1,4 +1,4 @@
-"""Whether a run read what nobody vouches for: tools, files, strangers, other agents."""
+"""Taint: whether a run read untrusted text from tools, files, strangers or other agents."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -10,7 +10,7 @@ from understudy.schedules.requests import SOURCE_KIND, SOURCE_PLUGIN
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-# Kinds of runs whose input a person typed, now or for this time; all others bring in other words.
+# Kinds of runs whose input a person typed, now or for a schedule; others are untrusted.
 TYPED: Final = frozenset(
     {
         RunKind.INPUT,
@@ -21,7 +21,7 @@ TYPED: Final = frozenset(
     }
 )
 _OURS: Final = RunRequest()
-# Plugins and kinds by which a person's words come in; every other name is that of somebody between.
+# Source plugins and kinds of typed input; every other one is an intermediary.
 OWN_SOURCES: Final = frozenset(
     {(_OURS.source_plugin, _OURS.source_kind), (SOURCE_PLUGIN, SOURCE_KIND)}
 )
@@ -35,13 +35,13 @@ def _is_passed_on(run: Run) -> bool:
     return request.actor_id not in (_OURS.actor_id, run.user_id)
 
 
-# Why what a run is to work on may not be its user's words.
+# Why the input of a run may not be typed by its user.
 INPUT_SOURCES: Final[tuple[tuple[str, Callable[[Run], bool]], ...]] = (
     ("file", lambda run: any(item.type != "text" for item in run.input.items)),
     ("not_typed", lambda run: run.kind not in TYPED),
     ("passed_on", _is_passed_on),
 )
-# Why what a run said may not be.
+# Why the output of a run may repeat untrusted text.
 SOURCES: Final[tuple[tuple[str, Callable[[Run], bool]], ...]] = (
     ("tool_result", lambda run: run.usage.tool_calls > 0),
     *INPUT_SOURCES,
@@ -49,20 +49,20 @@ SOURCES: Final[tuple[tuple[str, Callable[[Run], bool]], ...]] = (
 
 
 def untrusted_sources(unit: "Unit", run: Run) -> tuple[str, ...]:
-    """What a run itself read that nobody vouches for."""
-    # Whatever a sidechain is told was written by the agent above it.
+    """The codes of the untrusted sources that a run read."""
+    # The input of a sidechain is written by its parent agent.
     above = unit.sidechains.parent_of(run.session_id)
     own = (code for code, is_there in SOURCES if is_there(run))
     return (*own, *(() if above is None else (OTHER_AGENT,)))
 
 
 def has_heard_untrusted(unit: "Unit", run: Run) -> bool:
-    """Whether the conversation up to a run holds such things, however long ago: it may repeat them."""
+    """Whether the session had untrusted input before this run, which the run may repeat."""
     return unit.runs.has_heard_others(run)
 
 
 def may_repeat_others(unit: "Unit", run_id: str) -> bool:
-    """Whether what somebody says a run said may be other people's words; a run that is gone said nothing."""
+    """Whether a statement from a run may repeat untrusted text; False for a deleted run."""
     try:
         run = unit.runs.get(run_id)
     except DamagedRecord:
@@ -73,5 +73,5 @@ def may_repeat_others(unit: "Unit", run_id: str) -> bool:
 
 
 def brings_others_in(run: Run) -> bool:
-    """Whether the input of a run holds more than its user's words."""
+    """Whether the input of a run has untrusted parts."""
     return any(is_there(run) for _, is_there in INPUT_SOURCES)

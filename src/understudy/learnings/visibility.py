@@ -1,4 +1,4 @@
-"""What keeps a learning out of searches and out of prompts: one table, read by all who ask."""
+"""Visibility: the table of rules that keep a learning out of searches and prompts."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 _UNSETTLED: Final = frozenset({Verification.UNVERIFIED, Verification.PENDING})
 _PROMPT: Final = "prompt"
-# At the beginning of time nothing is past its own; that is judged when it is read.
+# At the epoch nothing is expired; expiry is judged when a learning is read.
 _ALWAYS: Final = 0
 
 
 class Blocker(StrEnum):
-    """A reason that keeps a learning out."""
+    """The code of a rule that keeps a learning out."""
 
     KIND_NOT_TOLD = "kind_not_told"
     REVOKED = "revoked"
@@ -42,16 +42,16 @@ class Blocker(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What a rule knows beside the learning itself."""
+    """What a rule knows besides the learning."""
 
     now_ms: int
-    # Whether a live learning whose time is not over names this one in `supersedes`.
+    # Whether a live, unexpired learning names this one in `supersedes`.
     is_replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisibilityRule:
-    """One thing that keeps a learning out of prompts, and perhaps out of searches too."""
+    """A rule that keeps a learning out of prompts, and perhaps out of searches."""
 
     code: Blocker
     words: str
@@ -127,7 +127,7 @@ WORDS: Final = {rule.code: rule.words for rule in RULES}
 def prompt_blockers(
     learning: Learning, *, now_ms: int, is_replaced: bool = False
 ) -> tuple[Blocker, ...]:
-    """Every rule that keeps a learning out of prompts; empty means it may be told."""
+    """The rules that keep a learning out of prompts; empty means it may be injected."""
     at = Moment(now_ms, is_replaced)
     return tuple(rule.code for rule in RULES if rule.blocks(learning, at))
 
@@ -135,7 +135,7 @@ def prompt_blockers(
 def search_blockers(
     learning: Learning, *, now_ms: int, is_replaced: bool = False
 ) -> tuple[Blocker, ...]:
-    """Every rule that keeps a learning out of searches; empty means it may be found."""
+    """The rules that keep a learning out of searches; empty means it may be found."""
     at = Moment(now_ms, is_replaced)
     return tuple(
         rule.code for rule in RULES if rule.hides_from_search and rule.blocks(learning, at)
@@ -145,7 +145,7 @@ def search_blockers(
 def replaced_ids(
     store: "LearningStore", learnings: Iterable[Learning], *, now_ms: int
 ) -> frozenset[str]:
-    """Those of these that a live learning names in `supersedes`, itself not past its time."""
+    """The ids of learnings that a live, unexpired learning names in `supersedes`."""
     found = store.replacing([learning.learning_id for learning in learnings])
     return frozenset(old for old, new in found.items() if not new.is_expired(now_ms))
 
@@ -153,26 +153,26 @@ def replaced_ids(
 def prompt_visible(
     store: "LearningStore", learnings: Iterable[Learning], *, now_ms: int
 ) -> tuple[Learning, ...]:
-    """Those of these that may be told to models, in the same order."""
+    """The learnings that may be injected, in the same order."""
     plain = [it for it in learnings if not prompt_blockers(it, now_ms=now_ms)]
     replaced = replaced_ids(store, plain, now_ms=now_ms) if plain else frozenset()
     return tuple(it for it in plain if it.learning_id not in replaced)
 
 
 def prompt_key(scope: LearningScope) -> str:
-    """What the index calls the part of a scope that could reach a prompt."""
+    """The index key for the prompt-visible learnings of a scope."""
     return f"{_PROMPT}:{scope.key}"
 
 
 def talk_key(scope: LearningScope, session_id: str) -> str:
-    """What the index calls the part of it that was said in one session."""
+    """The index key for the prompt-visible learnings of a scope from one session."""
     return f"{prompt_key(scope)}:{session_id}"
 
 
 def index_scopes(learning: Learning) -> tuple[str, ...]:
-    """The keys to index a learning under; none for one that is not to be found.
+    """The index keys of a learning; none if it may not be found.
 
-    This only narrows down what is read. What is read is judged again, by the same table.
+    The index only preselects: a learning that is read is judged again by the same table.
     """
     if search_blockers(learning, now_ms=_ALWAYS):
         return ()

@@ -35,25 +35,25 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 EVIDENCE_BYTES: Final = 8 * 1024
 
-# What is said of an ending that has no better words of its own.
+# The outcome of a run that ended without a text.
 STATUS_LINES: Final[Mapping[RunStatus, str]] = {
     RunStatus.COMPLETED: "Status: completed without an answer in words.",
     RunStatus.FAILED: "Status: failed without an error message.",
     RunStatus.INTERRUPTED: "Status: interrupted before it was done.",
     RunStatus.CANCELLED: "Status: cancelled before it was done.",
 }
-# Endings whose status is a sign that something went wrong.
+# Statuses that are failure markers.
 MARKED: Final = frozenset({RunStatus.FAILED, RunStatus.INTERRUPTED, RunStatus.CANCELLED})
 BATCH: Final = 100
-# Less than this is scrubbed in a moment.
+# Shorter texts are scrubbed quickly enough under the lock.
 WORTH_CHARS: Final = 4_096
-# Told of a run and of the record that was made of it, in the transaction that keeps the record.
+# Called with a run and its record, in the transaction that stores the record.
 KeptHook = Callable[["Unit", Run, RunMemoryRecord], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digest:
-    """A memory and its evidence, with how much had to be taken out for them."""
+    """A run memory and its evidence, with the number of redactions."""
 
     memory: RunMemory
     evidence: RunEvidence
@@ -61,7 +61,7 @@ class Digest:
 
 
 def digest(run: Run, *, outcome: str, artifact_ids: tuple[str, ...], cleaner: Cleaner) -> Digest:
-    """What is kept of a run that has ended."""
+    """The run memory and evidence of an ended run."""
     asked, said, error = (
         cleaner.clean(text) for text in (request_text(run), outcome, run.error or "")
     )
@@ -88,7 +88,7 @@ def digest(run: Run, *, outcome: str, artifact_ids: tuple[str, ...], cleaner: Cl
 
 
 def _all_artifacts(run: Run, made: tuple[str, ...]) -> tuple[str, ...]:
-    """What was given, then what was made; each once, and no more than a record holds."""
+    """Input artifacts, then created ones, without duplicates, cut to the limit of a record."""
     given = (item.asset_id for item in run.input.items if item.asset_id is not None)
     return tuple(dict.fromkeys((*given, *made)))[:MAX_ARTIFACT_IDS]
 
@@ -110,29 +110,29 @@ def _summary(status: RunStatus, request: str, outcome: str, error: str) -> str:
 
 
 class NotMade(Unavailable):
-    """The texts of a run broke what makes its memory; trying again would end the same way."""
+    """The run memory could not be made from the texts of the run; a retry would fail too."""
 
 
 def nothing_to_learn(_: "Unit") -> SemanticCapture:
-    """The receipt where nobody learns from runs."""
+    """The receipt where semantic capture is not wired."""
     return SemanticCapture.SKIPPED
 
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """Notes down what runs did; what goes wrong here never keeps one from ending."""
+    """Stores the run memory of ended runs; a failure here never keeps a run from ending."""
 
     units: "Units"
     clock: Clock
     keeper: Keeper
-    # Values that the operator named as secret.
+    # Literal secrets of the operator.
     literals: tuple[str, ...] = ()
-    # Whether something is to be learned from the runs that end now.
+    # The capture receipt of runs that end now.
     receipt_for: Callable[["Unit"], SemanticCapture] = nothing_to_learn
     hooks: tuple[KeptHook, ...] = ()
 
     def prescrub(self, run: Run, outcome: str) -> None:
-        """Scrub what a run is about to leave behind, while nobody waits for a lock."""
+        """Scrub the texts of a run before its last transaction, to hold the lock shortly."""
         texts = (request_text(run), outcome)
         if run.trial_id is not None or sum(map(len, texts)) < WORTH_CHARS:
             return
@@ -142,10 +142,10 @@ class Capture:
             for text in texts:
                 cleaner.clean(text)
         except Exception as problem:  # noqa: BLE001 - it is done again, and answered for, at the end
-            log.warning("run_memory.not_foreseen", run_id=run.run_id, reason=str(problem)[:200])
+            log.warning("run_memory.not_prescrubbed", run_id=run.run_id, reason=str(problem)[:200])
 
     def ended(self, unit: "Unit", run: Run) -> None:
-        """Keep the memory of a run that ends in this transaction."""
+        """Store the run memory of a run that ends in this transaction; postpone it on failure."""
         try:
             self._remember(unit, run)
         except UnderstudyError as problem:
@@ -155,7 +155,7 @@ class Capture:
             )
 
     def catch_up(self) -> int:
-        """Make the records that could not be made when their runs ended; how many are left over."""
+        """Make the postponed records; answers how many are left."""
         with self.units.read() as unit:
             waiting = unit.run_memory_index.postponed(limit=BATCH)
         return sum(not self._make_up_for(run_id) for run_id in waiting)
@@ -174,7 +174,7 @@ class Capture:
             return is_given_up
 
     def _put_back(self, run_id: str, problem: UnderstudyError, *, is_given_up: bool) -> None:
-        """To the end of the line, so that one that never works does not stop the others."""
+        """Requeue a failed record at the end, so that it does not block the others."""
         log.warning("run_memory.still_missing", run_id=run_id, reason=problem.detail)
         with self.units.write() as unit:
             index = unit.run_memory_index
@@ -183,11 +183,11 @@ class Capture:
                 index.postpone(run_id, reason=problem.code, at_ms=self.clock.now_ms())
 
     def _remember(self, unit: "Unit", run: Run) -> bool:
-        """Make the record of a run and have it kept; False when that has to wait."""
-        # Held first: a policy that changes meanwhile has removed all that it does not allow.
+        """Make and store the record of a run; False if it has to be postponed."""
+        # The lock comes first: a policy change under it has removed what it does not allow.
         unit.run_memory_index.hold()
         policy = policy_in(unit)
-        # What only tries something out is nothing to remember.
+        # A trial run leaves no run memory.
         if not policy.enabled or run.trial_id is not None:
             return True
         made = self._digest(unit, run, policy)
@@ -221,7 +221,7 @@ class Capture:
             except DatabaseUnavailable:
                 raise
             except Exception:
-                # Whatever somebody makes of a record, the run that left it must end.
+                # The run must end, whatever a hook does.
                 log.exception("run_memory.not_told", run_id=run.run_id)
 
     def _digest(self, unit: "Unit", run: Run, policy: RunMemoryPolicy) -> Digest:
@@ -229,7 +229,7 @@ class Capture:
         try:
             return digest(run, outcome=outcome, artifact_ids=made, cleaner=self._cleaner(policy))
         except Exception as problem:
-            # Whatever a text may be that breaks this, the run that holds it must end.
+            # The run must end, whatever its texts do to the digest.
             log.exception("run_memory.not_made", run_id=run.run_id)
             raise NotMade(
                 "run_memory_not_made", domain="run_memories", detail="see the daemon's log"
@@ -240,12 +240,12 @@ class Capture:
 
 
 def _left_behind(unit: "Unit", run: Run) -> tuple[str, tuple[str, ...]]:
-    """The last thing a run said that was not blank, and the artifacts it made."""
+    """The last non-blank text of a run, and the artifacts it created."""
     if run.started_at_ms is None:
         return "", ()
     outputs = unit.journal.outputs([run.run_id]).get(run.run_id, ())
     said = map(own_text, reversed(outputs))
-    # Only a tool makes artifacts.
+    # Only tools create artifacts.
     made = unit.artifacts.list(run.run_id) if run.usage.tool_calls else ()
     return (
         next((text for text in said if text.strip()), ""),
@@ -257,15 +257,15 @@ def _scope_keys(unit: "Unit", session_id: str) -> tuple[str, ...]:
     try:
         session = require_session(unit, session_id)
     except DamagedRecord:
-        # Whatever else it belongs to cannot be told.
+        # Its other scopes are unknown.
         return (session_scope(session_id).key,)
     *narrow, widest = (scope.key for scope in visible_scopes(unit, session))
-    # Of very many projects the last are left out.
+    # Projects beyond the limit are left out.
     return (*narrow[: MAX_SCOPE_KEYS - 1], widest)
 
 
 def _ended_run(unit: "Unit", run_id: str) -> Run | None:
-    """A run whose memory can still be made; its row and its session's are held."""
+    """An ended run whose record can be made; locks its row and that of its session."""
     try:
         run = unit.runs.get(run_id, lock=True)
     except DamagedRecord as damaged:

@@ -27,7 +27,7 @@ UNREADABLE: Final = "the record cannot be read"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orphan:
-    """Something that belongs to nothing, and why."""
+    """A stored record that belongs to no run, and why."""
 
     found: Found
     message: str
@@ -35,27 +35,27 @@ class Orphan:
 
 @dataclass(slots=True, kw_only=True)
 class Survey:
-    """What was found."""
+    """The result of comparing store, index and runs."""
 
-    # What the index points to, by run.
+    # The pointers of the index, by run id.
     indexed: Mapping[str, Pointer] = field(default_factory=dict)
-    # Pointers whose record has not changed since it was last read, with what it was found as.
+    # Pointers whose record is unchanged since it was read, with its place in the store.
     unchanged: dict[str, tuple[Pointer, Found]] = field(default_factory=dict)
-    # Pointers to sound records that are new or have changed, in the same way.
+    # Pointers to sound records that are new or changed, with their place in the store.
     changed: dict[str, tuple[Pointer, Found]] = field(default_factory=dict)
     orphans: list[Orphan] = field(default_factory=list)
 
     def pointers(self) -> Iterator[Pointer]:
-        """To every record that is sound."""
+        """The pointers to all sound records."""
         for sound in (self.unchanged, self.changed):
             yield from (pointer for pointer, _ in sound.values())
 
     def record_of(self, run_id: str) -> Found:
-        """What the sound record of a run was found as."""
+        """The place in the store of the sound record of a run."""
         return (self.unchanged.get(run_id) or self.changed[run_id])[1]
 
     def doomed(self, policy: RunMemoryPolicy, *, now_ms: int) -> Doomed:
-        """What the policy lets go, of all sessions."""
+        """The records that the policy no longer allows, of all sessions."""
         by_session: dict[str, list[Pointer]] = defaultdict(list)
         for pointer in self.pointers():
             by_session[pointer.session_id].append(pointer)
@@ -70,8 +70,8 @@ class Survey:
 
 
 def survey(unit: "Unit", *, now_ms: int) -> Survey:
-    """Look through the store; `Unavailable` when it cannot be listed."""
-    # What is in its place comes first, so that a second record of a run is known for one.
+    """Scan the store; raises `Unavailable` when it cannot be listed."""
+    # Canonical places come first, so that a duplicate elsewhere is recognised.
     things = sorted(unit.run_memories.scan(), key=lambda found: not found.is_canonical)
     known = {pointer.run_id: (pointer, stamp) for pointer, stamp in unit.run_memory_index.all()}
     if known and not things and not unit.run_memories.is_there():
@@ -94,7 +94,7 @@ def survey(unit: "Unit", *, now_ms: int) -> Survey:
 
 
 def _judge(unit: "Unit", doubtful: Mapping[str, Found], result: Survey, now_ms: int) -> None:
-    """Read what is new or changed, and tell sound records from others."""
+    """Read new and changed records, and sort sound ones from orphans."""
     owners = unit.run_memory_index.owners(tuple(doubtful))
     records = unit.run_memories.readable(
         [run_id for run_id, (_, status) in owners.items() if status in TERMINAL]
@@ -109,7 +109,7 @@ def _judge(unit: "Unit", doubtful: Mapping[str, Found], result: Survey, now_ms: 
 
 
 def _unsound(owner: Owner | None, record: RunMemoryRecord | None, now_ms: int) -> str | None:
-    """Why something should not be kept for such a run; None when it may be."""
+    """Why a record is not sound; None if it is."""
     if owner is None:
         return "there is no such run"
     session_id, status = owner

@@ -40,7 +40,7 @@ NOTHING: Final = Found(path=None, run_id=None)
 
 @dataclass(slots=True)
 class Maintenance:
-    """Looks through everything that is kept, puts it right, and remembers what came of it."""
+    """Rebuilds the index of run memories, and keeps the report of the last rebuild."""
 
     clock: Clock
     counters: Counters
@@ -48,16 +48,16 @@ class Maintenance:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def last(self) -> Report:
-        """What the last look came to."""
+        """The report of the last rebuild."""
         with self._lock:
             return self._last
 
     def rebuild(self, unit: "Unit", policy: RunMemoryPolicy, source: MaintenanceTrigger) -> Report:
-        """Remove what may not be kept and have the index point to all the rest.
+        """Delete records that may not be kept, and index all others.
 
-        A store that cannot be listed, or a record that cannot be removed, raises `Unavailable`, and
-        everything is as it was; at a start the second is only reported, so that one bad file keeps
-        nothing else from being put right.
+        Raises `Unavailable` with nothing changed if the store cannot be listed or a record cannot
+        be deleted. At startup a failed deletion is only reported, so that one bad file does not
+        block the rebuild.
         """
         tally = ReportTally(self.clock.now_ms(), source)
         work = _Rebuild(unit, policy, tally, goes_on=source is MaintenanceTrigger.STARTUP)
@@ -66,13 +66,13 @@ class Maintenance:
         try:
             work.do()
         except BaseException:
-            # Before anybody else may look: to them a record that is set aside is lost.
+            # Under the lock: to a reader, a record that is set aside would be lost.
             work.put_back()
             raise
         return tally.report(index_rebuilt=True)
 
     def failed(self, source: MaintenanceTrigger, problem: Exception) -> None:
-        """Note a failure that came before anything was looked at."""
+        """Report a failure before the scan."""
         tally = ReportTally(self.clock.now_ms(), source)
         tally.add(
             MaintenanceAction.REPLACE_INDEX, MaintenanceReason.INDEX_REPLACE_FAILED, _told(problem)
@@ -110,23 +110,23 @@ class Maintenance:
 
 @dataclass(slots=True)
 class _Rebuild:
-    """One look, from the scan to the index."""
+    """One rebuild, from the scan to the index."""
 
     unit: "Unit"
     policy: RunMemoryPolicy
     tally: ReportTally
-    # Whether a record that cannot be removed is left where it is.
+    # Whether a failed deletion is only reported.
     goes_on: bool
-    # What is seen to just now, so that whatever goes wrong with it can be told.
+    # The record in work, for the report of an unexpected error.
     at: Found = NOTHING
-    # Whether what ended it is among what went wrong already.
+    # Whether the error that ended the rebuild is in the report already.
     has_told: bool = False
-    # What goes for good once the unit has committed.
+    # Records set aside, which are deleted after the commit.
     _aside: list[Found] = field(default_factory=list)
     _gone: set[str] = field(default_factory=set)
 
     def do(self) -> None:
-        """All of it."""
+        """Scan, delete, index; answers the report."""
         self.unit.run_memory_index.hold()
         found = self._survey()
         for orphan in found.orphans:
@@ -138,12 +138,12 @@ class _Rebuild:
         self.at = NOTHING
 
     def discard(self) -> None:
-        """Remove for good what was set aside."""
+        """Delete the records that were set aside."""
         for found in self._aside:
             self._try(MaintenanceAction.DELETE_FILE, self.unit.run_memories.discard, found)
 
     def put_back(self) -> None:
-        """Have everything where it was."""
+        """Restore the records that were set aside."""
         while self._aside:
             self._put_back(self._aside.pop())
 
@@ -151,7 +151,7 @@ class _Rebuild:
         try:
             self.unit.run_memories.put_back(found)
         except Unavailable as problem:
-            # The next look does it: the index still points there.
+            # The next rebuild restores it: the index still points there.
             log.warning("run_memory.left_aside", run_id=found.run_id, reason=problem.detail)
 
     def _survey(self) -> Survey:
@@ -164,7 +164,7 @@ class _Rebuild:
             raise
 
     def _settle_leftovers(self) -> None:
-        """See to what a crash left set aside: the index tells whether its change was made."""
+        """Delete or restore records that a crash left set aside, as the index says."""
         for found in self.unit.run_memories.left_aside():
             run_id = found.run_id
             if run_id is not None and self.unit.run_memory_index.get(run_id) is not None:
@@ -195,7 +195,7 @@ class _Rebuild:
             )
 
     def _is_in_place_of_expired(self, found: Found, seen: Survey) -> bool:
-        """Whether it is where a record should be that has to go."""
+        """Whether it stands in the place of a record that is to be deleted."""
         pointer = None if found.is_legacy else seen.indexed.get(found.run_id or "")
         now = self.tally.checked_at_ms
         return pointer is not None and self.policy.is_expired(pointer.recorded_at_ms, now_ms=now)
@@ -222,7 +222,7 @@ class _Rebuild:
         return None
 
     def _agree(self, found: Survey) -> None:
-        """Have the index point to what is left, by what differs."""
+        """Update the index by its difference to the records that are left."""
         left = {pointer.run_id for pointer in found.pointers()} - self._gone
         self.unit.run_memory_index.forget(sorted(found.indexed.keys() - left))
         for some in batches([run_id for run_id in found.changed if run_id in left]):
@@ -232,7 +232,7 @@ class _Rebuild:
     def _point(self, record: RunMemoryRecord, found: Found) -> None:
         self.at = found
         try:
-            # One under its older name moves.
+            # A record under its legacy name moves.
             stamp = self.unit.run_memories.put(record) if found.is_legacy else found.stamp
         except Unavailable as problem:
             self.tally.add(
@@ -250,12 +250,12 @@ class _Rebuild:
 
 
 def _told(problem: BaseException) -> str:
-    """What is said of a problem: of one that nobody foresaw its kind alone, as it may quote texts."""
+    """The message of an error; of an unexpected one its type, as its text may quote content."""
     return problem.detail if isinstance(problem, UnderstudyError) else type(problem).__name__
 
 
 def policy_hook(maintenance: Maintenance) -> Callable[["Unit", Revision, Revision], None]:
-    """What the runtime service calls in the transaction of a new revision."""
+    """The hook that the runtime service calls in the transaction of a new revision."""
 
     def enforce(unit: "Unit", before: Revision, after: Revision) -> None:
         setting = RUN_MEMORY_POLICY.setting
@@ -267,7 +267,7 @@ def policy_hook(maintenance: Maintenance) -> Callable[["Unit", Revision, Revisio
 
 
 def take_hold(unit: "Unit", maintenance: Maintenance, policy: RunMemoryPolicy) -> None:
-    """Remove what a policy does not allow, or tell that it has not taken hold."""
+    """Enforce a policy in the transaction that changes it, or refuse the change."""
     try:
         maintenance.rebuild(unit, policy, MaintenanceTrigger.RUNTIME_POLICY)
     except Unavailable as problem:

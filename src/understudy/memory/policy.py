@@ -39,11 +39,11 @@ class RunMemoryPolicy:
     relevance_floor: Annotated[float, Number(0, 1)] = 0.0
 
     def is_expired(self, recorded_at_ms: int, *, now_ms: int) -> bool:
-        """Whether a record is past its time; while disabled every one is."""
+        """Whether a record is expired; while memory is disabled, every record is."""
         return recorded_at_ms < self.expired_before_ms(now_ms)
 
     def expired_before_ms(self, now_ms: int) -> int:
-        """The time from before which nothing is kept."""
+        """Records made before this time are expired."""
         return now_ms - self.retention_ms if self.enabled else MAX_NUMBER
 
 
@@ -68,7 +68,7 @@ RUN_MEMORY_POLICY: Final[PolicyKind[RunMemoryPolicy]] = PolicyKind(
     code="invalid_run_memory_policy",
     adapter=TypeAdapter(Annotated[RunMemoryPolicy, AfterValidator(_checked)]),
     default=DEFAULT,
-    # Runs go on where it is damaged.
+    # A damaged policy does not stop runs: the default counts.
     damaged=DEFAULT,
 )
 

@@ -6,23 +6,23 @@ from typing import Final, Protocol
 
 from understudy.memory.record import RunMemoryRecord
 
-# What the index of terms calls run memories.
+# The kind of run memories in the term index.
 TERM_KIND: Final = "run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Something that a scan of the store came upon."""
+    """One entry of a scan of the store."""
 
-    # What it calls itself, relative to the store; None where records are rows.
+    # Its path relative to the store; None where records are rows.
     path: str | None
-    # The run whose record it is; None for a name that is not one.
+    # The run id in its name; None for a foreign name.
     run_id: str | None
-    # Whether it is where the record of that run belongs.
+    # Whether it is in the canonical place of that run.
     is_canonical: bool = True
-    # Whether it is where records belonged before; one that has no other place moves.
+    # Whether it is in the legacy place; it moves unless the canonical place is taken.
     is_legacy: bool = False
-    # Changes whenever the content does, so that what was read before need not be read again.
+    # Changes with the content, so that an unchanged record need not be read again.
     stamp: str = ""
 
 
@@ -34,7 +34,7 @@ class RunMemoryStore(Protocol):
     """
 
     def put(self, record: RunMemoryRecord) -> str:
-        """Keep a record, in place of an older one; answers its stamp."""
+        """Store a record, replacing an older one; answers its stamp."""
         ...
 
     def get(self, run_id: str) -> RunMemoryRecord | None:
@@ -50,27 +50,27 @@ class RunMemoryStore(Protocol):
         ...
 
     def is_there(self) -> bool:
-        """Whether there is a place for records at all; before the first one there may be none."""
+        """Whether the store exists; before the first record it may not."""
         ...
 
     def scan(self) -> Iterable[Found]:
-        """Everything that is there, also what does not belong."""
+        """Every entry of the store, also foreign ones."""
         ...
 
     def set_aside(self, found: Found) -> None:
-        """Take something from its place until the unit is over and says what becomes of it."""
+        """Hide an entry until the unit commits or rolls back."""
         ...
 
     def put_back(self, found: Found) -> None:
-        """Have what was set aside where it was, after a unit that came to nothing."""
+        """Restore an entry that was set aside, after a rollback."""
         ...
 
     def discard(self, found: Found) -> None:
-        """Remove for good what was set aside, after a unit that committed."""
+        """Delete an entry that was set aside, after the commit."""
         ...
 
     def left_aside(self) -> Iterable[Found]:
-        """What a crash left set aside, as it was before."""
+        """Entries that a crash left set aside, under their former names."""
         ...
 
 

@@ -14,7 +14,7 @@ from understudy.runs.model import RunStatus
 from understudy.sessions.learning_scopes import session_scope
 
 SUMMARY_CHARS: Final = 480
-# What was cut has a mark behind it.
+# Room for the mark after a cut.
 MAX_SUMMARY_CHARS: Final = SUMMARY_CHARS + len(ELLIPSIS)
 MAX_PREVIEW_CHARS: Final = PREVIEW_CHARS + len(ELLIPSIS)
 MAX_FAILURE_MARKERS: Final = 8
@@ -23,12 +23,12 @@ MAX_ARTIFACT_IDS: Final = 1000
 MAX_ID_CHARS: Final = 256
 MAX_SCOPE_KEYS: Final = 256
 MAX_SCOPE_CHARS: Final = 512
-# So far the clocks of those who write and read may be apart.
+# The largest clock difference between writer and reader.
 AHEAD_MS: Final = DAY_MS
 
 
 class SemanticCapture(StrEnum):
-    """Whether something is still to be learned from a run."""
+    """The capture receipt: whether a run is still to be captured."""
 
     PENDING = "pending"
     COMPLETED = "completed"
@@ -49,7 +49,7 @@ RECEIPT: Final = Machine(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMemory:
-    """What one run did, in a few hundred characters."""
+    """The summary of one run, in a few hundred characters."""
 
     run_id: str
     recorded_at_ms: int
@@ -63,7 +63,7 @@ class RunMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMemoryRecord:
-    """A run memory with where it belongs and what is still to be done with it."""
+    """A run memory with its session, its scopes and its capture receipt."""
 
     session_id: str
     scope_keys: tuple[str, ...]
@@ -72,13 +72,13 @@ class RunMemoryRecord:
 
     @property
     def run_id(self) -> str:
-        """The run it was made of."""
+        """The id of the run."""
         return self.memory.run_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEvidence:
-    """The scrubbed request and outcome of a run, bounded: what learning reads and checks against."""
+    """The scrubbed and bounded request and outcome of a run, for capture and verification."""
 
     run_id: Annotated[str, HIDDEN] = ""
     request: str
@@ -87,14 +87,14 @@ class RunEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMemoryDetail(RunMemoryRecord):
-    """A record with the longer texts that learning reads, for who asks for them."""
+    """A record with its evidence, if that was asked for."""
 
     evidence: Omitted[RunEvidence] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointer:
-    """What the index knows of a record without reading it."""
+    """The entry of a record in the index."""
 
     run_id: str
     session_id: str
@@ -111,7 +111,7 @@ class RunMemoryItem(Pointer):
 
 
 def pointer_to(record: RunMemoryRecord) -> Pointer:
-    """How the index knows a record."""
+    """The index entry of a record."""
     return Pointer(
         run_id=record.run_id,
         session_id=record.session_id,
@@ -121,7 +121,7 @@ def pointer_to(record: RunMemoryRecord) -> Pointer:
 
 
 def record_json(record: RunMemoryRecord) -> dict[str, Any]:
-    """The record as it is kept; what is absent is left out."""
+    """The stored JSON of a record; None fields are left out."""
     memory = record.memory
     body: dict[str, Any] = {
         "run_id": memory.run_id,
@@ -142,7 +142,7 @@ def record_json(record: RunMemoryRecord) -> dict[str, Any]:
 
 
 def read_record(stored: Any) -> RunMemoryRecord:
-    """The record that was kept; `ValueError` when it is none that a run leaves behind."""
+    """The record in stored JSON; `ValueError` if it is invalid."""
     body = _object(stored)
     session_id = _text(body.get("session_id"), MAX_ID_CHARS)
     return RunMemoryRecord(
@@ -169,7 +169,7 @@ def _memory(memory: Mapping[str, Any]) -> RunMemory:
 
 
 def _scope_keys(value: Any, session_id: str) -> tuple[str, ...]:
-    """Where a record can be found: through no session but its own."""
+    """Valid scope keys: no session scope but its own."""
     keys, own = _texts(value, MAX_SCOPE_KEYS, MAX_SCOPE_CHARS), session_scope(session_id).key
     if any(key.startswith(session_scope("").key) and key != own for key in keys):
         raise ValueError("in the scope of another session")
@@ -185,7 +185,7 @@ def _object(value: Any) -> Mapping[str, Any]:
 def _text(value: Any, limit: int) -> str:
     if not isinstance(value, str) or len(value) > limit or "\0" in value:
         raise ValueError("not a text, or too long")
-    # No database takes halves of pairs; the error is a `ValueError` too.
+    # Lone surrogates cannot be stored; encoding raises a `ValueError`.
     value.encode()
     return value
 
@@ -214,14 +214,14 @@ def _whole(value: Any) -> int:
 
 
 def doubt(record: RunMemoryRecord, *, session_id: str) -> str | None:
-    """What speaks against the record of a run of that session; None when nothing does."""
+    """Why a record cannot be trusted for a session; None if it can."""
     return None if record.session_id == session_id else "the record names another session"
 
 
 def doubt_at_start(record: RunMemoryRecord, *, session_id: str, now_ms: int) -> str | None:
-    """The same of one that was put there from outside: one that never grows old is no record.
+    """Why a record is not sound at startup: also a time in the future, which would never expire.
 
-    Readers do not ask for this, for a clock that is set back must not cost what is kept.
+    Readers do not check this, since a clock that is set back must not lose records.
     """
     if record.memory.recorded_at_ms > now_ms + AHEAD_MS:
         return "the record is of a time to come"

@@ -12,14 +12,14 @@ MAX_PATH_CHARS: Final = 300
 
 
 class MaintenanceTrigger(StrEnum):
-    """What made somebody look."""
+    """What started a maintenance pass."""
 
     STARTUP = "startup"
     RUNTIME_POLICY = "runtime_policy"
 
 
 class MaintenanceAction(StrEnum):
-    """What was done, or was to be done."""
+    """What maintenance did or tried to do."""
 
     DELETE_RECORD = "delete_run_memory"
     DELETE_FILE = "delete_run_memory_file"
@@ -28,7 +28,7 @@ class MaintenanceAction(StrEnum):
 
 
 class MaintenanceReason(StrEnum):
-    """Why it was done, or what went wrong."""
+    """Why it was done, or how it failed."""
 
     TTL_EXPIRED = "ttl_expired"
     SESSION_OVERFLOW = "session_overflow"
@@ -38,7 +38,7 @@ class MaintenanceReason(StrEnum):
     INDEX_REPLACE_FAILED = "index_replace_failed"
 
 
-# Which reasons an action may have; the first ones are no failures.
+# The reasons an action may have.
 REASONS: Final[Mapping[MaintenanceAction, tuple[MaintenanceReason, ...]]] = {
     MaintenanceAction.DELETE_RECORD: (
         MaintenanceReason.TTL_EXPIRED,
@@ -60,7 +60,7 @@ FAILURES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
-    """One thing that was done or failed."""
+    """One action of maintenance that was done or failed."""
 
     action: MaintenanceAction
     reason: MaintenanceReason
@@ -85,18 +85,18 @@ class Report:
 
     @property
     def is_failed(self) -> bool:
-        """Whether something went wrong."""
+        """Whether an action failed."""
         return bool(self.scan_error_count or self.prune_error_count)
 
 
 def report_json(report: Report) -> dict[str, Any]:
-    """The report as status and doctor show it; what is absent is left out."""
+    """The report as status and doctor show it, without None fields."""
     shown = _present(asdict(report))
     shown["diagnostics"] = [_present(asdict(each)) for each in report.diagnostics]
     return shown
 
 
-# Where each reason is counted.
+# The counter of each reason.
 COUNTED: Final[Mapping[MaintenanceReason, str]] = {
     MaintenanceReason.TTL_EXPIRED: "pruned_ttl_count",
     MaintenanceReason.SESSION_OVERFLOW: "pruned_overflow_count",
@@ -109,7 +109,7 @@ COUNTED: Final[Mapping[MaintenanceReason, str]] = {
 
 @dataclass(slots=True)
 class ReportTally:
-    """A report in the making; failures come first, however much else there is to say."""
+    """Builds a report; failures are listed first."""
 
     checked_at_ms: int
     source: MaintenanceTrigger
@@ -126,7 +126,7 @@ class ReportTally:
         run_id: str | None = None,
         path: str | None = None,
     ) -> None:
-        """Count one thing, and tell of it while there is room."""
+        """Count one action, and list it up to the limit."""
         name = COUNTED[reason]
         self._counts[name] = self._counts.get(name, 0) + 1
         told = self._failures if reason in FAILURES else self._notes
@@ -142,13 +142,13 @@ class ReportTally:
             )
 
     def take_back(self) -> None:
-        """Tell only of what went wrong: nothing of what was done stands."""
+        """Drop what was done, after a rollback; failures stay."""
         for reason in COUNTED.keys() - FAILURES:
             self._counts.pop(COUNTED[reason], None)
         self._notes.clear()
 
     def report(self, *, index_rebuilt: bool) -> Report:
-        """What it came to."""
+        """The finished report."""
         return Report(
             checked_at_ms=self.checked_at_ms,
             source=self.source,
@@ -159,7 +159,7 @@ class ReportTally:
 
 
 def _shown(text: str, limit: int) -> str:
-    # A name of the file system may hold bytes that are no text.
+    # File names may contain bytes that are no valid text.
     return text.encode("utf-8", "backslashreplace").decode()[:limit]
 
 
@@ -173,18 +173,18 @@ def _present(values: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class CounterSums:
-    """Sums that only grow; several threads may add to them."""
+    """Counters; safe to use from several threads."""
 
     _lock: Any = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def add(self, **amounts: int) -> None:
-        """Add to some of them at once, by name."""
+        """Add to several counters at once, by name."""
         with self._lock:
             for name, amount in amounts.items():
                 setattr(self, name, getattr(self, name) + amount)
 
     def snapshot(self) -> dict[str, int]:
-        """All of them as they stand together."""
+        """All counters at one moment."""
         with self._lock:
             return {
                 each.name: getattr(self, each.name)
@@ -195,7 +195,7 @@ class CounterSums:
 
 @dataclass(slots=True)
 class Counters(CounterSums):
-    """What happened to run memories."""
+    """Counters of run memories."""
 
     stored_total: int = 0
     injected_total: int = 0
@@ -210,7 +210,7 @@ class Counters(CounterSums):
 
 @dataclass(slots=True)
 class PromptCounters(CounterSums):
-    """What became of learnings that a prompt could have told of."""
+    """Counters of learnings considered for prompts."""
 
     injected_total: int = 0
     prompt_limit_omitted_total: int = 0

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 log = structlog.get_logger()
-# So long something may still be learned from a record that is no longer among the newest.
+# How long a record with a pending receipt is exempt from the limit of its session.
 PENDING_KEPT_MS: Final = DAY_MS
-# How many records of a session go at most when one is added; what is left goes with the next.
+# The most records of a session that are pruned when one is added.
 PRUNED_AT_ONCE: Final = 500
 
 
 def settle(unit: "Unit", run_id: str, receipt: SemanticCapture) -> None:
-    """Change the receipt of a run; `NotFound` when its memory is gone."""
+    """Settle the capture receipt of a run; `NotFound` if its record is deleted."""
     index = unit.run_memory_index
     index.hold()
     pointer = index.get(run_id)
@@ -37,7 +37,7 @@ def settle(unit: "Unit", run_id: str, receipt: SemanticCapture) -> None:
 
 
 def _rewrite(unit: "Unit", run_id: str, receipt: SemanticCapture) -> str | None:
-    """The stamp of the record once it says so too; None where it cannot be written now."""
+    """The stamp of the rewritten record; None if it cannot be written now."""
     try:
         record = unit.run_memories.get(run_id)
         if record is None:
@@ -50,14 +50,14 @@ def _rewrite(unit: "Unit", run_id: str, receipt: SemanticCapture) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doomed:
-    """What is to go, and why; what is both too old and too many counts as too old."""
+    """Records to delete; one that is both expired and over the limit counts as expired."""
 
     expired: tuple[Pointer, ...] = ()
     overflow: tuple[Pointer, ...] = ()
 
     @property
     def run_ids(self) -> tuple[str, ...]:
-        """All of them."""
+        """The run ids of all records to delete."""
         return tuple(pointer.run_id for pointer in (*self.expired, *self.overflow))
 
 
@@ -69,7 +69,7 @@ def newest_first(pointers: Sequence[Pointer]) -> list[Pointer]:
 def doomed(
     pointers: Sequence[Pointer], policy: RunMemoryPolicy, *, now_ms: int, newer: int = 0
 ) -> Doomed:
-    """What is to go of a session's pointers, newest first; so many `newer` ones are not shown."""
+    """The records to delete of a session, newest first; `newer` ones precede `pointers`."""
     room = max(policy.max_tracked_per_session - newer, 0)
     expired = tuple(it for it in pointers if policy.is_expired(it.recorded_at_ms, now_ms=now_ms))
     living = [it for it in pointers if not policy.is_expired(it.recorded_at_ms, now_ms=now_ms)]
@@ -78,7 +78,7 @@ def doomed(
 
 
 def is_awaited(pointer: Pointer, *, now_ms: int) -> bool:
-    """Whether somebody still has to learn from it, and may still be expected to."""
+    """Whether a record is still to be captured, within `PENDING_KEPT_MS`."""
     return (
         pointer.semantic_capture is SemanticCapture.PENDING
         and now_ms - pointer.recorded_at_ms <= PENDING_KEPT_MS
@@ -87,7 +87,7 @@ def is_awaited(pointer: Pointer, *, now_ms: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Keeper:
-    """The one place that stores and removes records."""
+    """Stores and deletes records together with their index entries."""
 
     clock: Clock
     counters: Counters
@@ -100,9 +100,9 @@ class Keeper:
         *,
         policy: RunMemoryPolicy | None = None,
     ) -> bool:
-        """Store a record, point to it, and prune its session; tells whether it is stored.
+        """Store and index a record, and prune its session; False if the store failed.
 
-        Where the store fails, the record is to be made later, and the run ends all the same.
+        A record that could not be stored is made later; its run ends all the same.
         """
         index = unit.run_memory_index
         index.hold()
@@ -122,7 +122,7 @@ class Keeper:
         return True
 
     def forget(self, unit: "Unit", run_ids: Sequence[str]) -> None:
-        """Remove records and everything that points to them."""
+        """Delete records and their index entries."""
         unit.run_memory_index.hold()
         unit.run_memories.delete(run_ids)
         unit.run_memory_index.forget(run_ids)
@@ -130,19 +130,19 @@ class Keeper:
     def drop_stale(
         self, unit: "Unit", *, expired: Sequence[str] = (), unreadable: Sequence[str] = ()
     ) -> None:
-        """Forget what a reader found to be past its time or broken, and count it."""
+        """Delete records that a reader found expired or unreadable, and count them."""
         unit.run_memory_index.hold()
         stale = [*expired, *unreadable]
         _let_go(unit, stale)
-        # Nobody is to meet one again, even where its file is still there.
+        # The index entry goes even if the file cannot be deleted.
         unit.run_memory_index.forget(stale)
         self._count(unit, pruned_ttl_total=len(expired), skipped_unreadable_total=len(unreadable))
 
     def _prune(self, unit: "Unit", added: RunMemoryRecord, policy: RunMemoryPolicy) -> None:
         leaving = self._doomed(unit.run_memory_index, added.session_id, policy)
-        # Where the clock was set back, the newest looks like the oldest.
+        # After the clock was set back, the new record sorts as the oldest.
         gone = _let_go(unit, [run_id for run_id in leaving.run_ids if run_id != added.run_id])
-        # What could not be removed keeps its pointer: the next run that ends tries again.
+        # A record that could not be deleted keeps its index entry: the next prune retries.
         unit.run_memory_index.forget(sorted(gone))
         self._count(
             unit,
@@ -155,7 +155,7 @@ class Keeper:
         expired = index.expired(
             before_ms=policy.expired_before_ms(now), limit=PRUNED_AT_ONCE, session_id=session_id
         )
-        # Only what is past the newest can be too many, so the newest need not be read.
+        # Records within the limit need not be read.
         past = index.in_session(session_id, limit=PRUNED_AT_ONCE, skip=most)
         return replace(doomed(past, policy, now_ms=now, newer=most), expired=expired)
 
@@ -165,13 +165,13 @@ class Keeper:
 
 
 def _check_place(unit: "Unit") -> None:
-    """Do not begin a new place beside one that is only away for a while."""
+    """Refuse to write while the store is gone but indexed, such as an unmounted volume."""
     if not unit.run_memories.is_there() and unit.run_memory_index.counts().records:
         raise coded_error("run_memories/run_memory_store_gone")
 
 
 def _with_earlier_receipt(index: "RunMemoryIndex", record: RunMemoryRecord) -> RunMemoryRecord:
-    """What was settled for this run stays settled."""
+    """The record with the receipt that was settled for this run before."""
     earlier = index.get(record.run_id)
     if earlier is None or earlier.semantic_capture is SemanticCapture.PENDING:
         return record
@@ -179,7 +179,7 @@ def _with_earlier_receipt(index: "RunMemoryIndex", record: RunMemoryRecord) -> R
 
 
 def _let_go(unit: "Unit", run_ids: Sequence[str]) -> set[str]:
-    """Remove records as far as that works, and tell which are gone; the next start sees to the rest."""
+    """Delete records one by one; answers the deleted ones. Maintenance deletes the rest."""
     gone = set()
     for run_id in run_ids:
         try:

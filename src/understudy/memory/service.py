@@ -1,4 +1,4 @@
-"""Use cases of run memory: look, forget, decide what is kept, and keep it in order."""
+"""Use cases of run memory: read, delete, settle, set the policy, sweep, report status."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ MAX_SWEPT: Final = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
-    """What runs left behind."""
+    """Run memories and their policy."""
 
     kind: ClassVar[PolicyKind[RunMemoryPolicy]] = RUN_MEMORY_POLICY
 
@@ -39,7 +39,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
     maintenance: Maintenance
 
     def get(self, run_id: str) -> RunMemoryRecord:
-        """The record of a run, or `NotFound`; one past its time is no longer there."""
+        """The record of a run, or `NotFound`, also if it is expired."""
         with self.units.read() as unit:
             pointer = self._require(unit, run_id)
             record = unit.run_memories.get(run_id)
@@ -53,7 +53,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
         return record
 
     def evidence(self, run_id: str) -> RunEvidence:
-        """The longer copies of request and outcome, or `NotFound`."""
+        """The evidence of a run, or `NotFound`."""
         with self.units.read() as unit:
             self._require(unit, run_id)
             evidence = unit.run_memory_index.evidence(run_id)
@@ -62,11 +62,11 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
         return evidence
 
     def forget(self, principal: Principal, run_id: str) -> None:
-        """Remove a record and everything kept with it; the run itself stays."""
+        """Delete the record of a run, its evidence and index entries; the run stays."""
         with self.units.write() as unit:
             index = unit.run_memory_index
             index.hold()
-            # A record that is still to be made is not made any more.
+            # A postponed record is cancelled.
             was_postponed = index.made_up_for(run_id)
             if index.get(run_id) is None and not was_postponed:
                 raise coded_error("run_memories/run_memory_not_found", run_id=run_id)
@@ -75,7 +75,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
             unit.audit.add(audit.done(principal, "run_memories.forget", run_id, at_ms=at_ms))
 
     def settle(self, run_id: str, receipt: SemanticCapture) -> None:
-        """Note how far learning from a run has come, in the index and in the record."""
+        """Settle the capture receipt of a run, in the index and in the record."""
         with self.units.write() as unit:
             settle(unit, run_id, receipt)
 
@@ -86,12 +86,12 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
         *,
         expected_revision: int | None = None,
     ) -> tuple[RunMemoryPolicy, Revision]:
-        """Put another policy in force; what it does not allow is gone when this returns.
+        """Set the policy; records that it does not allow are deleted when this returns.
 
-        The same one again makes no revision, and has what failed tried again.
+        The same policy again makes no revision, and retries failed deletions.
         """
         last = self.maintenance.last()
-        # No `super()`: the class that slots make is another than the one written here.
+        # No `super()`: a dataclass with slots is another class than the one written here.
         changed = VersionedPolicy.set_policy(
             self, principal, given, expected_revision=expected_revision
         )
@@ -101,7 +101,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
         return changed
 
     def startup(self) -> None:
-        """Bring records, index and policy to agreement; a failure is told, and the daemon serves."""
+        """Rebuild the index; a failure is reported and does not stop the daemon."""
         try:
             with self.units.exclusively(), self.units.write() as unit:
                 report = self.maintenance.rebuild(unit, policy_in(unit), MaintenanceTrigger.STARTUP)
@@ -115,7 +115,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
             tell("run_memory.checked", **_counts(report_json(report)))
 
     def sweep(self) -> int:
-        """Forget what is past its time, a few at a time; tells how many there were."""
+        """Delete expired records in batches; answers how many."""
         swept = 0
         while swept < MAX_SWEPT:
             with self.units.write() as unit:
@@ -129,7 +129,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
         return swept
 
     def status(self, now_ms: int) -> dict[str, Any]:
-        """What an operator should know of it."""
+        """The status of run memory."""
         with self.units.read() as unit:
             policy = policy_in(unit)
             counts = unit.run_memory_index.counts(before_ms=policy.expired_before_ms(now_ms))

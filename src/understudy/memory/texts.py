@@ -11,11 +11,11 @@ from understudy.redaction.scrub import scrub_counted
 from understudy.runs.model import InputItem, Run, RunKind
 from understudy.runs.sidechain_links import clarification_words
 
-# What lies further back reaches neither the preview nor the evidence.
+# Text beyond this reaches neither the preview nor the evidence.
 SCRUBBED_CHARS: Final = 64 * 1024
-# No card, phone or passphrase with blanks in it is longer.
+# No card number, phone number or passphrase is longer.
 LONGEST_ITEM: Final = 256
-# Kinds of runs whose input stands in a frame that is the same every time, and the way out of it.
+# Kinds of runs whose input is wrapped in a fixed template, and how to unwrap it.
 FRAMED: Final[Mapping[RunKind, Callable[[str], str]]] = {
     RunKind.MAILBOX_DELIVERY: letter_words,
     RunKind.PARENT_CLARIFICATION: clarification_words,
@@ -24,26 +24,26 @@ FRAMED: Final[Mapping[RunKind, Callable[[str], str]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clean:
-    """A text that may be kept, and how much was taken out of it."""
+    """A scrubbed text, and the number of its redactions."""
 
     text: str
-    # One for a text that held secrets, and one for each piece of personal data.
+    # One for any secrets, and one for each piece of personal data.
     redacted: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cleaner:
-    """Takes out secrets, those that the operator named and, where the policy says so, personal data."""
+    """Scrubs secrets, literal secrets of the operator and, if the policy says so, personal data."""
 
     literals: tuple[str, ...] = ()
     pii: bool = True
 
     def clean(self, text: str) -> Clean:
-        """The text as it may be kept."""
+        """The scrubbed text."""
         return _scrubbed(_beginning(_storable(text)), self.literals, self.pii)
 
 
-# What was scrubbed before a lock was taken is not scrubbed again while it is held.
+# A cache: a text scrubbed before a lock was taken is not scrubbed again under it.
 @lru_cache(maxsize=16)
 def _scrubbed(text: str, literals: tuple[str, ...], pii: bool) -> Clean:
     scrubbed = scrub_counted(text, literals, pii=pii)
@@ -52,7 +52,7 @@ def _scrubbed(text: str, literals: tuple[str, ...], pii: bool) -> Clean:
 
 
 def cut_bytes(text: str, limit: int) -> str:
-    """As much of a scrubbed text as fits so many bytes."""
+    """A scrubbed text, cut to a number of bytes."""
     raw = text.encode()
     if len(raw) <= limit:
         return text
@@ -61,12 +61,12 @@ def cut_bytes(text: str, limit: int) -> str:
 
 
 def _storable(text: str) -> str:
-    """The text without what no database takes: NUL, and halves of pairs."""
+    """The text without NUL and lone surrogates, which cannot be stored."""
     return text.replace("\0", "").encode(errors="replace").decode()
 
 
 def _beginning(text: str) -> str:
-    """As much of a long text as is looked at; what may be half of an item at its end is left out."""
+    """The beginning of a long text, cut before an item that may be incomplete."""
     if len(text) <= SCRUBBED_CHARS:
         return text
     edge = SCRUBBED_CHARS - LONGEST_ITEM
@@ -75,7 +75,7 @@ def _beginning(text: str) -> str:
 
 
 def request_text(run: Run) -> str:
-    """The parts of an input in order, each file in the form in which it was given."""
+    """The input of a run as text; files are named, attachments only counted."""
     items = run.input.items
     parts = [_item_text(item) for item in items if item.given_as != "attachment"]
     attached = len(items) - len(parts)
@@ -84,7 +84,7 @@ def request_text(run: Run) -> str:
 
 
 def query_text(run: Run) -> str:
-    """The texts of an input, for finding what has to do with them."""
+    """The texts of an input, to search memories with."""
     return _own_words(run, run.input.text)
 
 

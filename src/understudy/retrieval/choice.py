@@ -1,4 +1,4 @@
-"""Which of the learnings in sight a prompt is told of, and for each of the others why not."""
+"""The choice of learnings to inject, and the reason for each that is left out."""
 
 import re
 from collections import Counter, defaultdict
@@ -22,26 +22,26 @@ MAX_ENTRIES: Final = 32
 SCOPE_RANK: Final[Mapping[ScopeKind, int]] = {kind: at for at, kind in enumerate(ScopeKind)}
 CONTENT: Final = "content"
 CONTENT_WEIGHT: Final = 4
-# What was said around a learning orders those that match, and finds nothing by itself.
-# A name is only guessed from how sentences begin, so it counts less than one that was recorded.
+# Context of a learning affects the order of matches, and is no match by itself.
+# Names are guessed from the beginning of sentences, so they weigh less than recorded ones.
 LEARNED_TUNING: Final = replace(TUNING, carries=False, subject=2.0)
 LEARNING_MATCHED: Final = "it matches the input"
 LEARNING_BROWSED: Final = "nothing matches the input, but it asks for what is remembered"
 LEARNING_FIRST: Final = "there is no input to compare with, and it comes early by scope and time"
-# So many must begin with it: a name that is everywhere says little by itself, and more by its place.
+# The fewest learnings that must begin with a name.
 LEAST_SHARED: Final = 8
-# Words of everyday use are no names, even where a sentence begins with them.
+# Common words are no names, even at the beginning of a sentence.
 LEAST_RARE: Final = 3.0
-# A longer text is about more than what it begins with.
+# A longer text is about more than its first name.
 MOST_CHARS: Final = 500
-# What each scope says of a subject: the semantic keys, by kind and subject, then by rank of scope.
+# Semantic keys by (kind, subject), then by rank of scope.
 _Said = Mapping[tuple[str, str], Mapping[int, set[str]]]
-# One whole word, so that its terms are those of the text; of a script with capitals.
+# One whole capitalised word.
 _FIRST: Final = re.compile(r"\W*(?:(?:The|A|An|My|Our)\s+)?([^\W\d_]+)(?=['’]s\b|[:,]?(?:\s|\Z))")
 
 
 class LearningReason(StrEnum):
-    """What became of a learning, where no rule forbids to tell of it."""
+    """Why a learning that no rule blocks is injected or left out."""
 
     INCLUDED = "included"
     NO_MATCH = "no_match"
@@ -50,9 +50,9 @@ class LearningReason(StrEnum):
     OVER_BUDGET = "over_budget"
 
 
-# What would have been told, had there been room.
+# Reasons of learnings that were left out for lack of room.
 OMITTED: Final = frozenset({LearningReason.OVER_ENTRY_LIMIT, LearningReason.OVER_BUDGET})
-# Why a learning is not told of, in words: the rules that forbid it, and what else there may be.
+# The words for each code that keeps a learning out of a prompt.
 LEARNING_WORDS: Final[Mapping[str, str]] = {
     **{str(code): words for code, words in BLOCKER_WORDS.items()},
     LearningReason.NO_MATCH: "no word of the input is in it",
@@ -65,7 +65,7 @@ LEARNING_WORDS: Final[Mapping[str, str]] = {
 
 
 def learned_explanation(reasons: Sequence[str], *, score: float | None) -> str:
-    """A sentence for all that keeps a learning out, or for why it is told.
+    """A sentence with all reasons that keep a learning out, or with why it is injected.
 
     `score` is None where there was nothing to rank against.
     """
@@ -79,7 +79,7 @@ def learned_explanation(reasons: Sequence[str], *, score: float | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A learning, and the codes of all rules that forbid to tell of it."""
+    """A learning, and the codes of the rules that block it."""
 
     learning: Learning
     blockers: tuple[str, ...] = ()
@@ -87,57 +87,57 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsideredLearning:
-    """One learning, how well it fits, and what became of it."""
+    """One learning with its score, and why it is left out."""
 
     learning: Learning
-    # Everything that keeps it out: the codes of rules first, then those of `Reason`.
+    # The codes that keep it out: of blocking rules first, then of `LearningReason`.
     reasons: tuple[str, ...] = ()
-    # Absent where there was nothing to rank against, and for a sensitive one.
+    # None without a query, and for a sensitive learning.
     scored: Scored | None = None
 
     @property
     def is_included(self) -> bool:
-        """Whether the prompt tells of it."""
+        """Whether it is injected."""
         return not self.reasons
 
     @property
     def reason(self) -> str:
-        """The first thing that keeps it out, or that it is told."""
+        """The first code that keeps it out, or `included`."""
         return self.reasons[0] if self.reasons else LearningReason.INCLUDED
 
     @property
     def score(self) -> float:
-        """How well it fits; 0 also where there was nothing to rank against."""
+        """Its score; 0 if it was not ranked."""
         return self.scored.score if self.scored else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """Every learning that was considered, in the order in which a prompt would take them."""
+    """All learnings that were considered, in the order of the prompt."""
 
     considered: tuple[ConsideredLearning, ...] = ()
-    # Whether they were ranked against something, or only by scope and time.
+    # Whether they were ranked against a query, or ordered by scope and time.
     is_ranked: bool = False
-    # Whether nothing matched, but the input asked for whatever is remembered.
+    # Whether nothing matched, and the input asks for everything that is remembered.
     is_browsed: bool = False
 
     @property
     def kept(self) -> tuple[Learning, ...]:
-        """What is told, in order."""
+        """The learnings to inject, in order."""
         return tuple(it.learning for it in self.considered if it.is_included)
 
     @property
     def omitted(self) -> int:
-        """How many were left out because there was no room for them."""
+        """The number left out for lack of room."""
         return sum(it.reason in OMITTED for it in self.considered)
 
     @property
     def counts(self) -> Counter[str]:
-        """What became of how many."""
+        """The number of learnings by reason."""
         return Counter(str(it.reason) for it in self.considered)
 
     def within(self, kept: int) -> "Learned":
-        """The same when only the first so many fit the prompt."""
+        """The choice after packing: only the first `kept` learnings fit the budget."""
         fits = frozenset(it.learning_id for it in self.kept[:kept])
         considered = tuple(
             it
@@ -156,9 +156,9 @@ def choose(
     statistics: Statistics | None = None,
     rivals: Iterable[Judged] = (),
 ) -> Learned:
-    """Order learnings by a query, or without one by scope and time, and say what is told.
+    """Rank learnings by a query, or order them by scope and time, and choose those to inject.
 
-    `rivals` are more of the same subjects; they only count for what a narrower scope says.
+    `rivals` are more learnings of the same subjects, used only to find overriding scopes.
     """
     scores = {} if query is None else _scores(query, judged, statistics, now_ms)
     matching = {found for found, scored in scores.items() if scored.score > 0}
@@ -183,7 +183,7 @@ def passed_over(
     now_ms: int,
     statistics: Statistics | None = None,
 ) -> tuple[ConsideredLearning, ...]:
-    """Why these, which were not among those to choose from, are not told either."""
+    """The reasons for learnings that were not among those to choose from."""
     scores = {} if query is None else _scores(query, judged, statistics, now_ms)
     said = _said(
         (*judged, *(Judged(learning=it.learning) for it in chosen.considered if it.is_included))
@@ -192,7 +192,7 @@ def passed_over(
         _considered(it, scores.get(it.learning.learning_id), said, must_match=not chosen.is_browsed)
         for it in judged
     )
-    # One that nothing speaks against was not among the best, or it would have been looked at.
+    # Without another reason it was not among the best, or it would have been considered.
     return tuple(
         replace(it, reasons=(LearningReason.OVER_ENTRY_LIMIT,)) if it.is_included else it
         for it in considered
@@ -200,15 +200,15 @@ def passed_over(
 
 
 def is_sensitive(learning: Learning) -> bool:
-    """Whether nothing may be shown that tells what it says."""
+    """Whether the content of the learning must not be shown."""
     return learning.sensitivity is Sensitivity.SENSITIVE
 
 
 def content_of(learning: Learning) -> Document:
-    """A learning as it is ranked for a prompt: what it says, and neither its kind nor its scope."""
+    """The document of a learning for prompts: its content, without kind and scope."""
     return Document(
         id=learning.learning_id,
-        # A question that names a day means the day on which it was said.
+        # A question that names a day means the day of the source.
         at_ms=learning.created_at_ms,
         fields=(Field(name=CONTENT, text=learning.content, weight=CONTENT_WEIGHT),),
     )
@@ -228,21 +228,21 @@ def _scores(
 
 
 def _in_context(judged: Sequence[Judged]) -> list[Document]:
-    """Learnings with whom they are about and the session they were said in, to order them by."""
+    """Documents of learnings with their names and source sessions, for ranking."""
     free = [it.learning for it in judged if not it.blockers]
     names = names_of([it.content for it in free])
     told = [
         replace(content_of(it), session=it.source.session_id, about=name)
         for it, name in zip(free, names, strict=True)
     ]
-    # What may not be told lends the others nothing, and how well it fits would tell what a sensitive
-    # one says.
+    # A blocked learning lends no score to its neighbours, and the score of a sensitive one would
+    # reveal its content.
     blocked = [it.learning for it in judged if it.blockers and not is_sensitive(it.learning)]
     return [*told, *map(content_of, blocked)]
 
 
 def _is_telling(scored: Scored) -> bool:
-    """Whether a word of the query itself is there: part of a word or a time alone is too little."""
+    """Whether a whole word of the query matches; a part of a word or a time is not enough."""
     return any(
         match.field == CONTENT and any(not term.startswith(SIMILAR_MARK) for term in match.terms)
         for match in scored.matches
@@ -266,7 +266,7 @@ def _said(judged: Iterable[Judged]) -> _Said:
 def _considered(
     it: Judged, scored: Scored | None, said: _Said, *, must_match: bool
 ) -> ConsideredLearning:
-    """One of them with everything that keeps it out, but for want of room."""
+    """A learning with all reasons that keep it out, except lack of room."""
     learning = it.learning
     reasons: list[str] = [*it.blockers]
     if not is_sensitive(learning) and _is_overridden(learning, said):
@@ -277,14 +277,14 @@ def _considered(
 
 
 def _is_overridden(learning: Learning, said: _Said) -> bool:
-    """Whether a narrower scope says something else of the same subject."""
+    """Whether a narrower scope has another value for the same subject."""
     own = SCOPE_RANK[learning.scope.kind]
     by_scope = said.get((learning.kind, learning.subject_key or ""), {})
     return any(at < own and bool(keys - {learning.semantic_key}) for at, keys in by_scope.items())
 
 
 def prompt_order(it: ConsideredLearning) -> tuple[float, int, int, str]:
-    """The best first, then the narrowest scope, then the newest, then by id."""
+    """Sort key: score, then the narrowest scope, then the newest, then the id."""
     learning = it.learning
     return (
         -it.score,
@@ -303,7 +303,7 @@ def _capped(considered: Iterable[ConsideredLearning]) -> Iterable[ConsideredLear
 
 
 def asks_for_memory(query: str) -> bool:
-    """Whether it speaks of remembering, in English, French, Vietnamese or Chinese."""
+    """Whether a query asks for memories, in English, French, Vietnamese or Chinese."""
     flat, unified = flatten(query), unify(query).casefold()
     written = "".join(each if each.isalnum() else " " for each in unified)
     return (
@@ -322,7 +322,7 @@ def _holds(text: str, words: str, phrases: str) -> bool:
 
 
 def names_of(texts: Sequence[str]) -> list[str | None]:
-    """For each text the name that it begins with, if enough of them do."""
+    """The name that each text begins with, if enough texts do."""
     first = [_first_name(text) for text in texts]
     shared = Counter(first)
     return [name if shared[name] >= LEAST_SHARED else None for name in first]

@@ -1,4 +1,4 @@
-"""Many documents held in memory, ranked as a store with an index would have them ranked."""
+"""An in-memory collection of documents with the ranking of the indexed store, for measurements."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from understudy.retrieval.tuning import TUNING, Tuning
 
 
 class Collection:
-    """Documents by scope; what is common is counted over all of them."""
+    """Documents by scope; term frequencies are counted over all scopes."""
 
     def __init__(self, documents: Iterable[tuple[str, Document]]) -> None:
         self._scopes: dict[str, _Scope] = defaultdict(_Scope)
@@ -50,7 +50,7 @@ class _Scope:
         self._near = None
 
     def candidates(self, terms: Sequence[str], tuning: Tuning) -> list[Prepared]:
-        """Those that hold a term, and their neighbours, in the order in which they came."""
+        """Documents with one of the terms and their neighbours, in insertion order."""
         holding = {at for term in terms for at in self._postings.get(term, ())}
         wanted = set(holding)
         for at in holding:

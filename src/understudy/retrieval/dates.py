@@ -26,7 +26,7 @@ _MONTH: Final = "|".join(f"{name}|{name[:3]}" for name in _MONTHS)
 _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
 _NAMED: Final = rf"(?P<name>{_MONTH})\.?"
-# The most exact first; the first that is found is what the question speaks of.
+# The most precise first; the first match is the period of the question.
 _WRITTEN: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -41,7 +41,7 @@ _WRITTEN: Final = tuple(
         rf"(?<![a-z0-9_.]){_YEAR}(?![a-z0-9_])",
     )
 )
-# How much a time of this kind says, and for how many days afterwards people still speak of it.
+# The weight of a period of this kind, and how many days after it still match.
 _DAY_SPAN: Final = (6.0, 7)
 _MONTH_SPAN: Final = (4.0, 30)
 _YEAR_SPAN: Final = (1.0, 60)
@@ -49,7 +49,7 @@ _YEAR_SPAN: Final = (1.0, 60)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """From when to when, how much that says, and the words that said it."""
+    """A period of time, its weight, and the words that named it."""
 
     start_ms: int
     end_ms: int
@@ -58,18 +58,18 @@ class Period:
     words: str
 
     def holds(self, at_ms: int) -> bool:
-        """Whether a time is within it."""
+        """Whether a time is within the period."""
         return self.start_ms <= at_ms < self.end_ms
 
     def fit(self, at_ms: int) -> float:
-        """1 within it, less and less in the days after it, 0 otherwise."""
+        """1 within the period, decreasing in the days after it, 0 otherwise."""
         if at_ms < self.start_ms:
             return 0.0
         return max(0.0, 1.0 - max(0, at_ms - self.end_ms) / self.slack_ms)
 
 
 def period_of(text: str, now_ms: int | None = None) -> Period | None:
-    """The time that a text speaks of; a word like `yesterday` is counted from `now_ms`."""
+    """The period that a text names; a word like `yesterday` is relative to `now_ms`."""
     for pattern in _WRITTEN:
         if (found := pattern.search(text)) and (period := _written(found)):
             return period
@@ -112,7 +112,7 @@ def _month_before(day: datetime) -> datetime:
     return (day.replace(day=1) - timedelta(days=1)).replace(day=1)
 
 
-# The day on which it begins, seen from today, and how long it lasts.
+# The first day relative to today, and the number of days.
 _RELATIVE: Final[tuple[tuple[str, Callable[[datetime], datetime], int, tuple[float, int]], ...]] = (
     (r"\btoday\b|hôm nay|今天", lambda day: day, 1, _DAY_SPAN),
     (r"\byesterday\b|hôm qua|昨天", lambda day: day - timedelta(days=1), 1, _DAY_SPAN),

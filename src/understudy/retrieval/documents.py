@@ -10,20 +10,20 @@ from pydantic import PlainSerializer
 
 from understudy.retrieval.terms import flatten, read_terms, terms_of
 
-# A score as answers show it.
+# A score, rounded in answers.
 Rounded: TypeAlias = Annotated[
     float, PlainSerializer(lambda score: round(score, 4), return_type=float)
 ]
 SOURCE_FIELD: Final = "source"
 _GRAM: Final = 4
 _LEAST_LETTERS: Final = 4
-# What is read again and again is short; the reading of a long text is not kept.
+# Only the terms of shorter texts are cached.
 _KEPT_CHARS: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One text of a document and how much a match in it counts."""
+    """One text of a document, and the weight of a match in it."""
 
     name: str
     text: str
@@ -32,11 +32,11 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """What may be found.
+    """Something that is ranked.
 
-    `session` names the conversation that this is a piece of: pieces of it speak for each other.
-    A record that stands on its own, like the memory of a run, leaves it out. `about` is whom it is
-    about, `source` the text that it was taken from.
+    `session` is the conversation that it is a piece of: neighbours in it lend each other score. A
+    run memory stands on its own and has none. `about` is whom it is about, `source` the text that
+    it was taken from.
     """
 
     id: str
@@ -48,23 +48,23 @@ class Document:
 
 
 class Statistics(Protocol):
-    """How common terms are in the whole store."""
+    """Term statistics of the whole store."""
 
     @property
     def documents(self) -> int:
-        """How many there are."""
+        """The number of documents."""
 
     @property
     def average_length(self) -> float:
-        """How many distinct terms one has."""
+        """The mean number of distinct terms of a document."""
 
     def frequency(self, term: str) -> int:
-        """In how many documents the term appears."""
+        """The number of documents with the term."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """What one field gave: these terms, these points."""
+    """The matched terms of one field, and their points."""
 
     field: str
     terms: tuple[str, ...]
@@ -84,7 +84,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermHit:
-    """Something that may answer a question."""
+    """A document that the index found for a question."""
 
     source_id: str
     at_ms: int
@@ -92,7 +92,7 @@ class TermHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermStatistics:
-    """How common terms are among all entries of a kind, whatever their scope.
+    """Term statistics over all entries of a kind, in every scope.
 
     A count up to `EXACT_COUNT` is exact. A larger one may be as old as `COUNT_AGE_S`; it is the
     same on both databases once it has been counted anew.
@@ -103,23 +103,23 @@ class TermStatistics:
     frequencies: Mapping[str, int]
 
     def frequency(self, term: str) -> int:
-        """How many entries hold the term; 0 for one that was not asked about."""
+        """The number of entries with the term; 0 for a term that was not asked for."""
         return self.frequencies.get(term, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class TextTerms:
-    """What one text holds."""
+    """The terms of one text."""
 
     counts: Mapping[str, int]
-    # Every long word between its marks; the letters of another are looked for in it.
+    # Long words between marks, in which letter groups are searched.
     written: str
     flat: str
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A document whose fields are read; `texts` has the name, weight and reading of each.
+    """A document with the terms of its fields; `texts` has name, weight and terms of each.
 
     The source has no weight of its own: it counts beside the heaviest field.
     """
@@ -136,7 +136,7 @@ class Prepared:
 
 
 def prepare(document: Document) -> Prepared:
-    """Read a document, so that several questions need not."""
+    """Read the terms of a document once, for several questions."""
     texts: list[tuple[str, float | None, TextTerms]] = [
         (it.name, it.weight, read(it.text)) for it in document.fields if it.text
     ]
@@ -151,7 +151,7 @@ def prepare(document: Document) -> Prepared:
 
 
 def read(text: str) -> TextTerms:
-    """What a text holds."""
+    """The terms of a text, cached for short texts."""
     return _read_short(text) if len(text) <= _KEPT_CHARS else _read(text)
 
 
@@ -174,7 +174,7 @@ def has_grams(word: str) -> bool:
 
 
 def grams_of(word: str) -> frozenset[str]:
-    """The letters of a word in overlapping fours, its ends marked; none of a short word."""
+    """The letter 4-grams of a word with its ends marked; none for a short word."""
     if not has_grams(word):
         return frozenset()
     marked = _marked(word)

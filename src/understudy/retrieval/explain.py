@@ -1,4 +1,4 @@
-"""Every record that a session sees, whether a prompt would be told of it, and if not, why not."""
+"""Explanation of memory: whether each visible record would be injected, and why not."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ from understudy.sessions.model import Session
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-# How many learnings are listed; those that would be told are always among them.
+# The most learnings that are listed; those that would be injected always are.
 MOST: Final = 500
-# What is no longer live is known to nobody but the store.
+# Learnings that ended are not in the term index.
 ENDED: Final = (LearningStatus.SUPERSEDED, LearningStatus.REVOKED)
 INCLUDED: Final = "included"
 
@@ -59,7 +59,7 @@ class ExplainedRecord:
     # The share of the query's weight that it covers, from 0 to 1.
     coverage: Rounded = 0.0
     matches: tuple[Match, ...] = ()
-    # The codes of all that keeps it out; none for what is injected.
+    # The codes that keep it out; empty if it is injected.
     reasons: tuple[str, ...] = ()
     explanation: str
 
@@ -113,7 +113,7 @@ def explain(
     policy: RunMemoryPolicy,
     now_ms: int,
 ) -> MemoryExplanation:
-    """Look at everything as the prompt would, and change nothing: no counter, no record."""
+    """Explain the choice of a prompt, without changing a counter or a record."""
     scopes = visible_scopes(unit, session)
     chosen = learn_context(unit, session, query, now_ms)
     others = _others(unit, scopes, chosen)
@@ -143,7 +143,7 @@ def explain(
 
 
 def _others(unit: "Unit", scopes: Sequence[LearningScope], chosen: Learned) -> tuple[Learning, ...]:
-    """What is in sight and was not looked at: the newest of what is live, and what has ended."""
+    """Visible learnings that were not considered: the newest live ones, and ended ones."""
     known = {it.learning.learning_id for it in chosen.considered}
     found = {
         it.learning_id: it
@@ -213,7 +213,7 @@ def _run(at: int, it: ConsideredRun, session: Session, policy: RunMemoryPolicy) 
 
 
 def _fit(scored: Scored | None) -> dict[str, Any]:
-    """How well a record fits; nothing where it was not ranked."""
+    """The score fields of a record; empty if it was not ranked."""
     if scored is None:
         return {}
     return {"score": scored.score, "coverage": scored.coverage, "matches": scored.matches}

@@ -19,7 +19,7 @@ MARK_BYTES: Final = 6
 GAP: Final = "\n\n"
 # All marks are equally long.
 ANY_MARK: Final = "0" * 2 * MARK_BYTES
-# What a terminal would obey: colours and cursor, then titles and the like, then the short ones.
+# Terminal escape sequences: CSI, then OSC and the like, then short ones.
 _SEQUENCES: Final = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b[]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"
@@ -29,9 +29,9 @@ _BREAKS: Final = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _FENCES: Final = re.compile("[`\u1fef\uff40\u02cb\u2035]{3,}|[~\uff5e\u223c\u02dc]{3,}")
 _FENCE_SHOWN: Final = "'''"
 _SEEN_CONTROLS: Final = "\n\t"
-# Tags, fences, headings, links, template tokens and entities all need one of these.
+# Characters of tags, fences, headings, links, template tokens and entities.
 _ACTIVE: Final = "<>#`[]&"
-# So do their look-alikes; a quote or a backslash among those could end the string.
+# The same in compatibility forms; a quote or a backslash there could end the string.
 _ACTIVE_FORMS: Final = frozenset(_ACTIVE + '"\\')
 _LOOK_ALIKES: Final = frozenset(
     "\u2039\u203a\u2329\u232a\u3008\u3009\u27e8\u27e9\u276c\u276d\u276e\u276f\u2770\u2771"
@@ -42,26 +42,26 @@ _LARGEST_TABLE: Final = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """One thing that was noted down."""
+    """One note of a section: a learning or a run memory."""
 
     id: str
-    # What kind of thing it is, in a word: the status of a run, the kind of a learning.
+    # The status of a run, or the kind of a learning.
     label: str
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionFrame:
-    """The fixed words of a section."""
+    """The fixed text of a section."""
 
     name: str
     notice: str
-    # Said again before each note.
+    # Repeated before each note.
     caution: str
     omitted: str
 
     def opening(self, mark: str) -> str:
-        """What stands above the notes."""
+        """The text before the notes."""
         return self.notice.format(mark=mark)
 
     def block(self, note: Note, mark: str) -> str:
@@ -72,7 +72,7 @@ class SectionFrame:
         )
 
     def closing(self, omitted: int) -> str:
-        """What stands below them when some were left out."""
+        """The text after the notes when some were left out."""
         return self.omitted.format(count=omitted) if omitted else ""
 
 
@@ -112,12 +112,12 @@ def new_mark() -> str:
 
 
 def heading(name: str) -> str:
-    """The line by which a section of the system text is found."""
+    """The heading of a section of the system text."""
     return f"## {name}"
 
 
 class _Table(dict[int, str]):
-    """What becomes of each character, found out when it is first met."""
+    """A translation table that computes each character on first use."""
 
     def __init__(self, shown: Callable[[str], str]) -> None:
         self._shown = shown
@@ -130,12 +130,12 @@ class _Table(dict[int, str]):
 
 
 def _if_seen(character: str) -> str:
-    """Nothing in place of what nobody would see."""
+    """The character, or nothing if it is invisible."""
     return "" if is_unseen(character) and character not in _SEEN_CONTROLS else character
 
 
 def _inert(character: str) -> str:
-    """By its number, as JSON may, what could mean something outside the string."""
+    """The character, as a JSON escape if it could be active outside the string."""
     is_active = character in _ACTIVE or (not character.isascii() and _looks_active(character))
     return _by_number(character) if is_active else character
 
@@ -155,7 +155,7 @@ _INERT: Final = _Table(_inert)
 
 
 def visible(text: str) -> str:
-    """The text as a reader sees it: no terminal sequences, no controls, nothing hidden."""
+    """The text without terminal sequences, control and invisible characters."""
     return _BREAKS.sub("\n", _SEQUENCES.sub("", text)).translate(_VISIBLE)
 
 
@@ -167,20 +167,20 @@ def quoted(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptBudget:
-    """The tokens a prompt may have, and those that it has without anything recalled."""
+    """The token limit of a prompt, and its tokens without memory sections."""
 
     limit: int
     base: int
 
     @property
     def tokens(self) -> int:
-        """What all recalled sections may take together."""
+        """The tokens for all memory sections together."""
         return max(0, self.limit - self.base)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """A section as far as it fits: the first `kept` notes; nothing at all when none does."""
+    """A section with the first `kept` notes that fit; empty if none fits."""
 
     body: str = ""
     kept: int = 0
@@ -188,20 +188,20 @@ class Packed:
 
 
 def note_tokens(frame: SectionFrame, note: Note) -> int:
-    """What one more note takes in a section."""
+    """The tokens that one more note takes in a section."""
     return tokens_in_bytes(size_of(GAP + frame.block(note, ANY_MARK)))
 
 
 def pack(
     frame: SectionFrame, notes: Sequence[Note], *, tokens: int, mark: str, omitted: int = 0
 ) -> Packed:
-    """The section with as many notes as fit; the first that does not fit ends it.
+    """The section with as many notes as fit; it ends before the first note that does not fit.
 
-    `omitted` is how many were left out before; what is left out here is added to it.
+    `omitted` is the number of notes left out before, to which the ones left out here are added.
     """
     best = Packed()
     parts = [frame.opening(mark)]
-    # The line above the section and the blank one before it are its own cost as well.
+    # The heading and the gap before it count as well.
     size = size_of(GAP + heading(frame.name) + GAP + parts[0])
     for kept, note in enumerate(notes, 1):
         parts.append(frame.block(note, mark))

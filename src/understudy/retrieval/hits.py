@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 EXCERPT_CHARS: Final = 180
 TITLE_CHARS: Final = 80
-# How many are ranked where there are more in scope than can all be read. Reading one costs more
-# than finding it; the first ten of 64 are, on average, more than nine of the first ten of 400.
+# The most records that are read and ranked when the scope has more than `SCAN_LIMIT`. Of the ten
+# best of 400 candidates, more than nine are on average among the ten best of 64.
 CANDIDATES: Final = 64
-# Enough to be found, and too little to come before a text that holds the word itself.
+# Enough to be found, and less than a match of the whole word.
 PART_POINTS: Final = 0.1
-# Shorter pieces of letters are in nearly every text.
+# Shorter substrings are in nearly every text.
 LEAST_CHARS: Final = 3
-# A longer query is no search for parts of words.
+# The most words of a query that are searched as substrings.
 MAX_PARTS: Final = 32
 
 
 class ResultKind(StrEnum):
-    """What kinds of things a search finds."""
+    """The kinds of search results."""
 
     LEARNING = "learning"
     RECOVERED_RUN = "recovered_run"
@@ -47,20 +47,20 @@ class SearchRequest:
 
     unit: "Unit"
     session: Session
-    # What the session sees, narrowest first.
+    # The visible scopes, narrowest first.
     scopes: tuple[LearningScope, ...]
     # None to browse, newest first.
     query: str | None
     limit: int
     policy: RunMemoryPolicy
     now_ms: int
-    # What the session's agent may use for whoever asks.
+    # The skills that the agent may use for the caller.
     skills: tuple[CatalogueEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """Something that was found."""
+    """One result of a search."""
 
     kind: ResultKind
     source_id: str
@@ -82,10 +82,10 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
-    """What one source found, and what it came upon on the way."""
+    """The results of one source, and stale records that it met."""
 
     results: tuple[SearchResult, ...] = ()
-    # Run memories past their time, to be dropped.
+    # Expired run memories, to be deleted.
     expired: tuple[str, ...] = ()
     # How many run memories could not be read.
     unreadable: int = 0
@@ -93,10 +93,10 @@ class Hits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitSource:
-    """One kind of thing that can be found."""
+    """A source of search results."""
 
     find: Callable[[SearchRequest], Hits]
-    # Whether it is shown to somebody who only browses.
+    # Whether it answers without a query.
     is_browsed: bool
 
 
@@ -107,39 +107,39 @@ def excerpt(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needle:
-    """What is looked for in many texts, letter by letter."""
+    """The words of a query, searched as substrings."""
 
     parts: tuple[str, ...]
 
     def points(self, field: Field) -> float:
-        """What a field earns for what it contains."""
+        """The points of a field for the substrings it contains."""
         text = field.text.casefold()
         return PART_POINTS * sum(1 for part in self.parts if part in text)
 
     def earned(self, scored: Scored, document: Document) -> tuple[float, tuple[str, ...]]:
-        """What the terms and the letters of a query earn together, and in which fields."""
+        """The score of terms and substrings together, and the matched fields."""
         contained = {field.name: self.points(field) for field in document.fields}
         matched = [match.field for match in scored.matches]
         held = [name for name, points in contained.items() if points or name in matched]
-        # Last what is no field: a query may name the time of a record.
+        # Matches that are no field, such as the time of a record, come last.
         names = dict.fromkeys((*held, *matched))
         return round(scored.score + sum(contained.values()), DIGITS), tuple(names)
 
 
 def needle(query: str) -> Needle:
-    """A query made ready."""
+    """The substrings of a query."""
     words = dict.fromkeys(filter(_is_telling, query.casefold().split()))
     return Needle(parts=tuple(islice(words, MAX_PARTS)))
 
 
 def _is_telling(word: str) -> bool:
-    """Whether a word is worth looking for; other scripts than ours say much in few letters."""
+    """Whether a word is worth a substring search; non-ASCII words may be short."""
     return word not in stop_words() and (len(word) >= LEAST_CHARS or not word.isascii())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """A document that fits, how well, and through which of its fields."""
+    """A matching document, its score, and its matched fields."""
 
     id: str
     score: float = 0.0
@@ -147,9 +147,9 @@ class Fit:
 
 
 def fitting(asked: SearchRequest, kind: str | None, documents: Sequence[Document]) -> Iterator[Fit]:
-    """Those that earn something; without a query all of them, as they come.
+    """The documents with a score; without a query all documents in their order.
 
-    How common a term is, the index knows for its kinds; of others the documents tell themselves.
+    Term statistics come from the index for the kinds it has, else from the documents.
     """
     if asked.query is None:
         yield from (Fit(id=it.id) for it in documents)

@@ -1,4 +1,4 @@
-"""Looking at what sessions remember: what a prompt would get, what can be found, and why."""
+"""Inspection of memory: the context of a prompt, search, explanation, reports and records."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryContext:
-    """What a session sees, and what of it the prompt of its next run would tell."""
+    """What a session sees, and what its next prompt would have injected."""
 
     session: Session
     learning_scopes: tuple[LearningScope, ...]
@@ -39,7 +39,7 @@ class MemoryContext:
 
 @dataclass(frozen=True, slots=True)
 class MemoryInspection:
-    """What people ask about memory; only a search clears away what it finds to be over."""
+    """Use cases to inspect memory; only a search writes: it deletes expired records it meets."""
 
     units: "Units"
     clock: Clock
@@ -47,8 +47,7 @@ class MemoryInspection:
     skills: Catalogue
 
     def context(self, session_id: str, query: str | None, *, user_id: str = "") -> MemoryContext:
-        """What the next run of this user would be given, were this its input; also what it would
-        not, and why."""
+        """What the next run of this user would have injected for this input, and what not."""
         asked = checked_query(query)
         self.skills.refresh()
         with self.units.read() as unit:
@@ -62,7 +61,7 @@ class MemoryInspection:
             )
 
     def explain(self, session_id: str, query: str | None) -> MemoryExplanation:
-        """Every record in sight, in or out, and everything that keeps it out."""
+        """Every visible record, with the reasons that keep it out of the prompt."""
         asked = checked_query(query)
         with self.units.read() as unit:
             return explain(
@@ -88,7 +87,7 @@ class MemoryInspection:
                 limit=limit,
                 policy=policy_in(unit),
                 now_ms=self.clock.now_ms(),
-                # Who only browses is shown none.
+                # Skills are not listed without a query.
                 skills=() if asked is None else self._offered(unit, session, user_id),
             )
         if answer.unreadable:
@@ -98,12 +97,12 @@ class MemoryInspection:
         return answer
 
     def report(self, run_id: str) -> MemoryReport:
-        """What a run was given, and what was left out."""
+        """What a run had injected, and what was left out."""
         with self.units.read() as unit:
             return memory_report(require_run(unit, run_id), injection_report(unit, run_id))
 
     def records(self, request: PageRequest, *, session_id: str | None) -> Page[RunMemoryItem]:
-        """What is kept, newest first; what is past its time is no longer there."""
+        """The records that are not expired, newest first."""
         with self.units.read() as unit:
             since = policy_in(unit).expired_before_ms(self.clock.now_ms())
             page = unit.run_memory_index.page(request, since_ms=since, session_id=session_id)
@@ -125,7 +124,7 @@ class MemoryInspection:
         return extended(RunMemoryItem, pointer, status=memory.status, summary=memory.summary)
 
     def _drop(self, run_ids: Sequence[str]) -> None:
-        """Forget what is over, unless somebody else has, or the policy lets it live again."""
+        """Delete expired records, unless they are gone or the policy changed meanwhile."""
         with self.units.write() as unit:
             policy, now = policy_in(unit), self.clock.now_ms()
             pointers = [unit.run_memory_index.get(run_id) for run_id in run_ids]

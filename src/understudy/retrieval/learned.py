@@ -15,18 +15,18 @@ from understudy.sessions.model import Session
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-# How many are ranked where there are more in sight than can all be read; what is past its time
-# takes a place among them as well.
+# The most learnings that are read and ranked when more are visible than `SCAN_LIMIT`, expired ones
+# included.
 CANDIDATES: Final = 2 * MAX_ENTRIES
-# How many more are looked at of what was said together with the first of them, and in how many talks.
+# The most learnings read from the sessions of the best ones, and the most such sessions.
 SAID_TOGETHER: Final = 2 * MAX_ENTRIES
 TALKS: Final = 4
-# How many a narrower scope may say of the subjects that were found.
+# The most learnings of narrower scopes that are read for the subjects found.
 RIVALS: Final = 200
 
 
 def learn_context(unit: "Unit", session: Session, query: str | None, now_ms: int) -> Learned:
-    """Choose what to tell of a session's learnings; changes nothing, not even a counter."""
+    """Choose the learnings to inject for a session, without changing anything."""
     scopes = visible_scopes(unit, session)
     asked = query if query and query.strip() else None
     keys = [prompt_key(scope) for scope in scopes]
@@ -44,22 +44,22 @@ def learn_context(unit: "Unit", session: Session, query: str | None, now_ms: int
 
 
 def is_small(unit: "Unit", keys: Sequence[str]) -> bool:
-    """Whether there is so little under these keys that all of it is read."""
+    """Whether the keys have so few entries that all are read."""
     return unit.term_index.count(TERM_KIND, keys) <= SCAN_LIMIT
 
 
 def read(
     unit: "Unit", learning_ids: Iterable[str], scopes: Sequence[LearningScope]
 ) -> tuple[Learning, ...]:
-    """Those that can be read and are in one of the scopes, in this order."""
+    """The readable learnings of these scopes, in the given order."""
     wanted = tuple(learning_ids)
     found = unit.learnings.readable(wanted) if wanted else {}
-    # The record says which scope it is in, whatever the index says.
+    # The record decides its scope, not the index.
     return tuple(found[each] for each in wanted if each in found and found[each].scope in scopes)
 
 
 def judge(unit: "Unit", learnings: Sequence[Learning], *, now_ms: int) -> list[Judged]:
-    """Learnings with everything that forbids to tell of them."""
+    """Learnings with the rules that block them from prompts."""
     replaced = replaced_ids(unit.learnings, learnings, now_ms=now_ms) if learnings else frozenset()
     return [
         Judged(
@@ -71,14 +71,14 @@ def judge(unit: "Unit", learnings: Sequence[Learning], *, now_ms: int) -> list[J
 
 
 def statistics_for(unit: "Unit", query: str | None) -> TermStatistics | None:
-    """How common the words of a query are among all learnings."""
+    """Term statistics of a query over all learnings."""
     return None if query is None else unit.term_index.statistics(TERM_KIND, query_terms(query))
 
 
 def rivals_of(
     unit: "Unit", judged: Sequence[Judged], scopes: Sequence[LearningScope], *, now_ms: int
 ) -> list[Judged]:
-    """What narrower scopes say of the same subjects, where not everything in sight was read."""
+    """Learnings of narrower scopes on the same subjects, if not all visible ones were read."""
     subjects = sorted(
         {
             it.learning.subject_key
@@ -103,7 +103,7 @@ def _chosen(
     now_ms: int,
     around: Sequence[LearningScope] = (),
 ) -> Learned:
-    """What is told of these; `around` are the scopes that hold more than was read."""
+    """The choice among learnings; `around` are scopes with more learnings than were read."""
     judged = judge(unit, learnings, now_ms=now_ms)
     rivals = rivals_of(unit, judged, around, now_ms=now_ms) if around else ()
     statistics = statistics_for(unit, asked)
@@ -113,7 +113,7 @@ def _chosen(
 def _found(
     unit: "Unit", scopes: Sequence[LearningScope], terms: Sequence[str]
 ) -> tuple[Learning, ...]:
-    """What holds the rarest words, and what holds any of them and was said together with that."""
+    """Learnings with the rarest terms, and those of the same sessions with any term."""
     keys = [prompt_key(scope) for scope in scopes]
     best = read(unit, _matching(unit, keys, terms, CANDIDATES), scopes)
     talks = dict.fromkeys(
@@ -132,7 +132,7 @@ def _matching(unit: "Unit", keys: Sequence[str], terms: Sequence[str], limit: in
 
 
 def _newest(unit: "Unit", keys: Sequence[str]) -> list[str]:
-    """The newest of every scope, so that a full workspace does not hide a session's own."""
+    """The newest of every scope, so that a large workspace does not hide those of the session."""
     return [
         each
         for key in keys

@@ -12,29 +12,29 @@ from understudy.retrieval.terms import Term, TermKind, asked_terms, flatten
 from understudy.retrieval.tuning import Tuning
 from understudy.retrieval.vocabulary import RARE, general_weight
 
-# No question is read beyond this.
+# Questions are cut to this length.
 MOST_CHARS: Final = 100_000
-# The whole question is looked for word for word only while it could stand in a record.
+# Only a question up to this length is searched verbatim.
 MOST_WHOLE_CHARS: Final = 2_000
 SIMILAR_MARK: Final = "~"
 
 
 @dataclass(frozen=True, slots=True)
 class TermClue:
-    """A term that a text may hold, its weight for the order and for what is covered."""
+    """A term of a question, with its weights for score and coverage."""
 
     text: str
     shown: str
     weight: float
     asks: float
-    # A single character says too little to find anything by itself.
+    # A single character does not find a document by itself.
     is_evidence: bool
     is_dated: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarClue:
-    """A word of the question by its letters, for texts that do not hold it."""
+    """A word of a question as letter groups, for texts without the word."""
 
     term: str
     shown: str
@@ -44,7 +44,7 @@ class SimilarClue:
 
 @dataclass(frozen=True)
 class RetrievalQuestion:
-    """Everything that a question looks for; its clues are numbered, terms first."""
+    """The clues of a question, numbered with terms first."""
 
     terms: tuple[TermClue, ...]
     similar: Mapping[int, SimilarClue]
@@ -55,7 +55,7 @@ class RetrievalQuestion:
     date_asks: float
 
     def covers(self, at_ms: int) -> bool:
-        """Whether it speaks of this time."""
+        """Whether the period of the question covers this time."""
         return self.period is not None and self.period.holds(at_ms)
 
     @cached_property
@@ -79,12 +79,12 @@ class RetrievalQuestion:
 
     @cached_property
     def telling(self) -> frozenset[int]:
-        """The terms by which a document is found."""
+        """The numbers of terms that can find a document."""
         return frozenset(number for number, it in enumerate(self.terms) if it.is_evidence)
 
     @cached_property
     def asking(self) -> frozenset[int]:
-        """The terms that all must be there for a field to hold all terms."""
+        """The numbers of terms that count for the bonus for all terms in one field."""
         asking = frozenset(number for number, it in enumerate(self.terms) if it.asks)
         return asking or self.telling
 
@@ -95,22 +95,22 @@ class RetrievalQuestion:
 
     @cached_property
     def asks_only_when(self) -> bool:
-        """Whether it names a time and nothing else."""
+        """Whether the question names only a time."""
         return self.period is not None and len(self.dated) == len(self.terms)
 
     @cached_property
     def weight(self) -> float:
-        """What all its terms weigh together."""
+        """The sum of the weights of its terms."""
         return math.fsum(clue.weight for clue in self.terms)
 
     @cached_property
     def asks(self) -> float:
-        """How much it asks altogether."""
+        """The sum of the coverage weights."""
         return math.fsum((self.date_asks, *(clue.asks for clue in self.terms)))
 
 
 class GivenStatistics:
-    """How common terms are among the given documents."""
+    """Term statistics of the given documents."""
 
     def __init__(self, prepared: Sequence[Prepared]) -> None:
         self._prepared = prepared
@@ -118,7 +118,7 @@ class GivenStatistics:
         self.average_length = sum(it.length for it in prepared) / max(1, len(prepared))
 
     def frequency(self, term: str) -> int:
-        """In how many of them the term appears."""
+        """The number of documents with the term."""
         return sum(term in it.terms for it in self._prepared)
 
 
@@ -130,7 +130,7 @@ def ask(
     now_ms: int | None,
     tuning: Tuning,
 ) -> RetrievalQuestion:
-    """Read a question against what is common in the store."""
+    """Parse a question, with weights from the statistics of the store."""
     query = query[:MOST_CHARS]
     common = statistics or GivenStatistics(prepared)
     terms = asked_terms(query)
@@ -151,13 +151,13 @@ def ask(
 
 
 def _names(terms: Sequence[Term], prepared: Sequence[Prepared]) -> frozenset[str]:
-    """The terms of the question that name whom some record is about."""
+    """The terms of the question that are names in `about`."""
     subjects = frozenset(name for it in prepared for name in it.subject)
     return frozenset(it.text for it in terms if it.text in subjects)
 
 
 def _rarity(term: Term, common: Statistics, tuning: Tuning) -> float:
-    """The weight of a term by its rarity in the store, and in general where the store is small."""
+    """The weight of a term by its rarity in the store, and in general use if the store is small."""
     general = general_weight(term.text) if term.kind is TermKind.WORD else RARE
     aside = tuning.general_documents
     frequency = common.frequency(term.text) + aside * math.exp(-general)
@@ -187,7 +187,7 @@ def _clues(
 
 
 def _asks(term: Term, tuning: Tuning) -> float:
-    """How much a term asks by itself: what is in another one as well asks nothing more."""
+    """The coverage weight of a term; a term that is part of another has none."""
     if term.kind is TermKind.WORD:
         return general_weight(term.text)
     return tuning.character_coverage if term.kind is TermKind.CHARACTERS else 0.0

@@ -7,20 +7,20 @@ from typing import Final
 
 from understudy.retrieval.documents import TermStatistics
 
-# Up to so many entries in scope, scoring all of them is quicker than looking terms up.
+# Up to so many entries in scope, ranking all is quicker than index lookups.
 SCAN_LIMIT: Final = 300
-# How many postings one question may read; a term that is everywhere tells little anyway.
+# The most postings that one question reads; very common terms are skipped.
 POSTINGS_BUDGET: Final = 50_000
-# Counts up to here are made for every question; larger ones hardly change within `COUNT_AGE_S`.
+# Counts up to this are exact; larger ones are cached for `COUNT_AGE_S`.
 EXACT_COUNT: Final = 1_000
 COUNT_AGE_S: Final = 60.0
-# Weights are whole numbers, so that their sum does not depend on the order of adding.
+# Weights are integers, so that sums do not depend on the order of addition.
 WEIGHT_UNIT: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup:
-    """A term to look up, and what it is worth in an entry that holds it."""
+    """A term to look up, and its weight."""
 
     term: str
     weight: int
@@ -28,10 +28,10 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostingsPlan:
-    """The terms whose postings are read whole, or the one that is too common for that."""
+    """The terms whose postings are read, or one that is too common."""
 
     whole: tuple[Lookup, ...] = ()
-    # Only where even the rarest term is beyond the budget: its newest entries must do.
+    # Set if even the rarest term exceeds the budget: only its newest entries are read.
     too_common: str | None = None
 
 
@@ -42,7 +42,7 @@ def plan(
     in_scope: int,
     budget: int = POSTINGS_BUDGET,
 ) -> PostingsPlan:
-    """Take the rarest terms while the postings they have in scope fit into the budget."""
+    """Plan the rarest terms whose postings fit into the budget."""
     held = [(statistics.frequency(term), term) for term in dict.fromkeys(terms)]
     rarest = sorted((count, term) for count, term in held if count)
     if not rarest:
@@ -57,5 +57,5 @@ def plan(
 
 
 def weight(frequency: int, documents: int) -> int:
-    """What a term is worth by its rarity."""
+    """The weight of a term by its rarity."""
     return round(WEIGHT_UNIT * math.log1p(documents / frequency))

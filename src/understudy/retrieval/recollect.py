@@ -1,4 +1,4 @@
-"""What a prompt is told of what was learned and of earlier runs: chosen, packed, accounted for."""
+"""Memory sections of a prompt: learnings and run memories, chosen, packed and reported."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# How much of a long input is ranked against, at each of its ends.
+# The most characters at either end of a long input that are ranked against.
 QUERY_CHARS: Final = 1500
 
-# Which counts of a report make up which counter.
+# Counts of a report, by counter.
 COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
     "injected_total": (RunReason.INCLUDED,),
     "prompt_limit_omitted_total": (RunReason.OVER_ENTRY_LIMIT, RunReason.OVER_BUDGET),
@@ -53,7 +53,7 @@ LEARNED_COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recollection:
-    """Sections for the system text by their names, and the report on how they came about."""
+    """Memory sections of the system text by name, and the injection report."""
 
     sections: Mapping[str, str] = field(default_factory=dict)
     report: Mapping[str, Any] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Recollection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One of the sections: its words, what it takes of the budget, and its report."""
+    """One memory section: its text, its tokens and its report."""
 
     report: Mapping[str, Any]
     body: str = ""
@@ -70,7 +70,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Recollector:
-    """Recalls within the transaction that starts a run; the run's snapshot keeps the result."""
+    """Builds memory sections in the transaction that starts a run; the snapshot keeps them."""
 
     clock: Clock
     keeper: Keeper
@@ -78,11 +78,15 @@ class Recollector:
     mark: Callable[[], str] = new_mark
 
     def recollect(self, unit: "Unit", run: Run, budget: PromptBudget) -> Recollection:
-        """What the run is told; what goes wrong in a section costs that section and nothing more."""
-        learned = _careful(LEARNED_CONTEXT, run, partial(self._learned, unit, run, budget.tokens))
-        # One budget for both: what the first takes the second does not have.
+        """The memory sections of a run; an error in one section only drops that section."""
+        learned = _section_or_report(
+            LEARNED_CONTEXT, run, partial(self._learned, unit, run, budget.tokens)
+        )
+        # Both sections share one budget.
         left = max(0, budget.tokens - learned.tokens)
-        recovered = _careful(RECOVERED_MEMORY, run, partial(self._recovered, unit, run, left))
+        recovered = _section_or_report(
+            RECOVERED_MEMORY, run, partial(self._recovered, unit, run, left)
+        )
         parts = {LEARNED_CONTEXT.name: learned, RECOVERED_MEMORY.name: recovered}
         return Recollection(
             sections={name: part.body for name, part in parts.items() if part.body},
@@ -90,7 +94,7 @@ class Recollector:
         )
 
     def used(self, report: Mapping[str, Any]) -> None:
-        """Count what a prompt that is now sent holds."""
+        """Count the injected records of a prompt that is sent now."""
         self.keeper.counters.add(**_sums(COUNTED, report))
         self.learned.add(**_sums(LEARNED_COUNTED, report.get("learned", {})))
 
@@ -103,7 +107,7 @@ class Recollector:
             LEARNED_CONTEXT, notes, tokens=tokens, mark=self.mark(), omitted=found.omitted
         )
         found = found.within(packed.kept)
-        # What only tries something out is no use of what it happens to be told.
+        # A trial run is no use of a learning.
         if run.trial_id is None:
             unit.learning_uses.add(_uses(found.kept, run, now))
         return Part(
@@ -130,7 +134,7 @@ class Recollector:
 
 
 def query_of(run: Run) -> str | None:
-    """What the memories of a run's session are ranked against: its input, or both ends of it."""
+    """The query of a run: its input, or both ends of a long one."""
     text = query_text(run).strip()
     if len(text) > 2 * QUERY_CHARS:
         text = f"{text[:QUERY_CHARS]} {text[-QUERY_CHARS:]}"
@@ -138,16 +142,17 @@ def query_of(run: Run) -> str | None:
 
 
 def learning_note(learning: Learning) -> Note:
-    """A learning as a prompt tells of it."""
+    """The note of a learning."""
     return Note(id=learning.learning_id, label=str(learning.kind), text=learning.content)
 
 
 def run_note(memory: RunMemory) -> Note:
-    """A run as a prompt tells of it."""
+    """The note of a run memory."""
     return Note(id=memory.run_id, label=str(memory.status), text=memory.summary)
 
 
-def _careful(frame: SectionFrame, run: Run, make: Callable[[], Part]) -> Part:
+def _section_or_report(frame: SectionFrame, run: Run, make: Callable[[], Part]) -> Part:
+    """A section, or an empty one with a report of the error."""
     try:
         return make()
     except UnderstudyError as problem:

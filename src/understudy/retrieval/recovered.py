@@ -1,4 +1,4 @@
-"""Which runs of a session the next prompt is told of, and for each of the others why not."""
+"""The choice of run memories to inject, and the reason for each that is left out."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 MATCHED: Final = "it matches the input, and is among the {limit} best"
-# Where nothing in the input is found in it.
+# Included without a match.
 FILLED_UP: Final = "nothing in the input matches it, but it is recent and there was room"
 NEWEST: Final = "there is no input to compare with, and it is among the {limit} newest"
 TOO_OLD: Final = "there is no input to compare with, and {limit} are newer"
 
 
 class RunReason(StrEnum):
-    """What became of a run that could have been told of."""
+    """Why a run memory is injected or left out."""
 
     INCLUDED = "included"
     BELOW_RELEVANCE_FLOOR = "below_relevance_floor"
@@ -36,7 +36,7 @@ class RunReason(StrEnum):
     UNREADABLE = "unreadable"
 
 
-# Why a run is not told of, in words.
+# The words for each reason to leave a run out.
 RUN_WORDS: Final[Mapping[str, str]] = {
     RunReason.BELOW_RELEVANCE_FLOOR: "it covers {coverage:.0%} of the input, and the policy wants"
     " at least {floor:.0%}",
@@ -65,51 +65,51 @@ def explanation(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsideredRun:
-    """One run, what is known of it, and what became of it."""
+    """One run with its memory and score, and why it is injected or left out."""
 
     run_id: str
     recorded_at_ms: int
     reason: RunReason
-    # Absent for one that is past its time or cannot be read.
+    # None if it is expired or unreadable.
     memory: RunMemory | None = None
     scored: Scored | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovered:
-    """Every run that was considered, the best first; those that are to be dropped come last."""
+    """All runs that were considered, best first; records to delete come last."""
 
     considered: tuple[ConsideredRun, ...] = ()
-    # Whether they were ranked against something, or only by their time.
+    # Whether they were ranked against a query, or ordered by time.
     is_ranked: bool = False
 
     @property
     def kept(self) -> tuple[RunMemory, ...]:
-        """What is told, in order."""
+        """The run memories to inject, in order."""
         return tuple(
             it.memory for it in self.considered if it.reason is RunReason.INCLUDED and it.memory
         )
 
     @property
     def omitted(self) -> int:
-        """How many were left out because there was no room for them."""
+        """The number left out for lack of room."""
         return self.count(RunReason.OVER_ENTRY_LIMIT) + self.count(RunReason.OVER_BUDGET)
 
     @property
     def readable(self) -> int:
-        """How many there were to choose from."""
+        """The number of readable records."""
         return sum(it.memory is not None for it in self.considered)
 
     def count(self, reason: RunReason) -> int:
-        """How many runs this became of."""
+        """The number of runs with this reason."""
         return sum(it.reason is reason for it in self.considered)
 
     def ids(self, reason: RunReason) -> tuple[str, ...]:
-        """The runs that this became of."""
+        """The ids of runs with this reason."""
         return tuple(it.run_id for it in self.considered if it.reason is reason)
 
     def within(self, kept: int) -> "Recovered":
-        """The same when only the first so many fit the prompt."""
+        """The choice after packing: only the first `kept` runs fit the budget."""
         included = self.ids(RunReason.INCLUDED)
         if kept >= len(included):
             return self
@@ -126,11 +126,11 @@ class Recovered:
 def recover(
     unit: "Unit", session_id: str, query: str | None, policy: RunMemoryPolicy, now_ms: int
 ) -> Recovered:
-    """Choose what to tell of a session's own runs; changes nothing, not even a counter."""
+    """Choose the run memories to inject for a session, without changing anything."""
     asked = query if query and query.strip() else None
     pointers = _pointers(unit, session_id, asked)
     if pointers and not unit.run_memories.is_there():
-        # A volume that is not mounted is no reason to forget what is on it.
+        # An unmounted volume must not look like deleted records.
         raise coded_error("run_memories/run_memory_store_gone")
     stored = unit.run_memories.readable([pointer.run_id for pointer in pointers])
     oldest = policy.expired_before_ms(now_ms)
@@ -150,7 +150,7 @@ def recover(
 
 
 def document_of(memory: RunMemory) -> Document:
-    """A run memory as it is looked through."""
+    """The document of a run memory."""
     return Document(
         id=memory.run_id,
         at_ms=memory.recorded_at_ms,
@@ -164,7 +164,7 @@ def document_of(memory: RunMemory) -> Document:
 
 
 def _pointers(unit: "Unit", session_id: str, query: str | None) -> tuple[Pointer, ...]:
-    """The newest of a session, and where there are more also those that hold words of the query."""
+    """The newest pointers of a session, and if there are more, those with terms of the query."""
     newest = unit.run_memory_index.in_session(session_id, limit=SCAN_LIMIT)
     if len(newest) < SCAN_LIMIT or query is None:
         return newest
@@ -193,7 +193,7 @@ def _lost(pointer: Pointer, reason: RunReason) -> ConsideredRun:
 def _ranked(
     memories: Sequence[RunMemory], query: str | None, now_ms: int
 ) -> list[tuple[RunMemory, Scored | None]]:
-    """Best first; with nothing to rank against as they come, which is newest first."""
+    """Records by score; without a query newest first."""
     if query is None:
         return [(memory, None) for memory in memories]
     by_id = {memory.run_id: memory for memory in memories}
@@ -228,7 +228,7 @@ def _choose(
 def _floor(
     ranked: Sequence[tuple[RunMemory, Scored | None]], query: str | None, policy: RunMemoryPolicy
 ) -> Callable[[RunMemory, Scored | None], bool]:
-    """What is relevant enough; where the query has no word of its own, only the newest is."""
+    """Apply the relevance floor; if the query has no terms, only the newest passes."""
     if policy.relevance_floor <= 0 or query is None:
         return lambda _, __: True
     if not query_terms(query):

@@ -1,4 +1,4 @@
-"""The injection report of a run: which memories its prompt was told of, which not, and why."""
+"""The injection report of a run: what its prompt had injected, what not, and why."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from understudy.runs.model import Run, require_run
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-# The rest is only counted; it is kept with every run.
+# The most entries of a stored report; the rest is only counted.
 MAX_LISTED: Final = 50
 NOT_STARTED: Final = "the run has not begun, so nothing was given to it"
 NOT_RECORDED: Final = "nothing was noted down when the run began"
@@ -34,13 +34,13 @@ REPORTED: Final = "as it was when the run began"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedRun:
-    """A run memory that was looked at for the prompt of a run."""
+    """A run memory that was considered for the prompt of a run."""
 
     run_id: str
     recorded_at_ms: int
     score: float
     coverage: float
-    # The words of the input that it holds, by field.
+    # The matched words of the input, by field.
     matched: Mapping[str, list[str]]
     injected: bool
     reason: str
@@ -49,7 +49,7 @@ class ReportedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedLearning:
-    """A learning that was looked at for the prompt of a run, as it stood then."""
+    """A learning that was considered for the prompt of a run, as it was then."""
 
     learning_id: str
     version: int
@@ -61,14 +61,14 @@ class ReportedLearning:
     coverage: float
     matched: Mapping[str, list[str]]
     injected: bool
-    # The codes of all that kept it out.
+    # The codes that kept it out.
     reasons: tuple[str, ...]
     explanation: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedReport:
-    """What a run was told of learnings, and what not."""
+    """The learnings part of a report."""
 
     # `reported`, or `failed` with the problem as explanation.
     reason: str
@@ -82,7 +82,7 @@ class LearnedReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryBudget:
-    """How many tokens the prompt could have, had without memories, and spent on them."""
+    """The token limit of a prompt, its tokens without memory, and those of memory."""
 
     limit_tokens: int
     base_tokens: int
@@ -92,7 +92,7 @@ class MemoryBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryReport:
-    """What a run was given to remember, what was left out, and why."""
+    """What a run had injected, what was left out, and why."""
 
     run_id: str
     session_id: str
@@ -100,25 +100,25 @@ class MemoryReport:
     reason: str
     explanation: str
     injected_count: int = 0
-    # Those for which there was no room.
+    # Left out for lack of room.
     omitted_count: int = 0
-    # Those that were looked at and are not listed here.
+    # Considered, and not listed here.
     unlisted_count: int = 0
     budget: Omitted[MemoryBudget] = None
     entries: tuple[ReportedRun, ...] = ()
-    # Absent for a run that began before there were learnings.
+    # Absent in reports of older versions.
     learned: Omitted[LearnedReport] = None
 
 
 def injection_report(unit: "Unit", run_id: str) -> Mapping[str, Any] | None:
-    """The report of a run, or `NotFound`; None where it has not begun, or began before there was any."""
+    """The stored report of a run, or `NotFound`; None if the run has not begun or has none."""
     if require_run(unit, run_id).started_at_ms is None:
         return None
     return unit.runs.reports(run_id).memory
 
 
 def memory_report(run: Run, report: Mapping[str, Any] | None) -> MemoryReport:
-    """The report of a run as people read it; where nothing was given, why not."""
+    """The report of a run for readers, also if nothing was injected."""
     if not report:
         begun = run.started_at_ms is not None
         return MemoryReport(
@@ -199,13 +199,13 @@ def _told_run(entry: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, 
 def injection_json(
     recovered: Mapping[str, Any], learned: Mapping[str, Any], budget: PromptBudget
 ) -> dict[str, Any]:
-    """What was considered for one prompt, as it is stored and shown."""
+    """The stored report of one prompt."""
     used = recovered["used_tokens"] + learned["used_tokens"]
     return {**recovered, "budget": _budget(budget, used=used), "learned": learned}
 
 
 def recovered_json(found: Recovered, packed: Packed, policy: RunMemoryPolicy) -> dict[str, Any]:
-    """What was considered of earlier runs."""
+    """The run memories part of a stored report."""
     return {
         "problem": None,
         "is_ranked": found.is_ranked,
@@ -219,7 +219,7 @@ def recovered_json(found: Recovered, packed: Packed, policy: RunMemoryPolicy) ->
 
 
 def learned_json(found: Learned, packed: Packed) -> dict[str, Any]:
-    """What was considered of what was learned."""
+    """The learnings part of a stored report."""
     return {
         "problem": None,
         "is_ranked": found.is_ranked,
@@ -233,7 +233,7 @@ def learned_json(found: Learned, packed: Packed) -> dict[str, Any]:
 
 
 def failed_json(problem: UnderstudyError) -> dict[str, Any]:
-    """What is said where nothing could be recalled."""
+    """The report of a section that failed."""
     return {
         "problem": {"code": problem.code, "detail": problem.detail},
         "is_ranked": False,
@@ -256,7 +256,7 @@ def _budget(budget: PromptBudget, *, used: int) -> dict[str, int]:
 
 
 def _counts(found: Recovered) -> dict[str, int]:
-    """How many were ranked, and what became of how many."""
+    """The number of ranked runs, and of runs by reason."""
     ranked = found.readable if found.is_ranked else 0
     return {"ranked": ranked, **{str(reason): found.count(reason) for reason in RunReason}}
 

@@ -26,14 +26,14 @@ from understudy.sessions.learning_scopes import LearningScope, session_scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """A run memory that the session may find, and through which of its scopes."""
+    """A run memory visible to the session, and the scope that makes it visible."""
 
     record: RunMemoryRecord
     scope: LearningScope
 
 
 def recovered_runs(asked: SearchRequest) -> Hits:
-    """The runs in sight that fit the query; all of them without one."""
+    """The visible run memories that match the query; all without one."""
     living, expired = _in_sight(asked)
     records = _sound(asked, living)
     seen = [
@@ -49,7 +49,7 @@ def recovered_runs(asked: SearchRequest) -> Hits:
 
 
 def _in_sight(asked: SearchRequest) -> tuple[list[str], tuple[str, ...]]:
-    """The runs worth reading, and those in scope that are past their time."""
+    """The run memories to read, and the expired ones in scope."""
     index = asked.unit.run_memory_index
     if _is_wide(asked):
         pointers = index.in_scopes(_keys(asked), limit=SCAN_LIMIT + 1)
@@ -73,7 +73,7 @@ def _candidates(asked: SearchRequest, query: str) -> list[tuple[str, int]]:
 
 
 def _sound(asked: SearchRequest, run_ids: Sequence[str]) -> list[RunMemoryRecord]:
-    """The records that can be read and fit the run that they are of."""
+    """The records that are readable and not doubtful."""
     records = asked.unit.run_memories.readable(run_ids)
     owners = asked.unit.run_memory_index.owners(run_ids)
     return [
@@ -84,7 +84,7 @@ def _sound(asked: SearchRequest, run_ids: Sequence[str]) -> list[RunMemoryRecord
 
 
 def _seen_through(asked: SearchRequest, record: RunMemoryRecord) -> LearningScope | None:
-    """The narrowest scope by which the session sees a record; the record says which it is in."""
+    """The narrowest visible scope of a record; the record decides its scopes."""
     if record.session_id == asked.session.session_id:
         return session_scope(record.session_id)
     if not _is_wide(asked):
@@ -116,7 +116,7 @@ def _result(asked: SearchRequest, seen: Seen, fit: Fit) -> SearchResult:
         title=_title(record.memory),
         excerpt=excerpt(record.memory.summary),
         timestamp_ms=record.memory.recorded_at_ms,
-        # A prompt tells of its own session alone, whatever can be found.
+        # Prompts only get run memories of their own session.
         prompt_eligible=record.session_id == asked.session.session_id,
         score=fit.score,
         scope=seen.scope,

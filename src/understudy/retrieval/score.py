@@ -19,12 +19,12 @@ from understudy.retrieval.documents import (
 from understudy.retrieval.question import RetrievalQuestion, ask
 from understudy.retrieval.tuning import TUNING, Tuning
 
-# The clues that were found, by their number in the question, and how strongly.
+# Strengths of matched clues, by their number in the question.
 Strengths = dict[int, float]
-# Keeps out 49 of 50 questions that nothing in store answers, and 1 in 50 of the others.
+# Rejects 49 of 50 questions without an answer in the store, and 1 in 50 of the others.
 RECOMMENDED_FLOOR: Final = 0.45
 DIGITS: Final = 6
-# What gave points beside the document's own fields.
+# Names of matches that are no field of the document.
 ABOUT: Final = "about"
 TIME: Final = "time"
 NEIGHBOURS: Final = "neighbours"
@@ -33,7 +33,7 @@ _DIGITS: Final = re.compile(r"(\d+)")
 
 @dataclass(slots=True)
 class FieldFinding:
-    """What one field holds: a strength for each clue, and whether all of the question."""
+    """The matches of one field: strengths of clues, and whether it has the whole question."""
 
     name: str
     weight: float
@@ -44,7 +44,7 @@ class FieldFinding:
 
 @dataclass(slots=True)
 class DocumentFinding:
-    """What a document holds, and what its neighbours lend it."""
+    """The matches of a document, and the strengths that its neighbours lend it."""
 
     prepared: Prepared
     fields: list[FieldFinding]
@@ -53,17 +53,17 @@ class DocumentFinding:
     has_evidence: bool = False
     strengths: Strengths = field(default_factory=dict)
     lent: Strengths = field(default_factory=dict)
-    # Without a match of its own, a piece is found through the pieces of the same moment.
+    # Without a match of its own, a document is found by neighbours of the same time.
     is_carried: bool = False
 
     @property
     def at_ms(self) -> int:
-        """When the document was made."""
+        """The time of the document."""
         return self.prepared.document.at_ms
 
 
 def find(question: RetrievalQuestion, prepared: Prepared, tuning: Tuning) -> DocumentFinding:
-    """Look for every clue in every field."""
+    """Match all clues in all fields."""
     longer = prepared.length / question.average_length
     stretch = tuning.saturation * (1 - tuning.length + tuning.length * longer)
     held = question.numbers.keys() & prepared.terms
@@ -84,7 +84,7 @@ def find(question: RetrievalQuestion, prepared: Prepared, tuning: Tuning) -> Doc
         is_subject=not question.names.isdisjoint(prepared.subject),
     )
     finding.has_evidence = finding.is_subject or _is_evidence(question, finding)
-    # What neither is found itself nor speaks for a neighbour needs no closer look.
+    # Documents that neither match nor have neighbours are done.
     if finding.has_evidence or prepared.document.session is not None:
         _look_closer(question, finding, tuning)
     return finding
@@ -102,7 +102,7 @@ def _terms(
 
 
 def _look_closer(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> None:
-    """Look for similar words, and add up the fields."""
+    """Match similar words, and add up the fields."""
     for it in finding.fields:
         it.strengths |= _similar(question, it.reading, tuning)
         for number, strength in it.strengths.items():
@@ -120,7 +120,7 @@ def _similar(question: RetrievalQuestion, text: TextTerms, tuning: Tuning) -> Ma
 
 
 def _is_evidence(question: RetrievalQuestion, finding: DocumentFinding) -> bool:
-    """Whether the document itself, and not only what is around it, has to do with the question."""
+    """Whether the document itself, not only a neighbour, matches the question."""
     for it in finding.fields:
         if it.has_whole_query or not question.telling.isdisjoint(it.strengths):
             return True
@@ -135,7 +135,7 @@ def rank(
     now_ms: int | None = None,
     tuning: Tuning = TUNING,
 ) -> tuple[Scored, ...]:
-    """Every document with its score: best first, then newest, then highest id."""
+    """All documents with their scores: best first, then newest, then highest id."""
     prepared = [it if isinstance(it, Prepared) else prepare(it) for it in documents]
     question = ask(query, prepared, statistics=statistics, now_ms=now_ms, tuning=tuning)
     findings = [find(question, it, tuning) for it in prepared]
@@ -159,12 +159,12 @@ def _share(findings: list[DocumentFinding], prepared: list[Prepared], tuning: Tu
 
 
 def relevant(scored: Scored, floor: float) -> bool:
-    """Whether the document covers enough of the question; a floor of 0 lets everything through."""
+    """Whether the coverage reaches the floor; 0 accepts everything."""
     return scored.coverage >= floor
 
 
 def conversations(prepared: Sequence[Prepared]) -> tuple[tuple[int, ...], ...]:
-    """The positions of the pieces of each conversation, in the order in which they were said."""
+    """The positions of the documents of each conversation, in order of time."""
     by_session: dict[str, list[int]] = defaultdict(list)
     for position, it in enumerate(prepared):
         if it.document.session is not None:
@@ -177,7 +177,7 @@ def conversations(prepared: Sequence[Prepared]) -> tuple[tuple[int, ...], ...]:
 
 
 def lend(held: Sequence[Mapping[int, float]], tuning: Tuning) -> list[dict[int, float]]:
-    """For each piece what its neighbours hold more of than itself, clue by clue."""
+    """The strengths that neighbours lend each document, beyond its own."""
     shares = [tuning.context_decay**step for step in range(tuning.context_reach)]
     lent: list[dict[int, float]] = [{} for _ in held]
     for at, own in enumerate(held):
@@ -198,7 +198,7 @@ def _add(
 
 
 def _order(it: Prepared) -> tuple[int, list[tuple[int, int, str]]]:
-    """By time, then by id, the numbers in it by their size."""
+    """Sort key: time, then id with its numbers by value."""
     parts = _DIGITS.split(it.document.id)
     return it.document.at_ms, [
         (0, int(part[:18]), part) if part.isascii() and part.isdigit() else (1, 0, part)
@@ -207,7 +207,7 @@ def _order(it: Prepared) -> tuple[int, list[tuple[int, int, str]]]:
 
 
 def scored(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> Scored:
-    """The score of a document: 0 without evidence of its own, unless its moment carries it."""
+    """The score of a document; 0 without a match, unless neighbours of the same time carry it."""
     is_found = finding.has_evidence or finding.is_carried
     matches = _matches(question, finding, tuning) if is_found else []
     return Scored(
@@ -252,13 +252,13 @@ def _sum(question: RetrievalQuestion, strengths: Strengths) -> float:
 
 
 def _shown(question: RetrievalQuestion, strengths: Strengths) -> tuple[str, ...]:
-    """The words of the question that were found; a similar one is marked."""
+    """The matched words of the question; similar ones are marked."""
     shown = question.shown
     return tuple(dict.fromkeys(shown[number] for number in sorted(strengths)))
 
 
 def _coverage(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> float:
-    """The share of what the question asks that the document, or in part its neighbours, hold."""
+    """The share of the question that the document covers; neighbours count in part."""
     if any(it.has_whole_query for it in finding.fields):
         return 1.0
     if not question.asks:

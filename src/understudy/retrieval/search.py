@@ -1,4 +1,4 @@
-"""What a session can find: every kind of knowledge it sees, in one ranked list."""
+"""Search: learnings, run memories and skills that a session sees, in one ranked list."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ from understudy.skills.catalogue_entry import CatalogueEntry
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-# What is said of every learning of a kind or scope; the index holds only what learnings say.
+# Terms of kinds and scopes; the index has only terms of contents.
 LABELS: Final = frozenset(term for each in (*Kind, *ScopeKind) for term in terms_of(each))
 DEFAULT_LIMIT: Final = 12
 MAX_LIMIT: Final = 50
@@ -45,7 +45,7 @@ MAX_QUERY_CHARS: Final = 4096
 
 
 def visible_skills(asked: SearchRequest) -> Hits:
-    """The skills on offer that fit the query."""
+    """The offered skills that match the query."""
     by_ref = {one.ref: one for one in _offered_skills(asked)}
     documents = [_document(one) for one in by_ref.values()]
     fits = fitting(asked, None, documents)
@@ -53,7 +53,7 @@ def visible_skills(asked: SearchRequest) -> Hits:
 
 
 def _offered_skills(asked: SearchRequest) -> Sequence[CatalogueEntry]:
-    """Those worth a close look."""
+    """The skills to rank; of many, a preselection."""
     if len(asked.skills) <= SCAN_LIMIT:
         return asked.skills
     return rank(asked.skills, asked.query or "")[:CANDIDATES]
@@ -77,7 +77,7 @@ def _skill_result(one: CatalogueEntry, fit: Fit) -> SearchResult:
         title=cut(" ".join(one.name.split()), TITLE_CHARS),
         excerpt=excerpt(one.description),
         timestamp_ms=0,
-        # A prompt names it, or tells how to look for it.
+        # A prompt lists it, or tells how to search for it.
         prompt_eligible=True,
         score=fit.score,
         matched_fields=fit.matched_fields,
@@ -85,7 +85,7 @@ def _skill_result(one: CatalogueEntry, fit: Fit) -> SearchResult:
 
 
 def visible_learnings(asked: SearchRequest) -> Hits:
-    """The learnings in sight that fit the query; all of them without one."""
+    """The visible learnings that match the query; all without one."""
     found = read(asked.unit, _in_sight(asked), asked.scopes)
     replaced = replaced_ids(asked.unit.learnings, found, now_ms=asked.now_ms) if found else ()
     visible = [
@@ -97,7 +97,7 @@ def visible_learnings(asked: SearchRequest) -> Hits:
 
 
 def document_of(learning: Learning) -> Document:
-    """A learning as it is looked through."""
+    """The document of a learning for search."""
     content = content_of(learning)
     labels = (
         Field(name="kind", text=str(learning.kind)),
@@ -107,7 +107,7 @@ def document_of(learning: Learning) -> Document:
 
 
 def _in_sight(asked: SearchRequest) -> list[str]:
-    """The learnings worth reading."""
+    """The ids of learnings to read."""
     index, keys = asked.unit.term_index, [scope.key for scope in asked.scopes]
     if is_small(asked.unit, keys):
         return list(index.newest(TERM_KIND, scopes=keys, limit=SCAN_LIMIT))
@@ -117,7 +117,7 @@ def _in_sight(asked: SearchRequest) -> list[str]:
         for each in index.candidates(TERM_KIND, scopes=keys, terms=terms, limit=CANDIDATES)
     ]
     if asked.query is None or not LABELS.isdisjoint(terms):
-        # Some of the newest may be past their time, and one more tells that there are more.
+        # Some of the newest may be expired, and one more tells that the list is truncated.
         found += index.newest(TERM_KIND, scopes=keys, limit=asked.limit + CANDIDATES)
     return list(dict.fromkeys(found))
 
@@ -145,7 +145,7 @@ def _result(asked: SearchRequest, learning: Learning, fit: Fit) -> SearchResult:
     )
 
 
-# In no order: the results of all are ranked together.
+# The results of all sources are ranked together.
 SOURCES: Final[tuple[HitSource, ...]] = (
     HitSource(find=visible_learnings, is_browsed=True),
     HitSource(find=recovered_runs, is_browsed=True),
@@ -163,7 +163,7 @@ class SearchAnswer:
     query: Omitted[str] = None
     truncated: bool
     results: tuple[SearchResult, ...]
-    # Run memories past their time that the search met: they are to be dropped.
+    # Expired run memories that the search met, to be deleted.
     expired: Annotated[tuple[str, ...], HIDDEN] = ()
     # How many run memories could not be read.
     unreadable: Annotated[int, HIDDEN] = 0
@@ -213,7 +213,7 @@ def shown_capability_scope(session: Session) -> ScopeLists | None:
 
 
 def checked_query(query: str | None) -> str | None:
-    """What to look for; None when it is absent or blank."""
+    """The trimmed query; None if it is absent or blank."""
     asked = (query or "").strip()
     if len(asked) > MAX_QUERY_CHARS:
         raise coded_error(
@@ -226,7 +226,7 @@ def checked_query(query: str | None) -> str | None:
 
 
 def clamped(limit: int | None) -> int:
-    """How many results to answer: what was asked for, within bounds."""
+    """The limit of results, within bounds."""
     return DEFAULT_LIMIT if limit is None else min(max(limit, 1), MAX_LIMIT)
 
 

@@ -1,4 +1,4 @@
-"""Text cut into the terms that the index stores and a question looks for."""
+"""Terms: how texts and questions are tokenised for the index and the ranking."""
 
 import re
 import unicodedata
@@ -18,7 +18,7 @@ from understudy.retrieval.vocabulary import (
     stop_words,
 )
 
-# A question looks for no more than this many terms: its rarest.
+# The most terms of a question; the rarest are kept.
 MOST_QUERY_TERMS: Final = 64
 _LETTERS: Final = rf"(?:(?![{UNSPACED}])[^\W_])+"
 _PIECE: Final = re.compile(rf"[{UNSPACED}]+|{_LETTERS}(?:(?:[-._/:@+,'’]|_+){_LETTERS})*")
@@ -27,12 +27,12 @@ _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
 _ORDINAL: Final = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _POSSESSIVE: Final = ("'s", "’s")
-# A longer piece is data, not a word: it is cut, so that no term outgrows the index.
+# A longer token is data and no word: it is cut to fit the index.
 _LONGEST_TERM: Final = 64
 _LONGEST_PIECE: Final = 256
-# Accents of Latin, Greek and Cyrillic letters; the marks of Thai or Japanese tell words apart.
+# Accents of Latin, Greek and Cyrillic letters; marks of Thai or Japanese are kept.
 _ACCENTS: Final = re.compile("[\u0300-\u036f]+")
-# Letters with a stroke do not come apart into a letter and a mark.
+# Letters with a stroke have no decomposition.
 _STROKES: Final = str.maketrans("đłøħŧı", "dlohti")
 _NOT_A_LETTER: Final = re.compile(r"[\W_]+")
 
@@ -62,12 +62,12 @@ def terms_of(text: str) -> tuple[str, ...]:
 
 
 def query_terms(text: str) -> tuple[str, ...]:
-    """The distinct terms that a question looks for, in its order."""
+    """The distinct terms of a question, in order."""
     return tuple(dict.fromkeys(term.text for term in asked_terms(text)))
 
 
 def asked_terms(text: str) -> tuple[Term, ...]:
-    """What a question looks for: no question words, nothing twice, only the rarest of very many."""
+    """The terms of a question: without stop words and duplicates, at most the rarest."""
     first: dict[str, Term] = {}
     for term in _without_stop_words(text):
         first.setdefault(term.text, term)
@@ -79,7 +79,7 @@ def asked_terms(text: str) -> tuple[Term, ...]:
 
 
 def read_terms(text: str) -> Iterator[Term]:
-    """Every term of a text, in its order."""
+    """The terms of a text, in order."""
     for piece in _PIECE.finditer(unify(text)):
         yield from _cut(piece[0])
 
@@ -121,7 +121,7 @@ def _characters(run: str) -> Iterator[Term]:
 
 @lru_cache(maxsize=50_000)
 def _words(piece: str) -> tuple[Term, ...]:
-    """The words in a piece without blanks, and the piece as one word if it has several."""
+    """The words of a token, and the token as one word if it has several."""
     if _GROUPED.fullmatch(piece):
         piece = piece.replace(",", "")
     if piece.endswith(_POSSESSIVE):
@@ -138,7 +138,7 @@ def _words(piece: str) -> tuple[Term, ...]:
             found.append(Term(lower[:_LONGEST_TERM], TermKind.ACCENTED, plain))
     if len(parts) > 1 and "'" not in piece and "’" not in piece:
         whole = fold("".join(parts).casefold())[:_LONGEST_TERM]
-        # Two parts are often one word elsewhere, which may be inflected; more are a name.
+        # Two parts are often written as one inflected word; more parts are an identifier.
         joined = base_form(whole) if len(parts) == 2 else whole
         found.append(Term(joined, TermKind.JOINED, whole))
     return tuple(found)
@@ -146,7 +146,7 @@ def _words(piece: str) -> tuple[Term, ...]:
 
 @lru_cache(maxsize=50_000)
 def base_form(word: str) -> str:
-    """The form that stands for all forms of a lower-case word without accents."""
+    """The base form of a lower-case word without accents."""
     if not word.isascii():
         return word
     numbers = forms("numbers")

@@ -11,15 +11,15 @@ from understudy.patterns.word_lists import WordLists
 WORDS: Final = WordLists("understudy.retrieval")
 _VOWELS: Final = frozenset("aeiou")
 _DOUBLED_ANYWAY: Final = frozenset("lsz")
-# The stemmer's tables in their order, and how many syllables must stand before an ending.
+# Tables of the stemmer in order, with the least number of syllables before an ending.
 _PLURALS: Final = ("stemming.plurals", 0)
 _SUFFIXES: Final = (("stemming.double_endings", 1), ("stemming.derived", 1), ("stemming.last", 2))
 _OUR: Final = re.compile(r"(?<=[a-z]{2})our(?=(?:s|ed|ing|ful|able|ly|hood|ite|ites|er|ers)?$)")
-# Shorter words have endings that do not tell where they were printed.
+# Shorter words have no British or American spelling.
 _LEAST_LETTERS: Final = 6
 # Longer words are not stemmed: no English word is as long.
 _LONGEST: Final = 40
-# What a word says, by how common it is in general.
+# Weights of words by their frequency in general use.
 _BANDS: Final = (("common.familiar", 3.5), ("common.common", 2.8), ("common.very_common", 1.75))
 # `younger` is as familiar as `young`; no rule of stemming brings these together.
 _FAMILIAR_ENDINGS: Final = ("er", "est", "r", "st", "ly")
@@ -42,13 +42,13 @@ def accented_stop_words() -> frozenset[str]:
 
 @cache
 def between_chinese() -> re.Pattern[str]:
-    """Stop words that cut a Chinese question into the pieces that matter, the longest first."""
+    """The pattern of Chinese stop words, which split a question; the longest first."""
     chinese = sorted(WORDS("stop_words.chinese"), key=lambda word: (-len(word), word))
     return re.compile("|".join(chinese))
 
 
 def general_weight(term: str) -> float:
-    """Weight of a term by its rarity in general, whatever the store holds."""
+    """The weight of a term by its rarity in general use."""
     if term.isdigit():
         return SMALL_NUMBER if len(term) <= _SMALL_DIGITS else RARE
     return _weights().get(term, RARE)
@@ -92,7 +92,7 @@ def american(word: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """What a lower-case English word shares with its other forms."""
+    """The Porter stem of a lower-case English word."""
     if not 3 <= len(word) <= _LONGEST:
         return word
     word = _replaced(word, *_PLURALS)
@@ -145,13 +145,13 @@ def _has_vowel(word: str) -> bool:
 
 
 def _syllables(word: str) -> int:
-    """How often a consonant follows a vowel."""
+    """The number of vowel-consonant sequences."""
     kinds = [_is_vowel(word, at) for at in range(len(word))]
     return sum(before and not after for before, after in pairwise(kinds))
 
 
 def _is_short(word: str) -> bool:
-    """Whether it ends like `hop`, whose forms double or gain a letter."""
+    """Whether a word ends like `hop`, whose forms double a consonant or add an `e`."""
     return (
         len(word) >= 3
         and not _is_vowel(word, -3)

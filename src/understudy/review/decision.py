@@ -8,7 +8,7 @@ from understudy.core import audit
 from understudy.core.principal import DAEMON
 from understudy.learnings.already_decided import Declined
 from understudy.learnings.decisions import by_policy, reject
-from understudy.learnings.events import Listeners, What, of_candidate, tell
+from understudy.learnings.events import LearningEvent, Listeners, of_candidate, tell
 from understudy.learnings.model import (
     CANDIDATE,
     AutomationReview,
@@ -21,7 +21,7 @@ from understudy.learnings.model import (
     Tier,
     Verification,
 )
-from understudy.learnings.publication import Wanted, publish
+from understudy.learnings.publication import PublishChanges, publish
 from understudy.review.evaluate import Evaluation
 from understudy.review.judge import Judgement
 from understudy.review.policy import PolicyInForce
@@ -38,7 +38,7 @@ _TIERS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewDecision:
-    """What is to be done with a candidate, and why."""
+    """The action for a candidate, and its reasons."""
 
     action: ReviewAction
     matched_rule_name: str | None
@@ -49,16 +49,16 @@ class ReviewDecision:
 
     @property
     def publishes(self) -> bool:
-        """Whether it makes a learning."""
+        """Whether the action publishes."""
         return self.action in (ReviewAction.PUBLISH_PROVISIONAL, ReviewAction.PUBLISH_ACTIVE)
 
     def because(self, action: ReviewAction, why: str) -> "ReviewDecision":
-        """Another action, with one more reason."""
+        """The decision with another action and one more reason."""
         return replace(self, action=action, reason=f"{self.reason}; {why}")
 
 
 def by_policy_alone(evaluation: Evaluation) -> ReviewDecision:
-    """What the policy says, with nobody else asked."""
+    """The decision of the policy, before judge and verification."""
     return ReviewDecision(
         action=evaluation.action,
         matched_rule_name=evaluation.matched_rule_name,
@@ -68,7 +68,7 @@ def by_policy_alone(evaluation: Evaluation) -> ReviewDecision:
 
 
 def after_judge(decision: ReviewDecision, judgement: Judgement, mode: Mode) -> ReviewDecision:
-    """What the judge makes of it; a judge that fails stops automation, and changes no shadow."""
+    """The decision after the judge; a failed judge means manual review, except in shadow mode."""
     verdict = judgement.verdict
     judged = replace(decision, judge=verdict)
     if judgement.is_failed:
@@ -83,7 +83,7 @@ def after_judge(decision: ReviewDecision, judgement: Judgement, mode: Mode) -> R
 
 
 def as_before(evaluation: Evaluation, stored: AutomationReview) -> ReviewDecision:
-    """What was decided earlier under the same policy; nobody is asked again."""
+    """The stored decision under the same policy; the judge is not asked again."""
     return ReviewDecision(
         action=stored.action,
         matched_rule_name=stored.matched_rule_name,
@@ -94,7 +94,7 @@ def as_before(evaluation: Evaluation, stored: AutomationReview) -> ReviewDecisio
 
 
 def after_conflict(decision: ReviewDecision, other: Learning | None) -> ReviewDecision:
-    """A person decides between two that say different things."""
+    """Manual review if a learning conflicts."""
     if other is None:
         return decision
     why = f"it conflicts with {other.learning_id}, which says something else of the same subject"
@@ -102,7 +102,7 @@ def after_conflict(decision: ReviewDecision, other: Learning | None) -> ReviewDe
 
 
 def after_declined(decision: ReviewDecision, before: Declined | None) -> ReviewDecision:
-    """What a person said no to since it was proposed, a person decides."""
+    """Manual review if a person declined the same statement meanwhile."""
     if before is None:
         return decision
     why = "a person said no to the same thing, so a person decides"
@@ -112,7 +112,7 @@ def after_declined(decision: ReviewDecision, before: Declined | None) -> ReviewD
 def after_verification(
     decision: ReviewDecision, support: Support | None, *, may_trust_tools: bool = False
 ) -> ReviewDecision:
-    """Only what the daemon itself can confirm becomes active by itself."""
+    """Provisional unless verification found the statement in its source run."""
     if decision.action is not ReviewAction.PUBLISH_ACTIVE:
         return decision
     if support is not None and support.is_by_tool and not may_trust_tools:
@@ -129,7 +129,7 @@ def after_verification(
 
 
 def review_of(decision: ReviewDecision, policy: PolicyInForce, *, at_ms: int) -> AutomationReview:
-    """The decision as it is kept."""
+    """The stored review of a decision."""
     return AutomationReview(
         mode=policy.policy.mode,
         action=decision.action,
@@ -143,7 +143,7 @@ def review_of(decision: ReviewDecision, policy: PolicyInForce, *, at_ms: int) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
-    """One decision, and whatever it takes to carry it out; the last thing a unit does."""
+    """A decision with what its effects need; applied last in a unit."""
 
     unit: "Unit"
     candidate: Candidate
@@ -154,18 +154,18 @@ class Application:
 
 
 def apply(act: Application) -> None:
-    """Publish, reject or escalate, and keep the review with the candidate."""
+    """Publish, reject or escalate a candidate, and store the review with it."""
     _ACTS[act.decision.action](act)
 
 
 def note(unit: "Unit", candidate: Candidate, review: AutomationReview) -> None:
-    """Keep the review with a candidate that stays as it is."""
+    """Store the review with a candidate, and leave its state."""
     noted = replace(candidate, automation_review=review, version=candidate.version + 1)
     unit.candidates.update(noted, expected_version=candidate.version)
 
 
 def escalate(unit: "Unit", candidate: Candidate, review: AutomationReview, *, now_ms: int) -> None:
-    """Leave the decision to a person."""
+    """Escalate the candidate to a person."""
     CANDIDATE.check(candidate.state, CandidateState.ESCALATED)
     escalated = replace(
         candidate,
@@ -182,7 +182,7 @@ def escalate(unit: "Unit", candidate: Candidate, review: AutomationReview, *, no
         version=escalated.version,
     )
     unit.audit.add(entry)
-    tell(unit, (of_candidate(What.CANDIDATE_ESCALATED, escalated),), at_ms=now_ms)
+    tell(unit, (of_candidate(LearningEvent.CANDIDATE_ESCALATED, escalated),), at_ms=now_ms)
 
 
 def _escalate(act: Application) -> None:
@@ -203,7 +203,9 @@ def _publish(act: Application) -> None:
     publish(
         act.unit,
         act.candidate.candidate_id,
-        Wanted(publish_tier=_TIERS[act.decision.action], expires_at_ms=act.decision.expires_at_ms),
+        PublishChanges(
+            publish_tier=_TIERS[act.decision.action], expires_at_ms=act.decision.expires_at_ms
+        ),
         by=by_policy(act.review, verification=act.decision.verification),
         now_ms=act.now_ms,
         listeners=act.listeners,

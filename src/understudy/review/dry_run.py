@@ -1,6 +1,6 @@
-"""What another policy would do with candidates: the same evaluation, with nothing stored.
+"""Dry run of a policy: the same evaluation of candidates, with nothing stored.
 
-Neither the judge nor the evidence is asked; where publish_active is said, both may still say less.
+Judge and verification do not run; where the result is publish_active, they may still reduce it.
 """
 
 from collections.abc import Sequence
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 
 DEFAULT_DAYS: Final = 7
 MAX_DAYS: Final = 90
-# So many of those that wait, and as many of those that were decided.
+# The most open candidates, and the most decided ones, that are evaluated.
 MAX_LOOKED_AT: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpts:
-    """A policy, cut down for each candidate to what decides about it."""
+class NarrowedPolicies:
+    """A policy narrowed for each candidate to the deciding rule, which is quicker to evaluate."""
 
     policy: LearningPolicy
-    # By the place of the rule that decides.
+    # By the index of the deciding rule.
     _cut: dict[int | None, LearningPolicy] = field(default_factory=dict)
 
-    def for_(self, candidate: Candidate) -> LearningPolicy:
-        """A policy that says the same of this candidate."""
+    def narrowed_to(self, candidate: Candidate) -> LearningPolicy:
+        """A policy with the same result for this candidate."""
         place = deciding_rule(candidate, self.policy.publication)
         if place not in self._cut:
             self._cut[place] = self._only(place)
@@ -50,7 +50,7 @@ class Excerpts:
 
     def _only(self, place: int | None) -> LearningPolicy:
         rules = self.policy.publication.rules
-        # A rule without a name is known by its place, so those before it stay.
+        # A rule without a name is reported by its index, so the rules before it stay.
         first = place if place is not None and rules[place].name else 0
         kept = () if place is None else rules[first : place + 1]
         return replace(self.policy, publication=replace(self.policy.publication, rules=kept))
@@ -58,10 +58,10 @@ class Excerpts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateOutlook:
-    """What becomes of a candidate."""
+    """The result of a policy for a candidate."""
 
     action: ReviewAction
-    # Whether it happens, rather than only being noted or asked for.
+    # Whether the action is carried out, rather than noted.
     takes_effect: bool
     reason: str
     matched_rule_name: Annotated[str | None, OMIT] = None
@@ -70,35 +70,35 @@ class CandidateOutlook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedTreatment:
-    """A candidate that another policy would treat otherwise."""
+    """A candidate with another result under the proposed policy."""
 
     candidate_id: str
     kind: Kind
     scope: LearningScope
     state: CandidateState
-    # What the policy in force says, or for one that was decided, what was done and by whom.
+    # The result of the policy in force, or for a decided candidate, what was decided.
     before: CandidateOutlook
     after: CandidateOutlook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRun:
-    """What would be different."""
+    """The differences that a policy would make."""
 
     days: int
     pending_count: int
     decided_count: int
-    # Whether there are more than were looked at.
+    # Whether there are more candidates than were evaluated.
     truncated: bool
     changes: tuple[ChangedTreatment, ...]
-    # How many candidates would come to which action, and how many do now.
+    # Candidates by action, under the policy in force and under the proposed one.
     before: dict[ReviewAction, int]
     after: dict[ReviewAction, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookedAt:
-    """What a policy is tried on, read at once so that no transaction stands while it is tried."""
+    """The input of a dry run, read at once so that no transaction is open during it."""
 
     days: int
     current: LearningPolicy
@@ -109,7 +109,7 @@ class LookedAt:
 
 
 def look(unit: "Unit", *, days: int, now_ms: int, most: int = MAX_LOOKED_AT) -> LookedAt:
-    """Candidates that wait, and those decided in the last days."""
+    """Read open candidates, and those decided in the last days."""
     if not 1 <= days <= MAX_DAYS:
         raise coded_error("runtime/invalid_days", pointer="/days", limit=MAX_DAYS)
     waiting = unit.candidates.open_ones(after=None, limit=most + 1, now_ms=now_ms)
@@ -125,8 +125,8 @@ def look(unit: "Unit", *, days: int, now_ms: int, most: int = MAX_LOOKED_AT) -> 
 
 
 def dry_run(looked_at: LookedAt, proposed: LearningPolicy, *, now_ms: int) -> DryRun:
-    """Try a policy on candidates."""
-    current, tried = Excerpts(looked_at.current), Excerpts(proposed)
+    """Evaluate candidates under a proposed policy."""
+    current, tried = NarrowedPolicies(looked_at.current), NarrowedPolicies(proposed)
     changes = [
         ChangedTreatment(
             candidate_id=it.candidate_id,
@@ -134,7 +134,7 @@ def dry_run(looked_at: LookedAt, proposed: LearningPolicy, *, now_ms: int) -> Dr
             scope=it.scope,
             state=it.state,
             before=_before(it, current, looked_at.published, now_ms=now_ms),
-            after=outlook(it, tried.for_(it), now_ms=now_ms),
+            after=outlook(it, tried.narrowed_to(it), now_ms=now_ms),
         )
         for it in (*looked_at.waiting, *looked_at.decided)
     ]
@@ -150,7 +150,7 @@ def dry_run(looked_at: LookedAt, proposed: LearningPolicy, *, now_ms: int) -> Dr
 
 
 def outlook(candidate: Candidate, policy: LearningPolicy, *, now_ms: int) -> CandidateOutlook:
-    """What a policy makes of a candidate; one under which people decide leaves it to them."""
+    """The result of a policy for a candidate; manual review in mode `manual_only`."""
     if policy.mode is Mode.MANUAL_ONLY:
         return CandidateOutlook(
             action=ReviewAction.MANUAL_REVIEW, takes_effect=False, reason="the mode is manual_only"
@@ -167,13 +167,13 @@ def outlook(candidate: Candidate, policy: LearningPolicy, *, now_ms: int) -> Can
 
 def _before(
     candidate: Candidate,
-    current: Excerpts,
+    current: NarrowedPolicies,
     published: dict[str, Learning],
     *,
     now_ms: int,
 ) -> CandidateOutlook:
     if candidate.state is CandidateState.PENDING:
-        return outlook(candidate, current.for_(candidate), now_ms=now_ms)
+        return outlook(candidate, current.narrowed_to(candidate), now_ms=now_ms)
     review = candidate.automation_review
     if candidate.state is CandidateState.ESCALATED:
         action, reason = ReviewAction.MANUAL_REVIEW, review.reason if review else "escalated"
@@ -198,7 +198,7 @@ def _done(candidate: Candidate, learning: Learning | None) -> ReviewAction:
 
 
 def _differs(change: ChangedTreatment) -> bool:
-    """For one that waits it also matters whether what is said happens."""
+    """Whether a result changed; for a pending candidate also whether it takes effect."""
     if change.before.action is not change.after.action:
         return True
     is_waiting = change.state is CandidateState.PENDING

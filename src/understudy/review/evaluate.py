@@ -1,4 +1,4 @@
-"""What the policy says of a candidate: a pure function that also tells why."""
+"""Evaluation of a candidate under a policy: a pure function that answers its reasons."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,40 +10,40 @@ from understudy.learnings.secrets import secret_reason
 from understudy.review.policy import LearningPolicy, PublicationSettings
 from understudy.review.rule_match import Adjustment, RuleTrace, Trace, trace_rules
 
-# What these say was scrubbed when it was written, markers and all.
+# Kinds made of scrubbed text, whose markers look like secrets.
 UNCLASSIFIED: Final = frozenset({Kind.RUN_SUMMARY})
 _PUBLISHING: Final = frozenset({ReviewAction.PUBLISH_PROVISIONAL, ReviewAction.PUBLISH_ACTIVE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """What the policy would do with a candidate, and how it came to that."""
+    """The action of a policy for a candidate, with its reason and trace."""
 
     action: ReviewAction
     matched_rule_name: str | None
     reason: str
-    # When what is published would end.
+    # The expiry of the learning.
     expires_at_ms: int | None
     trace: Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Limit:
-    """Something that keeps a candidate from being published, or from being published as active."""
+    """A limit on what automation may publish, or publish as active."""
 
     code: str
     applies: Callable[[Candidate, PublicationSettings], bool]
     instead: ReviewAction
     says: str
-    # What is not done where it applies.
+    # The actions that it replaces.
     limited: frozenset[ReviewAction] = frozenset({ReviewAction.PUBLISH_ACTIVE})
 
 
-# The first that applies counts, so what leaves it to a person comes first.
+# The first that applies counts, so those with manual review come first.
 _LIMITS: Final = (
     _Limit(
         code="declined_before",
-        # What comes from the API somebody proposes knowing well what was said.
+        # A proposal by the API is deliberate, so the limit is for the daemon alone.
         applies=lambda it, _: it.declined_before and it.origin is Origin.DAEMON,
         instead=ReviewAction.MANUAL_REVIEW,
         says="a person said no to the same thing before, so a person decides",
@@ -97,7 +97,7 @@ _LIMITS: Final = (
 
 
 def evaluate(candidate: Candidate, policy: LearningPolicy, *, now_ms: int) -> Evaluation:
-    """What a policy says of a candidate, whatever its mode lets happen."""
+    """Evaluate a candidate under a policy, whatever its mode."""
     settings = policy.publication
     refused = None if candidate.kind in UNCLASSIFIED else secret_reason(candidate.content)
     rules = trace_rules(candidate, settings, may_decide=refused is None)
@@ -132,7 +132,7 @@ def _said(decided: RuleTrace | None, settings: PublicationSettings) -> tuple[Rev
 def _adjust(
     candidate: Candidate, settings: PublicationSettings, action: ReviewAction
 ) -> tuple[Adjustment, ...]:
-    """The one limit that changes what the rules said, if any."""
+    """The first limit that replaces the action, if any."""
     limits = (it for it in _LIMITS if action in it.limited)
     limit = next((it for it in limits if it.applies(candidate, settings)), None)
     if limit is None:

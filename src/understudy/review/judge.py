@@ -40,7 +40,7 @@ Be careful rather than helpful:
 
 Answer with one JSON object and nothing else: {"action": "<one of allowed_actions>", "reason": "<one
 short sentence>"}."""
-# What a judge may answer, by what the policy said; where it said manual_review, nobody is asked.
+# The actions a judge may answer, by the action of the policy; manual_review is not judged.
 ALLOWED: Final[Mapping[ReviewAction, tuple[ReviewAction, ...]]] = {
     ReviewAction.MANUAL_REVIEW: (ReviewAction.MANUAL_REVIEW,),
     ReviewAction.REJECT: (ReviewAction.REJECT, ReviewAction.MANUAL_REVIEW),
@@ -56,7 +56,7 @@ ALLOWED: Final[Mapping[ReviewAction, tuple[ReviewAction, ...]]] = {
         ReviewAction.PUBLISH_ACTIVE,
     ),
 }
-# What an answer beyond that counts as, by what the policy said.
+# The action that an answer beyond them is clamped to, by the action of the policy.
 BEYOND: Final[Mapping[ReviewAction, ReviewAction]] = {
     ReviewAction.MANUAL_REVIEW: ReviewAction.MANUAL_REVIEW,
     ReviewAction.REJECT: ReviewAction.MANUAL_REVIEW,
@@ -67,33 +67,33 @@ BEYOND: Final[Mapping[ReviewAction, ReviewAction]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What became of asking: a verdict that keeps to the envelope, or none worth the name."""
+    """The result of a judge call: a clamped verdict, or a failure."""
 
     verdict: JudgeVerdict
-    # The judge did not answer, or not what it was asked.
+    # No answer, or none in the agreed form.
     is_failed: bool = False
-    # It asked for more than the policy allows, and did not get it.
+    # The answer exceeded the policy and was clamped.
     is_clamped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """Asks a model, on a route and for a time that the policy sets."""
+    """Asks a model for a verdict, on the route and with the timeout of the policy."""
 
     model: StructuredModel
     clock: Clock
-    # Knows the secrets that the operator named.
+    # Scrubs literal secrets of the operator.
     cleaner: Cleaner
 
     async def judge(
         self, candidate: Candidate, baseline: Evaluation, policy: LearningPolicy
     ) -> Judgement:
-        """What the judge says; a failure of any sort is a verdict for a person to decide."""
+        """The verdict of the judge; any failure means manual review."""
         try:
             answer = await self._ask(candidate, baseline, policy)
             said, reason = _read(answer)
         except DatabaseUnavailable:
-            # It was never asked: no verdict, and no reason to bother a person.
+            # The judge was not asked: the job is retried, without a verdict.
             raise
         except UnderstudyError as problem:
             log.warning("judge.failed", candidate_id=candidate.candidate_id, code=problem.code)
@@ -138,24 +138,24 @@ class Judge:
         return JudgeVerdict(action=action, judged_at_ms=self.clock.now_ms(), reason=reason)
 
     def _one_line(self, text: str) -> str:
-        """Somebody else's words as they may be kept: scrubbed, printable, on one line, short."""
+        """A text of the model as it may be stored: scrubbed, printable, one line, short."""
         clean = self.cleaner.clean(text).text
         printable = "".join(it if it.isprintable() else " " for it in clean)
         return cut(" ".join(printable.split()), REASON_CHARS - 1)
 
 
 def may_be_shown(candidate: Candidate) -> bool:
-    """Whether a judge, who may be anybody's model, is told what a candidate says."""
+    """Whether a candidate may be sent to the model of the judge."""
     return candidate.sensitivity is not Sensitivity.SENSITIVE
 
 
 def timeout_ms(policy: LearningPolicy) -> int:
-    """How long the judge is waited for."""
+    """The timeout of the judge call."""
     return policy.judge.timeout_ms or TIMEOUT_MS
 
 
 def candidate_json(candidate: Candidate, cleaner: Cleaner) -> dict[str, Any]:
-    """A candidate as the judge is shown it."""
+    """The JSON of a candidate for the judge."""
     source = candidate.source
 
     def clean(text: str | None) -> str | None:
@@ -181,7 +181,7 @@ def candidate_json(candidate: Candidate, cleaner: Cleaner) -> dict[str, Any]:
 
 
 def _read(answer: object) -> tuple[ReviewAction, str]:
-    """Action and reason of an answer, or `Unavailable` when it is none."""
+    """Action and reason of an answer, or `Unavailable` if it is malformed."""
     if not isinstance(answer, Mapping):
         raise _unusable("it is no object")
     action, reason = answer.get("action"), answer.get("reason")
@@ -197,5 +197,5 @@ def _unusable(why: str) -> UnderstudyError:
 
 
 def clamp(baseline: ReviewAction, said: ReviewAction) -> ReviewAction:
-    """What a judge's answer comes to."""
+    """The answer of a judge, clamped to what the policy allows."""
     return said if said in ALLOWED[baseline] else BEYOND[baseline]

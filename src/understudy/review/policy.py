@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MAX_RULES: Final = 200
 MAX_EXPIRY_MS: Final = 100 * 366 * DAY_MS
-# More runs than anybody would wait for.
+# A higher number would never be reached.
 MAX_SUCCESSES: Final = 100
 
 _Name = Annotated[str, Line(MAX_NAME_CHARS)]
@@ -37,7 +37,7 @@ _Successes = Annotated[int, Whole(1, MAX_SUCCESSES)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyRule:
-    """One rule of publication; what it leaves out matches everything."""
+    """One publication rule; a field that is left out matches everything."""
 
     action: ReviewAction
     name: Annotated[_Name | None, OMIT] = None
@@ -54,7 +54,7 @@ class PolicyRule:
 
 
 def rule_key(name: str) -> str:
-    """What makes two names of rules the same."""
+    """The key by which names of rules are compared."""
     return name.strip().casefold()
 
 
@@ -82,7 +82,7 @@ def _checked_names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicationSettings:
-    """What becomes of candidates; the first rule that matches decides."""
+    """The rules of publication; the first match decides."""
 
     default_action: Annotated[
         ReviewAction,
@@ -103,7 +103,7 @@ class PublicationSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSettings:
-    """Whether a model is asked before automation acts."""
+    """Whether and how a judge model is asked before automation acts."""
 
     enabled: StrictBool = False
     model: ModelChoice | None = None
@@ -118,23 +118,23 @@ def _checked_judge(judge: JudgeSettings) -> JudgeSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromotionSettings:
-    """What a procedure must show before it becomes a skill."""
+    """The evidence a procedure needs before it becomes a skill."""
 
     require_executed_evidence: StrictBool = False
-    # How many runs have to verify it, and in how many sessions.
+    # The verified runs it needs, and in how many sessions.
     min_successes: _Successes = 1
     min_sessions: _Successes = 1
-    # Whether recorded runs have to be run again with it, and none may fare worse.
+    # Whether a replay of recorded runs without a regression is required.
     require_replay: StrictBool = False
-    # To how many in a hundred sessions a canary is offered; to none it is hidden.
+    # The percentage of sessions that a canary is offered to; 0 hides it.
     canary_share_percent: Annotated[int, Whole(0, 100)] = 0
-    # Whether an active skill is taken back that does worse than its baseline.
+    # Whether an active skill is demoted when it does worse than its baseline.
     demote_when_worse: StrictBool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningPolicy:
-    """What an operator decides about learning."""
+    """The learning policy."""
 
     mode: Mode = Mode.SHADOW
     capture: CaptureSettings = field(default_factory=CaptureSettings)
@@ -144,7 +144,7 @@ class LearningPolicy:
 
 
 def _without_summaries(given: Any) -> Any:
-    """While automation decides, a summary of every run would only flood it unless asked for."""
+    """In mode `enabled`, run summaries are off unless the policy turns them on."""
     if not isinstance(given, Mapping) or given.get("mode") != Mode.ENABLED:
         return given
     capture = given.get("capture", {})
@@ -154,7 +154,7 @@ def _without_summaries(given: Any) -> Any:
 
 
 DEFAULT: Final = LearningPolicy()
-# Where nobody can tell what the operator decided, nothing happens by itself.
+# A damaged policy fails closed: nothing is automatic.
 CLOSED: Final = LearningPolicy(
     mode=Mode.MANUAL_ONLY,
     capture=CaptureSettings(run_summary_candidates=False),
@@ -170,10 +170,10 @@ LEARNING_POLICY: Final[PolicyKind[LearningPolicy]] = PolicyKind(
 
 
 def policy_digest(policy: LearningPolicy) -> str:
-    """The same for two policies that review the same, whenever and by whom they were put in force."""
+    """The digest of a policy for reviews: equal for policies that review alike."""
     said = LEARNING_POLICY.to_json(policy)
-    # All that reviewing ever knew of promotion: what it asks beside that is none of its business,
-    # and must not have everything reviewed again.
+    # Of promotion only the field that reviews knew first: a change of the others must not have
+    # every candidate reviewed again.
     said["promotion"] = {name: said["promotion"][name] for name in ("require_executed_evidence",)}
     canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
@@ -181,7 +181,7 @@ def policy_digest(policy: LearningPolicy) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyInForce:
-    """A policy with what a review under it is known by."""
+    """A policy with its revision and digest."""
 
     policy: LearningPolicy
     revision: int
@@ -189,27 +189,27 @@ class PolicyInForce:
 
 
 def in_force(unit: "Unit") -> PolicyInForce:
-    """The policy that counts, with its revision and digest."""
+    """The policy in force, with its revision and digest."""
     revision = current_revision(unit)
     policy = LEARNING_POLICY.usable(revision.document)
     return PolicyInForce(policy=policy, revision=revision.revision, digest=policy_digest(policy))
 
 
 def policy_in(unit: "Unit") -> LearningPolicy:
-    """The policy that counts."""
+    """The policy in force."""
     return LEARNING_POLICY.usable(current_revision(unit).document)
 
 
 def capture_in(unit: "Unit") -> CaptureSettings:
-    """What is captured under the policy that counts."""
+    """The capture settings of the policy in force."""
     return policy_in(unit).capture
 
 
 def promotion_in(unit: "Unit") -> PromotionSettings:
-    """What a procedure must show under the policy that counts."""
+    """The promotion settings of the policy in force."""
     return policy_in(unit).promotion
 
 
 def judge_in(unit: "Unit") -> JudgeSettings:
-    """Whether and where a model is asked under the policy that counts."""
+    """The judge settings of the policy in force."""
     return policy_in(unit).judge

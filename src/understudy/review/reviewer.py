@@ -1,4 +1,4 @@
-"""Reviewing one candidate: what the policy says, what the judge says, what can be confirmed."""
+"""The reviewer: policy, judge and verification of one claimed candidate."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -44,27 +44,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewCase:
-    """A candidate under review, with what it is reviewed by."""
+    """A candidate under review, and the policy in force."""
 
     candidate: Candidate
     policy: PolicyInForce
-    # What was made of it earlier under the same policy.
+    # The stored review under the same policy.
     stored: AutomationReview | None
 
     @property
     def is_applied(self) -> bool:
-        """Whether what is decided also happens."""
+        """Whether decisions take effect (mode `enabled`)."""
         return self.policy.policy.mode is Mode.ENABLED
 
     @property
     def may_trust_tools(self) -> bool:
-        """Whether what only a tool said may become active by itself."""
+        """Whether statements of tools may be published as active."""
         return self.policy.policy.publication.allow_untrusted_active_publication
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reviewer:
-    """Reviews candidates that a worker has claimed; nothing is decided once the claim is lost."""
+    """Reviews claimed candidates; a lost lease means no decision."""
 
     units: "Units"
     clock: Clock
@@ -73,7 +73,7 @@ class Reviewer:
     guard: SecretGuard = NO_LITERALS
 
     async def review(self, job: Job) -> None:
-        """Review the candidate of a job, do what was decided, and take the job off the queue."""
+        """Review the candidate of a job, apply the decision, and finish the job."""
         case = await retry_while_db_down(self.open, job)
         if case is None:
             await retry_while_db_down(self.close, job)
@@ -87,7 +87,7 @@ class Reviewer:
             await retry_while_db_down(self._settle, job, case, decision, support)
 
     def open(self, job: Job) -> ReviewCase | None:
-        """What there is to review; None when nothing is to be done."""
+        """The case of a job; None if there is nothing to review."""
         with self.units.read() as unit:
             policy = in_force(unit)
             candidate = unit.candidates.get(job.job_id)
@@ -97,7 +97,7 @@ class Reviewer:
         return ReviewCase(candidate=candidate, policy=policy, stored=stored)
 
     def close(self, job: Job) -> None:
-        """Take a job off the queue."""
+        """Finish a job without a review."""
         with self.units.write() as unit:
             unit.review_queue.done(job)
 
@@ -118,7 +118,7 @@ class Reviewer:
         if not job.may_ask:
             raise NeedsModel
         asking = self.judge.judge(case.candidate, evaluation, policy)
-        # What the judge says is worth keeping whoever has the job by then.
+        # The verdict is stored even if the lease is lost meanwhile.
         judgement = await while_held(asking, partial(self._extend, job), to_the_end=True)
         if judgement.is_failed:
             self.listeners.observer.judge_failed()
@@ -131,10 +131,10 @@ class Reviewer:
             return unit.review_queue.extend(job, until_ms=self.clock.now_ms() + LEASE_MS)
 
     def _remember(self, case: ReviewCase, decision: ReviewDecision) -> None:
-        """Keep what the judge said before anything else can fail, so that it is not asked again.
+        """Store the verdict of the judge before anything can fail, so that it is not asked again.
 
-        It was asked about this candidate under this policy, and that stays so when the claim is
-        lost; only what somebody else has settled meanwhile stands.
+        The verdict is about this candidate under this policy, so it stays valid after a lost lease;
+        a review that was stored meanwhile is kept.
         """
         if not case.is_applied:
             return
@@ -149,7 +149,7 @@ class Reviewer:
             return support_for(unit, candidate, now_ms=self.clock.now_ms())
 
     def _repeat(self, job: Job, case: ReviewCase, review: AutomationReview) -> None:
-        """A shadow is cast once: the review of then is the one of now."""
+        """In shadow mode, note the stored review again instead of making another."""
         with self.units.write() as unit:
             candidate = self._held(unit, job, case)
             if candidate is not None:
@@ -166,11 +166,11 @@ class Reviewer:
             if candidate is None:
                 return
             if decision.publishes:
-                decision = _held_against(unit, case, candidate, decision, now_ms=now)
+                decision = _checked_against_known(unit, case, candidate, decision, now_ms=now)
                 decision = after_verification(
                     decision, support, may_trust_tools=case.may_trust_tools
                 )
-                # What is to last so long lasts from now, however long the judge took.
+                # The lifetime of a rule counts from now, after the judge.
                 said = evaluate(candidate, case.policy.policy, now_ms=now)
                 decision = replace(decision, expires_at_ms=said.expires_at_ms)
             review = review_of(decision, case.policy, at_ms=now)
@@ -191,7 +191,7 @@ class Reviewer:
             apply(act)
 
     def _held(self, unit: "Unit", job: Job, case: ReviewCase) -> Candidate | None:
-        """The candidate as it is now, if it is still ours to review under the same policy."""
+        """The locked candidate, if the lease is held and the policy is the same."""
         if not unit.review_queue.holds(job):
             return None
         candidate = unit.candidates.get(job.job_id, lock=True)
@@ -199,7 +199,7 @@ class Reviewer:
             unit.review_queue.done(job)
             return None
         if in_force(unit).digest != case.policy.digest:
-            # Put while it is held, it stays on the queue when it is done.
+            # A job that is put again while it is leased stays queued after it is done.
             unit.review_queue.put([job.job_id], due_at_ms=self.clock.now_ms())
             unit.review_queue.done(job)
             unit.after_commit(self.listeners.review)
@@ -214,10 +214,10 @@ class Reviewer:
         )
 
 
-def _held_against(
+def _checked_against_known(
     unit: "Unit", case: ReviewCase, candidate: Candidate, decision: ReviewDecision, *, now_ms: int
 ) -> ReviewDecision:
-    """The decision in the light of what is known, and of what people declined, by now."""
+    """The decision after conflicts and earlier refusals, as they are now."""
     other = _conflict(unit, candidate, is_applied=case.is_applied, now_ms=now_ms)
     decision = after_conflict(decision, other)
     if candidate.origin is Origin.API:
@@ -227,7 +227,7 @@ def _held_against(
 
 
 def _without_judge(decision: ReviewDecision) -> ReviewDecision:
-    """Where the judge may not be asked, a person decides what it would have been asked about."""
+    """Manual review instead of publishing, where the judge may not see the candidate."""
     action = ReviewAction.MANUAL_REVIEW if decision.publishes else decision.action
     return decision.because(action, "it is sensitive, so no judge is shown it")
 
@@ -235,10 +235,10 @@ def _without_judge(decision: ReviewDecision) -> ReviewDecision:
 def _conflict(
     unit: "Unit", candidate: Candidate, *, is_applied: bool, now_ms: int
 ) -> Learning | None:
-    """What a candidate would contradict if it were published now."""
+    """The learning that conflicts with a candidate now."""
     if is_applied:
         unit.learnings.hold(candidate.scope)
-    # What is known already is not in conflict with what else is known.
+    # A duplicate of a learning cannot conflict with another.
     if duplicate_of(unit, candidate, now_ms=now_ms) is not None:
         return None
     return conflict_with(unit, candidate, now_ms=now_ms)

@@ -20,29 +20,29 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleTrace:
-    """What one rule had to say."""
+    """The result of one rule for a candidate."""
 
-    # Its place among the rules, from 0.
+    # The index of the rule, from 0.
     index: int
     name: str | None
     action: ReviewAction
-    # Whether every field of it fits; a rule in quarantine may fit and has no say.
+    # Whether every field matches; a quarantined rule may match and does not decide.
     matched: bool
     quarantined: bool
-    # Whether it is the first that fits and has a say.
+    # Whether it is the first match that is not quarantined.
     decided: bool
-    # Told only to who asks: a dry run has hundreds of thousands of these, and reads none.
+    # Lazy: a dry run makes hundreds of thousands of traces, and reads no mismatches.
     tell: Callable[[], tuple[Mismatch, ...]] = field(default=tuple, repr=False, compare=False)
 
     @property
     def mismatches(self) -> tuple[Mismatch, ...]:
-        """Every field that does not fit."""
+        """Every field that does not match."""
         return self.tell()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adjustment:
-    """A step after the rules, which changed what they said."""
+    """A limit that replaced the action of the rules."""
 
     code: str
     before: ReviewAction
@@ -52,20 +52,20 @@ class Adjustment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """Every rule once, in order, and then what was changed."""
+    """The results of all rules in order, and the adjustments after them."""
 
     rules: tuple[RuleTrace, ...] = ()
     adjustments: tuple[Adjustment, ...] = ()
-    # Why it was turned away before any rule was asked.
+    # The secret reason that refused the candidate before the rules.
     refused: str | None = None
 
 
 class RuleField(NamedTuple):
-    """What a field of a rule looks at in a candidate, and whether that is enough."""
+    """How a field of a rule is compared with a candidate."""
 
     had: Callable[[Candidate], object]
     fits: Callable[[object, object], bool]
-    # How what was wanted, and what was there instead, are told.
+    # The wanted and the actual value in words.
     wanted_in_words: Callable[[object], str]
     had_in_words: Callable[[object], str]
 
@@ -79,7 +79,7 @@ def _same(had: Callable[[Candidate], object]) -> RuleField:
 
 
 def _ours(has: Callable[[Candidate], bool]) -> RuleField:
-    """What counts only if the daemon itself wrote it down: anybody may claim it through the API."""
+    """A field that counts only for candidates of the daemon, since an API caller may claim it."""
 
     def had(candidate: Candidate) -> object:
         return str(candidate.origin) if has(candidate) else None
@@ -92,7 +92,7 @@ def _ours(has: Callable[[Candidate], bool]) -> RuleField:
     )
 
 
-# The fields that narrow a rule; one that is not set, or false where it asks for something, does not.
+# The fields that narrow a rule; one that is None, or false in `require_…`, does not.
 FIELDS: Final[Mapping[str, RuleField]] = {
     "scope_kind": _same(lambda it: it.scope.kind),
     "scope_id": _same(lambda it: it.scope.id),
@@ -112,7 +112,7 @@ FIELDS: Final[Mapping[str, RuleField]] = {
 
 
 class _Asked(NamedTuple):
-    """A rule with the fields by which it is narrowed, what each wants, and whether it is set aside."""
+    """A rule with its narrowing fields and wanted values, and whether it is quarantined."""
 
     rule: PolicyRule
     narrowing: tuple[tuple[str, RuleField, object], ...]
@@ -121,7 +121,7 @@ class _Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Itself:
-    """Settings that are the same only as themselves: to compare many rules takes longer than to ask them."""
+    """A cache key by identity: comparing many rules takes longer than evaluating them."""
 
     settings: PublicationSettings
 
@@ -135,7 +135,7 @@ class _Itself:
 def trace_rules(
     candidate: Candidate, settings: PublicationSettings, *, may_decide: bool = True
 ) -> tuple[RuleTrace, ...]:
-    """What every rule has to say of a candidate, in order; at most one of them decides."""
+    """The traces of all rules for a candidate, in order; at most one decides."""
     facts = {name: field.had(candidate) for name, field in FIELDS.items()}
     is_open = may_decide
     traces = []
@@ -158,7 +158,7 @@ def trace_rules(
 
 
 def deciding_rule(candidate: Candidate, settings: PublicationSettings) -> int | None:
-    """The place of the rule that decides; None where none does. Says the same as the trace, sooner."""
+    """The index of the deciding rule, or None; a quicker form of the trace."""
     facts = {name: field.had(candidate) for name, field in FIELDS.items()}
     for index, (_, narrowing, is_out) in enumerate(_asked(_Itself(settings))):
         if is_out:
@@ -174,7 +174,7 @@ def deciding_rule(candidate: Candidate, settings: PublicationSettings) -> int | 
 def _mismatches(
     narrowing: tuple[tuple[str, RuleField, object], ...], facts: Mapping[str, object]
 ) -> tuple[Mismatch, ...]:
-    """Every field of a rule that a candidate does not meet; none means that the rule fits."""
+    """The fields of a rule that a candidate does not meet; empty means a match."""
     return tuple(
         Mismatch(
             field=name,
@@ -186,7 +186,7 @@ def _mismatches(
     )
 
 
-# A dry run asks the same rules about thousands of candidates.
+# A dry run evaluates the same rules for thousands of candidates.
 @lru_cache(maxsize=8)
 def _asked(of: _Itself) -> tuple[_Asked, ...]:
     quarantined = {rule_key(name) for name in of.settings.quarantined_rule_names}
@@ -197,7 +197,7 @@ def _asked(of: _Itself) -> tuple[_Asked, ...]:
 
 
 def _narrowing(rule: PolicyRule) -> tuple[tuple[str, RuleField, object], ...]:
-    """The fields by which a rule is narrowed, and what each wants."""
+    """The narrowing fields of a rule, and their wanted values."""
     named = ((name, field, getattr(rule, name)) for name, field in FIELDS.items())
     return tuple(
         (name, field, wanted)

@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningPolicyService(VersionedPolicy[LearningPolicy]):
-    """What an operator decides about learning.
-
-    Every candidate that waits is reviewed again under another policy.
-    """
+    """The learning policy; a change has every pending candidate reviewed again."""
 
     kind: ClassVar[PolicyKind[LearningPolicy]] = LEARNING_POLICY
 
@@ -34,13 +31,13 @@ class LearningPolicyService(VersionedPolicy[LearningPolicy]):
     clock: Clock
     route_exists: Callable[[str], bool]
     guard: SecretGuard = NO_LITERALS
-    # Held by who tries a policy out.
+    # Held during a dry run.
     trying: Lock = field(default_factory=Lock)
 
     def dry_run(self, given: Mapping[str, Any], *, days: int = DEFAULT_DAYS) -> DryRun:
-        """What another policy would do with what waits and with what was decided lately.
+        """The dry run of a policy on open and recently decided candidates.
 
-        It is work for a processor, so there is one at a time; others are told to come again.
+        It takes CPU time, so only one runs at a time; others are refused.
         """
         proposed, now = self.read(given), self.clock.now_ms()
         if not self.trying.acquire(blocking=False):
@@ -53,14 +50,14 @@ class LearningPolicyService(VersionedPolicy[LearningPolicy]):
             self.trying.release()
 
     def explain(self, candidate_id: str) -> Evaluation:
-        """What the policy in force says of a candidate, rule by rule."""
+        """The evaluation of a candidate under the policy in force."""
         with self.units.read() as unit:
             candidate = require_candidate(unit, candidate_id)
             return evaluate(candidate, policy_in(unit), now_ms=self.clock.now_ms())
 
     def read(self, given: Mapping[str, Any]) -> LearningPolicy:
-        """A policy whose routes there are and which names no secret, or `Invalid`."""
-        # No `super()`: the class that slots make is another than the one written here.
+        """A policy whose routes exist and which contains no secret, or `Invalid`."""
+        # No `super()`: a dataclass with slots is another class than the one written here.
         policy = VersionedPolicy.read(self, given)
         problems = [*self._secrets(policy), *self._unknown_routes(policy)]
         if problems:
@@ -68,7 +65,7 @@ class LearningPolicyService(VersionedPolicy[LearningPolicy]):
         return policy
 
     def _secrets(self, policy: LearningPolicy) -> Iterator[FieldError]:
-        """What would be shown in reviews, in the status and to models, and never may be."""
+        """Secrets in the texts of a policy, which appear in reviews, status and model calls."""
         for pointer, text in _texts_in(policy):
             reason = self.guard.reason(text)
             if reason is not None:
@@ -91,7 +88,7 @@ def _model_choices(policy: LearningPolicy) -> dict[str, ModelChoice | None]:
 
 
 def _texts_in(policy: LearningPolicy) -> Iterator[tuple[str, str]]:
-    """What somebody wrote freely, by where it stands: names, ids and settings of models."""
+    """The free texts of a policy by their pointer: names, ids and model settings."""
     publication = policy.publication
     yield from _texts("/publication/quarantined_rule_names", publication.quarantined_rule_names)
     for index, rule in enumerate(publication.rules):
@@ -118,9 +115,9 @@ def _texts(pointer: str, value: Any) -> Iterator[tuple[str, str]]:
 def policy_hook(
     clock: Clock, ring: Callable[[], None]
 ) -> Callable[["Unit", Revision, Revision], None]:
-    """What the runtime service calls in the transaction of a new revision; `ring` wakes workers.
+    """The hook for the transaction of a new revision; `ring` wakes the review worker.
 
-    A revision whose policy cannot be read is not made.
+    A revision with an unreadable policy is refused.
     """
 
     def queue_again(unit: "Unit", before: Revision, after: Revision) -> None:

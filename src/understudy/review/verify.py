@@ -16,40 +16,40 @@ from understudy.review.sentence_context import WORD, WORDS, Passages, doubts, wo
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-# What a tool answered is long; so many are opened, and so much of each is read.
+# Results of tools are long: the most that are read, and the most bytes of each.
 MAX_ARTIFACTS: Final = 8
 MAX_BODY_CHARS: Final = 1024 * 1024
 _MARKS: Final = re.compile('["`“”„«»\u2039\u203a「」『』《》]')
 MIN_TERMS: Final = 2
-# Other words that may stand between telling words.
+# Words that may stand between two content words.
 MAX_OTHERS: Final = 2
-# A text that repeats itself is not looked through for ever.
+# The most occurrences that are checked in a repetitive text.
 MAX_OCCURRENCES: Final = 100
 _LABELS: Final = "|".join(map(re.escape, LABELS))
 _INNER: Final = ".,:/-@'’_"
-# What a statement may be followed by: an end, the next label, an order, or what adds nothing to it.
+# What may follow a statement: its end, the next label, an order, or a filler.
 _CLOSED: Final = re.compile(
     rf"\s*(?:$|\n|[.,;:!?)\]}}\"”»\u203a」』》\u2026|*`\u3002\uff01\uff1f\uff1b\uff0c\u3001\uff1a\uff09]|[-\u2013\u2014]+\s"
     rf"|\W?(?:{_LABELS})\s?[{COLONS}]|(?:{'|'.join(TURN_ORDERS)})\b"
     r"|(?:again|already|always|currently|indeed|now|nowadays|please|thanks|thank|today|too|merci|maintenant|nhé|ạ|了|哦|啊)(?!\w))"
 )  # fmt: skip
-# Scripts that are written without blanks, where a word ends nowhere in particular.
+# Scripts without blanks, where word boundaries are not checked.
 _ENDS_NOWHERE: Final = re.compile(r"[\u0e00-\u0eff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
-    """Where a candidate was found to be said."""
+    """Where the statement of a candidate was found."""
 
     run_id: str
     # The request, the outcome, a part of the run memory, or an artifact.
     where: str
-    # Whether it is what a tool answered, and nobody's word.
+    # Whether it is the result of a tool.
     is_by_tool: bool = False
 
 
 def support_for(unit: "Unit", candidate: Candidate, *, now_ms: int) -> Support | None:
-    """What bears a candidate out; None where nothing that the daemon kept does."""
+    """The text of the source run that supports a candidate; None if none does."""
     run_id = candidate.source.run_id
     if run_id is None or all(ref.run_id != run_id for ref in candidate.evidence_refs):
         return None
@@ -64,7 +64,7 @@ def support_for(unit: "Unit", candidate: Candidate, *, now_ms: int) -> Support |
 
 
 def _kept(unit: "Unit", run_id: str, *, now_ms: int) -> Iterator[tuple[str, str]]:
-    """What is kept of a run, named; nothing of one that is past its time."""
+    """The stored texts of a run by name; none if its record is expired."""
     pointer = unit.run_memory_index.get(run_id)
     if pointer is None or policy_in(unit).is_expired(pointer.recorded_at_ms, now_ms=now_ms):
         return
@@ -75,7 +75,7 @@ def _kept(unit: "Unit", run_id: str, *, now_ms: int) -> Iterator[tuple[str, str]
     memory = _memory(unit, run_id, session_id=pointer.session_id)
     if memory is None:
         return
-    # A preview has the same words, and no longer shows who they were quoted from.
+    # A preview repeats the evidence without its quotation marks.
     if evidence is None:
         yield "request", memory.request_preview or ""
         yield "outcome", memory.outcome_preview or ""
@@ -85,12 +85,12 @@ def _kept(unit: "Unit", run_id: str, *, now_ms: int) -> Iterator[tuple[str, str]
 
 
 def _vouched_for(content: str, text: str) -> str:
-    """What a text says itself, without what it quotes; a statement may itself have marks in it."""
+    """A text without its quotations; with them where the statement has quotation marks."""
     return own_words(text, with_marked=bool(_MARKS.search(content)))
 
 
 def _memory(unit: "Unit", run_id: str, *, session_id: str) -> RunMemory | None:
-    """The memory of a run, if it can be read and believed."""
+    """The run memory of a run, if it is readable and not doubtful."""
     try:
         record = unit.run_memories.get(run_id)
     except DamagedRecord:
@@ -101,7 +101,7 @@ def _memory(unit: "Unit", run_id: str, *, session_id: str) -> RunMemory | None:
 
 
 def _bodies(unit: "Unit", candidate: Candidate, run_id: str) -> Iterator[tuple[str, str]]:
-    """The artifacts of its own run that a candidate refers to."""
+    """The artifacts of the source run that a candidate refers to."""
     named = dict.fromkeys(
         ref.artifact_id for ref in candidate.evidence_refs if ref.run_id == run_id
     )
@@ -115,13 +115,13 @@ def _bodies(unit: "Unit", candidate: Candidate, run_id: str) -> Iterator[tuple[s
 
 
 def is_said_exactly(sentence: str, text: str) -> bool:
-    """Whether a text has the sentence word for word, and means it."""
+    """Whether a text asserts the sentence word for word."""
     wanted, where = _normal(sentence).replace("\n", " "), _normal(text)
     return bool(wanted) and _has_exactly(wanted, where, Passages.of(where))
 
 
 def is_said(sentence: str, text: str) -> bool:
-    """The same, or whether one sentence of the text has its telling words in order."""
+    """Whether a text asserts the sentence, or has its content words in order in one sentence."""
     wanted, where = _normal(sentence).replace("\n", " "), _normal(text)
     if not wanted:
         return False
@@ -151,13 +151,13 @@ def _has_terms(wanted: str, where: str, passages: Passages) -> bool:
 
 
 def _normal(text: str) -> str:
-    """Case and blanks do not matter, line ends do, and neither does the end of a sentence."""
+    """The text in lower case with single blanks and its line breaks, without a final stop."""
     lines = (" ".join(line.split()) for line in text.casefold().splitlines())
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip(" \n.;,")
 
 
 def _occurrences(wanted: str, text: str) -> Iterator[int]:
-    """Where something stands in a text as whole words, and nothing is added to it."""
+    """The offsets where a text has these whole words with nothing added."""
     start, on_one_line = -1, text.replace("\n", " ")
     for _ in range(MAX_OCCURRENCES):
         start = on_one_line.find(wanted, start + 1)
@@ -172,7 +172,7 @@ def _occurrences(wanted: str, text: str) -> Iterator[int]:
 
 
 def _goes_on(beyond: str, edge: str) -> bool:
-    """Whether a word or a number goes on beyond its edge."""
+    """Whether a word or number continues beyond an offset."""
     if not edge.isalnum() or _ENDS_NOWHERE.match(edge):
         return False
     nearest = beyond[:1]
@@ -182,7 +182,7 @@ def _goes_on(beyond: str, edge: str) -> bool:
 
 
 def _in_order(terms: Sequence[str], sentence: str, between: frozenset[str]) -> bool:
-    """Whether all terms stand in a sentence, one after the other, with next to nothing between."""
+    """Whether a sentence has all terms in order, with few words between them."""
     placed = list(WORD.finditer(sentence))
     said = [word[0] for word in placed]
     if not set(terms) <= set(said):
@@ -195,7 +195,7 @@ def _in_order(terms: Sequence[str], sentence: str, between: frozenset[str]) -> b
 def _reached(
     terms: Sequence[str], said: Sequence[str], start: int, between: frozenset[str]
 ) -> int | None:
-    """Where the last term stands if all follow each other from a place on."""
+    """The index of the last term if all follow from a position."""
     at, others = start, 0
     for term in terms[1:]:
         at += 1

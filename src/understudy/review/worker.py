@@ -34,30 +34,30 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# After the first try, the second, and so on.
+# Back-off after each attempt.
 WAITS_MS: Final = (500, 2_000, 8_000, 30_000)
 MAX_ATTEMPTS: Final = len(WAITS_MS) + 1
-# What the next try would only find again.
+# Errors that a retry would meet again.
 LASTING: Final = (Conflict, Invalid, NotFound, Rejected)
 REASON_CHARS: Final = 400
 TOPIC: Final = "reviews"
 
 
 def is_hopeless(job: Job, problem: Exception) -> bool:
-    """Whether trying a review again is no use."""
+    """Whether retrying a review is useless."""
     is_lasting = isinstance(problem, LASTING) and not isinstance(problem, StaleVersion)
     return is_lasting or job.attempts + 1 >= MAX_ATTEMPTS
 
 
 def words_for(problem: Exception) -> str:
-    """A failure as a person may read it."""
+    """The message of a failure for a person."""
     if isinstance(problem, UnderstudyError):
         return preview(f"{problem.code}: {problem.detail}", REASON_CHARS)
     return f"the daemon failed unexpectedly ({type(problem).__name__}); its log says how"
 
 
 def give_up(unit: "Unit", job: Job, why: str, *, now_ms: int) -> None:
-    """Take a job off the queue, and leave its candidate to a person."""
+    """Finish a job, and escalate its candidate to a person."""
     if not unit.review_queue.holds(job):
         return
     unit.review_queue.done(job)
@@ -99,15 +99,15 @@ class ReviewDuty:
     waits_ms: ClassVar[Sequence[int]] = WAITS_MS
 
     def queue(self, unit: "Unit") -> "JobQueue":
-        """The candidates that wait."""
+        """The queue of candidates to review."""
         return unit.review_queue
 
     def is_on(self, _: "Unit") -> bool:
-        """Always: where people decide, what is queued is taken off without a review."""
+        """Always: in mode `manual_only`, jobs are finished without a review."""
         return True
 
     def startup(self) -> int:
-        """Queue what waits and was not reviewed under the policy in force; tells how many."""
+        """Queue pending candidates without a review under the policy in force; answers how many."""
         with self.units.write() as unit:
             policy = in_force(unit)
             if policy.policy.mode is Mode.MANUAL_ONLY:
@@ -119,7 +119,7 @@ class ReviewDuty:
     async def do(self, job: Job) -> None:
         """Review one candidate."""
         if job.attempts >= MAX_ATTEMPTS:
-            # Whoever tried never got to say what went wrong.
+            # The worker died on every attempt before it could report an error.
             raise coded_error("review/review_never_ended", attempts=job.attempts)
         await self.reviewer.review(job)
 
@@ -128,5 +128,5 @@ class ReviewDuty:
         return is_hopeless(job, problem)
 
     def give_up(self, unit: "Unit", job: Job, problem: Exception) -> None:
-        """Leave the candidate to a person."""
+        """Escalate the candidate to a person."""
         give_up(unit, job, words_for(problem), now_ms=self.clock.now_ms())

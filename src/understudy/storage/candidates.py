@@ -54,13 +54,13 @@ class CandidateStore:
         self._dialect = dialect
 
     def get(self, candidate_id: str, *, lock: bool = False) -> Candidate | None:
-        """One candidate; `lock` holds its row until the unit ends."""
+        """One candidate; `lock` locks its row until the unit ends."""
         query = self._dialect.locked(_ONE) if lock else _ONE
         row = self._connection.execute(query, {"of": candidate_id}).first()
         return None if row is None else read_candidate(row)
 
     def add(self, candidate: Candidate) -> bool:
-        """Keep a new candidate; False when there is one that may stand only once.
+        """Insert a candidate; False if it violates a unique constraint.
 
         That is a daemon's candidate of the same run with the same scope, kind and semantic key,
         or any second run summary of one run.
@@ -69,7 +69,7 @@ class CandidateStore:
         return self._connection.execute(statement, candidate_row(candidate)).first() is not None
 
     def update(self, candidate: Candidate, *, expected_version: int) -> None:
-        """Replace a candidate that nobody else changed."""
+        """Update a candidate if its version is as expected."""
         replace_version(
             self._connection,
             candidates,
@@ -81,14 +81,14 @@ class CandidateStore:
     def page(
         self, request: PageRequest, *, narrowed: CandidateFilter, now_ms: int
     ) -> Page[Candidate]:
-        """Candidates by id, oldest first; an open one past its time is not among them."""
+        """Candidates by id, oldest first, without expired open ones."""
         is_shown = sa.or_(candidates.c.state.not_in(OPEN_STATES), _lasts(sa.literal(now_ms)))
         query = sa.select(*_COLUMNS).where(*candidate_conditions(narrowed, self._dialect), is_shown)
         by = (candidates.c.candidate_id,)
         return select_page(self._connection, query, request, by=by, read=read_candidate)
 
     def next_open(self, *, after: str | None, now_ms: int) -> Candidate | None:
-        """The oldest candidate that waits for a person, after one that was passed over."""
+        """The oldest open candidate after the id `after`."""
         return next(self._open(after, now_ms, at_once=1), None)
 
     def open_ones(self, *, after: str | None, limit: int, now_ms: int) -> tuple[Candidate, ...]:
@@ -96,19 +96,19 @@ class CandidateStore:
         return tuple(islice(self._open(after, now_ms, at_once=limit), limit))
 
     def of_run(self, run_id: str) -> tuple[Candidate, ...]:
-        """What the daemon proposed from a run, in the order in which it did."""
+        """The candidates of the daemon from a run, in order."""
         return self._all(_OF_RUN, {"of": run_id})
 
     def rejected_by_people(
         self, scope: LearningScope, kind: Kind, semantic_key: str
     ) -> tuple[Candidate, ...]:
-        """The same thing where a person said no, newest first; at most fifty."""
+        """Candidates with this key that a person rejected, the fifty newest."""
         return self._all(_REJECTED, _same(scope, kind, semantic_key))
 
     def proposed_with_key(
         self, scope: LearningScope, kind: Kind, semantic_key: str, *, now_ms: int
     ) -> Candidate | None:
-        """The same thing where the daemon proposed it and somebody has yet to decide; the oldest."""
+        """The oldest open candidate of the daemon with this key."""
         values = {"now_ms": now_ms, **_same(scope, kind, semantic_key)}
         return next(iter(self._all(_PROPOSED_WITH_KEY, values)), None)
 
@@ -119,13 +119,13 @@ class CandidateStore:
     def expired(
         self, *, now_ms: int, limit: int, after: Expired | None = None
     ) -> tuple[Expired, ...]:
-        """Open candidates whose time is over, and for the longest first; readable or not."""
+        """Expired open candidates, longest expired first, also those that do not decode."""
         last = after or _BEFORE_ALL
         values = {"now_ms": now_ms, "limit": limit, **last._asdict()}
         return tuple(Expired(*row) for row in self._connection.execute(_EXPIRED, values))
 
     def tallies(self) -> tuple[CandidateTally, ...]:
-        """How many there are, by path, rule and state."""
+        """The number of candidates by capture path, rule and state."""
         return tuple(
             CandidateTally(
                 capture_path=row.capture_path,
@@ -139,10 +139,10 @@ class CandidateStore:
         )
 
     def queue_pending(self, *, due_at_ms: int, unreviewed_under: str | None = None) -> int:
-        """Have pending candidates reviewed; tells how many were queued.
+        """Queue pending candidates for review; answers how many.
 
-        All of them, and whoever holds one loses it: what it was claimed under has changed. Or only
-        those without a review under a policy, and then what is queued already stays as it is.
+        Without `unreviewed_under` all of them, and current leases are lost, because the policy
+        changed. With it only those without a review under that policy; queued jobs stay as they are.
         """
         pending = _PENDING.add_columns(sa.literal(due_at_ms), sa.literal(0))
         if unreviewed_under is not None:
@@ -161,7 +161,7 @@ class CandidateStore:
         return tuple(readable(self._connection.execute(query, values).all(), read_candidate))
 
     def _open(self, after: str | None, now_ms: int, *, at_once: int) -> Iterator[Candidate]:
-        """Open candidates by id; one that cannot be read does not hide those behind it."""
+        """Open candidates by id; those that do not decode are skipped."""
         values = {"after": after or "", "now_ms": now_ms, "limit": at_once}
         while rows := self._connection.execute(_OPEN_AFTER, values).all():
             yield from readable(rows, read_candidate)
@@ -169,7 +169,7 @@ class CandidateStore:
 
 
 def _lasts(now_ms: Any) -> sa.ColumnElement[bool]:
-    """Whether the time of a candidate is not over."""
+    """The SQL condition that a candidate is not expired."""
     expires = candidates.c.expires_at_ms
     return sa.or_(expires.is_(None), expires > now_ms)
 
@@ -181,7 +181,7 @@ def _is_reviewed(policy_digest: str) -> sa.ColumnElement[bool]:
     )
 
 
-# Asked by workers again and again, so they are put together only once.
+# Built once: workers run them again and again.
 _ADD: Final = insert_new_of(candidates)
 _COLUMNS: Final = without_search(candidates)
 _ONE: Final = sa.select(*_COLUMNS).where(candidates.c.candidate_id == sa.bindparam("of"))
@@ -204,7 +204,7 @@ _PROPOSED_WITH_KEY: Final = (
     sa.select(*_COLUMNS)
     .where(_IS_SAME, OPEN, _lasts(sa.bindparam("now_ms")))
     .where(candidates.c.origin == str(Origin.DAEMON))
-    # Not by id alone: SQLite would go through the scope in that order, not to the key.
+    # Not by id alone: SQLite would scan the scope instead of using the key index.
     .order_by(candidates.c.created_at_ms, candidates.c.candidate_id)
 )
 _REJECTED: Final = (
@@ -236,7 +236,7 @@ _TALLIED: Final = tuple(
 _TALLIES: Final = (
     sa.select(*_TALLIED, sa.func.count().label("number")).group_by(*_TALLIED).order_by(*_TALLIED)
 )
-# In one order, so that two who queue them do not lock each other out.
+# Queued in one order, which avoids deadlocks.
 _PENDING: Final = (
     sa.select(candidates.c.candidate_id)
     .where(candidates.c.state == str(CandidateState.PENDING))
@@ -253,19 +253,19 @@ def _same(scope: LearningScope, kind: Kind, semantic_key: str) -> dict[str, Any]
 
 
 class ReviewStore:
-    """What automation made of candidates, under each policy."""
+    """Reviews of candidates by automation, one for each policy."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def get(self, candidate_id: str, policy_digest: str) -> AutomationReview | None:
-        """The review of a candidate under a policy; one that cannot be read is none."""
+        """The review of a candidate under a policy; None if it does not decode."""
         values = {"of": candidate_id, "under": policy_digest}
         found = readable(self._connection.execute(_REVIEW, values).all(), _read)
         return next(iter(found), None)
 
     def put(self, candidate_id: str, policy_digest: str, review: AutomationReview) -> None:
-        """Keep a review, in place of an older one under the same policy."""
+        """Store a review, replacing one under the same policy."""
         values = {
             "candidate_id": candidate_id,
             "policy_digest": policy_digest,
@@ -275,7 +275,7 @@ class ReviewStore:
         self._connection.execute(_PUT[self._connection.dialect.name], values)
 
     def of_candidate(self, candidate_id: str) -> tuple[AutomationReview, ...]:
-        """All of them, newest first."""
+        """The reviews of a candidate, newest first."""
         rows = self._connection.execute(_OF_CANDIDATE, {"of": candidate_id}).all()
         return tuple(readable(rows, _read))
 

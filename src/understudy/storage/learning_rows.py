@@ -24,8 +24,8 @@ from understudy.storage.engine import Dialect
 from understudy.storage.rows import read_values, to_row
 from understudy.storage.schema import learning_candidates, learnings
 
-# What a body says of every record; one that lacks any of it is damaged, also where a new record has
-# a default.
+# Fields that every stored body has; a body without one is damaged, although the record has a
+# default.
 _SAID: Final = frozenset(
     {
         "confidence",
@@ -41,7 +41,7 @@ _SAID_OF_CANDIDATES: Final = _SAID | {"automation_review", "declined_before"}
 
 
 def digest_of(key: str) -> str:
-    """A key of any length as something that an index takes."""
+    """The digest of a key, which fits an index."""
     return sha256(key.encode(errors="surrogatepass")).hexdigest()
 
 
@@ -123,7 +123,7 @@ def _values(row: Any, said: frozenset[str]) -> dict[str, Any]:
 def candidate_conditions(
     narrowed: CandidateFilter, dialect: Dialect
 ) -> Iterator[sa.ColumnElement[bool]]:
-    """What candidates must meet."""
+    """The SQL conditions of a filter of candidates."""
     yield from _shared(learning_candidates, narrowed, dialect)
     yield from _equal((learning_candidates.c.state, narrowed.state))
 
@@ -131,7 +131,7 @@ def candidate_conditions(
 def learning_conditions(
     narrowed: LearningFilter, dialect: Dialect
 ) -> Iterator[sa.ColumnElement[bool]]:
-    """What learnings must meet."""
+    """The SQL conditions of a filter of learnings."""
     yield from _shared(learnings, narrowed, dialect)
     yield from _equal(
         (learnings.c.status, narrowed.status),

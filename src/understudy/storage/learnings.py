@@ -1,4 +1,4 @@
-"""The stores of learnings, which are also in the index of terms, and of the runs that were told."""
+"""The stores of learnings, which are also in the term index, and of their uses in runs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -39,7 +39,7 @@ MOST_REVOKED: Final = 50
 
 
 class LearningStore:
-    """Learnings by id; what is live is also in the index of terms."""
+    """Learnings by id; live ones are also in the term index."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect, terms: TermIndex) -> None:
         self._connection = connection
@@ -47,21 +47,21 @@ class LearningStore:
         self._terms = terms
 
     def hold(self, scope: LearningScope) -> None:
-        """Let nobody else publish in this scope until the unit ends."""
+        """Lock publications in this scope until the unit ends."""
         self._dialect.lock_scope(self._connection, scope.key)
 
     def get(self, learning_id: str, *, lock: bool = False) -> Learning | None:
-        """One learning; `lock` holds its row until the unit ends."""
+        """One learning; `lock` locks its row until the unit ends."""
         query = self._dialect.locked(_ONE) if lock else _ONE
         return self._one(query, learning_id)
 
     def add(self, learning: Learning) -> None:
-        """Keep a new learning."""
+        """Insert a learning."""
         self._connection.execute(sa.insert(learnings), learning_row(learning))
         self._index(learning)
 
     def update(self, learning: Learning, *, expected_version: int) -> None:
-        """Replace a learning that nobody else changed."""
+        """Update a learning if its version is as expected."""
         replace_version(
             self._connection,
             learnings,
@@ -79,7 +79,7 @@ class LearningStore:
         )
 
     def matching(self, narrowed: LearningFilter, *, limit: int) -> tuple[Learning, ...]:
-        """The same without pages."""
+        """Learnings that match a filter, by id."""
         query = self._narrowed(narrowed).order_by(learnings.c.learning_id).limit(limit)
         return self._all(query, {})
 
@@ -88,14 +88,14 @@ class LearningStore:
         return self._one(_OF_CANDIDATE, candidate_id)
 
     def with_key(self, scope: LearningScope, kind: Kind, semantic_key: str) -> tuple[Learning, ...]:
-        """Live learnings that say this, in this scope and of this kind."""
+        """Live learnings with this key, scope and kind."""
         values = {"key": digest_of(semantic_key), "kind": str(kind), "scope": scope.key}
         return _newest(self._all(_WITH_KEY, values))
 
     def revoked_by_people(
         self, scopes: Sequence[LearningScope], kind: Kind, semantic_key: str
     ) -> tuple[Learning, ...]:
-        """What said this in one of these scopes until a person took it back, newest first; at most fifty."""
+        """Learnings with this key in these scopes that a person revoked, the fifty newest."""
         values = {"key": digest_of(semantic_key), "kind": str(kind)}
         found = (self._all(_TAKEN_BACK, {**values, "scopes": some}) for some in _keys(scopes))
         newest = sorted(chain.from_iterable(found), key=_when_revoked, reverse=True)
@@ -130,7 +130,7 @@ class LearningStore:
 
     def replacing(self, learning_ids: Sequence[str]) -> dict[str, Learning]:
         """For each of these the newest live learning that names it in `supersedes`, if any."""
-        # They come oldest first, so the newest stays.
+        # Rows come oldest first, so the newest wins.
         return {
             learning.supersedes: learning
             for some in batches(learning_ids)
@@ -139,7 +139,7 @@ class LearningStore:
         }
 
     def readable(self, learning_ids: Sequence[str]) -> dict[str, Learning]:
-        """Those of these that there are and that can be read."""
+        """The learnings among `ids` that exist and decode."""
         return {
             learning.learning_id: learning
             for some in batches(learning_ids)
@@ -148,7 +148,7 @@ class LearningStore:
 
     def newest_in(self, scopes: Sequence[LearningScope], *, limit: int) -> tuple[Learning, ...]:
         """Live learnings of each of these scopes, at most `limit` of each, last published first."""
-        # Scope by scope, because only so does the index give the newest without reading all.
+        # One query per scope, so that the index gives the newest without reading all rows.
         found = (
             self._all(_NEWEST, {"limit": limit, "scope": scope.key})
             for scope in dict.fromkeys(scopes)
@@ -160,7 +160,7 @@ class LearningStore:
         return {row.status: row.number for row in self._connection.execute(_BY_STATUS)}
 
     def _index(self, learning: Learning) -> None:
-        """Let what may be found be found by its words, and nothing else."""
+        """Index the terms of a learning that may be found; remove others from the index."""
         scopes = index_scopes(learning)
         if not scopes:
             self._terms.remove(TERM_KIND, [learning.learning_id])
@@ -184,7 +184,7 @@ class LearningStore:
         return tuple(readable(self._connection.execute(query, values).all(), read_learning))
 
 
-# Asked whenever a prompt is put together or something is published, so they are made only once.
+# Built once: they run for every prompt and every publication.
 _COLUMNS: Final = without_search(learnings)
 _IN_SCOPE: Final = learnings.c.scope_key == sa.bindparam("scope")
 _IN_SCOPES: Final = learnings.c.scope_key.in_(sa.bindparam("scopes", expanding=True))
@@ -196,7 +196,7 @@ _ONE: Final = sa.select(*_COLUMNS).where(learnings.c.learning_id == sa.bindparam
 _OF_CANDIDATE: Final = sa.select(*_COLUMNS).where(
     learnings.c.source_candidate_id == sa.bindparam("of")
 )
-# Without an order, for which SQLite would go through all of the scope, not to the key.
+# No ORDER BY: with one, SQLite would scan the scope instead of using the key index.
 _WITH_KEY: Final = (
     sa.select(*_COLUMNS)
     .where(LIVE, learnings.c.key_digest == sa.bindparam("key"), _IN_SCOPE)
@@ -237,7 +237,7 @@ _BY_STATUS: Final = sa.select(learnings.c.status, sa.func.count().label("number"
 
 
 def _newest(found: Iterable[Learning]) -> tuple[Learning, ...]:
-    """The last published first, as the index has them."""
+    """Learnings by publication, newest first."""
     return tuple(sorted(found, key=attrgetter("published_at_ms", "learning_id"), reverse=True))
 
 
@@ -250,21 +250,21 @@ def _keys(scopes: Sequence[LearningScope]) -> Iterator[Sequence[str]]:
 
 
 class LearningUseStore:
-    """Which runs were told of which learnings."""
+    """Uses: which runs had which learnings injected."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def add(self, given: Iterable[LearningUse]) -> None:
-        """Note them; one that is there already is fine."""
-        # In one order, so that two who note the same do not lock each other out.
+        """Insert uses; existing ones are ignored."""
+        # Inserted in one order, which avoids deadlocks.
         rows = [asdict(use) for use in sorted(given, key=attrgetter("learning_id"))]
         if rows:
             statement = insert_into(self._connection, uses).on_conflict_do_nothing()
             self._connection.execute(statement, rows)
 
     def of_learning(self, learning_id: str, request: PageRequest) -> Page[LearningUse]:
-        """The runs that were told, newest first."""
+        """The uses of a learning, newest first."""
         return select_page(
             self._connection,
             sa.select(uses).where(uses.c.learning_id == learning_id),
@@ -275,7 +275,7 @@ class LearningUseStore:
         )
 
     def count(self, learning_id: str) -> int:
-        """How often a learning was told."""
+        """The number of uses of a learning."""
         return self._connection.execute(_COUNT, {"of": learning_id}).scalar_one()
 
 

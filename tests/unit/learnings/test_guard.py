@@ -6,10 +6,10 @@ import pytest
 
 from tests.support.candidate_factories import make_candidate
 from understudy.core.errors import Invalid
-from understudy.learnings.guard import SecretGuard, texts_of, texts_wanted
+from understudy.learnings.guard import SecretGuard, texts_of, texts_of_changes
 from understudy.learnings.model import CandidateState, EvidenceRef, Kind, LearningSource
 from understudy.learnings.proposal import NewCandidate
-from understudy.learnings.publication import Wanted
+from understudy.learnings.publication import PublishChanges
 from understudy.sessions.learning_scopes import WORKSPACE, session_scope
 
 TOKEN = "gh" + "p_" + "a1B2c3D4e5" * 3 + "f6G7h8"
@@ -66,14 +66,14 @@ def test_an_ordinary_name_of_a_thing_is_fine(name: str) -> None:
 
 
 def test_what_whoever_publishes_says_anew_is_looked_at() -> None:
-    GUARD.check(texts_wanted(Wanted()))
+    GUARD.check(texts_of_changes(PublishChanges()))
     for wanted in (
-        Wanted(content=f"We use {TOKEN}"),
-        Wanted(scope=session_scope(TOKEN)),
-        Wanted(evidence_refs=(EvidenceRef(artifact_id=TOKEN),)),
+        PublishChanges(content=f"We use {TOKEN}"),
+        PublishChanges(scope=session_scope(TOKEN)),
+        PublishChanges(evidence_refs=(EvidenceRef(artifact_id=TOKEN),)),
     ):
         with pytest.raises(Invalid):
-            GUARD.check(texts_wanted(wanted))
+            GUARD.check(texts_of_changes(wanted))
 
 
 @pytest.mark.parametrize("said", [f"The bird is a {LITERAL}", "The bird is a blue\u200bheron"])

@@ -24,7 +24,7 @@ from understudy.learnings.candidates import ReviewItem
 from understudy.learnings.checks import scope_filter
 from understudy.learnings.model import Candidate, CandidateFilter, CandidateState, Tier
 from understudy.learnings.proposal import NewCandidate
-from understudy.learnings.publication import PublishedLearning, Wanted
+from understudy.learnings.publication import PublishChanges, PublishedLearning
 from understudy.wire.learnings import (
     BulkDecision,
     CandidateFilterBody,
@@ -141,7 +141,7 @@ def publish(
 ) -> PublishedLearning:
     """Make a learning of it; one that says the same already is answered instead."""
     given = body or PublishCandidate()
-    wanted = record_of(Wanted, given, publish_tier=given.publish_tier or Tier.ACTIVE)
+    wanted = record_of(PublishChanges, given, publish_tier=given.publish_tier or Tier.ACTIVE)
     return published_learning(services.learning.candidates.publish(caller, candidate_id, wanted))
 
 

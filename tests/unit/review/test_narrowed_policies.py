@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.support.factories import NOW
 from tests.support.review_factories import RULES, found, policy, proposed, rule
 from understudy.learnings.model import Candidate, Kind
-from understudy.review.dry_run import Excerpts
+from understudy.review.dry_run import NarrowedPolicies
 from understudy.review.evaluate import evaluate
 from understudy.review.policy import LearningPolicy, PolicyRule
 from understudy.sessions.learning_scopes import session_scope
@@ -36,11 +36,11 @@ def test_an_excerpt_says_the_same_as_the_whole(
     names = [it.name for it in rules if it.name]
     out = data.draw(st.sets(st.sampled_from(names))) if names else set()
     whole = policy(*rules, quarantined_rule_names=tuple(out))
-    excerpts = Excerpts(whole)
+    policies = NarrowedPolicies(whole)
 
     for _ in range(3):
         candidate = data.draw(CANDIDATES)
-        assert said(candidate, excerpts.for_(candidate)) == said(candidate, whole)
+        assert said(candidate, policies.narrowed_to(candidate)) == said(candidate, whole)
 
 
 def test_rules_that_have_no_say_are_left_out() -> None:
@@ -48,6 +48,6 @@ def test_rules_that_have_no_say_are_left_out() -> None:
     named, nameless = rule("reject", name="r4"), rule("reject")
 
     for last, kept in ((named, (named,)), (nameless, (*others, nameless))):
-        excerpt = Excerpts(policy(*others, last)).for_(found())
+        excerpt = NarrowedPolicies(policy(*others, last)).narrowed_to(found())
         assert excerpt.publication.rules == kept
-    assert Excerpts(policy(*others)).for_(found()).publication.rules == ()
+    assert NarrowedPolicies(policy(*others)).narrowed_to(found()).publication.rules == ()
