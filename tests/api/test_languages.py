@@ -111,8 +111,8 @@ LOCKED = Unsafe(
     "file_locked",
     domain="evolution",
     pointer="/name",
-    detail="SOUL.md is locked: no",
-    params={"name": "SOUL.md", "why": "no"},
+    detail="SOUL.md is locked: it cannot be changed from here",
+    params={"name": "SOUL.md"},
 )
 
 

@@ -169,7 +169,7 @@ def coded_error(
     if pointer is not None and not issubclass(kind, Invalid):
         values["pointer"] = pointer
     values = {key: _plain(value) for key, value in values.items()}
-    params = {key: values[key] for key in _row(row).get("params", ()) if key in values}
+    params = {key: values[key] for key in _inherited(row, "params") or () if key in values}
     detail = _Words().vformat(_row(row)["en"], (), values) if detail is None else detail
     if issubclass(kind, Invalid):
         found: UnderstudyError = kind(
@@ -183,8 +183,7 @@ def coded_error(
 
 def error_class(row: str) -> type[UnderstudyError]:
     """The class of a row; a variant without one has that of its code."""
-    named = _row(row).get("class") or _row(row.partition(":")[0])["class"]
-    return CLASSES[named]
+    return CLASSES[_inherited(row, "class")]
 
 
 def words_in(language: str, row: str, values: Mapping[str, object]) -> str | None:
@@ -206,6 +205,11 @@ def _row(row: str) -> Mapping[str, Any]:
     domain, _, name = row.partition("/")
     found: Mapping[str, Any] | None = error_table().get(domain, {}).get(name)
     return error_table()[SHARED][name] if found is None else found
+
+
+def _inherited(row: str, field: str) -> Any:
+    """A field of a row; a variant without it has that of its code."""
+    return _row(row).get(field) or _row(row.partition(":")[0]).get(field)
 
 
 def _plain(value: object) -> object:
