@@ -9,13 +9,13 @@ from functools import partial
 from threading import BoundedSemaphore, Event
 from typing import Any, Final
 
-from understudy.core.errors import Unsafe, coded_error
+from understudy.core.errors import FieldError, UnderstudyError, Unsafe, coded_error
+from understudy.core.pointer import pointer
 from understudy.core.recent_cache import RecentCache
 from understudy.core.text import and_more, quoted
 from understudy.guard.rule import Finding
 from understudy.guard.scan import go_on, is_whole, scan_bundle
 from understudy.guard.source import ParsedValue
-from understudy.skills import errors
 from understudy.skills.access import Author
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.document import (
@@ -28,6 +28,8 @@ from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.runtime_settings import RUNTIME_FILE, read_settings
 
 MAX_REASON_CHARS: Final = 500
+# An error lists this many findings; `understudy skills scan` lists more.
+MAX_FINDINGS: Final = 100
 # A caller is told so many of each kind.
 MAX_TOLD: Final = 10
 Scan = Callable[[Mapping[str, bytes]], tuple[Finding, ...]]
@@ -162,7 +164,7 @@ class ContentGuard:
         may = self._allow_acknowledged and author.is_admin and is_whole(found)
         if found and (said.left or not may):
             told = f" ({said.told})" if may else _HINT
-            raise errors.unsafe(found, hint=told if acknowledged else "")
+            raise unsafe_error(found, hint=told if acknowledged else "")
         if said.idle:
             raise coded_error(
                 "skills/acknowledgement_unmatched", pointer="/acknowledged", cause=said.told
@@ -254,3 +256,29 @@ def _texts(value: Value) -> Iterator[str]:
             yield from _texts(inner)
         # A list is shown as a row of words.
         yield " ".join(inner for inner in value if isinstance(inner, str))
+
+
+def unsafe_error(findings: Sequence[Finding], *, hint: str = "") -> UnderstudyError:
+    """The error that lists the findings of the guard with their files and lines."""
+    told = findings[:MAX_FINDINGS]
+    more = len(findings) - len(told)
+    lines = [
+        f"{'' if one.path == MANIFEST else one.path + ' '}line {one.line}: {one.reason} ({one.rule_id})"
+        for one in told
+    ]
+    if is_whole(findings):
+        lines = and_more(lines, more)
+    elif more:
+        lines.append("and many more")
+    return coded_error(
+        "skills/skill_unsafe",
+        errors=tuple(
+            FieldError(
+                pointer=pointer(("files", one.path)),
+                code=one.rule_id,
+                detail=f"{one.path} line {one.line}: {one.reason}",
+            )
+            for one in told
+        ),
+        detail="; ".join(lines) + hint,
+    )

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.errors import FieldError, UnderstudyError, coded_error
 from understudy.guard.scan import scan_text
-from understudy.skills import errors, versions
+from understudy.skills import versions
 from understudy.skills.access import Author, require_mutable, require_switchable
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.document import Value
 from understudy.skills.bundles.manifest import MAX_NAME_CHARS, read
 from understudy.skills.bundles.store import require_bundle
 from understudy.skills.change import SkillChange, SkillTransactions
-from understudy.skills.content_guard import Acknowledged
+from understudy.skills.content_guard import Acknowledged, unsafe_error
 from understudy.skills.dependencies.availability import LocalMachine, missing
 from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.fields import WrongValue, line, text, words
@@ -279,7 +279,8 @@ def checked(changes: SkillFieldChanges) -> dict[str, Any]:
             detail = f"{name} {error}"
             wrong.append(FieldError(pointer=f"/{name}", code="invalid_field", detail=detail))
     if wrong:
-        raise errors.bad_changes(tuple(wrong))
+        detail = "; ".join(each.detail for each in wrong)
+        raise coded_error("skills/invalid_skill", errors=tuple(wrong), detail=detail)
     _refuse_unsafe(values)
     return values
 
@@ -292,7 +293,7 @@ def _refuse_unsafe(values: Mapping[str, Any]) -> None:
         for finding in scan_text(value if isinstance(value, str) else " ".join(value), path=name)
     ]
     if found:
-        raise errors.unsafe(found)
+        raise unsafe_error(found)
 
 
 def update(change: SkillChange, skill: Skill, changes: SkillFieldChanges) -> Skill:

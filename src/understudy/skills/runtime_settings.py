@@ -7,18 +7,19 @@ from typing import Annotated, Any, Final
 
 from understudy.core.records import OMIT
 from understudy.core.text import BYTE_ORDER_MARK
-from understudy.skills import errors
 from understudy.skills.bundles.bundle import Bundle, decode
 from understudy.skills.bundles.document import (
     DocumentProblem,
     UnreadableDocument,
     Value,
     YamlDocument,
+    document_error,
     read_document,
 )
 from understudy.skills.fields import WrongValue, line, tool_names
 
 RUNTIME_FILE: Final = "agents/understudy.yaml"
+SETTINGS_ROW: Final = "skills/invalid_runtime_settings"
 
 
 class SkillContext(StrEnum):
@@ -66,12 +67,12 @@ def parse_settings(content: str, *, pointer: str = "/file") -> RuntimeSettings:
         document = read_settings(content)
     except UnreadableDocument as error:
         problem = DocumentProblem(code="invalid_yaml", line=error.line, detail=error.cause)
-        raise errors.bad_settings((problem.at(pointer),)) from None
+        raise document_error(SETTINGS_ROW, [problem], pointer) from None
     values, problems = _values(document)
     settings = RuntimeSettings(**values)
     problems += _child_only(settings, document)
     if problems:
-        raise errors.bad_settings(tuple(problem.at(pointer) for problem in problems))
+        raise document_error(SETTINGS_ROW, problems, pointer)
     return settings
 
 

@@ -12,12 +12,11 @@ from understudy.core.clock import Clock
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import DAEMON
-from understudy.skills import errors
 from understudy.skills.access import is_live
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import described, parse
 from understudy.skills.bundles.store import next_number
-from understudy.skills.content_guard import ContentGuard
+from understudy.skills.content_guard import ContentGuard, unsafe_error
 from understudy.skills.dependencies.availability import LocalMachine, missing
 from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
@@ -127,7 +126,7 @@ def _row(slug: str, bundle: Bundle, guard: ContentGuard, *, now_ms: int) -> Skil
     """What the row of a shipped skill says, but for the number; what is shipped is checked, too."""
     check_slug(slug)
     if found := guard.findings(bundle):
-        raise errors.unsafe(found)
+        raise unsafe_error(found)
     reading = parse(bundle.manifest_text)
     manifest = reading.manifest
     return Skill(

@@ -5,8 +5,8 @@ import re
 import unicodedata
 from typing import Final
 
+from understudy.core.errors import coded_error
 from understudy.core.text import LATIN, quoted
-from understudy.skills import errors
 from understudy.skills.bundles.paths import is_device
 
 MIN_SLUG_CHARS: Final = 2
@@ -37,7 +37,7 @@ def check_slug(slug: str, *, pointer: str = "/slug") -> str:
     """The slug itself, or `Invalid`."""
     cause = slug_refused(slug)
     if cause is not None:
-        raise errors.bad_slug(f"{quoted(slug)}: {cause}", pointer=pointer)
+        raise coded_error("skills/invalid_slug", pointer=pointer, detail=f"{quoted(slug)}: {cause}")
     return slug
 
 

@@ -15,12 +15,12 @@ from understudy.guard.scan import MAX_FINDINGS as GUARD_FINDINGS
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.content_guard import (
     AT_ONCE,
+    MAX_FINDINGS,
     REMEMBERED,
     Acknowledged,
     ContentGuard,
     scan_skill,
 )
-from understudy.skills.errors import MAX_FINDINGS
 from understudy.skills.runtime_settings import RUNTIME_FILE
 
 

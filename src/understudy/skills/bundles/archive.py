@@ -9,11 +9,16 @@ from typing import BinaryIO, Final
 
 from understudy.core.errors import coded_error
 from understudy.core.text import quoted
-from understudy.skills import errors
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.limits import MANIFEST, MAX_BUNDLE_BYTES, MAX_FILE_BYTES, MAX_FILES
 from understudy.skills.bundles.paths import is_artifact, tidy, twin
-from understudy.skills.bundles.zip_directory import STORED, Entry, read_directory
+from understudy.skills.bundles.zip_directory import (
+    STORED,
+    Entry,
+    archive_error,
+    archive_size_error,
+    read_directory,
+)
 
 MAX_ARCHIVE_BYTES: Final = MAX_BUNDLE_BYTES
 # How many times larger than its packed form something may be, once it is larger than a megabyte.
@@ -40,7 +45,7 @@ def read_archive(source: bytes | BinaryIO) -> Bundle:
         unpacked[path] = _unpack(data, entry)
         left -= _counted(path, len(unpacked[path]))
         if left < 0:
-            raise _too_large()
+            raise _bundle_size_error()
     _check_ratio(sum(map(len, unpacked.values())), sum(entry.packed_size for entry in files))
     return Bundle(unpacked)
 
@@ -69,7 +74,7 @@ def _method(data: bytes) -> int:
 def _read(source: bytes | BinaryIO) -> bytes:
     data = source if isinstance(source, bytes) else source.read(MAX_ARCHIVE_BYTES + 1)
     if len(data) > MAX_ARCHIVE_BYTES:
-        raise errors.archive_too_large(
+        raise archive_size_error(
             f"an archive may have at most {MAX_ARCHIVE_BYTES} bytes", limit=MAX_ARCHIVE_BYTES
         )
     return data
@@ -77,7 +82,7 @@ def _read(source: bytes | BinaryIO) -> bytes:
 
 def _check_names(paths: list[str]) -> None:
     if len(paths) > MAX_FILES:
-        raise errors.archive_too_large(
+        raise archive_size_error(
             f"{len(paths)} files; at most {MAX_FILES} are allowed", limit=MAX_FILES
         )
     pair = twin(paths)
@@ -96,14 +101,16 @@ def _folder(paths: list[str]) -> str:
         return ""
     found = sorted(path.partition("/")[0] for path in paths if path.partition("/")[2] in _MANIFESTS)
     if not found:
-        raise errors.missing_manifest_error(
-            "no SKILL.md at the root of the archive or in the one folder below it"
+        raise coded_error(
+            "skills/skill_manifest_missing",
+            pointer="/file",
+            detail="no SKILL.md at the root of the archive or in the one folder below it",
         )
     if len(found) > 1:
-        raise errors.bad_archive(f"SKILL.md is in several folders: {', '.join(found[:5])}")
+        raise archive_error(f"SKILL.md is in several folders: {', '.join(found[:5])}")
     outside = next((path for path in paths if not path.startswith(found[0] + "/")), None)
     if outside is not None:
-        raise errors.bad_archive(
+        raise archive_error(
             f"lies outside {quoted(found[0])}, the folder of the skill", entry=outside
         )
     return found[0] + "/"
@@ -123,18 +130,18 @@ def _check_said(files: Mapping[Entry, str]) -> None:
     """What already says that it is too large is not unpacked at all."""
     for entry in files:
         if entry.size > MAX_FILE_BYTES:
-            raise _file_too_large(entry)
+            raise _file_size_error(entry)
     if sum(_counted(path, entry.size) for entry, path in files.items()) > MAX_BUNDLE_BYTES:
-        raise _too_large()
+        raise _bundle_size_error()
 
 
 def _unpack(data: bytes, entry: Entry) -> bytes:
     packed = memoryview(data)[entry.data_at : entry.data_at + entry.packed_size]
     content = bytes(packed) if entry.method == STORED else _inflate(packed, entry)
     if len(content) > MAX_FILE_BYTES:
-        raise _file_too_large(entry)
+        raise _file_size_error(entry)
     if len(content) != entry.size or zlib.crc32(content) != entry.crc:
-        raise errors.bad_archive("is not what its header says", entry=entry.name)
+        raise archive_error("is not what its header says", entry=entry.name)
     _check_ratio(len(content), entry.packed_size, entry.name)
     return content
 
@@ -153,27 +160,27 @@ def _inflate(packed: memoryview, entry: Entry) -> bytes:
             parts.append(part)
             size += len(part)
     except zlib.error:
-        raise errors.bad_archive("cannot be unpacked", entry=entry.name) from None
+        raise archive_error("cannot be unpacked", entry=entry.name) from None
     if size <= MAX_FILE_BYTES and (not stream.eof or stream.unused_data):
-        raise errors.bad_archive("ends too soon or too late", entry=entry.name)
+        raise archive_error("ends too soon or too late", entry=entry.name)
     return b"".join(parts)
 
 
 def _check_ratio(size: int, packed_size: int, entry: str | None = None) -> None:
     if size > RATIO_FROM_BYTES and size > MAX_RATIO * packed_size:
-        raise errors.archive_too_large(
+        raise archive_size_error(
             f"unpacks to more than {MAX_RATIO} times its size", limit=MAX_RATIO, entry=entry
         )
 
 
-def _file_too_large(entry: Entry) -> Exception:
-    return errors.archive_too_large(
+def _file_size_error(entry: Entry) -> Exception:
+    return archive_size_error(
         f"one file may have at most {MAX_FILE_BYTES} bytes", limit=MAX_FILE_BYTES, entry=entry.name
     )
 
 
-def _too_large() -> Exception:
-    return errors.archive_too_large(
+def _bundle_size_error() -> Exception:
+    return archive_size_error(
         f"the files beside SKILL.md may have at most {MAX_BUNDLE_BYTES} bytes",
         limit=MAX_BUNDLE_BYTES,
     )

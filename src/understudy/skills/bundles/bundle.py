@@ -7,7 +7,6 @@ from typing import Final
 
 from understudy.core.errors import coded_error
 from understudy.core.text import quoted
-from understudy.skills import errors
 from understudy.skills.bundles.limits import (
     MANIFEST,
     MAX_BUNDLE_BYTES,
@@ -28,7 +27,9 @@ class Bundle(Mapping[str, bytes]):
     def __init__(self, files: Mapping[str, bytes]) -> None:
         kept = _kept(files)
         if MANIFEST not in kept:
-            raise errors.missing_manifest_error("there is no SKILL.md")
+            raise coded_error(
+                "skills/skill_manifest_missing", pointer="/file", detail="there is no SKILL.md"
+            )
         check_manifest_size(kept[MANIFEST])
         self._files: Final = MappingProxyType({path: kept[path] for path in sorted(kept)})
         self.size = sum(map(len, kept.values()))
@@ -106,12 +107,15 @@ def _kept(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 def _check_amount(*, count: int, companion_bytes: int) -> None:
     if count > MAX_FILES:
-        raise errors.bundle_too_large(
-            f"{count} files; at most {MAX_FILES} are allowed", limit=MAX_FILES
+        raise coded_error(
+            "skills/bundle_too_large",
+            detail=f"{count} files; at most {MAX_FILES} are allowed",
+            limit=MAX_FILES,
         )
     if companion_bytes > MAX_BUNDLE_BYTES:
-        raise errors.bundle_too_large(
-            f"the files beside SKILL.md have {companion_bytes} bytes;"
+        raise coded_error(
+            "skills/bundle_too_large",
+            detail=f"the files beside SKILL.md have {companion_bytes} bytes;"
             f" at most {MAX_BUNDLE_BYTES} are allowed",
             limit=MAX_BUNDLE_BYTES,
         )

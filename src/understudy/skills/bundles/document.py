@@ -6,13 +6,13 @@ what was written, and nothing in a file can make an object or a bomb.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import yaml
 
-from understudy.core.errors import FieldError
+from understudy.core.errors import FieldError, UnderstudyError, coded_error
 from understudy.core.text import BYTE_ORDER_MARK
 
 MAX_CHARS: Final = 32_768
@@ -213,6 +213,13 @@ class DocumentProblem:
     def at(self, pointer: str) -> FieldError:
         """The same as an error of a request."""
         return FieldError(pointer=pointer, code=self.code, detail=str(self))
+
+
+def document_error(row: str, problems: Iterable[DocumentProblem], pointer: str) -> UnderstudyError:
+    """The error of a row of the error table that names every problem of a document."""
+    found = tuple(problem.at(pointer) for problem in problems)
+    detail = "; ".join(each.detail for each in found)
+    return coded_error(row, errors=found, detail=detail)
 
 
 FENCE: Final = "---"

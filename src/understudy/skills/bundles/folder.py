@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 from understudy.core.errors import coded_error
-from understudy.skills import errors
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.limits import MANIFEST, MAX_BUNDLE_BYTES, MAX_DEPTH, MAX_FILES
 from understudy.skills.bundles.paths import is_artifact
@@ -31,7 +30,11 @@ def files_in(path: Path) -> dict[str, bytes]:
     try:
         top = os.open(path, _AS_FOLDER)
     except OSError:
-        raise errors.missing_manifest_error("this is not a folder that can be read") from None
+        raise coded_error(
+            "skills/skill_manifest_missing",
+            pointer="/file",
+            detail="this is not a folder that can be read",
+        ) from None
     try:
         return dict(_Walk(top).files())
     except OSError as error:
@@ -100,8 +103,9 @@ class _Walk:
     def _within(self, folder: int, prefix: str, depth: int) -> Iterator[tuple[str, bytes]]:
         self._folders += 1
         if depth > MAX_DEPTH or self._folders > _MAX_FOLDERS:
-            raise errors.bundle_too_large(
-                f"folders nested deeper than {MAX_DEPTH}, or more than {_MAX_FOLDERS} of them",
+            raise coded_error(
+                "skills/bundle_too_large",
+                detail=f"folders nested deeper than {MAX_DEPTH}, or more than {_MAX_FOLDERS} of them",
                 limit=MAX_DEPTH,
             )
         with os.scandir(folder) as entries:
@@ -133,8 +137,10 @@ class _Walk:
     def _read(self, folder: int, name: str, path: str) -> bytes:
         self._count += 1
         if self._count > MAX_FILES:
-            raise errors.bundle_too_large(
-                f"more than {MAX_FILES} files in the folder", limit=MAX_FILES
+            raise coded_error(
+                "skills/bundle_too_large",
+                detail=f"more than {MAX_FILES} files in the folder",
+                limit=MAX_FILES,
             )
         opened = self._open(folder, name, path, _AS_FILE)
         try:
@@ -157,8 +163,10 @@ class _Walk:
             )
         self._left -= len(data)
         if self._left < 0:
-            raise errors.bundle_too_large(
-                f"the folder has more than {MAX_BUNDLE_BYTES} bytes", limit=MAX_BUNDLE_BYTES
+            raise coded_error(
+                "skills/bundle_too_large",
+                detail=f"the folder has more than {MAX_BUNDLE_BYTES} bytes",
+                limit=MAX_BUNDLE_BYTES,
             )
         return data
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from understudy.core.errors import UnderstudyError, coded_error
+from understudy.core.errors import coded_error
 from understudy.core.text import BYTE_ORDER_MARK, ELLIPSIS
-from understudy.skills import errors
 from understudy.skills.bundles.document import (
     DocumentProblem,
     FrontMatter,
     Value,
+    document_error,
     read_front_matter,
 )
 from understudy.skills.fields import (
@@ -105,7 +105,9 @@ def parse(content: str, *, pointer: str = "/content") -> ManifestReading:
     reading = read(content)
     fatal = tuple(problem for problem in reading.problems if problem.fatal)
     if fatal:
-        raise _refusal(fatal, pointer)
+        unreadable = any(problem.code == "invalid_front_matter" for problem in fatal)
+        row = "skills/invalid_front_matter" if unreadable else "skills/invalid_manifest"
+        raise document_error(row, fatal, pointer)
     if not reading.manifest.name:
         raise coded_error("skills/skill_name_missing", pointer=pointer)
     return reading
@@ -120,12 +122,6 @@ def check_not_blank(content: str, *, pointer: str) -> None:
 def described(reading: ManifestReading) -> str:
     """The description, or else the first paragraph of prose in the body."""
     return reading.manifest.description or first_paragraph(reading.body)
-
-
-def _refusal(fatal: tuple[DocumentProblem, ...], pointer: str) -> UnderstudyError:
-    wrong = tuple(problem.at(pointer) for problem in fatal)
-    unreadable = any(problem.code == "invalid_front_matter" for problem in fatal)
-    return errors.bad_front_matter(wrong) if unreadable else errors.bad_manifest(wrong)
 
 
 def _values(

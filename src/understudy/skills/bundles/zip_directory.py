@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from understudy.core.errors import coded_error
-from understudy.skills import errors
+from understudy.core.errors import UnderstudyError, coded_error
+from understudy.core.text import quoted
 from understudy.skills.bundles.paths import refused_by
 
 # Folders and what systems leave behind count here, so this is more than the files of a skill.
@@ -81,26 +81,26 @@ def _directory_place(data: bytes) -> tuple[int, int, int]:
     """Where the directory begins and ends, and how many entries it has."""
     at = data.rfind(_END_MARK, max(0, len(data) - _END.size - _MAX_COMMENT))
     if at < 0 or at + _END.size > len(data):
-        raise errors.bad_archive("this is not a ZIP archive")
+        raise archive_error("this is not a ZIP archive")
     _, disk, first_disk, here, count, size, start, comment = _END.unpack_from(data, at)
     if at + _END.size + comment != len(data):
-        raise errors.bad_archive("the end of the archive is not where it has to be")
+        raise archive_error("the end of the archive is not where it has to be")
     # Before anything is made for them.
     if max(here, count) > MAX_ENTRIES:
-        raise errors.archive_too_large(
+        raise archive_size_error(
             f"more than {MAX_ENTRIES} entries in the archive", limit=MAX_ENTRIES
         )
     if disk or first_disk or here != count:
-        raise errors.bad_archive("archives in several parts are not read")
+        raise archive_error("archives in several parts are not read")
     if start + size != at:
-        raise errors.bad_archive("the directory of the archive is not where it has to be")
+        raise archive_error("the directory of the archive is not where it has to be")
     return start, at, count
 
 
 def _records(data: bytes, at: int, end: int, count: int) -> Iterator[_Record]:
     for _ in range(count):
         if at + _CENTRAL.size > end or data[at : at + 4] != _CENTRAL_MARK:
-            raise errors.bad_archive("the directory of the archive is damaged")
+            raise archive_error("the directory of the archive is damaged")
         (_, _, _, flags, method, _, _, crc, packed, size, name_size, extra_size, comment_size) = (
             _CENTRAL.unpack_from(data, at)[:13]
         )
@@ -109,7 +109,7 @@ def _records(data: bytes, at: int, end: int, count: int) -> Iterator[_Record]:
         extra_at = name_at + name_size
         at = extra_at + extra_size + comment_size
         if at > end or disk:
-            raise errors.bad_archive("the directory of the archive is damaged")
+            raise archive_error("the directory of the archive is damaged")
         raw_name = data[name_at:extra_at]
         yield _Record(
             raw_name=raw_name,
@@ -124,7 +124,7 @@ def _records(data: bytes, at: int, end: int, count: int) -> Iterator[_Record]:
             extra=data[extra_at : extra_at + extra_size],
         )
     if at != end:
-        raise errors.bad_archive("the directory of the archive has more than it says")
+        raise archive_error("the directory of the archive has more than it says")
 
 
 def _decoded(raw: bytes, flags: int) -> str:
@@ -132,7 +132,7 @@ def _decoded(raw: bytes, flags: int) -> str:
         return raw.decode()
     except UnicodeDecodeError:
         if flags & _NAME_IS_UTF8:
-            raise errors.bad_archive("the name of an entry is not UTF-8") from None
+            raise archive_error("the name of an entry is not UTF-8") from None
         return raw.decode("cp437")
 
 
@@ -173,14 +173,14 @@ def _check_kind(record: _Record) -> None:
             cause="is a link or a device, not a file",
         )
     if record.flags & _REFUSED_FLAGS:
-        raise errors.bad_archive("is encrypted", entry=record.name)
+        raise archive_error("is encrypted", entry=record.name)
     if record.method not in {STORED, DEFLATED}:
-        raise errors.bad_archive(
+        raise archive_error(
             f"is packed by method {record.method}; only stored and deflated entries are read",
             entry=record.name,
         )
     if _UNSAID in {record.packed_size, record.size, record.header_at}:
-        raise errors.bad_archive("is written as ZIP64, which is not read", entry=record.name)
+        raise archive_error("is written as ZIP64, which is not read", entry=record.name)
 
 
 def _names_a_link(extra: bytes) -> bool:
@@ -197,7 +197,7 @@ def _data_place(data: bytes, record: _Record, *, limit: int) -> int:
     """Where the packed bytes begin: behind a local header that says what the directory says."""
     at = record.header_at
     if at + _LOCAL.size > limit or data[at : at + 4] != _LOCAL_MARK:
-        raise errors.bad_archive("is not where the directory says", entry=record.name)
+        raise archive_error("is not where the directory says", entry=record.name)
     _, _, flags, method, _, _, _, packed, size, name_size, extra_size = _LOCAL.unpack_from(data, at)
     name_at = at + _LOCAL.size
     place: int = name_at + name_size + extra_size
@@ -212,7 +212,7 @@ def _data_place(data: bytes, record: _Record, *, limit: int) -> int:
         and not _names_a_link(data[name_at + name_size : place])
     )
     if not same or place + record.packed_size > limit:
-        raise errors.bad_archive("its header and the directory disagree", entry=record.name)
+        raise archive_error("its header and the directory disagree", entry=record.name)
     return place
 
 
@@ -220,5 +220,19 @@ def _check_apart(entries: tuple[Entry, ...]) -> None:
     end = 0
     for entry in sorted(entries, key=lambda entry: entry.header_at):
         if entry.header_at < end:
-            raise errors.bad_archive("lies over another entry", entry=entry.name)
+            raise archive_error("lies over another entry", entry=entry.name)
         end = entry.data_at + entry.packed_size
+
+
+def archive_error(cause: str, *, entry: str | None = None) -> UnderstudyError:
+    """The error of an archive, or of an entry in it, that is not a ZIP that we read."""
+    return coded_error("skills/invalid_archive", pointer="/file", detail=_of_entry(entry) + cause)
+
+
+def archive_size_error(cause: str, *, limit: int, entry: str | None = None) -> UnderstudyError:
+    """The error of an archive, or of an entry in it, that is too large."""
+    return coded_error("skills/archive_too_large", detail=_of_entry(entry) + cause, limit=limit)
+
+
+def _of_entry(entry: str | None) -> str:
+    return "" if entry is None else f"{quoted(entry)}: "
