@@ -31,7 +31,7 @@ def is_in_share(secret: str, fingerprint: str, session_id: str, percent: int) ->
 
 
 def share_of(rollout: Rollout, canary_share_percent: int) -> int:
-    """To how many in a hundred sessions a rollout is offered as it stands, if it did not fail."""
+    """The percentage of sessions that a rollout is offered to in its stage, unless its canary failed."""
     if rollout.status is Stage.ACTIVE:
         return EVERY
     is_tried = rollout.status is Stage.CANARY and rollout.held_reason is None
@@ -39,19 +39,19 @@ def share_of(rollout: Rollout, canary_share_percent: int) -> int:
 
 
 def has_failed(rollout: Rollout, sums: EvidenceSums) -> bool:
-    """Whether a canary goes no further in this attempt, so that nothing is learned by trying it."""
+    """Whether a canary run failed in this attempt, so the skill is offered to nobody."""
     return rollout.status is Stage.CANARY and sums.every.canary_failure_count > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CanaryShare:
-    """Chooses who is offered a canary, as the policy says at that moment."""
+    """Chooses the sessions that a canary is offered to, by the share in the current policy."""
 
     policy_of: PolicyOf
 
     def __call__(self, unit: "Unit", rollout: Rollout, session: Session | None) -> bool:
-        """Whether a session is; nobody who names none, and nobody while it is held or once it
-        failed."""
+        """Whether the canary is offered to a session; never without a session, while the rollout is
+        held, or after a failed canary run."""
         if session is None:
             return False
         percent = share_of(rollout, self.policy_of(unit).canary_share_percent)
@@ -61,7 +61,7 @@ class CanaryShare:
 
 
 def _is_drawn(unit: "Unit", rollout: Rollout, session: Session, percent: int) -> bool:
-    """Whether a session is in a share; nobody is as long as nobody has made the secret."""
+    """Whether a session is in the share; no session is before the secret was made."""
     if percent in {0, EVERY}:
         return percent == EVERY
     secret = unit.canary_secret.get()
@@ -71,7 +71,7 @@ def _is_drawn(unit: "Unit", rollout: Rollout, session: Session, percent: int) ->
 
 
 def _root_of(unit: "Unit", session: Session) -> str:
-    """What is drawn: a whole family, or a session could make sidechains until one of them is."""
+    """The root session: if sidechains were drawn by themselves, a session could open more until one is."""
     is_root = session.parent_session_id is None
     return session.session_id if is_root else unit.sidechains.root_of(session.session_id)
 
@@ -80,7 +80,7 @@ SECRET_BYTES: Final = 32
 
 
 def make_secret(units: "Units", clock: Clock) -> None:
-    """See that there is one; whichever daemon is first makes it."""
+    """Make the secret if there is none; of several daemons the first one makes it."""
     with units.read() as unit:
         if unit.canary_secret.get() is not None:
             return

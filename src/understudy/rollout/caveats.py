@@ -38,13 +38,13 @@ class Caveat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caveats:
-    """Holds definitions against what this daemon has; without it, nothing is missing."""
+    """Compares a definition with the tools and routes of this daemon; knows neither by default."""
 
     tool_names: Callable[[], Collection[str]] | None = None
     has_route: Callable[[str], bool] = field(default=lambda _: True)
 
     def __call__(self, definition: Definition) -> tuple[Caveat, ...]:
-        """Everything that stands against it."""
+        """All caveats of a definition."""
         return (
             *self._unknown_tools(definition),
             *_both(definition),
@@ -58,7 +58,7 @@ class Caveats:
         runtime = definition.runtime
         for part in ("allowed_tools", "blocked_tools"):
             for at, name in enumerate(getattr(runtime, part)):
-                # Servers outside are not always up, and a pattern may fit what comes later.
+                # An MCP server may be down now, and a pattern may match a tool that comes later.
                 is_plain = SLASH not in name and not any(sign in name for sign in WILDCARDS)
                 if is_plain and name not in known:
                     yield Caveat(
@@ -78,7 +78,7 @@ NO_CAVEATS = Caveats()
 
 
 def source_caveats(unit: "Unit", rollout: Rollout) -> tuple[Caveat, ...]:
-    """That a skill in whatever stage will be taken back one day, where its learning has an end."""
+    """That a live rollout will be revoked, where its source learning has an expiry."""
     if not rollout.is_live:
         return ()
     ends_at_ms = unit.rollout_sources.end_of(rollout.source_learning_id)

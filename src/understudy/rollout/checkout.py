@@ -28,9 +28,9 @@ MAX_REFS_BYTES: Final = 8 * 1024 * 1024
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _BRANCH: Final = re.compile(r"ref: (refs/heads/[\w+.@/-]{1,200})")
-# Where a repository says that it borrows objects itself: who knows whose they are.
+# A repository with alternates borrows objects from repositories that we do not know.
 BORROWED: Final = (GIT, "objects", "info", "alternates")
-# A link would lead out of the folder; as a file it only names where it would lead.
+# A symlink could lead out of the folder; checked out as a file it only holds its target.
 CONFIG: Final = """\
 [core]
 \trepositoryformatversion = 0
@@ -50,7 +50,7 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """Lays out what was committed last; a folder stays empty where that cannot be done."""
+    """Checks out the last commit of the workspace; the folder stays empty where that fails."""
 
     programs: Programs
     max_files: int = MAX_FILES
@@ -93,11 +93,11 @@ class Checkout:
 
 
 class _Failed(Exception):
-    """Git could not do it."""
+    """A git command failed."""
 
 
 def head_of(workspace: Path) -> str | None:
-    """The commit that a workspace stands at; None where it is no plain repository of its own."""
+    """The HEAD commit of a workspace; None where it is not a plain repository of its own."""
     try:
         if _is_there(workspace, BORROWED):
             return None
@@ -139,13 +139,13 @@ def _text(workspace: Path, parts: tuple[str, ...], most: int) -> str:
 
 
 def _entries(index: Path) -> int:
-    """How many files an index names: it says so in its first twelve bytes."""
+    """The number of entries of a git index, from its 12-byte header."""
     with index.open("rb") as stream:
         return int.from_bytes(stream.read(12)[8:], "big")
 
 
 def _empty(folder: Path) -> None:
-    """Take back what is in a folder of ours that nobody else has seen yet."""
+    """Remove the contents of a folder that nobody else has seen yet."""
     for entry in list(folder.iterdir()):
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry, ignore_errors=True)

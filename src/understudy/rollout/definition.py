@@ -21,21 +21,21 @@ MAX_INSTRUCTIONS_CHARS: Final = 32_000
 MAX_LINE_CHARS: Final = 1_000
 MAX_VERSION_CHARS: Final = 100
 MAX_WORD_CHARS: Final = 200
-# Says nothing of the learning: who reads lists of skills need not know its words.
+# Says nothing of the learning: readers of skill lists need not see its content.
 DEFAULT_DESCRIPTION: Final = "A procedure that was learned here, reviewed, and promoted to a skill."
 # What begins with a dash would be an option to a command, and signs alone are no name.
 _NAME: Final = re.compile(
     rf"(?=[:_-]*[A-Za-z0-9])[A-Za-z0-9:_][A-Za-z0-9:_-]{{0,{MAX_NAME_CHARS - 1}}}"
 )
-# What other skills say for the folder of their files; `${baseDir}` is a variable of somebody's own.
+# Placeholders for a skill's folder; `${baseDir}` is a shell variable and no placeholder.
 _FOLDER: Final = re.compile(rf"{re.escape(FOLDER_NAME)}|(?<!\$){re.escape(BASE_DIR)}")
-# How skills of other kinds are referred to.
+# Prefixes of references to other kinds of skills.
 RESERVED: Final = (LOCAL, PROMOTED, ID_PREFIX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """What a caller asks for."""
+    """The request to promote a procedure."""
 
     skill_name: str
     instructions: str = field(repr=False)
@@ -49,7 +49,7 @@ class Promotion:
     provider: str | None = None
     model: str | None = None
     fallback_model: str | None = None
-    # None: a draft, or as it is where it is in force already.
+    # None: draft, or active where the rollout is active already.
     status: Stage | None = None
 
 
@@ -72,7 +72,7 @@ TOOLS: Final = ("allowed_tools", "blocked_tools")
 
 def check_definition(wanted: Promotion, guard: SecretGuard) -> Definition:
     """The definition that a caller described, or `Invalid` with everything that is wrong in it."""
-    # First, as what is said of other problems may repeat what was sent.
+    # Secrets first: the details of other errors may repeat what was sent.
     if secrets := [*_secrets(wanted, guard)]:
         raise coded_error(
             "rollout/secret_definition", errors=tuple(secrets), detail=secrets[0].detail
@@ -101,7 +101,7 @@ def check_definition(wanted: Promotion, guard: SecretGuard) -> Definition:
     )
 
 
-# Where, whether it is wrong there, and how that is said.
+# Field, predicate that holds when it is wrong, and the detail of the error.
 _RULES: Final[tuple[tuple[str, Callable[[Promotion], bool], str], ...]] = (
     (
         "skill_name",
@@ -147,7 +147,7 @@ _RULES: Final[tuple[tuple[str, Callable[[Promotion], bool], str], ...]] = (
 
 
 def is_skill_name(name: str) -> bool:
-    """Whether a promoted skill can be called that."""
+    """Whether a promoted skill can have this name."""
     return _NAME.fullmatch(name) is not None and not name.casefold().startswith(RESERVED)
 
 
@@ -173,14 +173,14 @@ def _wrong_tools(wanted: Promotion) -> Iterator[FieldError]:
         except WrongValue as problem:
             yield _problem(name, f"{name}: {problem}")
         for at, each in enumerate(getattr(wanted, name)):
-            # Left out, a list that allows nothing would become none, and allow everything.
+            # Without blank names the list could become empty, and an empty list allows every tool.
             if not each.strip():
                 yield _problem(name, f"{name} must not have a blank name", f"/{at}")
 
 
 def _secrets(wanted: Promotion, guard: SecretGuard) -> Iterator[FieldError]:
-    """Everything that a model or a list would be told, and that looks like a secret."""
-    # What is too long is refused without a look at the rest, and nothing of it is repeated.
+    """Errors for texts that look like a secret, in any field that models or lists show."""
+    # Longer texts are refused by their length; only this much is scanned.
     texts = {f"/{name}": (getattr(wanted, name) or "")[:most] for name, most in TEXTS.items()}
     for name in TOOLS:
         given = enumerate(getattr(wanted, name))
@@ -201,5 +201,5 @@ def _text(given: str) -> str:
 
 
 def _line(given: str | None) -> str | None:
-    """One line without doubled blanks; nothing where nothing is said."""
+    """The text on one line with single blanks; None where it is blank."""
     return " ".join((given or "").split()) or None

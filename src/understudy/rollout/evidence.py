@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 
-# A run that somebody stopped says nothing about a skill, and neither does one that goes on.
+# A run that was cancelled or is not over is no evidence about a skill.
 SPEAKING: Final = frozenset({RunStatus.COMPLETED, RunStatus.FAILED})
 
 
@@ -39,7 +39,7 @@ def shown_by(unit: "Unit", run: Run, marker: str) -> Shown:
 
 
 def last_output(unit: "Unit", run_id: str) -> str:
-    """The last thing that a run put out and that is not blank."""
+    """The last output of a run that is not blank."""
     outputs = unit.journal.outputs([run_id]).get(run_id, ())
     said = (event for event in reversed(outputs) if isinstance(event.data.get("text"), str))
     texts = map(own_text, said)
@@ -48,28 +48,28 @@ def last_output(unit: "Unit", run_id: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceClaim:
-    """What somebody says that a run shows."""
+    """What a caller claims that a run shows."""
 
     kind: EvidenceKind
     marker: str
-    # Whether the run that was named succeeded.
+    # Whether the named run succeeded.
     success: bool
 
 
 def proof_of(unit: "Unit", run: Run, rollout: Rollout, claim: EvidenceClaim) -> Proof:
-    """Executed where those who carried the definition out in this attempt show it themselves.
+    """Executed where the runs that executed the definition in this attempt show the claim themselves.
 
-    The word of the run that had them do it proves nothing: it can say anything.
+    The output of the run that started them proves nothing: it can say anything.
     """
     carriers = [it for it in _carriers(unit, run, rollout) if _counts(it, rollout, claim.kind)]
     successes = {shown_by(unit, it, claim.marker).success for it in carriers}
-    # One that failed is enough for a failure, and too much for a success.
+    # One failed execution proves a failure, and disproves a success.
     is_executed = successes == {True} if claim.success else False in successes
     return Proof.EXECUTED if is_executed else Proof.ATTESTED
 
 
 def same_execution(unit: "Unit", run: Run, rollout: Rollout) -> Iterator[str]:
-    """The run, and those that show nothing but what it shows: who carried it out, or for whom."""
+    """The run and the runs of the same execution: the executing sidechains, or the run they work for."""
     yield run.run_id
     asking = _asking(unit, run, rollout)
     if asking is not None:
@@ -79,9 +79,9 @@ def same_execution(unit: "Unit", run: Run, rollout: Rollout) -> Iterator[str]:
 
 
 def beside(unit: "Unit", run: Run, rollout: Rollout) -> Iterator[str]:
-    """The others that carried the definition out for the same run: all together are one success.
+    """The other sidechains that executed the definition for the same run; together they are one success.
 
-    One of them that fails says something of its own, whatever the others showed.
+    A failure of one of them counts by itself, whatever the others showed.
     """
     asking = _asking(unit, run, rollout)
     if asking is not None:
@@ -89,7 +89,7 @@ def beside(unit: "Unit", run: Run, rollout: Rollout) -> Iterator[str]:
 
 
 def _asking(unit: "Unit", run: Run, rollout: Rollout) -> str | None:
-    """The run that had this one carry the definition out; None where it did not, or of itself."""
+    """The run that had this one execute the definition as a sidechain; None without one."""
     if run.skill_fingerprint != rollout.fingerprint:
         return None
     spawn = unit.sidechains.spawn_of(run.session_id)
@@ -97,21 +97,21 @@ def _asking(unit: "Unit", run: Run, rollout: Rollout) -> str | None:
 
 
 def _carriers(unit: "Unit", run: Run, rollout: Rollout) -> Iterator[Run]:
-    """The run itself, or those of its own sidechains, that carried exactly this definition out."""
+    """The runs that executed exactly this definition: the run itself, or its own sidechains."""
     if run.skill_fingerprint == rollout.fingerprint:
         return iter((run,))
     return carried_out_for(unit, run.run_id, rollout.fingerprint)
 
 
 def carried_out_for(unit: "Unit", run_id: str, fingerprint: str) -> Iterator[Run]:
-    """The runs of sidechains that carried a definition out for a run."""
+    """The sidechain runs that executed a definition for a run."""
     spawns = spawns_of(unit, run_id)
     runs = filter(None, (unit.runs.get(spawn.first_run_id) for spawn in spawns))
     return (each for each in runs if each.skill_fingerprint == fingerprint)
 
 
 def _counts(run: Run, rollout: Rollout, kind: EvidenceKind) -> bool:
-    """Whether a run is of this attempt, and for a canary of this stage, and is over."""
+    """Whether a run has ended, and was submitted in this attempt, for a canary in this stage."""
     is_canary = kind is EvidenceKind.CANARY
     since = rollout.stage_began_at_ms if is_canary else rollout.attempt_began_at_ms
     return run.status in SPEAKING and run.submitted_at_ms >= since
@@ -119,38 +119,38 @@ def _counts(run: Run, rollout: Rollout, kind: EvidenceKind) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How often what was shown for one definition."""
+    """The counts of evidence for one definition."""
 
     successful_run_count: int = 0
     distinct_session_count: int = 0
-    # How many of all runs carried the very definition out.
+    # How many of all runs executed the definition.
     executed_run_count: int = 0
     canary_success_count: int = 0
     canary_failure_count: int = 0
 
     @property
     def verification_status(self) -> Verification:
-        """Whether a run has verified it."""
+        """Verified as soon as one run verified the definition."""
         return Verification.VERIFIED if self.successful_run_count else Verification.UNVERIFIED
 
     @property
     def real_daemon_verified(self) -> bool:
-        """Whether runs of this daemon did; no others are accepted."""
+        """The same as a boolean: only runs of this daemon are accepted."""
         return bool(self.successful_run_count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceSums:
-    """What all runs of an attempt amount to, and those alone that carried the definition out."""
+    """The counts of all runs of an attempt, and of those that executed the definition."""
 
     every: Counts = Counts()
     executed: Counts = Counts()
 
     def under(self, *, executed_only: bool) -> Counts:
-        """What counts where nobody's word is taken, or where it is."""
+        """The counts that a policy goes by: of executed evidence only, or of attested too."""
         if not executed_only:
             return self.every
-        # Whoever saw it fail, it failed.
+        # A failure counts even if it is only attested.
         return replace(self.executed, canary_failure_count=self.every.canary_failure_count)
 
 

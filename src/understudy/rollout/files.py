@@ -21,7 +21,7 @@ from understudy.skills.tools.fork import task_of
 
 @lru_cache(maxsize=128)
 def bundle_of(definition: Definition) -> Bundle:
-    """Both files; the same definition gives the same bytes, whoever writes them and when."""
+    """SKILL.md and the runtime file; the same definition always gives the same bytes."""
     runtime = runtime_json(definition.runtime)
     return Bundle(
         {
@@ -32,7 +32,7 @@ def bundle_of(definition: Definition) -> Bundle:
 
 
 def reads_back(definition: Definition) -> bool:
-    """Whether the files say exactly what the definition does to whoever reads them."""
+    """Whether the files parse back to exactly this definition."""
     try:
         bundle = bundle_of(definition)
         reading = parse(bundle.manifest_text)
@@ -72,7 +72,7 @@ def _manifest(definition: Definition) -> Iterator[str]:
 
 
 def said_in(definition: Definition) -> dict[str, str]:
-    """The fields above the instructions, as they are written."""
+    """The frontmatter fields of SKILL.md."""
     said = {
         "name": definition.skill_name,
         "description": definition.description,
@@ -83,17 +83,17 @@ def said_in(definition: Definition) -> dict[str, str]:
 
 
 def _field(name: str, value: object) -> str:
-    """A line of YAML; what JSON puts between quotes, YAML reads as it stands."""
+    """A line of YAML; a JSON value is valid YAML."""
     return f"{name}: {json.dumps(value, ensure_ascii=False)}"
 
 
 def task_for(rollout: Rollout, params: Params) -> str:
-    """The same words that `use_skill` would have a sidechain carry out; a `ToolError` for params."""
+    """The task that `use_skill` would give to a sidechain; raises `ToolError` for wrong params."""
     return task_of(rendered(loaded_from(rollout), params))
 
 
 def offered_from(rollout: Rollout) -> CatalogueEntry:
-    """What is told of the skill before its body is read."""
+    """The catalogue entry of a promoted skill."""
     definition = rollout.definition
     return CatalogueEntry(
         slug=definition.skill_name,
@@ -111,7 +111,7 @@ def offered_from(rollout: Rollout) -> CatalogueEntry:
 
 
 def loaded_from(rollout: Rollout) -> Loaded:
-    """The skill in full, from the record alone."""
+    """The loaded skill, from its record alone."""
     definition = rollout.definition
     return Loaded(
         offered=offered_from(rollout),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardReason:
-    """Why not."""
+    """Why a step is refused."""
 
     code: str
     detail: str
@@ -24,17 +24,17 @@ class GuardReason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutCase:
-    """A rollout as it would be judged, with what speaks for it."""
+    """A rollout with its evidence, as the guards see it."""
 
     rollout: Rollout
     counts: Counts
     rules: "PromotionSettings"
-    # What came of running recorded runs again with this definition.
+    # The replays of this definition.
     replays: ReplayStanding = NO_REPLAYS
 
     @property
     def definition(self) -> str:
-        """Which definition it is about."""
+        """The definition by its short fingerprint."""
         return f"fingerprint {short_digest(self.rollout.fingerprint)}"
 
 
@@ -42,7 +42,7 @@ Guard = Callable[[RolloutCase], GuardReason | None]
 
 
 def is_verified(case: RolloutCase) -> GuardReason | None:
-    """Enough runs showed that it works, in enough sessions."""
+    """Enough runs verified the definition, in enough sessions."""
     rules, counts = case.rules, case.counts
     sessions = max(rules.min_sessions, 1)
     runs = max(rules.min_successes, sessions)
@@ -80,7 +80,7 @@ def has_no_failure(case: RolloutCase) -> GuardReason | None:
 
 
 def is_replayed(case: RolloutCase) -> GuardReason | None:
-    """Where the policy asks for it, recorded runs went no worse with it."""
+    """Where the policy requires a replay, one passed without a regression."""
     if not case.rules.require_replay:
         return None
     worse = ", ".join(case.replays.regressions)
@@ -100,7 +100,7 @@ def is_replayed(case: RolloutCase) -> GuardReason | None:
 
 
 def is_free(case: RolloutCase) -> GuardReason | None:
-    """Nobody holds it."""
+    """The rollout is not held."""
     if case.rollout.held_reason is None:
         return None
     return GuardReason(code="rollout_held", detail="it is held; release it first")
@@ -113,12 +113,12 @@ _TO_ACTIVE: Final[tuple[Guard, ...]] = (
     is_replayed,
     is_free,
 )
-# Every step that promoting can take; a pair that is not here is no step of it.
+# Every step of promoting with its guards; other pairs of stages are refused.
 GUARDS: Final[Mapping[tuple[Stage, Stage], tuple[Guard, ...]]] = {
     (Stage.DRAFT, Stage.DRAFT): (),
     (Stage.DRAFT, Stage.VERIFIED): (is_verified, is_free),
     (Stage.VERIFIED, Stage.DRAFT): (),
-    # Also with other words, and then nothing speaks for them.
+    # Also with another definition, which has no evidence then.
     (Stage.VERIFIED, Stage.VERIFIED): (is_verified,),
     (Stage.VERIFIED, Stage.CANARY): (is_verified, is_free),
     (Stage.VERIFIED, Stage.ACTIVE): _TO_ACTIVE,
@@ -131,7 +131,7 @@ GUARDS: Final[Mapping[tuple[Stage, Stage], tuple[Guard, ...]]] = {
 
 
 def missing(current: Stage, target: Stage, case: RolloutCase) -> tuple[GuardReason, ...]:
-    """Everything that keeps a rollout from a step of promoting."""
+    """The reasons that keep a rollout from a step of promoting."""
     return tuple(filter(None, (guard(case) for guard in GUARDS[current, target])))
 
 

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from understudy.review.policy import PromotionSettings
     from understudy.storage.unit import Unit
 
-# Who carries a promoted skill out; there is no other choice.
+# The only way to run a promoted skill: in a fork, by the verification agent.
 FORKED: Final = RuntimeSettings(context=SkillContext.FORK, agent_profile=VERIFICATION_AGENT_ID)
-# Whether something in the catalogue has a name already; reads rows and no folders.
+# Whether a name is taken in the skill catalogue; reads rows and no folders.
 IsTaken = Callable[["Unit", str], bool]
 PolicyOf = Callable[["Unit"], "PromotionSettings"]
 
 
 class Stage(StrEnum):
-    """How far a procedure has come on its way to being a skill."""
+    """The stage of a rollout."""
 
     DRAFT = "draft"
     VERIFIED = "verified"
@@ -48,7 +48,7 @@ ROLLOUT: Final = Machine(
     conflict_code="rollout_state_conflict",
     domain="rollout",
 )
-# Still under way or in force; a learning has at most one such rollout.
+# Every stage but revoked; a learning has at most one live rollout.
 LIVE: Final = frozenset(Stage) - {Stage.REVOKED}
 # Where `advance` goes from each stage.
 NEXT: Final = {
@@ -59,17 +59,17 @@ NEXT: Final = {
 
 
 class EvidenceKind(StrEnum):
-    """What a run is to show."""
+    """What evidence is about."""
 
     VERIFICATION = "verification"
     CANARY = "canary"
 
 
 class Proof(StrEnum):
-    """How it is known that a run has to do with the skill."""
+    """How it is known that a run used the skill."""
 
-    ATTESTED = "attested"  # somebody says so
-    EXECUTED = "executed"  # the run carried out exactly this definition
+    ATTESTED = "attested"  # a caller says so
+    EXECUTED = "executed"  # the run executed exactly this definition
 
 
 class RolloutEventName(StrEnum):
@@ -86,7 +86,7 @@ class RolloutEventName(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """Everything that a model is told of a skill, and how it is run."""
+    """What a promoted skill tells a model, and how it is run."""
 
     skill_name: str
     description: str
@@ -97,17 +97,17 @@ class Definition:
 
     @property
     def fingerprint(self) -> str:
-        """What tells it from any other."""
+        """The SHA-256 that identifies this definition."""
         return fingerprint_of(self)
 
     @property
     def is_lost(self) -> bool:
-        """Whether it only stands where one was that cannot be read any more."""
+        """Whether this is a placeholder for a stored definition that cannot be read."""
         return not self.instructions
 
 
 def lost_definition(skill_name: str) -> Definition:
-    """What stands where a definition cannot be read; nobody can promote one like it."""
+    """The placeholder for a definition that cannot be read; without instructions it cannot be promoted."""
     return Definition(
         skill_name=skill_name, description="What it said cannot be read.", instructions=""
     )
@@ -115,7 +115,7 @@ def lost_definition(skill_name: str) -> Definition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceRecord:
-    """What one run showed, for one definition in one attempt."""
+    """The evidence of one run for one definition in one attempt."""
 
     evidence_id: str
     skill_name: Annotated[str, HIDDEN] = ""
@@ -125,20 +125,20 @@ class EvidenceRecord:
     proof: Proof
     run_id: str
     session_id: str
-    # The session above all that are above it: what one person does counts as one.
+    # The root session: all sidechains of a session count as one.
     root_session_id: Annotated[str, HIDDEN] = ""
     success: bool
     note: str
     actor: str
     recorded_at_ms: int
     trial_id: Annotated[str | None, OMIT] = None
-    # The commit that the workspace stood at; None where nothing was executed, or it has none.
+    # The HEAD commit of the workspace; None for attested evidence, or without a repository.
     workspace_digest: Annotated[str | None, OMIT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LifecycleEvent:
-    """One thing that happened to a rollout; never changed afterwards."""
+    """An event in the life of a rollout; never changed afterwards."""
 
     skill_name: Annotated[str, HIDDEN] = ""
     event: RolloutEventName
@@ -163,45 +163,45 @@ class Rollout:
     source_scope: LearningScope
     status: Stage
     definition: Definition
-    # Of the files that an active one has.
+    # Of the files that the skill has while it is active.
     digest: str
     promoted_at_ms: int
     promoted_by: str
     updated_at_ms: int
-    # Grows whenever what was shown so far no longer counts.
+    # Grows whenever earlier evidence no longer counts.
     attempt: int = 1
-    # Since when; what ran before carried out nothing of this attempt, or of this stage.
+    # Runs submitted before these times are no evidence for this attempt, or this stage.
     attempt_began_at_ms: int = 0
     stage_began_at_ms: int = 0
     # Counts the changes of this record.
     revision: int = 1
-    # Why it may go no further for now; None when it may.
+    # Why the rollout is held; None when it is not.
     held_reason: str | None = None
-    # A person held it, and only a person lets it go; what the daemon held ends with the attempt.
+    # A hold by a person is released by a person; a hold by the daemon ends with the attempt.
     is_held_by_hand: bool = False
     revoked_at_ms: int | None = None
     revoked_reason: str | None = None
-    # The daemon took it back because it did worse than its baseline.
+    # The daemon revoked the skill because it did worse than its baseline.
     is_demoted: bool = False
 
     @property
     def fingerprint(self) -> str:
-        """What tells its definition from any other."""
+        """The fingerprint of the current definition."""
         return self.definition.fingerprint
 
     @property
     def tried(self) -> tuple[int, str]:
-        """What trials and evidence are about: one definition, in one attempt."""
+        """The attempt and the fingerprint that trials and evidence are about."""
         return self.attempt, self.fingerprint
 
     @property
     def is_flagged(self) -> bool:
-        """Whether somebody should look at it: it is held on its way, or was demoted."""
+        """Whether a person should look at the rollout: it is held, or was demoted."""
         return (self.held_reason is not None and self.is_live) or self.is_demoted
 
     @property
     def is_live(self) -> bool:
-        """Whether it is under way or in force."""
+        """Whether the rollout is not revoked."""
         return self.status in LIVE
 
 
@@ -210,16 +210,16 @@ class Snapshot:
     """A rollout as it was before it changed."""
 
     skill_name: str
-    # The revision of the record that it shows.
+    # The revision of the record.
     number: int
     record: Rollout
-    # When it ceased to be so.
+    # When the record was replaced.
     recorded_at_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutFilter:
-    """Which rollouts a list is about; what is left out narrows nothing."""
+    """A filter of rollouts; None matches every rollout."""
 
     source_learning_id: str | None = None
     status: Stage | None = None
@@ -229,7 +229,7 @@ EVERYTHING: Final = RolloutFilter()
 
 
 class Mark(NamedTuple):
-    """What tells whether a rollout is offered as it was; what only speaks for it is not part of it."""
+    """A cache key: equal marks mean that a rollout is offered as before. Evidence is not part of it."""
 
     skill_name: str
     source_learning_id: str
@@ -241,7 +241,7 @@ class Mark(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def fingerprint_of(definition: "Definition") -> str:
-    """SHA-256 over everything that a model is told or that decides how it runs, as hex."""
+    """SHA-256 over every field of a definition, as hex."""
     whole = hashlib.sha256(definition.skill_name.encode())
     parts = {
         "description": definition.description,
@@ -256,7 +256,7 @@ def fingerprint_of(definition: "Definition") -> str:
 
 
 def runtime_json(runtime: RuntimeSettings) -> dict[str, Any]:
-    """How a skill is run, without what is left as it is."""
+    """The runtime settings that are set, as JSON."""
     parts: Mapping[str, Any] = {
         "allowed_tools": list(runtime.allowed_tools),
         "blocked_tools": list(runtime.blocked_tools),

@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# Below the home; in it a folder for each learning.
+# Below the home; each source learning has a folder in it.
 PLACE: Final = ("skills", "procedural")
-# How many folders are glanced at together; where there are more, others have their turn next time.
+# How many folders one glance checks; the next glance goes on with the others.
 GLANCED: Final = 200
 _FOLDER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
-# A caller is told this many findings.
+# How many findings of the content guard an error carries.
 MAX_FINDINGS: Final = 100
 
 
 class TroubleCode(StrEnum):
     """What can be wrong with the files of a promoted skill."""
 
-    UNMOUNTED = "rollout_unmounted"  # they cannot be written, or do not stay as they were written
-    SHADOWED = "rollout_shadowed"  # a skill in a folder of the machine has its name
-    DRIFTED = "rollout_drifted"  # somebody changed them
-    LEFT = "rollout_files_left"  # they cannot be removed
+    UNMOUNTED = "rollout_unmounted"  # the files cannot be written, or do not stay as written
+    SHADOWED = "rollout_shadowed"  # a local skill has the same name
+    DRIFTED = "rollout_drifted"  # somebody changed the files
+    LEFT = "rollout_files_left"  # the files cannot be removed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,24 +47,24 @@ class Trouble:
     """Why an active skill is not mounted, or one that is not active still has files."""
 
     code: TroubleCode
-    # The name of the skill; of what has no record, the name of the folder.
+    # The name of the skill, or of the folder where no record belongs to it.
     name: str
-    # May name places on this machine.
+    # May contain paths of this machine.
     detail: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """What was in a folder when it was last in line."""
+    """A folder as it was when it last matched its record."""
 
     name: str
     digest: str
-    # How it looked then.
+    # The stat of its files at that time.
     look: Hashable
 
 
 class MountKeeper:
-    """One for a daemon; whoever brings folders in line holds `lock`, and no unit of work."""
+    """Writes and checks mounted folders. Callers of `bring` hold `lock`, and no unit of work."""
 
     def __init__(self, folders: "MountFolders", shadows: Shadows) -> None:
         self.folders = folders
@@ -72,32 +72,32 @@ class MountKeeper:
         self.lock = threading.Lock()
         self._kept: dict[str, _Kept] = {}
         self._troubles: dict[str, Trouble] = {}
-        # The folder that was glanced at last.
+        # The folder that the last glance ended with.
         self._glanced = ""
 
     def troubles(self) -> tuple[Trouble, ...]:
-        """What stands against it now, by name."""
+        """All current troubles, by name."""
         found = tuple(self._troubles.copy().values())
         return tuple(sorted(found, key=lambda it: (it.name, it.code)))
 
     def mounted(self) -> int:
-        """How many folders are in line."""
+        """The number of folders that match their records."""
         return len(self._kept.copy().keys() - self._troubles.copy().keys())
 
     def trouble_of(self, folder: str) -> Trouble | None:
-        """What stands against the skill of a learning."""
+        """The trouble of the skill of a learning."""
         return self._troubles.get(folder)
 
     def found_drifted(self, rollout: Rollout) -> None:
-        """Somebody saw that files are not as the record says: all are told, from now on."""
+        """Record that the files of a skill differ from its record."""
         folder = rollout.source_learning_id
         if folder not in self._troubles:
             self._note(folder, _drifted(rollout.skill_name))
 
     def glance(self) -> None:
-        """Notice what somebody did to files that were in line; reads only what looks otherwise.
+        """Detect changes to mounted files by their stat; reads only files whose stat changed.
 
-        Looks at so many at most and holds the lock for one at a time, so that nobody has to wait.
+        Checks a limited number of folders and locks for one at a time, so that nobody waits long.
         """
         for folder in self._next(GLANCED):
             with self.lock:
@@ -107,7 +107,7 @@ class MountKeeper:
                     self._glance_at(folder, kept, trouble)
 
     def _next(self, most: int) -> list[str]:
-        """Whose turn it is, one after another and then from the beginning."""
+        """The next folders to check, in a cycle."""
         every = sorted(self._kept.copy())
         at = bisect_right(every, self._glanced)
         some = [*every[at:], *every[:at]][:most]
@@ -130,14 +130,14 @@ class MountKeeper:
         self._troubles.pop(folder, None)
 
     def bring(self, folder: str, rollout: Rollout | None, *, by_force: bool) -> None:
-        """Have the files of an active record in a folder, or none.
+        """Write the files of an active rollout into a folder, or remove the folder.
 
-        Without force, what somebody else changed is left for a person to see.
+        Without force, files that somebody else changed are left for a person to see.
         """
         try:
             trouble = self._brought(folder, rollout, by_force=by_force)
         except (OSError, RecursionError) as problem:
-            # Folders may be nested deeper than they can be removed.
+            # RecursionError: folders may be nested too deep to be removed.
             code = TroubleCode.LEFT if rollout is None else TroubleCode.UNMOUNTED
             detail = getattr(problem, "strerror", None) or type(problem).__name__
             trouble = Trouble(code=code, name=_name(folder, rollout), detail=detail)
@@ -147,7 +147,7 @@ class MountKeeper:
             self._note(folder, trouble)
 
     def only(self, folders: set[str]) -> None:
-        """Forget the troubles of all other folders: there is nothing there any more."""
+        """Forget the troubles of all other folders, which no longer exist."""
         for folder in self._troubles.copy().keys() - folders:
             del self._troubles[folder]
 
@@ -167,14 +167,14 @@ class MountKeeper:
 
     def _mount(self, folder: str, rollout: Rollout, *, by_force: bool) -> Trouble | None:
         bundle = bundle_of(rollout.definition)
-        # Before it is read: what is touched meanwhile then looks otherwise, and is read again.
+        # The stat comes before the read: a change in between is then read again.
         look = self.folders.look(folder)
         if self._is_in_line(folder, bundle.digest, look):
             return None
         found = self.folders.digest(folder)
         if found != bundle.digest:
             kept = self._kept.get(folder)
-            # What is there as it was written is only of an earlier record.
+            # Files that match what was written before belong to an earlier record.
             is_known = found is None or (kept is not None and found == kept.digest)
             if not by_force and not is_known:
                 return _drifted(rollout.skill_name)
@@ -188,7 +188,7 @@ class MountKeeper:
         return None
 
     def _is_in_line(self, folder: str, digest: str, look: Hashable) -> bool:
-        """Whether nobody touched it since it was found to be, so that it need not be read."""
+        """Whether the stat is unchanged since the folder matched, so that it need not be read."""
         kept = self._kept.get(folder)
         is_same = kept is not None and (kept.digest, kept.look) == (digest, look)
         return is_same and look is not None and folder not in self._troubles
@@ -216,14 +216,14 @@ def _name(folder: str, rollout: Rollout | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mounting:
-    """Keeps mounted files in step with their records; the record is the authority."""
+    """Keeps mounted files in line with their records; the record is the authority."""
 
     units: "Units"
     keeper: MountKeeper
     guard: ContentGuard
 
     def check(self, definition: Definition) -> None:
-        """Refuse what the content guard finds fault with, and what would not read back."""
+        """Refuse a definition that the content guard rejects, or whose files would not parse back to it."""
         if not reads_back(definition):
             raise coded_error("rollout/unreadable_definition", pointer="/instructions")
         findings = self.guard.findings(bundle_of(definition))
@@ -231,27 +231,27 @@ class Mounting:
             raise unsafe_definition(definition, findings)
 
     def digest(self, definition: Definition) -> str:
-        """The digest that the files of a definition have."""
+        """The digest of the files of a definition."""
         return bundle_of(definition).digest
 
     def after(self, unit: "Unit", rollout: Rollout) -> None:
-        """Have the files of a learning's skill follow once this unit has committed."""
+        """Update the mounted files of a learning's skill after this unit has committed."""
         unit.after_commit(partial(self._follow, rollout.source_learning_id))
 
     def _follow(self, learning_id: str) -> None:
-        """Look at the record as it is by now: commits may be heard of out of their order."""
+        """Mount what the record says now: notices of commits may arrive out of order."""
         try:
             with self.keeper.lock:
                 with self.units.read() as unit:
                     rollout = active_of(unit, learning_id)
                 self.keeper.bring(learning_id, rollout, by_force=True)
         except Exception:
-            # The change stands all the same; the next look brings the files in line.
+            # The change is committed; the next repair writes the files.
             log.exception("rollout.files_not_followed", learning_id=learning_id)
 
 
 def active_of(unit: "Unit", learning_id: str) -> Rollout | None:
-    """The skill of a learning that is in force; one that cannot be read is not."""
+    """The active rollout of a learning; None where it cannot be read."""
     try:
         found = unit.rollouts.live_of(learning_id)
     except DamagedRecord:
@@ -260,7 +260,7 @@ def active_of(unit: "Unit", learning_id: str) -> Rollout | None:
 
 
 def unsafe_definition(definition: Definition, findings: Sequence[Finding]) -> UnderstudyError:
-    """The content guard found something; each finding names the field that it stands in."""
+    """The findings of the content guard, each with the field that it is in."""
     errors = tuple(
         FieldError(
             pointer=f"/{field_at(definition, one.path, one.line)}",
