@@ -19,8 +19,8 @@ from understudy.agent.toolbox import Toolbox
 from understudy.core.bell import Bell
 from understudy.core.clock import SystemClock
 from understudy.evolution.coach import EvolutionCoach
-from understudy.evolution.consent import ConsentRecords, SkillBelongings
-from understudy.evolution.offer_book import Offers
+from understudy.evolution.consent import ConsentRecords, SkillOwnership
+from understudy.evolution.offer_book import OfferBook
 from understudy.evolution.prompt_files import UserFiles
 from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
@@ -113,8 +113,8 @@ def _loop(settings: Any, providers: Routes, workspace: Path) -> AgentLoop:
     slots, clock, units = Slots(32), SystemClock(), NoUnits()
     registry = ToolRegistry([ReadFile(), WriteFile(), ListFiles()])
     metrics = Metrics(registry.names())
-    offers = Offers(clock)
-    consent = ConsentRecords(clock, offers, SkillBelongings(units))
+    offers = OfferBook(clock)
+    consent = ConsentRecords(clock, offers, SkillOwnership(units))
     return AgentLoop(
         units=units,
         routes=providers,

@@ -25,8 +25,8 @@ from tests.support.run_harness import Probe, die, restarted, texts
 from tests.support.run_memory_reads import evidence_of, record_of, summaries, system_text
 from understudy.agent.admission import MAX_CALLS
 from understudy.core.errors import DamagedRecord
-from understudy.evolution.consent import ConsentRecords, SkillBelongings
-from understudy.evolution.offer_book import Offers
+from understudy.evolution.consent import ConsentRecords, SkillOwnership
+from understudy.evolution.offer_book import OfferBook
 from understudy.evolution.remarks import postscript
 from understudy.i18n.catalogue import phrases
 from understudy.runs.model import Run, RunKind, RunStatus
@@ -42,7 +42,7 @@ OFFER = postscript("en")
 SAVE = phrases("consent.save")["en"][0]
 
 
-class Book(Offers):
+class Book(OfferBook):
     """Notes what is offered, and says what a test wants it to."""
 
     # A frozen dataclass with slots lets no subclass have attributes of its own.
@@ -293,10 +293,10 @@ async def test_an_offer_can_be_answered_and_a_no_holds_for_the_session(
     house: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
     clock = FrozenClock()
-    offers = Offers(clock)
+    offers = OfferBook(clock)
     parts: dict[str, Any] = {
         "clock": clock,
-        "consent": ConsentRecords(clock, offers, SkillBelongings(house.units)),
+        "consent": ConsentRecords(clock, offers, SkillOwnership(house.units)),
     }
     coached = make_evolving_runs(house.units, settings, fake, offers=offers, **parts)
     fake.rule = working(15, at_once=15)

@@ -17,7 +17,7 @@ from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.core.errors import Conflict, NotFound, Rejected
 from understudy.core.page import PageRequest
 from understudy.daemon.skill_status import SkillReport
-from understudy.rollout.files import offered_from
+from understudy.rollout.files import catalogue_entry_of
 from understudy.rollout.model import Stage
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
 from understudy.skills.access import Author, require_known
@@ -54,7 +54,7 @@ def test_nobody_is_shown_a_skill_that_is_not_active(scenery: MountedRollouts, st
     for ref in (NAME, f"promoted:{NAME}"):
         with pytest.raises(NotFound):
             scenery.library.get(EVE, ref)
-    one = offered_from(scenery.hand.get().record)
+    one = catalogue_entry_of(scenery.hand.get().record)
     with scenery.units.read() as unit, pytest.raises(NotFound):
         scenery.catalogue.load(unit, one)
 

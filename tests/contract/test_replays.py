@@ -27,7 +27,7 @@ from understudy.rollout.outcome import SuccessTally
 from understudy.rollout.replay.report import replayed
 from understudy.rollout.replay.service import MAX_CASES
 from understudy.rollout.replay.work import CHANGED, ReplayDuty
-from understudy.rollout.trials.trial import MAX_MARKER_CHARS, MAX_PENDING, CaseWish, TrialState
+from understudy.rollout.trials.trial import MAX_MARKER_CHARS, MAX_PENDING, CaseRequest, TrialState
 from understudy.runs.model import Run
 from understudy.sessions.model import Session
 from understudy.settings import Settings
@@ -170,7 +170,7 @@ async def test_a_case_that_asks_for_a_word_is_judged_by_it(replays: ReplayHarnes
 
 async def test_cases_have_markers_of_their_own(replays: ReplayHarness) -> None:
     first, second = await replays.record("one"), await replays.record("two")
-    cases = (CaseWish(run_id=first, marker=" one "), CaseWish(run_id=second))
+    cases = (CaseRequest(run_id=first, marker=" one "), CaseRequest(run_id=second))
 
     trial = await replays.replay(
         marker="two", cases=cases, parts={SKILL: ["one and two"], TASK: ["one and two"]}
@@ -405,20 +405,20 @@ async def test_what_cannot_be_replayed_is_refused_with_its_place(replays: Replay
     going_on = replays.bench.shop.submit("wait")
     replays.bench.queued.clear()
     assert tried.run_id is not None
-    many = tuple(CaseWish(run_id=good) for _ in range(MAX_CASES + 1))
+    many = tuple(CaseRequest(run_id=good) for _ in range(MAX_CASES + 1))
 
-    def cases(*more: CaseWish) -> dict[str, Any]:
-        return {"cases": (CaseWish(run_id=good), *more)}
+    def cases(*more: CaseRequest) -> dict[str, Any]:
+        return {"cases": (CaseRequest(run_id=good), *more)}
 
     wrong: tuple[tuple[dict[str, Any], str, str], ...] = (
-        (cases(CaseWish(run_id="run_none")), "unknown_case", "/cases/1/run_id"),
-        (cases(CaseWish(run_id=going_on)), "run_not_ended", "/cases/1/run_id"),
-        (cases(CaseWish(run_id=tried.run_id)), "case_not_replayable", "/cases/1/run_id"),
-        (cases(CaseWish(run_id=long)), "case_not_replayable", "/cases/1/run_id"),
-        (cases(CaseWish(run_id=good)), "case_twice", "/cases/1/run_id"),
-        ({"cases": (CaseWish(run_id=good, marker=" "),)}, "invalid_marker", "/cases/0/marker"),
+        (cases(CaseRequest(run_id="run_none")), "unknown_case", "/cases/1/run_id"),
+        (cases(CaseRequest(run_id=going_on)), "run_not_ended", "/cases/1/run_id"),
+        (cases(CaseRequest(run_id=tried.run_id)), "case_not_replayable", "/cases/1/run_id"),
+        (cases(CaseRequest(run_id=long)), "case_not_replayable", "/cases/1/run_id"),
+        (cases(CaseRequest(run_id=good)), "case_twice", "/cases/1/run_id"),
+        ({"cases": (CaseRequest(run_id=good, marker=" "),)}, "invalid_marker", "/cases/0/marker"),
         (
-            {"cases": (CaseWish(run_id=good, marker="x" * (MAX_MARKER_CHARS + 1)),)},
+            {"cases": (CaseRequest(run_id=good, marker="x" * (MAX_MARKER_CHARS + 1)),)},
             "invalid_marker",
             "/cases/0/marker",
         ),

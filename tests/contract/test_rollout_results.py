@@ -10,7 +10,7 @@ from tests.support.rollout_harness import MARKER, NAME, RolloutHarness
 from understudy.core.errors import Conflict, Invalid, NotFound
 from understudy.core.ids import new_id
 from understudy.review.policy import PromotionSettings
-from understudy.rollout.evidence import shown_by
+from understudy.rollout.evidence import success_of
 from understudy.rollout.model import EvidenceKind, Proof, Rollout, Stage
 from understudy.rollout.results import SkillExecution, record_executed
 from understudy.runs.model import Run, RunStatus
@@ -106,7 +106,7 @@ def test_where_nothing_is_expected_a_completed_run_has_to_say_something(
 ) -> None:
     silent, failed, said = hand.run(" \n"), hand.run(status=RunStatus.FAILED), hand.run("x")
     with hand.units.read() as unit:
-        found = [shown_by(unit, run, "") for run in (silent, failed, said)]
+        found = [success_of(unit, run, "") for run in (silent, failed, said)]
     assert [it.success for it in found] == [False, False, True]
     assert found[0].why == f"run {silent.run_id} put out nothing"
 

@@ -19,7 +19,7 @@ from understudy.core.errors import Conflict, Invalid, NotFound, Unavailable, Und
 from understudy.core.page import PageRequest
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.model import EvidenceKind, Proof, Stage
-from understudy.rollout.trials.trial import MAX_PENDING, CaseWish, TrialState, TrialWish
+from understudy.rollout.trials.trial import MAX_PENDING, CaseRequest, TrialRequest, TrialState
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
@@ -536,7 +536,7 @@ async def test_a_trial_that_makes_no_sense_is_refused_and_leaves_no_folder(
         ({"params": {"deep": [{"say": MARKER}]}}, "invalid_marker"),
         ({"marker": SECRET}, "secret_marker"),
         ({"params": {"x": SECRET}}, "secret_params"),
-        ({"cases": (CaseWish(run_id="run_1", marker=SECRET),)}, "secret_marker"),
+        ({"cases": (CaseRequest(run_id="run_1", marker=SECRET),)}, "secret_marker"),
     )
 
     assert [refused(Invalid, partial(bench.begin, **wish)) for wish, _ in wrong] == [
@@ -571,7 +571,7 @@ async def test_a_definition_that_changes_while_a_trial_begins_is_not_tried(
     meddling = replace(bench.trials, runs=runs)
 
     def begin() -> object:
-        return meddling.begin(ALICE, NAME, TrialWish(marker=MARKER))
+        return meddling.begin(ALICE, NAME, TrialRequest(marker=MARKER))
 
     assert refused(Conflict, begin) == "rollout_changed_meanwhile"
     assert bench.trials.page(NAME, PageRequest()).items == ()

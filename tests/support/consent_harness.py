@@ -12,9 +12,9 @@ from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
 from understudy.evolution.coach import EvolutionCoach
-from understudy.evolution.consent import ConsentRecords, SkillBelongings
+from understudy.evolution.consent import ConsentRecords, SkillOwnership
 from understudy.evolution.names import SkillPlaces
-from understudy.evolution.offer_book import Offers
+from understudy.evolution.offer_book import OfferBook
 from understudy.runs.approvals import ApprovalService, Resolution
 from understudy.runs.detail import RunDetail
 from understudy.runs.open_requests import RunPlace
@@ -85,10 +85,10 @@ async def consent_harness_in(
     units = house.units
     skilled = make_skill_runs(units, house.queued, settings, fake, roots)
     shop = skilled.shop
-    offers = Offers(shop.clock)
+    offers = OfferBook(shop.clock)
     places = SkillPlaces(settings.workspace, roots)
     shop.consent = ConsentRecords(
-        shop.clock, offers, SkillBelongings(units), is_local_skill=places.has
+        shop.clock, offers, SkillOwnership(units), is_local_skill=places.has
     )
     shop.coach = EvolutionCoach(units, offers)
     shop.skills = CatalogueSkills(skilled.catalogue)

@@ -16,7 +16,7 @@ from understudy.core.principal import Principal, Role
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.context_files import AgentContextFiles
 from understudy.evolution.file_checks import FileChecks
-from understudy.evolution.offer_book import Offers
+from understudy.evolution.offer_book import OfferBook
 from understudy.evolution.proposals import ProposalService
 from understudy.runs.submission import Submission
 from understudy.settings import Settings
@@ -151,7 +151,7 @@ def make_context_file_runs(units: Units, settings: Settings, fake: FakeModel) ->
         units,
         settings,
         tools=(EditFile(keeper), Shell({})),
-        coach=EvolutionCoach(units, Offers(clock)),
+        coach=EvolutionCoach(units, OfferBook(clock)),
         context_files=keeper,
         clock=clock,
     )

@@ -8,7 +8,7 @@ from tests.support.factories import make_agent, make_session
 from tests.support.run_harness import Probe, RunHarness
 from understudy.agents.model import Agent, AgentType
 from understudy.evolution.coach import EvolutionCoach
-from understudy.evolution.offer_book import Offers
+from understudy.evolution.offer_book import OfferBook
 from understudy.runs.detail import RunDetail
 from understudy.sessions.journal import EventKind
 from understudy.settings import Settings
@@ -67,7 +67,7 @@ def make_evolving_runs(
     settings: Settings,
     fake: FakeModel,
     *,
-    offers: Offers | None = None,
+    offers: OfferBook | None = None,
     kind: type[RunHarness] = RunHarness,
     **parts: Any,
 ) -> EvolvingRuns:
@@ -79,7 +79,7 @@ def make_evolving_runs(
             unit.sessions.add(make_session(agent.agent_id, agent_id=agent.agent_id))
     parts = {"tools": (probe, Probe("skill_manage")), **parts}
     shop = kind(
-        units, settings, coach=EvolutionCoach(units, offers or Offers(FrozenClock())), **parts
+        units, settings, coach=EvolutionCoach(units, offers or OfferBook(FrozenClock())), **parts
     )
     return EvolvingRuns(shop, fake, probe)
 

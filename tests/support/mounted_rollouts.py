@@ -7,10 +7,10 @@ from typing import Any
 from tests.support.rollout_harness import NAME, RolloutHarness
 from understudy.core.principal import Principal, Role
 from understudy.rollout.model import Rollout, Stage
-from understudy.rollout.mounts import Mounting, MountKeeper
+from understudy.rollout.mounts import MountKeeper, MountSync
 from understudy.rollout.name_clashes import Shadows
 from understudy.rollout.promoted_skills import PromotedSkills, is_in_place
-from understudy.rollout.repair import Repair
+from understudy.rollout.repair import MountRepair
 from understudy.sessions.model import Session
 from understudy.skills.bundles.store import BundleChecks
 from understudy.skills.catalogue import Catalogue
@@ -44,8 +44,8 @@ class MountedRollouts:
             patience_s=60,
         )
         self.keeper = MountKeeper(self.folders, Shadows(self.local.known, self.workspace))
-        self.repair = Repair(units, self.keeper)
-        self.mounting = Mounting(units=units, keeper=self.keeper, guard=ContentGuard())
+        self.repair = MountRepair(units, self.keeper)
+        self.mounting = MountSync(units=units, keeper=self.keeper, guard=ContentGuard())
         self.promoted = PromotedSkills(self.keeper, self.repair, clock=self.clock)
         checks = BundleChecks()
         self.catalogue = Catalogue(units, self.local, checks, others=self.promoted)

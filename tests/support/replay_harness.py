@@ -12,9 +12,9 @@ from understudy.providers.structured import StructuredModel
 from understudy.review.policy import JudgeSettings
 from understudy.rollout.replay.judge import ReplayJudge
 from understudy.rollout.replay.report import ReplayCase
-from understudy.rollout.replay.service import Replaying
+from understudy.rollout.replay.service import ReplayStarter
 from understudy.rollout.replay.work import ReplayDuty
-from understudy.rollout.trials.trial import CaseWish, Trial
+from understudy.rollout.trials.trial import CaseRequest, Trial
 from understudy.runs.model import Run
 
 TASK = "Look after the scheduler."
@@ -38,7 +38,7 @@ class ReplayHarness:
         return ReplayDuty(
             units=trials.units,
             clock=trials.transactions.clock,
-            replaying=Replaying(
+            replaying=ReplayStarter(
                 units=trials.units, clock=trials.transactions.clock, runs=trials.runs
             ),
             judge=ReplayJudge(model=model, cleaner=Cleaner()),
@@ -58,7 +58,7 @@ class ReplayHarness:
 
     def begin(self, *run_ids: str, **wish: Any) -> Trial:
         """A replay of these, which nothing executes until the test does."""
-        cases = tuple(CaseWish(run_id=run_id) for run_id in run_ids)
+        cases = tuple(CaseRequest(run_id=run_id) for run_id in run_ids)
         return self.bench.begin(**({"cases": cases, "marker": None} | wish))
 
     async def go_on(self, parts: Parts) -> None:

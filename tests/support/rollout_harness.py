@@ -15,7 +15,7 @@ from understudy.review.policy import PromotionSettings
 from understudy.rollout.changes import RolloutCounters, RolloutTransactions
 from understudy.rollout.definition import Promotion
 from understudy.rollout.model import Definition, EvidenceKind, Rollout, Stage, require_rollout
-from understudy.rollout.mounts import Mounting
+from understudy.rollout.mounts import MountSync
 from understudy.rollout.results import Result
 from understudy.rollout.service import RolloutDetail, RolloutService
 from understudy.rollout.source_learnings import LinkedRollouts
@@ -47,7 +47,7 @@ def make_procedure(learning_id: str = "lrn_1", **fields: Any) -> Learning:
     return Learning(learning_id=learning_id, **(values | fields))
 
 
-class Mounted(Mounting):
+class Mounted(MountSync):
     """Stands where files are kept, and notes what it was told once a change stands."""
 
     # A frozen dataclass with slots lets no subclass have attributes of its own.
@@ -91,7 +91,7 @@ class RolloutHarness:
     clock: FrozenClock = field(default_factory=lambda: FrozenClock(NOW))
     mounted: Mounted = field(default_factory=Mounted)
     # Who keeps files instead, where a test is about these.
-    mounts: Mounting | None = None
+    mounts: MountSync | None = None
     counters: RolloutCounters = field(default_factory=RolloutCounters)
     policy: PromotionSettings = field(default_factory=PromotionSettings)
     # Names that skills of other kinds have.

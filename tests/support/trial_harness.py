@@ -13,7 +13,7 @@ from understudy.agents.service import AgentService
 from understudy.rollout.checkout import head_of
 from understudy.rollout.trials.runs import TrialRuns
 from understudy.rollout.trials.service import TrialService
-from understudy.rollout.trials.trial import Trial, TrialWish
+from understudy.rollout.trials.trial import Trial, TrialRequest
 from understudy.rollout.worktrees import Worktrees
 from understudy.sessions.model import Session
 from understudy.settings import Settings
@@ -35,7 +35,7 @@ class TrialHarness:
     def begin(self, name: str = NAME, **wish: Any) -> Trial:
         """A trial that Alice starts; nothing executes it until the test does."""
         self.stage.clock.advance()
-        return self.trials.begin(ALICE, name, TrialWish(**({"marker": MARKER} | wish)))
+        return self.trials.begin(ALICE, name, TrialRequest(**({"marker": MARKER} | wish)))
 
     async def work(self, *lines: Line) -> None:
         """Work off the queue; the one who executes says these lines, one after each result."""

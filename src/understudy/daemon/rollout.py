@@ -23,13 +23,13 @@ from understudy.rollout.changes import (
     nothing_to_stop,
 )
 from understudy.rollout.model import Stage
-from understudy.rollout.mounts import Mounting, MountKeeper
+from understudy.rollout.mounts import MountKeeper, MountSync
 from understudy.rollout.name_clashes import CatalogueNames, Shadows
 from understudy.rollout.outcome_recorder import OutcomeRecorder
 from understudy.rollout.promoted_skills import CHOSEN, Chooses, PromotedSkills
-from understudy.rollout.repair import Repair
+from understudy.rollout.repair import MountRepair
 from understudy.rollout.replay.judge import ReplayJudge
-from understudy.rollout.replay.service import Replaying
+from understudy.rollout.replay.service import ReplayStarter
 from understudy.rollout.replay.work import ReplayDuty, ReplayNews
 from understudy.rollout.service import RolloutService
 from understudy.rollout.source_learnings import ExpiredSources, LinkedRollouts
@@ -58,8 +58,8 @@ class RolloutPlane:
         self._keeper = MountKeeper(
             sources.mounts, Shadows(sources.local.known, ground.settings.workspace)
         )
-        self.mounts = Mounting(units=ground.units, keeper=self._keeper, guard=sources.guard)
-        self.repair = Repair(ground.units, self._keeper)
+        self.mounts = MountSync(units=ground.units, keeper=self._keeper, guard=sources.guard)
+        self.repair = MountRepair(ground.units, self._keeper)
         self.skills = PromotedSkills(self._keeper, self.repair, OFFERED, clock=ground.clock)
         # Takes a promoted skill back together with its learning.
         self.linked = LinkedRollouts(transactions=self.transactions(NO_LISTENERS))
@@ -121,7 +121,7 @@ class RolloutPlane:
         return ReplayDuty(
             units=units,
             clock=clock,
-            replaying=Replaying(units=units, clock=clock, runs=runs),
+            replaying=ReplayStarter(units=units, clock=clock, runs=runs),
             judge=ReplayJudge(model=model, cleaner=cleaner),
             rules_of=judge_in,
         )

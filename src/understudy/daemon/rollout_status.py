@@ -7,26 +7,26 @@ from typing import Any, Final
 from understudy.core.clock import DAY_MS, Clock, shown_time
 from understudy.daemon.health import warning
 from understudy.rollout.model import Rollout
-from understudy.rollout.mounts import MountKeeper, Trouble, TroubleCode
+from understudy.rollout.mounts import MountKeeper, MountTrouble, MountTroubleCode
 from understudy.storage.unit import Units
 
 # A disk that fails is told in a few lines.
 MAX_SHOWN: Final = 20
 # What is said of each trouble, and what to do.
-WORDS: Final[Mapping[TroubleCode, tuple[str, str]]] = {
-    TroubleCode.UNMOUNTED: (
+WORDS: Final[Mapping[MountTroubleCode, tuple[str, str]]] = {
+    MountTroubleCode.UNMOUNTED: (
         "the promoted skill {name} is active, but its files cannot be kept, so nobody can use it",
         "see that the daemon may write to `skills/procedural` in its home, then restart",
     ),
-    TroubleCode.SHADOWED: (
+    MountTroubleCode.SHADOWED: (
         "the promoted skill {name} is not mounted: a skill in a folder of this machine has its name",
         "rename or move the other skill, or revoke this one",
     ),
-    TroubleCode.DRIFTED: (
+    MountTroubleCode.DRIFTED: (
         "somebody changed the files of the promoted skill {name}, so nobody can use it",
         "look who did, then restart: the files are written anew from the record",
     ),
-    TroubleCode.LEFT: (
+    MountTroubleCode.LEFT: (
         "files in `skills/procedural` that belong to no active skill cannot be removed: {name}",
         "remove them by hand; no agent is offered what they say",
     ),
@@ -94,7 +94,7 @@ class RolloutStatus:
         return not rollout.is_demoted or (rollout.revoked_at_ms or 0) >= since
 
 
-def _shown(trouble: Trouble, *, in_full: bool) -> dict[str, Any]:
+def _shown(trouble: MountTrouble, *, in_full: bool) -> dict[str, Any]:
     shown = {"code": str(trouble.code), "name": trouble.name}
     return {**shown, "detail": trouble.detail} if in_full else shown
 
@@ -111,7 +111,7 @@ def rollout_warnings(rollouts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if len(unreadable) > MAX_SHOWN:
         yield warning(
             "error",
-            TroubleCode.UNMOUNTED,
+            MountTroubleCode.UNMOUNTED,
             f"records of active promoted skills that cannot be read, beside these: {len(unreadable) - MAX_SHOWN}",
             action="`rollouts.unreadable` of `understudy status --json` names them all",
         )
@@ -121,7 +121,7 @@ def rollout_warnings(rollouts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if len(troubles) > MAX_SHOWN:
         yield warning(
             "error",
-            TroubleCode.UNMOUNTED,
+            MountTroubleCode.UNMOUNTED,
             f"promoted skills whose files are not in order, beside these: {len(troubles) - MAX_SHOWN}",
             action="`rollouts.troubles` of `understudy status --json` names them all",
         )
@@ -131,7 +131,7 @@ def rollout_warnings(rollouts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _unread(name: str) -> dict[str, Any]:
     return warning(
         "error",
-        TroubleCode.UNMOUNTED,
+        MountTroubleCode.UNMOUNTED,
         f"the record of the promoted skill {name} cannot be read, so nobody can use it",
         related_id=name,
         action=f"`understudy rollouts revoke {name}`, then promote it again or roll it back;"
@@ -140,7 +140,7 @@ def _unread(name: str) -> dict[str, Any]:
 
 
 def _warning(trouble: Mapping[str, Any]) -> dict[str, Any]:
-    message, action = WORDS[TroubleCode(trouble["code"])]
+    message, action = WORDS[MountTroubleCode(trouble["code"])]
     detail = f" ({trouble['detail']})" if trouble.get("detail") else ""
     return warning(
         "error",

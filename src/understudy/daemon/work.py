@@ -13,9 +13,9 @@ from understudy.agent.toolbox import Toolbox
 from understudy.daemon.ground import Ground
 from understudy.daemon.services import Services
 from understudy.evolution.coach import EvolutionCoach
-from understudy.evolution.consent import ConsentRecords, SkillBelongings
+from understudy.evolution.consent import ConsentRecords, SkillOwnership
 from understudy.evolution.names import SkillPlaces
-from understudy.evolution.offer_book import Offers
+from understudy.evolution.offer_book import OfferBook
 from understudy.mcp_client.source import McpToolSource
 from understudy.memory.policy import policy_in
 from understudy.redaction.scrub import Json, scrub_json
@@ -42,10 +42,10 @@ def run_executor(ground: Ground, services: Services) -> RunExecutor:
 
 def _loop(ground: Ground, services: Services) -> AgentLoop:
     settings, units, clock = ground.settings, ground.units, ground.clock
-    offers = Offers(clock)
+    offers = OfferBook(clock)
     places = SkillPlaces(settings.workspace, services.skills.roots)
     consent = ConsentRecords(
-        clock, offers, SkillBelongings(units), is_local_skill=places.has, scrub=ground.scrub
+        clock, offers, SkillOwnership(units), is_local_skill=places.has, scrub=ground.scrub
     )
     doorkeeper = Doorkeeper(units, clock, Gatekeeper(), consent, settings.approval_expires_s)
     mcp = McpToolSource(services.mcp, services.session_mcp, services.offers.disabled)

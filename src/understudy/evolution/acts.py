@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 from understudy.core.text import Scrub, preview, printable
-from understudy.evolution.answers import MAX_MESSAGE_CHARS, Consent, reads_as
+from understudy.evolution.answers import MAX_MESSAGE_CHARS, MessageIntent, intent_of
 from understudy.evolution.requests.grammar import (
     LANGUAGES,
     NOTHING,
@@ -254,7 +254,7 @@ THIS_WORK: Final = Act(
 
 
 def _wants_skill(words: str) -> bool:
-    return reads_as(words) in (Consent.ACCEPT, Consent.REQUEST)
+    return intent_of(words) in (MessageIntent.ACCEPT, MessageIntent.REQUEST)
 
 
 _ASKED: Final[Mapping[str, Callable[[str, str, bool], bool]]] = {

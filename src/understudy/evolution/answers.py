@@ -108,7 +108,7 @@ def words_of(choice: str) -> Words:
     return (*word_line(plain(choice)).split(), *comma)
 
 
-class Consent(StrEnum):
+class MessageIntent(StrEnum):
     """What a message says about making a skill."""
 
     ACCEPT = "accept"
@@ -118,13 +118,13 @@ class Consent(StrEnum):
 
 # In this order: the first that applies is what it means.
 READINGS: Final = (
-    (Consent.ACCEPT, is_accepting),
-    (Consent.DECLINE, is_declining),
-    (Consent.REQUEST, asks_for_skill),
+    (MessageIntent.ACCEPT, is_accepting),
+    (MessageIntent.DECLINE, is_declining),
+    (MessageIntent.REQUEST, asks_for_skill),
 )
 
 
-def reads_as(text: str) -> Consent | None:
+def intent_of(text: str) -> MessageIntent | None:
     """How a message reads, in any language that we speak; None where it leaves a doubt."""
     if len(text) > MAX_MESSAGE_CHARS:
         return None

@@ -11,7 +11,7 @@ from understudy.agents.model import BOOTSTRAP, Agent, ContextFile
 from understudy.agents.switches import SoulLocks, Switches, resolve, soul_locks
 from understudy.core.errors import UnderstudyError
 from understudy.evolution.acts import MANAGE, PUBLISH
-from understudy.evolution.offer_book import Offers
+from understudy.evolution.offer_book import OfferBook
 from understudy.evolution.remarks import (
     POSTSCRIPT,
     SELF_EVOLUTION,
@@ -53,7 +53,7 @@ class EvolutionCoach:
     """Speaks as the agent's switches say, resolved once for each run."""
 
     units: "Units"
-    offers: Offers
+    offers: OfferBook
 
     def brief(
         self,

@@ -15,8 +15,8 @@ from understudy.core.page import PageRequest
 from understudy.core.principal import Role
 from understudy.core.text import Scrub
 from understudy.evolution.acts import Act, Purpose, act_of
-from understudy.evolution.answers import Consent, is_bare_no, reads_as, words_to_answer
-from understudy.evolution.offer_book import CALL, FOR_RUN, MESSAGE, Offers, act_offered
+from understudy.evolution.answers import MessageIntent, intent_of, is_bare_no, words_to_answer
+from understudy.evolution.offer_book import CALL, FOR_RUN, MESSAGE, OfferBook, act_offered
 from understudy.evolution.run_settings import is_interactive
 from understudy.i18n.catalogue import say
 from understudy.i18n.locales import locale_of
@@ -50,12 +50,12 @@ _NOBODY_NAMED: Final = RunRequest().actor_id
 
 
 @dataclass(frozen=True, slots=True)
-class SkillBelongings:
+class SkillOwnership:
     """Tells it from who owns a skill, and from the runs that wrote its versions."""
 
     units: "Units"
 
-    def holds(self, run: Run, ref: str) -> bool:
+    def needs_consent(self, run: Run, ref: str) -> bool:
         """Whether the user of a run could delete this skill, and it is more than the agent's own doing."""
         with self.units.read() as unit:
             try:
@@ -113,8 +113,8 @@ class ConsentRecords:
     """Hears what users say to offers, and lets calls pass that they agreed to."""
 
     clock: Clock
-    offers: Offers
-    belongings: SkillBelongings
+    offers: OfferBook
+    ownership: SkillOwnership
     # Whether a file under this path of the workspace is a skill for everybody.
     is_local_skill: Callable[[str], bool] = lambda _: False
     scrub: Scrub = scrub
@@ -133,7 +133,7 @@ class ConsentRecords:
     def _heard(self, unit: "Unit", run: Run, words: str) -> None:
         offer = self.offers.open_one(unit, run)
         # A no may go to another question; who loses an offer by it can still ask.
-        if reads_as(words) is Consent.DECLINE or is_bare_no(words):
+        if intent_of(words) is MessageIntent.DECLINE or is_bare_no(words):
             if offer is not None:
                 self.offers.answer(unit, run, offer, RequestState.DENIED)
             self._take_back(unit, run)
@@ -152,12 +152,12 @@ class ConsentRecords:
             return act
         # By the name that the skills will be asked for, not by what people are shown of it.
         slug = str(arguments.get("slug", ""))
-        return act if self.belongings.holds(run, slug) else None
+        return act if self.ownership.needs_consent(run, slug) else None
 
     def declined(self, unit: "Unit", run: Run, act: Act) -> ConsentRefusal | None:
         """The answer to a call that the user has said no to, and that nobody is to be asked about."""
         words = self._words(unit, run)
-        said_no = reads_as(words or "") is Consent.DECLINE or (
+        said_no = intent_of(words or "") is MessageIntent.DECLINE or (
             self.offers.has_declined(unit, run, act) and not self._is_wanted(unit, run, act, words)
         )
         return self._refusal(run, act, DECLINED, words) if said_no else None
@@ -169,7 +169,7 @@ class ConsentRecords:
         """
         hold_offers(unit, run.session_id)
         words = self._words(unit, run)
-        if reads_as(words or "") is Consent.DECLINE:
+        if intent_of(words or "") is MessageIntent.DECLINE:
             return self._refusal(run, act, DECLINED, words)
         if self._use(unit, run, act, call, words):
             return None
@@ -201,7 +201,9 @@ class ConsentRecords:
         """Whether the message asks for it by itself. A mere yes may go to what another was asked."""
         if words is None or not act.is_asked_for(words):
             return False
-        return reads_as(words) is not Consent.ACCEPT or not self.offers.asks_others(unit, run)
+        return intent_of(words) is not MessageIntent.ACCEPT or not self.offers.asks_others(
+            unit, run
+        )
 
     def _take_back(self, unit: "Unit", run: Run) -> None:
         """What was accepted before and not used yet does not count any more, whatever it was."""

@@ -28,7 +28,7 @@ from understudy.core.errors import (
 from understudy.core.principal import Principal, Role
 from understudy.evolution.file_checks import FileChecks
 from understudy.evolution.names import MAX_PATH_CHARS, locked_name
-from understudy.evolution.proposals import FileProposal, FileWish, draft_of, propose, supersede
+from understudy.evolution.proposals import FileProposal, ProposedFile, draft_of, propose, supersede
 from understudy.evolution.run_settings import settings_in, soul_at_start
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
 from understudy.tools.base import ToolContext, ToolError
@@ -203,14 +203,14 @@ class AgentContextFiles:
             if draft is not None:
                 supersede(task.unit, draft, at_ms=self.clock.now_ms())
             return UNCHANGED.format(name=task.name)
-        wish = FileWish(
+        proposed = ProposedFile(
             agent_id=task.agent.agent_id,
             name=task.name,
             content=content,
             base_version=number_of(task.stored),
             run_id=task.context.run_id,
         )
-        proposal = propose(task.unit, self.clock, task.principal, wish)
+        proposal = propose(task.unit, self.clock, task.principal, proposed)
         return (
             f"proposed as {proposal.proposal_id}: changes of {task.name} are reviewed, so it stays "
             "as it is until a person has decided. There is nothing more to do for it."

@@ -41,7 +41,7 @@ _QUESTIONS: Final[Mapping[Purpose, tuple[str, str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Offers:
+class OfferBook:
     """Opens and finds offers. A user has at most one open offer in a session."""
 
     clock: Clock

@@ -91,7 +91,7 @@ def require_proposal(unit: "Unit", agent_id: str, proposal_id: str) -> FilePropo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileWish:
+class ProposedFile:
     """What a run wants a file of its agent to become."""
 
     agent_id: str
@@ -120,27 +120,29 @@ def draft_of(unit: "Unit", agent_id: str, name: str, run_id: str) -> FileProposa
     return own[-1] if own else None
 
 
-def propose(unit: "Unit", clock: Clock, principal: Principal, wish: FileWish) -> FileProposal:
+def propose(
+    unit: "Unit", clock: Clock, principal: Principal, proposed: ProposedFile
+) -> FileProposal:
     """Have somebody decide; takes the place of what the same run proposed before."""
     now = clock.now_ms()
     waiting = 0
-    for each in unit.proposals.waiting(wish.agent_id, wish.name):
-        if wish.is_that_of(each):
+    for each in unit.proposals.waiting(proposed.agent_id, proposed.name):
+        if proposed.is_that_of(each):
             return each
-        if wish.overtakes(each):
+        if proposed.overtakes(each):
             supersede(unit, each, at_ms=now)
         else:
             waiting += 1
-    _check_room(wish, waiting)
+    _check_room(proposed, waiting)
     proposal = FileProposal(
         proposal_id=new_id("prp"),
-        agent_id=wish.agent_id,
-        name=wish.name,
-        content=wish.content,
-        base_version=wish.base_version,
+        agent_id=proposed.agent_id,
+        name=proposed.name,
+        content=proposed.content,
+        base_version=proposed.base_version,
         state=ProposalState.PENDING,
         actor=principal.actor,
-        run_id=wish.run_id,
+        run_id=proposed.run_id,
         created_at_ms=now,
     )
     unit.proposals.add(proposal)
@@ -148,17 +150,17 @@ def propose(unit: "Unit", clock: Clock, principal: Principal, wish: FileWish) ->
         audit.done(
             principal,
             "agents.propose_file",
-            f"{wish.agent_id}/{wish.name}",
+            f"{proposed.agent_id}/{proposed.name}",
             at_ms=now,
-            reason=f"{proposal.proposal_id} in {wish.run_id}",
+            reason=f"{proposal.proposal_id} in {proposed.run_id}",
         )
     )
     return proposal
 
 
-def _check_room(wish: FileWish, waiting: int) -> None:
+def _check_room(proposed: ProposedFile, waiting: int) -> None:
     if waiting >= MAX_WAITING:
-        raise coded_error("evolution/proposals_full", waiting=waiting, name=wish.name)
+        raise coded_error("evolution/proposals_full", waiting=waiting, name=proposed.name)
 
 
 def supersede(unit: "Unit", proposal: FileProposal, *, at_ms: int) -> None:

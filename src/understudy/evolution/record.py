@@ -54,7 +54,7 @@ OFFER_STATES: Final[Mapping[RequestState, OfferState]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordPlace:
+class EntryRef:
     """Where the record of an entry is stored."""
 
     kind: EntryKind
@@ -191,7 +191,7 @@ _MakeEntry = Callable[[Effort], EvolutionEntry]
 
 
 def _entry_at(
-    unit: "Unit", principal: Principal, agent_id: str, place: RecordPlace
+    unit: "Unit", principal: Principal, agent_id: str, place: EntryRef
 ) -> _MakeEntry | None:
     """What lies at a place; None where it cannot be read, or this reader may not know of it."""
     try:
@@ -200,7 +200,7 @@ def _entry_at(
         return None
 
 
-def _soul(unit: "Unit", _: Principal, agent_id: str, place: RecordPlace) -> _MakeEntry | None:
+def _soul(unit: "Unit", _: Principal, agent_id: str, place: EntryRef) -> _MakeEntry | None:
     file = unit.agents.file(agent_id, SOUL, version=place.number)
     if file is None:
         return None
@@ -222,7 +222,7 @@ def _soul(unit: "Unit", _: Principal, agent_id: str, place: RecordPlace) -> _Mak
     return make
 
 
-def _proposal(unit: "Unit", _: Principal, agent_id: str, place: RecordPlace) -> _MakeEntry | None:
+def _proposal(unit: "Unit", _: Principal, agent_id: str, place: EntryRef) -> _MakeEntry | None:
     proposal = unit.proposals.get(place.id)
     if proposal is None:
         return None
@@ -254,7 +254,7 @@ def _soul_text(unit: "Unit", agent_id: str, version: int) -> str | None:
     return None if file is None else file.content
 
 
-def _nudge(unit: "Unit", _: Principal, __: str, place: RecordPlace) -> _MakeEntry | None:
+def _nudge(unit: "Unit", _: Principal, __: str, place: EntryRef) -> _MakeEntry | None:
     event = unit.evolution.event(place.number)
     if event is None:
         return None
@@ -270,7 +270,7 @@ def _nudge(unit: "Unit", _: Principal, __: str, place: RecordPlace) -> _MakeEntr
     return lambda _: entry
 
 
-def _offer(unit: "Unit", _: Principal, __: str, place: RecordPlace) -> _MakeEntry | None:
+def _offer(unit: "Unit", _: Principal, __: str, place: EntryRef) -> _MakeEntry | None:
     offer = unit.requests.get(place.id)
     if offer is None:
         return None
@@ -291,7 +291,7 @@ def _offer(unit: "Unit", _: Principal, __: str, place: RecordPlace) -> _MakeEntr
     return lambda _: entry
 
 
-def _skill(unit: "Unit", principal: Principal, _: str, place: RecordPlace) -> _MakeEntry | None:
+def _skill(unit: "Unit", principal: Principal, _: str, place: EntryRef) -> _MakeEntry | None:
     skill = unit.skills.get(place.id)
     version = None if skill is None else unit.skills.version(skill.skill_id, place.number)
     if skill is None or version is None or not knows(unit, skill, principal):
@@ -313,7 +313,7 @@ def _text(stored: Mapping[str, Any], name: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-_Read = Callable[["Unit", Principal, str, RecordPlace], _MakeEntry | None]
+_Read = Callable[["Unit", Principal, str, EntryRef], _MakeEntry | None]
 _READ: Final[Mapping[EntryKind, _Read]] = {
     EntryKind.SOUL_VERSION: _soul,
     EntryKind.PROPOSAL: _proposal,

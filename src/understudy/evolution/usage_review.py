@@ -16,8 +16,8 @@ from understudy.core.principal import DAEMON
 from understudy.evolution.usage_rules import (
     RULES,
     WINDOW_MS,
-    Made,
-    Repeated,
+    MadeSuggestion,
+    RepeatedSteps,
     RunTools,
     Suggestion,
     SuggestionState,
@@ -25,7 +25,7 @@ from understudy.evolution.usage_rules import (
     by_strength,
     called_for,
     group_of,
-    repeated,
+    repeated_steps,
     same_subject,
     subject_of,
     suggested_by,
@@ -93,9 +93,9 @@ class Habits:
     """Remembers what runs did, as runs that have ended do not change."""
 
     _tools: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _found: dict[str, tuple[RunIds, tuple[Repeated, ...]]] = field(default_factory=dict)
+    _found: dict[str, tuple[RunIds, tuple[RepeatedSteps, ...]]] = field(default_factory=dict)
 
-    def look(self, store: "SuggestionStore", *, since_ms: int) -> tuple[Repeated, ...]:
+    def look(self, store: "SuggestionStore", *, since_ms: int) -> tuple[RepeatedSteps, ...]:
         """The steps that runs of an agent share since then, of all agents."""
         recent = store.tool_runs(since_ms=since_ms, per_agent=PER_AGENT)
         self._read(store, recent)
@@ -108,7 +108,7 @@ class Habits:
         known = {**self._tools, **store.tools_of(tuple(unknown))}
         self._tools = {run_id: known[run_id] for run_id in run_ids if run_id in known}
 
-    def _of(self, agent_id: str, run_ids: RunIds) -> tuple[RunIds, tuple[Repeated, ...]]:
+    def _of(self, agent_id: str, run_ids: RunIds) -> tuple[RunIds, tuple[RepeatedSteps, ...]]:
         read = tuple(run_id for run_id in run_ids if run_id in self._tools)
         before = self._found.get(agent_id)
         if before is not None and before[0] == read:
@@ -116,7 +116,7 @@ class Habits:
         runs = (
             RunTools(run_id=run_id, agent_id=agent_id, tools=self._tools[run_id]) for run_id in read
         )
-        return read, repeated(runs)
+        return read, repeated_steps(runs)
 
 
 # What nobody decides on is taken back by then.
@@ -290,8 +290,8 @@ def _digest(found: Suggestion) -> str:
     return hashlib.sha256((told if found.run_ids else f"{told}\n{found.note}").encode()).hexdigest()
 
 
-def _made(found: Suggestion, candidate: Candidate) -> Made:
-    return Made(
+def _made(found: Suggestion, candidate: Candidate) -> MadeSuggestion:
+    return MadeSuggestion(
         rule=found.rule,
         subject=found.subject,
         candidate_id=candidate.candidate_id,

@@ -40,7 +40,7 @@ class RunTools:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repeated:
+class RepeatedSteps:
     """The same steps in several runs of an agent."""
 
     agent_id: str
@@ -53,7 +53,7 @@ class Repeated:
         return len(self.steps) * len(self.run_ids)
 
 
-def repeated(runs: Iterable[RunTools]) -> tuple[Repeated, ...]:
+def repeated_steps(runs: Iterable[RunTools]) -> tuple[RepeatedSteps, ...]:
     """What agents do again and again, for each the longest that most of its runs share."""
     by_agent: dict[str, list[RunTools]] = defaultdict(list)
     for run in runs:
@@ -70,7 +70,7 @@ def _pieces(steps: Steps) -> frozenset[Steps]:
     return frozenset(steps[at : at + MIN_STEPS] for at in range(len(steps) - MIN_STEPS + 1))
 
 
-def _of_agent(runs: Sequence[RunTools]) -> Iterator[Repeated]:
+def _of_agent(runs: Sequence[RunTools]) -> Iterator[RepeatedSteps]:
     shared = {steps: run_ids for steps, run_ids in _found(runs).items() if len(run_ids) >= MIN_RUNS}
     # The most work saved first; by their names where that is the same, or every look would differ.
     ranked = sorted(shared, key=lambda steps: (-len(steps) * len(shared[steps]), steps))
@@ -80,7 +80,7 @@ def _of_agent(runs: Sequence[RunTools]) -> Iterator[Repeated]:
             return
         if not any(overlap(steps, each) for each in told):
             told.append(steps)
-            yield Repeated(
+            yield RepeatedSteps(
                 agent_id=runs[0].agent_id, steps=steps, run_ids=tuple(dict.fromkeys(shared[steps]))
             )
 
@@ -121,7 +121,7 @@ class Suggestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class MadeSuggestion:
     """The candidate that was made of a suggestion last."""
 
     rule: str
@@ -194,12 +194,12 @@ def suggested_by(rule: UsageRule, skill: Skill, usage: SkillVersionUsage) -> Sug
     return _suggestion(rule, skill, usage)
 
 
-def by_strength(found: Iterable[Repeated]) -> list[Repeated]:
+def by_strength(found: Iterable[RepeatedSteps]) -> list[RepeatedSteps]:
     """Repeated steps, those first that save the most work."""
     return sorted(found, key=lambda it: (-it.work, it.agent_id, it.steps))
 
 
-def suggested_for(found: Repeated) -> Suggestion:
+def suggested_for(found: RepeatedSteps) -> Suggestion:
     """What steps that are repeated call for: a skill of their own."""
     return Suggestion(
         rule=REPEATED_TOOLS,

@@ -31,7 +31,7 @@ from understudy.rollout.outcome import SkillOutcome
 from understudy.sessions.journal import EventKind, NewEvent
 
 if TYPE_CHECKING:
-    from understudy.rollout.mounts import Mounting
+    from understudy.rollout.mounts import MountSync
     from understudy.storage.unit import Unit
 
 RESOURCE: Final = "rollouts"
@@ -134,7 +134,7 @@ class RolloutTransactions:
     """What every change of a rollout needs, whoever makes it."""
 
     clock: Clock
-    mounts: "Mounting"
+    mounts: "MountSync"
     observer: RolloutCounters = field(default_factory=RolloutCounters)
     listeners: Listeners = NO_LISTENERS
     stop_trials: StopTrials = nothing_to_stop
@@ -247,7 +247,7 @@ class RolloutChanges:
         self, rollout: Rollout, event: RolloutEventName, reason: str, *, run_ids: Sequence[str] = ()
     ) -> None:
         """Have people look at what the daemon did of itself to a rollout."""
-        self.asked.append(asked_about(rollout, event, reason, run_ids))
+        self.asked.append(review_candidate(rollout, event, reason, run_ids))
 
     def tell(self) -> None:
         """Write candidates and notices; the last thing that a unit does, as it locks journals."""
@@ -298,7 +298,7 @@ class RolloutChanges:
         self.told.append(_notice(self.unit, after, happened))
 
 
-def asked_about(
+def review_candidate(
     rollout: Rollout, event: RolloutEventName, reason: str, run_ids: Sequence[str]
 ) -> NewCandidate:
     """The candidate that asks people to look at a rollout; it stays open until one decides."""

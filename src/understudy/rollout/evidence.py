@@ -19,23 +19,25 @@ SPEAKING: Final = frozenset({RunStatus.COMPLETED, RunStatus.FAILED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class RunSuccess:
     """Whether a run succeeded, and why not."""
 
     success: bool
     why: str = ""
 
 
-def shown_by(unit: "Unit", run: Run, marker: str) -> Shown:
+def success_of(unit: "Unit", run: Run, marker: str) -> RunSuccess:
     """Success is a completed run whose last output contains the marker, or anything without one."""
     if run.status is not RunStatus.COMPLETED:
-        return Shown(success=False, why=f"run {run.run_id} is {run.status}, not completed")
+        return RunSuccess(success=False, why=f"run {run.run_id} is {run.status}, not completed")
     said = last_output(unit, run.run_id)
     if not said:
-        return Shown(success=False, why=f"run {run.run_id} put out nothing")
+        return RunSuccess(success=False, why=f"run {run.run_id} put out nothing")
     if marker not in said:
-        return Shown(success=False, why=f"the last output of run {run.run_id} lacks the marker")
-    return Shown(success=True)
+        return RunSuccess(
+            success=False, why=f"the last output of run {run.run_id} lacks the marker"
+        )
+    return RunSuccess(success=True)
 
 
 def last_output(unit: "Unit", run_id: str) -> str:
@@ -61,8 +63,10 @@ def proof_of(unit: "Unit", run: Run, rollout: Rollout, claim: EvidenceClaim) -> 
 
     The output of the run that started them proves nothing: it can say anything.
     """
-    carriers = [it for it in _carriers(unit, run, rollout) if _counts(it, rollout, claim.kind)]
-    successes = {shown_by(unit, it, claim.marker).success for it in carriers}
+    carriers = [
+        it for it in _executing_runs(unit, run, rollout) if _counts(it, rollout, claim.kind)
+    ]
+    successes = {success_of(unit, it, claim.marker).success for it in carriers}
     # One failed execution proves a failure, and disproves a success.
     is_executed = successes == {True} if claim.success else False in successes
     return Proof.EXECUTED if is_executed else Proof.ATTESTED
@@ -71,24 +75,24 @@ def proof_of(unit: "Unit", run: Run, rollout: Rollout, claim: EvidenceClaim) -> 
 def same_execution(unit: "Unit", run: Run, rollout: Rollout) -> Iterator[str]:
     """The run and the runs of the same execution: the executing sidechains, or the run they work for."""
     yield run.run_id
-    asking = _asking(unit, run, rollout)
+    asking = _parent_run_id(unit, run, rollout)
     if asking is not None:
         yield asking
     elif run.skill_fingerprint != rollout.fingerprint:
-        yield from (each.run_id for each in carried_out_for(unit, run.run_id, rollout.fingerprint))
+        yield from (each.run_id for each in executions_for(unit, run.run_id, rollout.fingerprint))
 
 
-def beside(unit: "Unit", run: Run, rollout: Rollout) -> Iterator[str]:
+def sibling_executions(unit: "Unit", run: Run, rollout: Rollout) -> Iterator[str]:
     """The other sidechains that executed the definition for the same run; together they are one success.
 
     A failure of one of them counts by itself, whatever the others showed.
     """
-    asking = _asking(unit, run, rollout)
+    asking = _parent_run_id(unit, run, rollout)
     if asking is not None:
-        yield from (each.run_id for each in carried_out_for(unit, asking, rollout.fingerprint))
+        yield from (each.run_id for each in executions_for(unit, asking, rollout.fingerprint))
 
 
-def _asking(unit: "Unit", run: Run, rollout: Rollout) -> str | None:
+def _parent_run_id(unit: "Unit", run: Run, rollout: Rollout) -> str | None:
     """The run that had this one execute the definition as a sidechain; None without one."""
     if run.skill_fingerprint != rollout.fingerprint:
         return None
@@ -96,14 +100,14 @@ def _asking(unit: "Unit", run: Run, rollout: Rollout) -> str | None:
     return spawn.run_id if spawn is not None and spawn.first_run_id == run.run_id else None
 
 
-def _carriers(unit: "Unit", run: Run, rollout: Rollout) -> Iterator[Run]:
+def _executing_runs(unit: "Unit", run: Run, rollout: Rollout) -> Iterator[Run]:
     """The runs that executed exactly this definition: the run itself, or its own sidechains."""
     if run.skill_fingerprint == rollout.fingerprint:
         return iter((run,))
-    return carried_out_for(unit, run.run_id, rollout.fingerprint)
+    return executions_for(unit, run.run_id, rollout.fingerprint)
 
 
-def carried_out_for(unit: "Unit", run_id: str, fingerprint: str) -> Iterator[Run]:
+def executions_for(unit: "Unit", run_id: str, fingerprint: str) -> Iterator[Run]:
     """The sidechain runs that executed a definition for a run."""
     spawns = spawns_of(unit, run_id)
     runs = filter(None, (unit.runs.get(spawn.first_run_id) for spawn in spawns))

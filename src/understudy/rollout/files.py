@@ -57,21 +57,21 @@ def field_at(definition: Definition, path: str, line: int) -> str:
         names = tuple(runtime_json(definition.runtime))
         return names[line - 1] if 0 < line <= len(names) else "instructions"
     # The first line is the fence.
-    names = tuple(said_in(definition))
+    names = tuple(frontmatter_of(definition))
     name = names[line - 2] if 1 < line <= len(names) + 1 else "instructions"
     return "skill_name" if name == "name" else name
 
 
 def _manifest(definition: Definition) -> Iterator[str]:
     yield FENCE
-    yield from (_field(*each) for each in said_in(definition).items())
+    yield from (_field(*each) for each in frontmatter_of(definition).items())
     yield FENCE
     yield ""
     yield definition.instructions
     yield ""
 
 
-def said_in(definition: Definition) -> dict[str, str]:
+def frontmatter_of(definition: Definition) -> dict[str, str]:
     """The frontmatter fields of SKILL.md."""
     said = {
         "name": definition.skill_name,
@@ -89,10 +89,10 @@ def _field(name: str, value: object) -> str:
 
 def task_for(rollout: Rollout, params: Params) -> str:
     """The task that `use_skill` would give to a sidechain; raises `ToolError` for wrong params."""
-    return task_of(rendered(loaded_from(rollout), params))
+    return task_of(rendered(loaded_skill_of(rollout), params))
 
 
-def offered_from(rollout: Rollout) -> CatalogueEntry:
+def catalogue_entry_of(rollout: Rollout) -> CatalogueEntry:
     """The catalogue entry of a promoted skill."""
     definition = rollout.definition
     return CatalogueEntry(
@@ -110,11 +110,11 @@ def offered_from(rollout: Rollout) -> CatalogueEntry:
     )
 
 
-def loaded_from(rollout: Rollout) -> Loaded:
+def loaded_skill_of(rollout: Rollout) -> Loaded:
     """The loaded skill, from its record alone."""
     definition = rollout.definition
     return Loaded(
-        offered=offered_from(rollout),
+        offered=catalogue_entry_of(rollout),
         manifest=Manifest(
             name=definition.skill_name,
             description=definition.description,

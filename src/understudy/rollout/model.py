@@ -228,7 +228,7 @@ class RolloutFilter:
 EVERYTHING: Final = RolloutFilter()
 
 
-class Mark(NamedTuple):
+class RolloutMark(NamedTuple):
     """A cache key: equal marks mean that a rollout is offered as before. Evidence is not part of it."""
 
     skill_name: str

@@ -33,7 +33,7 @@ _FOLDER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 MAX_FINDINGS: Final = 100
 
 
-class TroubleCode(StrEnum):
+class MountTroubleCode(StrEnum):
     """What can be wrong with the files of a promoted skill."""
 
     UNMOUNTED = "rollout_unmounted"  # the files cannot be written, or do not stay as written
@@ -43,10 +43,10 @@ class TroubleCode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class MountTrouble:
     """Why an active skill is not mounted, or one that is not active still has files."""
 
-    code: TroubleCode
+    code: MountTroubleCode
     # The name of the skill, or of the folder where no record belongs to it.
     name: str
     # May contain paths of this machine.
@@ -71,11 +71,11 @@ class MountKeeper:
         self.shadows = shadows
         self.lock = threading.Lock()
         self._kept: dict[str, _Kept] = {}
-        self._troubles: dict[str, Trouble] = {}
+        self._troubles: dict[str, MountTrouble] = {}
         # The folder that the last glance ended with.
         self._glanced = ""
 
-    def troubles(self) -> tuple[Trouble, ...]:
+    def troubles(self) -> tuple[MountTrouble, ...]:
         """All current troubles, by name."""
         found = tuple(self._troubles.copy().values())
         return tuple(sorted(found, key=lambda it: (it.name, it.code)))
@@ -84,7 +84,7 @@ class MountKeeper:
         """The number of folders that match their records."""
         return len(self._kept.copy().keys() - self._troubles.copy().keys())
 
-    def trouble_of(self, folder: str) -> Trouble | None:
+    def trouble_of(self, folder: str) -> MountTrouble | None:
         """The trouble of the skill of a learning."""
         return self._troubles.get(folder)
 
@@ -102,7 +102,7 @@ class MountKeeper:
         for folder in self._next(GLANCED):
             with self.lock:
                 kept, trouble = self._kept.get(folder), self._troubles.get(folder)
-                is_told = trouble is not None and trouble.code is not TroubleCode.DRIFTED
+                is_told = trouble is not None and trouble.code is not MountTroubleCode.DRIFTED
                 if kept is not None and not is_told:
                     self._glance_at(folder, kept, trouble)
 
@@ -114,7 +114,7 @@ class MountKeeper:
         self._glanced = some[-1] if some else ""
         return some
 
-    def _glance_at(self, folder: str, kept: _Kept, trouble: Trouble | None) -> None:
+    def _glance_at(self, folder: str, kept: _Kept, trouble: MountTrouble | None) -> None:
         look: Hashable = None
         try:
             look = self.folders.look(folder)
@@ -138,9 +138,9 @@ class MountKeeper:
             trouble = self._brought(folder, rollout, by_force=by_force)
         except (OSError, RecursionError) as problem:
             # RecursionError: folders may be nested too deep to be removed.
-            code = TroubleCode.LEFT if rollout is None else TroubleCode.UNMOUNTED
+            code = MountTroubleCode.LEFT if rollout is None else MountTroubleCode.UNMOUNTED
             detail = getattr(problem, "strerror", None) or type(problem).__name__
-            trouble = Trouble(code=code, name=_name(folder, rollout), detail=detail)
+            trouble = MountTrouble(code=code, name=_name(folder, rollout), detail=detail)
         if trouble is None:
             self._troubles.pop(folder, None)
         else:
@@ -151,21 +151,27 @@ class MountKeeper:
         for folder in self._troubles.copy().keys() - folders:
             del self._troubles[folder]
 
-    def _brought(self, folder: str, rollout: Rollout | None, *, by_force: bool) -> Trouble | None:
+    def _brought(
+        self, folder: str, rollout: Rollout | None, *, by_force: bool
+    ) -> MountTrouble | None:
         if rollout is None:
             self._remove(folder)
             return None
         if _FOLDER.fullmatch(folder) is None:
             detail = "no folder can be called like its learning"
-            return Trouble(code=TroubleCode.UNMOUNTED, name=rollout.skill_name, detail=detail)
+            return MountTrouble(
+                code=MountTroubleCode.UNMOUNTED, name=rollout.skill_name, detail=detail
+            )
         shadow = self.shadows.over(rollout.skill_name)
         if shadow is not None:
             self._remove(folder)
             detail = f"{shadow.path} has its name and comes first"
-            return Trouble(code=TroubleCode.SHADOWED, name=rollout.skill_name, detail=detail)
+            return MountTrouble(
+                code=MountTroubleCode.SHADOWED, name=rollout.skill_name, detail=detail
+            )
         return self._mount(folder, rollout, by_force=by_force)
 
-    def _mount(self, folder: str, rollout: Rollout, *, by_force: bool) -> Trouble | None:
+    def _mount(self, folder: str, rollout: Rollout, *, by_force: bool) -> MountTrouble | None:
         bundle = bundle_of(rollout.definition)
         # The stat comes before the read: a change in between is then read again.
         look = self.folders.look(folder)
@@ -182,7 +188,9 @@ class MountKeeper:
             look = self.folders.look(folder)
             if self.folders.digest(folder) != bundle.digest:
                 detail = "the files are not as they were written"
-                return Trouble(code=TroubleCode.UNMOUNTED, name=rollout.skill_name, detail=detail)
+                return MountTrouble(
+                    code=MountTroubleCode.UNMOUNTED, name=rollout.skill_name, detail=detail
+                )
             log.info("rollout.mounted", learning_id=folder, replaced=found is not None)
         self._kept[folder] = _Kept(name=rollout.skill_name, digest=bundle.digest, look=look)
         return None
@@ -199,15 +207,15 @@ class MountKeeper:
             self.folders.remove(folder)
             log.info("rollout.unmounted", folder=folder[:200])
 
-    def _note(self, folder: str, trouble: Trouble) -> None:
+    def _note(self, folder: str, trouble: MountTrouble) -> None:
         if self._troubles.get(folder) != trouble:
             log.warning("rollout.not_in_line", folder=folder[:200], reason=str(trouble.code))
         self._troubles[folder] = trouble
 
 
-def _drifted(skill_name: str) -> Trouble:
+def _drifted(skill_name: str) -> MountTrouble:
     detail = "mismatch: the files are not as the record says"
-    return Trouble(code=TroubleCode.DRIFTED, name=skill_name, detail=detail)
+    return MountTrouble(code=MountTroubleCode.DRIFTED, name=skill_name, detail=detail)
 
 
 def _name(folder: str, rollout: Rollout | None) -> str:
@@ -215,7 +223,7 @@ def _name(folder: str, rollout: Rollout | None) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mounting:
+class MountSync:
     """Keeps mounted files in line with their records; the record is the authority."""
 
     units: "Units"

@@ -28,22 +28,22 @@ _NOTHING: Final[Mapping[str, LocalSkill]] = {}
 
 
 class Shadows:
-    """Looks at what is known of folders; reads none itself."""
+    """The local skills that shadow promoted ones; uses the last scan and reads no folders itself."""
 
     def __init__(self, known: Known, workspace: Path) -> None:
         self._known = known
         self._workspace = Path(os.path.realpath(workspace))
         self._lock = threading.Lock()
-        # The answer for what was known last: it changes only now and then.
+        # Cache for the last scan, which changes rarely.
         self._seen: Mapping[str, LocalSkill] = _NOTHING
         self._by_word: Mapping[str, LocalSkill] = {}
 
     def over(self, skill_name: str) -> LocalSkill | None:
-        """The skill that comes before a promoted one of this name."""
+        """The local skill that takes precedence over a promoted one of this name."""
         return self._winning().get(folded(skill_name))
 
     def stamp(self) -> frozenset[str]:
-        """Equal as long as the same names are taken."""
+        """A cache key: equal as long as the same names are shadowed."""
         return frozenset(self._winning())
 
     def _winning(self) -> Mapping[str, LocalSkill]:
@@ -60,22 +60,22 @@ class Shadows:
             return self._by_word
 
     def _wins(self, skill: LocalSkill) -> bool:
-        """Whether people put it there: by naming the root, or outside of the workspace."""
+        """Whether people put the skill there: its root is configured, or outside of the workspace."""
         is_named = skill.scope == RootScope.EXPLICIT
         return is_named or not skill.root.is_relative_to(self._workspace)
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueNames:
-    """Knows the kept skills by their rows, and those in folders by the last look.
+    """The names that skills have: stored skills by their rows, local ones by the last scan.
 
-    A folder where agents may write keeps no name from a promoted skill: it would give way to it.
+    A local skill in a folder that agents may write takes no name: a promoted skill precedes it.
     """
 
     shadows: Shadows
 
     def __call__(self, unit: "Unit", skill_name: str) -> bool:
-        """Whether a skill is called that, by its slug or its name."""
+        """Whether a skill has this slug or name."""
         if self.shadows.over(skill_name) is not None:
             return True
         name = folded(skill_name)
@@ -84,14 +84,14 @@ class CatalogueNames:
 
 
 def hold_name(unit: "Unit", skill_name: str) -> None:
-    """Let nobody else give any skill this name until the unit ends."""
+    """Lock a skill name until the unit ends."""
     name = folded(skill_name)
     unit.skills.hold(name)
     unit.skills.hold_name(name)
 
 
 def _is_called(unit: "Unit", name: str) -> bool:
-    """Whether a kept skill has this name, whoever owns it."""
+    """Whether a stored skill has this name, whoever owns it."""
     narrowed = SkillFilter(query=name)
     request: PageRequest | None = PageRequest(limit=MAX_LIMIT)
     while request is not None:

@@ -17,7 +17,7 @@ Z_95: Final = 1.959963984540054
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuccessTally:
-    """How many of a number of tries succeeded."""
+    """The successes among a number of tries."""
 
     successes: int
     tries: int
@@ -29,20 +29,20 @@ class SuccessTally:
     @shown_if_set
     @property
     def rate(self) -> float | None:
-        """The share that succeeded; None where nothing was tried."""
+        """The success rate; None without tries."""
         return self.successes / self.tries if self.tries else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfidenceInterval:
-    """Where the true rate probably is."""
+    """The bounds of the true success rate."""
 
     low: float
     high: float
 
 
 def wilson_interval(tally: SuccessTally) -> ConfidenceInterval:
-    """Wilson's score interval; everything from 0 to 1 where nothing was tried."""
+    """Wilson's score interval; 0 to 1 without tries."""
     tries = tally.tries
     if not tries:
         return ConfidenceInterval(low=0.0, high=1.0)
@@ -50,41 +50,41 @@ def wilson_interval(tally: SuccessTally) -> ConfidenceInterval:
     square = Z_95 * Z_95 / tries
     centre = (rate + square / 2) / (1 + square)
     half = Z_95 * sqrt(rate * (1 - rate) / tries + square / (4 * tries)) / (1 + square)
-    # None and all are exact; rounding must not put them a hair beside it.
+    # Exact at no success and at full success, where rounding would be off by a hair.
     low = 0.0 if tally.successes == 0 else max(0.0, centre - half)
     high = 1.0 if tally.successes == tries else min(1.0, centre + half)
     return ConfidenceInterval(low=low, high=high)
 
 
 def wilson_lower_bound(tally: SuccessTally) -> float:
-    """The rate that is at least reached, as far as so many tries can tell."""
+    """The lower bound of the success rate."""
     return wilson_interval(tally).low
 
 
 def is_worse(recent: SuccessTally, baseline: SuccessTally) -> bool:
-    """Whether a rate is below another with confidence: their intervals do not touch.
+    """Whether a success rate is below another with confidence: the intervals do not overlap.
 
-    There is no least number of tries: the interval of a few is wide enough.
+    No minimum of tries is needed: few tries have a wide interval.
     """
     return wilson_interval(recent).high < wilson_interval(baseline).low
 
 
 class SkillOutcome(StrEnum):
-    """How a skill was carried out for a run that used it."""
+    """How the execution of a skill for a run ended."""
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"
-    # Somebody stopped it, or nobody carried it out, which says nothing of the skill.
+    # The execution was cancelled or never started, which says nothing about the skill.
     ABANDONED = "abandoned"
 
 
-# Where several sidechains tell of one use, the first of these that any of them tells.
+# Of several sidechains of one use the worst outcome counts.
 _WORST_FIRST: Final = (SkillOutcome.FAILED, SkillOutcome.ABANDONED, SkillOutcome.SUCCEEDED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillUse:
-    """That a run used a definition, and when it first did."""
+    """The use of a definition by a run, and the time of the first use."""
 
     skill_name: str
     fingerprint: str
@@ -95,26 +95,26 @@ class SkillUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UseOutcome:
-    """What became of one run that used a definition, however often it did."""
+    """The outcome of one run that used a definition, however often it did."""
 
     skill_name: str
     fingerprint: str
     run_id: str
     session_id: str
-    # The session above all that are above it.
+    # The root session of the sidechains.
     root_session_id: str
-    # Where the rollout stood when this was noted.
+    # The stage of the rollout when the outcome was recorded.
     stage: Stage
     outcome: SkillOutcome
     used_at_ms: int
     ended_at_ms: int
-    # The run of the sidechain that this rests on.
+    # The sidechain run that the outcome comes from.
     carrying_run_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeCounts:
-    """How many runs that used a definition ended how."""
+    """The number of runs that used a definition, by outcome."""
 
     succeeded: int = 0
     failed: int = 0
@@ -122,10 +122,10 @@ class OutcomeCounts:
 
 
 def outcome_of(statuses: Sequence[RunStatus]) -> SkillOutcome | None:
-    """What the sidechains that carried a skill out for a run amount to; None while one goes on.
+    """The outcome of the sidechains that executed a skill for a run; None while one is not over.
 
-    How the run itself ends says nothing of the skill: it may fail over something else, and it may
-    go on as if nothing had happened.
+    The status of the run itself is no outcome: it may fail for other reasons, or succeed although
+    the skill failed.
     """
     ended = {SkillOutcome(OUTCOMES[status]) for status in statuses if status in OUTCOMES}
     if any(status not in OUTCOMES for status in statuses):
@@ -134,7 +134,7 @@ def outcome_of(statuses: Sequence[RunStatus]) -> SkillOutcome | None:
 
 
 def tally_of(outcomes: Iterable[UseOutcome]) -> SuccessTally:
-    """How many of those that say something succeeded."""
+    """The success tally of outcomes that are not abandoned."""
     speaking = [it for it in outcomes if it.outcome is not SkillOutcome.ABANDONED]
     good = sum(it.outcome is SkillOutcome.SUCCEEDED for it in speaking)
     return SuccessTally(successes=good, tries=len(speaking))

@@ -1,4 +1,4 @@
-"""Counts what became of the runs that used promoted skills, and draws what follows from it."""
+"""Records the outcomes of runs that used promoted skills: canary evidence, and demotions."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from understudy.core.clock import DAY_MS
 from understudy.core.errors import DamagedRecord
 from understudy.core.principal import DAEMON
 from understudy.rollout.changes import RolloutTransactions
-from understudy.rollout.evidence import carried_out_for, sums_of_one
+from understudy.rollout.evidence import executions_for, sums_of_one
 from understudy.rollout.model import EvidenceKind, PolicyOf, Rollout, Stage
 from understudy.rollout.outcome import SkillOutcome, SkillUse, UseOutcome, outcome_of
-from understudy.rollout.regression import watch_of, worse
+from understudy.rollout.regression import regression_of, use_history_of
 from understudy.rollout.results import SkillExecution, record_executed
 from understudy.rollout.trials.runs import is_of_trial
 from understudy.runs.lifecycle import TERMINAL
@@ -26,35 +26,35 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 BATCH: Final = 200
-# What nobody noted for so long says nothing of today.
+# Older uses that were never recorded no longer matter.
 LOOK_BACK_MS: Final = 7 * DAY_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedUse:
-    """A use whose run is over, with what became of it."""
+    """A use whose run has ended, with its outcome."""
 
     use: SkillUse
     outcome: SkillOutcome
-    # The run that carried the skill out and that this rests on; None where there is none.
+    # The run that executed the skill and decided the outcome; None without one.
     run: Run | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeRecorder:
-    """Notes each use once: in the canary it is evidence, in force it is held against the baseline."""
+    """Records each use once: evidence in the canary stage, compared with the baseline when active."""
 
     units: "Units"
     transactions: RolloutTransactions
     policy_of: PolicyOf
 
     def ended(self, unit: "Unit", run: Run) -> None:
-        """Have the uses of a run noted once its end stands."""
+        """Record the uses of a run after the commit that ends it."""
         for run_id in _concerned(unit, run):
             unit.after_commit(partial(self._settle_now, run_id))
 
     def catch_up(self) -> int:
-        """Note what was left when a daemon ended between the two; how many runs were looked at."""
+        """Record uses that a crash left unrecorded; answers the number of runs."""
         since = self.transactions.clock.now_ms() - LOOK_BACK_MS
         with self.units.read() as unit:
             left = unit.rollout_outcomes.unsettled(since_ms=since, limit=BATCH)
@@ -67,11 +67,11 @@ class OutcomeRecorder:
             with self.units.read() as unit:
                 uses = unit.rollout_outcomes.used_by(run_id)
                 found = [ended for use in uses if (ended := ended_use(unit, use)) is not None]
-            # Each in a unit of its own: what is told last holds journals, and rows come before.
+            # One unit each: notices lock journals, and rollout rows must be locked before these.
             for each in found:
                 self._note(each)
         except Exception:
-            # The run has ended all the same; the next look notes it.
+            # The run has ended; the next catch-up records its uses.
             log.exception("rollout.use_not_noted", run_id=run_id)
 
     def _note(self, ended: EndedUse) -> None:
@@ -100,7 +100,7 @@ class OutcomeRecorder:
                 follow(self, unit, rollout, ended)
 
     def _take_as_evidence(self, unit: "Unit", rollout: Rollout, ended: EndedUse) -> None:
-        """A canary that fails is held; what somebody stopped shows nothing."""
+        """A use in the canary stage is evidence; a cancelled run is none."""
         if ended.run is None or ended.outcome is SkillOutcome.ABANDONED:
             return
         shown = SkillExecution(
@@ -111,17 +111,17 @@ class OutcomeRecorder:
         record_executed(self.transactions.within(unit, DAEMON.actor), rollout, shown)
 
     def _hold_against_baseline(self, unit: "Unit", rollout: Rollout, _: EndedUse) -> None:
-        """Take back what does worse than it did, or at least have somebody look at it."""
+        """Demote an active skill that does worse than its baseline, or hold it for review."""
         if rollout.held_reason is not None:
             return
-        watch = watch_of(unit, rollout, sums_of_one(unit, rollout))
-        found = worse(watch)
+        watch = use_history_of(unit, rollout, sums_of_one(unit, rollout))
+        found = regression_of(watch)
         if found is None:
             return
         changes = self.transactions.within(unit, DAEMON.actor)
         is_taken_back = self.policy_of(unit).demote_when_worse
         act = changes.demote if is_taken_back else changes.hold_for_review
-        act(rollout, found.words, run_ids=watch.failed_run_ids)
+        act(rollout, found.detail, run_ids=watch.failed_run_ids)
         changes.tell()
         log.warning(
             "rollout.worse", learning_id=rollout.source_learning_id, is_demoted=is_taken_back
@@ -129,7 +129,7 @@ class OutcomeRecorder:
 
 
 _Follow = Callable[[OutcomeRecorder, "Unit", Rollout, EndedUse], None]
-# What a use means by where its rollout stands; elsewhere it is only counted.
+# What follows from a use, by the stage of its rollout; in other stages it is only counted.
 _FOLLOWS: Final[Mapping[Stage, _Follow]] = {
     Stage.CANARY: OutcomeRecorder._take_as_evidence,  # noqa: SLF001 - the table belongs to the class
     Stage.ACTIVE: OutcomeRecorder._hold_against_baseline,  # noqa: SLF001
@@ -137,21 +137,21 @@ _FOLLOWS: Final[Mapping[Stage, _Follow]] = {
 
 
 def _is_about(rollout: Rollout, use: SkillUse) -> bool:
-    """Whether a use was of this definition, and of the stage that the rollout is in now."""
+    """Whether a use was of the current definition in the current stage."""
     is_of_stage = use.used_at_ms >= rollout.stage_began_at_ms
     return is_of_stage and use.fingerprint == rollout.fingerprint
 
 
 def ended_use(unit: "Unit", use: SkillUse) -> EndedUse | None:
-    """What became of a use; None as long as its run, or what it had carried out for it, goes on."""
+    """The outcome of a use; None while its run or one of the executing sidechains is not over."""
     try:
         run = require_run(unit, use.run_id)
-        carried_out = tuple(carried_out_for(unit, use.run_id, use.fingerprint))
+        carried_out = tuple(executions_for(unit, use.run_id, use.fingerprint))
     except DamagedRecord:
-        # Nobody can tell any more.
+        # The outcome can no longer be known.
         return EndedUse(use=use, outcome=SkillOutcome.ABANDONED)
     outcome = outcome_of([it.status for it in carried_out])
-    # A run that goes on may have it carried out once more.
+    # A run that is not over may use the skill again.
     if outcome is None or run.status not in TERMINAL:
         return None
     decisive = (it for it in carried_out if outcome_of([it.status]) is outcome)
@@ -159,13 +159,13 @@ def ended_use(unit: "Unit", use: SkillUse) -> EndedUse | None:
 
 
 def _concerned(unit: "Unit", run: Run) -> Iterator[str]:
-    """The runs whose uses may be over now: this one, or one that ended before its sidechain."""
-    # What only tries something out says nothing of what it happens to use.
+    """The runs whose uses may have ended: this one, or one that ended before its sidechain."""
+    # Runs of trials and replays are no real uses.
     if is_of_trial(run):
         return
     if unit.rollout_outcomes.used_by(run.run_id):
         yield run.run_id
-    # Only the daemon says which runs carry a skill out, so all others need no look.
+    # Only runs with a fingerprint execute a skill; all others need no query.
     if run.skill_fingerprint is not None:
         spawn = unit.sidechains.spawn_of(run.session_id)
         if spawn is not None:

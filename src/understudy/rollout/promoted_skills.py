@@ -1,4 +1,4 @@
-"""The promoted skills in the catalogue: who is offered which, and in lists for people."""
+"""The promoted skills in the skill catalogue: which session is offered which, and their lists."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 from understudy.core.clock import Clock
 from understudy.core.errors import coded_error
 from understudy.rollout.definition import is_skill_name
-from understudy.rollout.files import bundle_of, loaded_from, offered_from, said_in
-from understudy.rollout.model import Mark, Rollout, Stage
+from understudy.rollout.files import bundle_of, catalogue_entry_of, frontmatter_of, loaded_skill_of
+from understudy.rollout.model import Rollout, RolloutMark, Stage
 from understudy.rollout.mounts import MountKeeper
-from understudy.rollout.repair import Repair
+from understudy.rollout.repair import MountRepair
 from understudy.sessions.learning_scopes import WORKSPACE, visible_scopes
 from understudy.sessions.model import Session
 from understudy.skills.catalogue import Loaded
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 
-# Whether a session is offered a skill, beside what its scopes say; None where none is named.
+# Whether a session is offered a skill that is in its scopes; without a session, None is passed.
 Chooses = Callable[["Unit", Rollout, Session | None], bool]
 
 
 def for_everybody(unit: "Unit", rollout: Rollout, session: Session | None) -> bool:
-    """Every session is offered it."""
+    """Offer the skill to every session."""
     return True
 
 
-# Who is offered skills of a stage; one that is not here is hidden from all.
+# Which sessions are offered skills of a stage; stages that are not here are hidden.
 CHOSEN: Final[Mapping[Stage, Chooses]] = {Stage.ACTIVE: for_everybody}
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The rollouts that there were when they had these marks, by name."""
+    """A cache of rollouts by name, with the marks that they had when they were read."""
 
-    marks: Mapping[str, Mark] = field(default_factory=dict)
+    marks: Mapping[str, RolloutMark] = field(default_factory=dict)
     rollouts: Mapping[str, Rollout] = field(default_factory=dict, repr=False)
 
-    def after(self, marks: Mapping[str, Mark], unit: "Unit") -> "_Known":
-        """Those with other marks; reads only what changed."""
+    def after(self, marks: Mapping[str, RolloutMark], unit: "Unit") -> "_Known":
+        """The cache for newer marks; reads only rollouts whose mark changed."""
         same = {name for name, mark in marks.items() if self.marks.get(name) == mark}
         read = {it.skill_name: it for it in unit.rollouts.several(marks.keys() - same)}
         both = {name: self.rollouts.get(name) if name in same else read.get(name) for name in marks}
@@ -53,12 +53,12 @@ class _Known:
 
 
 class PromotedSkills:
-    """Decides by the records, anew at every call; files only say whether one may be used."""
+    """Decides by the rollout records at every call; mounted files only decide whether a skill is usable."""
 
     def __init__(
         self,
         keeper: MountKeeper,
-        repair: Repair,
+        repair: MountRepair,
         chosen: Mapping[Stage, Chooses] = CHOSEN,
         *,
         clock: Clock,
@@ -67,42 +67,42 @@ class PromotedSkills:
         self._repair = repair
         self._chosen = chosen
         self._ends = SourceEnds(clock)
-        # Read again only where a record changed.
+        # Updated only where a record changed.
         self._last = _Known()
 
     def refresh(self) -> None:
-        """Have the files follow what others on the same database changed."""
+        """Update mounted files for changes that other daemons on the same database made."""
         self._repair.keep_up()
 
     def offered(self, unit: "Unit", session: Session | None) -> tuple[CatalogueEntry, ...]:
-        """What a session may know of: by its learning scopes, and chosen for it."""
+        """The promoted skills that a session is offered: in its learning scopes, and chosen for it."""
         return tuple(
-            replace(offered_from(rollout), unusable=self._unusable(rollout))
+            replace(catalogue_entry_of(rollout), unusable=self._unusable(rollout))
             for rollout in self._known(unit)
             if _in_scope(unit, rollout, session)
             and self._chosen[rollout.status](unit, rollout, session)
         )
 
     def load(self, unit: "Unit", one: CatalogueEntry) -> Loaded:
-        """A skill exactly as its record says; refused where its files say anything else."""
+        """The skill of a record; refused where the mounted files differ from it."""
         rollout = unit.rollouts.get(one.slug)
         if rollout is None or not self._is_up(unit, rollout):
             raise coded_error("skills/skill_not_found", ref=one.slug)
         if rollout.status is Stage.ACTIVE:
             require_in_place(self._keeper, rollout)
-        return loaded_from(rollout)
+        return loaded_skill_of(rollout)
 
     def sources(self, unit: "Unit") -> Sequence[SkillSource]:
-        """What people may know of: those in force."""
+        """The active promoted skills, for lists."""
         active = (it for it in self._known(unit) if it.status is Stage.ACTIVE)
         return [self._source(rollout) for rollout in active]
 
     def is_name(self, ref: str) -> bool:
-        """Whether a promoted skill could be called that."""
+        """Whether a promoted skill could have this name."""
         return is_skill_name(ref)
 
     def has(self, unit: "Unit", name: str) -> bool:
-        """Whether a rollout that is not revoked, in whatever stage, can be taken for it."""
+        """Whether a live rollout has this name, in any spelling."""
         return unit.rollouts.live_called(name) is not None
 
     def _known(self, unit: "Unit") -> Iterator[Rollout]:
@@ -125,7 +125,7 @@ class PromotedSkills:
         return LooseSource(record, bundle_of(rollout.definition), place)
 
     def _unusable(self, rollout: Rollout) -> str | None:
-        """Why everybody who asks for it is refused; a canary has no files."""
+        """Why the skill cannot be used now; None if it can. A canary has no files."""
         if rollout.status is not Stage.ACTIVE:
             return None
         trouble = self._keeper.trouble_of(rollout.source_learning_id)
@@ -133,7 +133,7 @@ class PromotedSkills:
 
 
 def record_of(rollout: Rollout) -> Skill:
-    """A promoted skill as the record it would have among the kept ones; it has no versions."""
+    """A promoted skill as a skill record, without versions."""
     definition = rollout.definition
     return Skill(
         skill_id=PROMOTED + rollout.skill_name,
@@ -148,20 +148,20 @@ def record_of(rollout: Rollout) -> Skill:
         created_at_ms=rollout.promoted_at_ms,
         updated_at_ms=rollout.updated_at_ms,
         visibility=Visibility.PUBLIC,
-        frontmatter=said_in(definition),
+        frontmatter=frontmatter_of(definition),
         context=definition.runtime.context,
     )
 
 
 def _in_scope(unit: "Unit", rollout: Rollout, session: Session | None) -> bool:
-    """Whether what the skill was learned for is in a session's sight."""
+    """Whether a session sees the scope of the source learning."""
     if rollout.source_scope == WORKSPACE:
         return True
     return session is not None and rollout.source_scope in visible_scopes(unit, session)
 
 
 def is_in_place(folders: "MountFolders", rollout: Rollout) -> bool:
-    """Whether every file is there, to the byte, and nothing else is."""
+    """Whether the mounted folder has exactly the files of the record, to the byte."""
     try:
         found = folders.digest(rollout.source_learning_id)
     except OSError:
@@ -170,21 +170,21 @@ def is_in_place(folders: "MountFolders", rollout: Rollout) -> bool:
 
 
 def require_in_place(keeper: MountKeeper, rollout: Rollout) -> None:
-    """Refuse a skill whose files say anything else than its record, though only that is used."""
+    """Refuse a skill whose mounted files differ from its record."""
     if not is_in_place(keeper.folders, rollout):
         keeper.found_drifted(rollout)
         raise coded_error("rollout/rollout_drifted", skill_name=rollout.skill_name)
 
 
 class SourceEnds:
-    """Knows at once whether a learning's time is over; it is said once and never changed."""
+    """A cache of the expiry of source learnings, which never changes."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._ends: Mapping[str, int | None] = {}
 
     def is_over(self, unit: "Unit", rollout: Rollout) -> bool:
-        """Whether a skill may no longer be used, though nobody has taken it back yet."""
+        """Whether the source learning has expired, although the skill is not revoked yet."""
         source = rollout.source_learning_id
         if source not in self._ends:
             self._ends = unit.rollout_sources.ends()

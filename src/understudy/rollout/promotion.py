@@ -35,13 +35,13 @@ OTHER_WAYS: Final[Mapping[tuple[Stage, Stage], str]] = {
     **{(stage, Stage.REVOKED): "; revoke takes it back" for stage in LIVE},
     (Stage.REVOKED, Stage.ACTIVE): "; rollback has it in force again",
 }
-# Those that begin anew when they come to draft.
+# Stages that start a new attempt when they go back to draft.
 _WITH_EVIDENCE = frozenset({Stage.VERIFIED, Stage.CANARY, Stage.REVOKED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Promoting:
-    """Promotes in one unit, for one person."""
+class Promoter:
+    """Promotes procedures in one unit, for one person."""
 
     changes: RolloutChanges
     by: Principal
@@ -50,16 +50,16 @@ class Promoting:
 
     @property
     def unit(self) -> "Unit":
-        """What it all happens in."""
+        """The unit of the changes."""
         return self.changes.unit
 
     def promote(self, learning_id: str, definition: Definition, wanted: Stage | None) -> Rollout:
-        """The rollout of a definition in the stage that is wanted, begun or moved on."""
-        # Names are held before rows everywhere.
+        """Start the rollout of a definition, or move it to the wanted stage."""
+        # Lock order: names before rows.
         hold_name(self.unit, definition.skill_name)
-        # Whoever ends a learning holds it before its rollout, so it comes first here as well.
+        # Lock order: the learning before its rollout, as when a learning is revoked.
         learning = require_learning(self.unit, learning_id, lock=True)
-        reasons = unfit(learning, now_ms=self.changes.now_ms)
+        reasons = source_blockers(learning, now_ms=self.changes.now_ms)
         if reasons:
             raise _source_error(reasons)
         there = self._there(learning, definition.skill_name)
@@ -70,8 +70,8 @@ class Promoting:
         return self._move(there, learning, definition, wanted)
 
     def _there(self, learning: Learning, skill_name: str) -> Rollout | None:
-        """The rollout of this name, held; one that lives for another learning is refused."""
-        # Looked at before it is held: who would only be refused waits for nobody.
+        """The locked rollout of this name; refused if it is live for another learning."""
+        # Checked before it is locked, so that a refused caller does not wait for the lock.
         found = get_or_revoked_remnant(self.unit, skill_name)
         if found is not None:
             _require_ours(found, learning)
@@ -139,14 +139,14 @@ class Promoting:
         if reasons:
             raise _guard_error(there, target, reasons)
         if target is Stage.ACTIVE:
-            # Somebody may have put a skill of its name beside it since it was a draft.
+            # A skill of the same name may have been added since the draft.
             self._require_free(there.skill_name)
         return self.changes.change(there, replace(moved, status=target), RolloutEventName.PROMOTE)
 
     def _moved(
         self, there: Rollout, learning: Learning, definition: Definition, *, is_anew: bool
     ) -> Rollout:
-        """The rollout with what it says now, still in its stage."""
+        """The rollout with the new definition, still in its stage."""
         moved = replace(
             there, definition=definition, digest=self.changes.transactions.mounts.digest(definition)
         )
@@ -164,7 +164,7 @@ class Promoting:
         return self._anew(moved) if is_anew else moved
 
     def _anew(self, rollout: Rollout) -> Rollout:
-        """The same with nothing that speaks for or against it; what a person holds stays held."""
+        """The rollout in a new attempt, without evidence; a hold by a person stays."""
         return replace(
             rollout,
             attempt=rollout.revision + 1,
@@ -178,14 +178,14 @@ class Promoting:
 def case_of(
     unit: "Unit", rollout: Rollout, rules: "PromotionSettings", sums: EvidenceSums
 ) -> RolloutCase:
-    """A rollout with everything that its guards look at."""
+    """The case of a rollout that its guards decide on."""
     counts = sums.under(executed_only=rules.require_executed_evidence)
     replays = replay_standing(unit, rollout) if rules.require_replay else NO_REPLAYS
     return RolloutCase(rollout=rollout, counts=counts, rules=rules, replays=replays)
 
 
 def _begins_anew(there: Rollout, definition: Definition, target: Stage) -> bool:
-    """Whether what was shown so far no longer counts: it goes back, or says something else."""
+    """Whether a new attempt starts: the rollout goes back to draft, or its definition changes."""
     is_back = target is Stage.DRAFT and there.status in _WITH_EVIDENCE
     return is_back or definition.fingerprint != there.fingerprint
 
@@ -221,8 +221,8 @@ BLOCKERS: Final[tuple[tuple[GuardReason, Callable[[Learning, int], bool]], ...]]
 )
 
 
-def unfit(learning: Learning, *, now_ms: int) -> tuple[GuardReason, ...]:
-    """Everything that keeps a learning from being a skill; empty when it may be one."""
+def source_blockers(learning: Learning, *, now_ms: int) -> tuple[GuardReason, ...]:
+    """The reasons that keep a learning from being promoted; empty when it may be."""
     return tuple(reason for reason, is_so in BLOCKERS if is_so(learning, now_ms))
 
 

@@ -1,4 +1,4 @@
-"""Whether an active skill does worse than it did: rules that compare what was counted."""
+"""Whether an active skill does worse than its baseline: rules that compare success tallies."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 
-# So many of the first runs in force may raise what the later ones are measured by.
+# The first active uses that may raise the baseline of later ones.
 FIRST_USES: Final = 10
-# So many of the newest runs are what is measured, and fewer than the least say nothing.
+# The newest uses that are compared; fewer than the minimum decide nothing.
 RECENT_USES: Final = 20
 LEAST_USES: Final = 10
-# Among so many of the newest they are looked for, so that one busy session hides no other.
+# How many of the newest uses are read, so that one busy session does not hide the others.
 LOOKED_AT: Final = 100
-# So many sessions have to see it fail, or all that there are.
+# How many sessions must have seen a failure, or all if there are fewer.
 LEAST_SESSIONS: Final = 3
-# Of its first runs at least this part has to succeed, whatever it had shown before.
+# The minimum success rate of the first uses, whatever the evidence was.
 LEAST_RATE: Final = 0.5
 NEVER_MS: Final = 2**62
 NOTHING: Final = SuccessTally(successes=0, tries=0)
@@ -43,55 +43,55 @@ UseOutcomes = tuple[UseOutcome, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
-    """What an active definition did before it was in force, at first, and lately."""
+class UseHistory:
+    """The success of a definition before it was active, in its first uses, and in its newest uses."""
 
-    # In the canary: as the daemon saw it, and as somebody says.
+    # Canary evidence: executed and attested.
     tried: SuccessTally = NOTHING
     attested: SuccessTally = NOTHING
-    # When recorded runs were run again with it.
+    # Replayed cases.
     replayed: SuccessTally = NOTHING
-    # In force, oldest first.
+    # The first active uses, oldest first.
     first: UseOutcomes = ()
-    # Since it is watched, newest first; some may be among the first.
+    # The newest uses of the watched period, newest first; may overlap with the first uses.
     recent: UseOutcomes = ()
 
     @property
     def shown(self) -> SuccessTally:
-        """What it had shown when it came into force; somebody's word counts where nothing else is."""
+        """The evidence from before the skill was active; attested evidence counts only without other."""
         seen = _sum(self.tried, self.replayed)
         return seen if seen.tries else self.attested
 
     @property
     def baseline(self) -> SuccessTally:
-        """What it is measured by after its first runs; these never lower it, or a skill that fails
-        from the beginning would set its own standard."""
+        """The tally that later uses are compared with. The first uses never lower it, or a skill that
+        fails from the beginning would set its own standard."""
         with_first = _sum(self.shown, tally_of(self.first[:FIRST_USES]))
         return max(self.shown, with_first, key=lambda it: (wilson_lower_bound(it), it.tries))
 
     @property
     def sessions(self) -> int:
-        """How many sessions used it lately; all sidechains of a session count as that session."""
+        """The number of root sessions among the newest uses."""
         return len(_sessions(self.recent))
 
     @property
     def lately(self) -> UseOutcomes:
-        """The newest runs."""
+        """The newest uses."""
         return self._fairly(self.recent)
 
     @property
     def later(self) -> UseOutcomes:
-        """The newest runs that are not part of the baseline."""
+        """The newest uses that are not part of the baseline."""
         return self._recent_of(known=False, among=self.first[:FIRST_USES])
 
     @property
     def early(self) -> UseOutcomes:
-        """Of its first runs those since it is watched."""
+        """The first uses that are in the watched period."""
         return self._recent_of(known=True, among=self.first)
 
     @property
     def failed_run_ids(self) -> tuple[str, ...]:
-        """The runs that carried it out lately and failed, newest first."""
+        """The newest runs that executed the skill and failed, newest first."""
         failed = (it for it in self.lately if it.outcome is SkillOutcome.FAILED)
         return tuple(it.carrying_run_id or it.run_id for it in failed)
 
@@ -100,9 +100,9 @@ class Watch:
         return self._fairly(it for it in self.recent if (it.run_id in ids) is known)
 
     def _fairly(self, outcomes: Iterable[UseOutcome]) -> UseOutcomes:
-        """The first so many that are measured, of which no session has more than its share.
+        """The newest uses up to the limit, with an equal share for each session.
 
-        One session alone has all of them; from eleven on each has a single one.
+        A single session has all of them; with eleven or more sessions each has one.
         """
         share = max(1, RECENT_USES // max(1, self.sessions))
         taken: Counter[str] = Counter()
@@ -115,16 +115,16 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worse:
-    """That what a skill does is below what it has to reach, and by how much."""
+class Regression:
+    """A success tally that is below its baseline."""
 
     recent: SuccessTally
-    # None where it fails more often than not, whatever it had shown.
+    # None: it is below the minimum rate.
     baseline: SuccessTally | None
 
     @property
-    def words(self) -> str:
-        """The figures, for people."""
+    def detail(self) -> str:
+        """The figures in words."""
         recent, baseline = self.recent, self.baseline
         if baseline is None:
             return (
@@ -139,13 +139,13 @@ class Worse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Some runs, and what they have to reach; None is the least rate of all."""
+    """The uses that are compared, and their baseline; None is the minimum rate."""
 
-    measured: Callable[[Watch], UseOutcomes]
-    baseline: Callable[[Watch], SuccessTally | None]
+    measured: Callable[[UseHistory], UseOutcomes]
+    baseline: Callable[[UseHistory], SuccessTally | None]
 
 
-# The first that speaks against a skill counts.
+# The first comparison that finds a regression decides.
 COMPARISONS: Final[tuple[Comparison, ...]] = (
     Comparison(measured=lambda it: it.lately, baseline=lambda it: it.shown),
     Comparison(measured=lambda it: it.later, baseline=lambda it: it.baseline),
@@ -153,18 +153,18 @@ COMPARISONS: Final[tuple[Comparison, ...]] = (
 )
 
 
-def worse(watch: Watch) -> Worse | None:
-    """The first comparison that speaks against a skill with confidence."""
+def regression_of(watch: UseHistory) -> Regression | None:
+    """The regression of the first comparison that finds one with confidence."""
     for each in COMPARISONS:
         measured, baseline = each.measured(watch), each.baseline(watch)
         recent = tally_of(measured)
         if _is_enough(measured, sessions=watch.sessions) and _is_below(recent, baseline):
-            return Worse(recent=recent, baseline=baseline)
+            return Regression(recent=recent, baseline=baseline)
     return None
 
 
 def _is_enough(measured: UseOutcomes, *, sessions: int) -> bool:
-    """Whether there are enough runs to tell, and enough sessions that saw it fail."""
+    """Whether there are enough uses, and enough sessions with a failure."""
     failing = _sessions(it for it in measured if it.outcome is SkillOutcome.FAILED)
     return len(measured) >= LEAST_USES and len(failing) >= min(LEAST_SESSIONS, sessions)
 
@@ -174,17 +174,17 @@ def _sessions(outcomes: Iterable[UseOutcome]) -> frozenset[str]:
 
 
 def _is_below(recent: SuccessTally, baseline: SuccessTally | None) -> bool:
-    """Whether a rate is below with confidence."""
+    """Whether a success rate is below its baseline with confidence."""
     if baseline is None:
         return wilson_interval(recent).high < LEAST_RATE
     return is_worse(recent, baseline)
 
 
-def watch_of(unit: "Unit", rollout: Rollout, sums: EvidenceSums) -> Watch:
-    """What is known of the current definition of a rollout, of which so much was counted."""
+def use_history_of(unit: "Unit", rollout: Rollout, sums: EvidenceSums) -> UseHistory:
+    """The use history of the current definition of a rollout."""
     about = (rollout.skill_name, rollout.fingerprint, Stage.ACTIVE)
     every, tried = _of_canary(sums.every), _of_canary(sums.executed)
-    return Watch(
+    return UseHistory(
         tried=tried,
         attested=SuccessTally(
             successes=every.successes - tried.successes, tries=every.tries - tried.tries
@@ -200,9 +200,9 @@ def watch_of(unit: "Unit", rollout: Rollout, sums: EvidenceSums) -> Watch:
 
 
 def _since_ms(unit: "Unit", rollout: Rollout) -> int:
-    """Since when it is watched: whoever put it in force, or let it go on, has seen what was before.
+    """The start of the watched period: the last activation or release, when a person saw what was before.
 
-    One that was taken back is shown as it was then.
+    For a revoked rollout, the period that ended with the revocation.
     """
     until = NEVER_MS if rollout.revoked_at_ms is None else rollout.revoked_at_ms
     return unit.rollouts.watched_since_ms(rollout.skill_name, before_ms=until)
@@ -219,21 +219,21 @@ def _sum(one: SuccessTally, other: SuccessTally) -> SuccessTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uses:
-    """Who is offered the current definition, and what became of those that used it."""
+    """The share of sessions that are offered the current definition, and the outcomes of its uses."""
 
-    # Of the sessions that may know of it at all.
+    # Of the sessions that see the scope of the skill.
     offered_percent: int
     canary: OutcomeCounts
     active: OutcomeCounts
-    # What the runs of today are measured by, and what these show.
+    # The tally of the newest uses, and the baseline that it is compared with.
     baseline: SuccessTally
     recent: SuccessTally
 
 
 def uses_of(unit: "Unit", rollout: Rollout, rules: "PromotionSettings", sums: EvidenceSums) -> Uses:
-    """The figures of a rollout as they stand."""
+    """The current use figures of a rollout."""
     counts = unit.rollout_outcomes.counts(rollout.skill_name, rollout.fingerprint)
-    watch = watch_of(unit, rollout, sums)
+    watch = use_history_of(unit, rollout, sums)
     return Uses(
         offered_percent=0
         if has_failed(rollout, sums)
@@ -241,6 +241,6 @@ def uses_of(unit: "Unit", rollout: Rollout, rules: "PromotionSettings", sums: Ev
         canary=counts.get(Stage.CANARY, OutcomeCounts()),
         active=counts.get(Stage.ACTIVE, OutcomeCounts()),
         baseline=watch.baseline,
-        # While all that there are belong to the first ones, these are what is measured.
+        # While all uses belong to the first ones, these are compared.
         recent=tally_of(watch.later or watch.lately),
     )

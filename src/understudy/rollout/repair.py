@@ -1,4 +1,4 @@
-"""Bringing files of promoted skills in line with the records: at a start, and now and then."""
+"""Repairs mounted files of promoted skills from the records: at startup and periodically."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +10,7 @@ import structlog
 
 from understudy.core.batches import batches
 from understudy.core.errors import UnderstudyError
-from understudy.rollout.model import Mark, Rollout, Stage
+from understudy.rollout.model import Rollout, RolloutMark, Stage
 from understudy.rollout.mounts import MountKeeper
 from understudy.skills.catalogue_entry import folded
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 MOUNTED: Final = (Stage.ACTIVE,)
-# So many folders are brought in line before others may have the lock.
+# How many folders are repaired before the lock is released.
 TOGETHER: Final = 50
-# How long a start waits for files, and how long a look goes on with those that it had no time for.
-# Until they are in line the skill is refused where they differ, as whoever uses it reads them.
+# How long startup repairs files, and how long one periodic repair goes on with the rest. A skill
+# whose files differ is refused until then, as each use reads them.
 START_S: Final = 5.0
 LOOK_S: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What there was when files were last brought in line."""
+    """The records and shadowed names of the last repair."""
 
-    marks: Mapping[str, Mark] = field(default_factory=dict)
-    # The names that skills in folders of the machine take.
+    marks: Mapping[str, RolloutMark] = field(default_factory=dict)
+    # The names that local skills shadow.
     shadows: frozenset[str] = frozenset()
 
     def changed(self, now: "_Seen") -> set[str]:
-        """The skills whose files may have to follow."""
+        """The skills whose files may need an update."""
         names = {
             name
             for name in self.marks.keys() | now.marks.keys()
@@ -47,38 +47,38 @@ class _Seen:
         return names | {name for name in now.marks if taken & {name, folded(name)}}
 
     def folders(self, names: Iterable[str]) -> Iterator[str]:
-        """Where the files of some skills lie."""
+        """The folders of some skills."""
         return (self.marks[name].source_learning_id for name in names if name in self.marks)
 
 
-class Repair:
-    """Whatever goes wrong costs the skill that it is about, and never a start or a run."""
+class MountRepair:
+    """Repairs mounted files; an error affects only its own skill, and never startup or a run."""
 
     def __init__(self, units: "Units", keeper: MountKeeper) -> None:
         self._units = units
         self._keeper = keeper
         self._seen: _Seen | None = None
-        # The active records that could not be read.
+        # Active records that could not be read.
         self._unreadable = frozenset[str]()
-        # Those that a start had no time for.
-        self._late: Mapping[str, Mark] = {}
+        # Skills that startup had no time for.
+        self._late: Mapping[str, RolloutMark] = {}
 
     @property
     def unreadable(self) -> tuple[str, ...]:
-        """The active skills whose records could not be read when they were last looked at."""
+        """The active skills whose records could not be read in the last repair."""
         return tuple(sorted(self._unreadable))
 
     def startup(self, *, patience_s: float = START_S) -> None:
-        """Have files as the records say, whoever changed them; `look` goes on with what takes
+        """Write all files as the records say, also changed ones; `look` goes on with what takes
         longer."""
         with self._keeper.lock:
             self._late = self._begin(by_force=True)
         self._bring_late(patience_s)
 
     def look(self) -> None:
-        """Make up for what failed, and follow what others on the same database changed.
+        """Retry what failed, and follow changes that other daemons on the same database made.
 
-        What somebody did to the files themselves is told, and left as it is until the next start.
+        Files that somebody changed are reported, and left as they are until the next startup.
         """
         self._bring_late(LOOK_S)
         if self._late:
@@ -89,7 +89,7 @@ class Repair:
             self._bring(dict(some), by_force=False)
 
     def keep_up(self) -> None:
-        """Follow the records that changed since; quick, and never while a unit is open."""
+        """Follow records that changed since the last repair; quick. Not while a unit is open."""
         try:
             if self._seen is None:
                 self.look()
@@ -119,8 +119,8 @@ class Repair:
             self._unreadable = (self._unreadable - names) | unread
             self._seen = now
 
-    def _begin(self, *, by_force: bool) -> Mapping[str, Mark]:
-        """Have nothing that belongs to no active record; which records these are."""
+    def _begin(self, *, by_force: bool) -> Mapping[str, RolloutMark]:
+        """Remove folders without an active record; answers the marks of the active records."""
         with self._units.read() as unit:
             marks = unit.rollouts.stamp(MOUNTED)
         self._seen = seen = _Seen(marks, self._keeper.shadows.stamp())
@@ -140,10 +140,9 @@ class Repair:
             if time.monotonic() >= until:
                 return
 
-    def _bring(self, marks: Mapping[str, Mark], *, by_force: bool) -> None:
+    def _bring(self, marks: Mapping[str, RolloutMark], *, by_force: bool) -> None:
         with self._keeper.lock:
-            # Read anew: what is no longer active, or comes from elsewhere, was followed when it
-            # changed.
+            # Read again: rollouts that are no longer active were unmounted when they changed.
             with self._units.read() as unit:
                 found = {it.skill_name: it for it in unit.rollouts.several(marks.keys())}
             for name, mark in marks.items():
@@ -158,7 +157,7 @@ class Repair:
         try:
             return set(self._keeper.folders.names())
         except OSError as problem:
-            # Whatever should be there is told one by one; what should not is offered to nobody.
+            # Missing folders are reported one by one; surplus ones are offered to nobody.
             log.warning("rollout.folders_unreadable", reason=problem.strerror)
             return set()
 

@@ -1,4 +1,4 @@
-"""What runs show: taken on somebody's word, or because they carried the definition out."""
+"""Evidence: runs that a caller attests, and runs that executed the definition."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -11,7 +11,13 @@ from understudy.core.ids import new_id
 from understudy.core.principal import DAEMON
 from understudy.core.text import short_digest
 from understudy.rollout.changes import RolloutChanges
-from understudy.rollout.evidence import EvidenceClaim, beside, proof_of, same_execution, shown_by
+from understudy.rollout.evidence import (
+    EvidenceClaim,
+    proof_of,
+    same_execution,
+    sibling_executions,
+    success_of,
+)
 from understudy.rollout.model import (
     EvidenceKind,
     EvidenceRecord,
@@ -32,20 +38,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What somebody says a run shows."""
+    """A run that a caller reports as evidence."""
 
     kind: EvidenceKind
     run_id: str
-    # What the last output of the run has to contain, already checked.
+    # The marker that the last output of the run has to contain, already checked.
     expected_output_contains: str
-    # Which definition it is about, where the caller wants to be sure.
+    # The expected fingerprint of the definition; None is not compared.
     definition_fingerprint: str | None = None
 
 
 def record(
     changes: RolloutChanges, rollout: Rollout, result: Result, rules: "PromotionSettings"
 ) -> Rollout:
-    """Take a run as evidence for a rollout that is held; one that was taken before adds nothing."""
+    """Record a run as evidence for a locked rollout; a run that was recorded before adds nothing."""
     unit = changes.unit
     run = require_run(unit, result.run_id)
     _check_open(rollout, result.kind)
@@ -63,10 +69,10 @@ def record(
     if run.status not in TERMINAL:
         raise coded_error("rollout/run_not_ended", pointer="/run_id", run_id=run.run_id)
     marker = result.expected_output_contains
-    shown = shown_by(unit, run, marker)
+    shown = success_of(unit, run, marker)
     if result.kind is EvidenceKind.VERIFICATION and not shown.success:
         raise coded_error("rollout/verification_failed", pointer="/run_id", detail=shown.why)
-    if shown.success and _is_known(unit, rollout, beside(unit, run, rollout)):
+    if shown.success and _is_known(unit, rollout, sibling_executions(unit, run, rollout)):
         return rollout
     claim = EvidenceClaim(kind=result.kind, marker=marker, success=shown.success)
     proof = proof_of(unit, run, rollout, claim)
@@ -83,25 +89,24 @@ def record(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillExecution:
-    """A run of the daemon that carried a definition out, and what it showed."""
+    """A run that executed a definition, and whether it succeeded."""
 
     kind: EvidenceKind
     run: Run
     success: bool
-    # The one that it was for; None where a session used the skill in earnest.
+    # The trial of the run; None for a real use in a session.
     trial: Trial | None = None
 
     @property
     def is_moot(self) -> bool:
-        """Whether it speaks for nothing: a verification that failed leaves nothing behind."""
+        """Whether it is no evidence: a failed verification is not recorded."""
         return self.kind is EvidenceKind.VERIFICATION and not self.success
 
 
 def record_executed(changes: RolloutChanges, seen: Rollout, execution: SkillExecution) -> Rollout:
-    """Take a run of the daemon that carried a definition out; the last thing that a unit does.
+    """Record a run that executed a definition as evidence; the last thing that a unit does.
 
-    Adds nothing where the rollout has gone on meanwhile, or where a verification failed: neither
-    speaks for anything.
+    Adds nothing where the rollout has changed meanwhile, or where a verification failed.
     """
     rollout = require_rollout(changes.unit, seen.skill_name, lock=True)
     is_current = rollout.tried == seen.tried
@@ -131,15 +136,15 @@ def _fits(rollout: Rollout, kind: EvidenceKind) -> bool:
 
 
 def _is_known(unit: "Unit", rollout: Rollout, run_ids: Iterable[str]) -> bool:
-    """Whether one of some runs speaks in this attempt already."""
+    """Whether one of the runs is evidence in this attempt already."""
     about = rollout.skill_name, rollout.attempt
     return any(unit.rollouts.evidence_of_run(*about, run_id) is not None for run_id in run_ids)
 
 
 def _is_counted(unit: "Unit", rollout: Rollout, execution: SkillExecution) -> bool:
-    """Whether what a run shows counts already; a failure does only where it was seen itself."""
+    """Whether an execution is counted already; a failure only where this very run is."""
     run = execution.run
-    alike = chain(same_execution(unit, run, rollout), beside(unit, run, rollout))
+    alike = chain(same_execution(unit, run, rollout), sibling_executions(unit, run, rollout))
     return _is_known(unit, rollout, alike if execution.success else (run.run_id,))
 
 
@@ -201,7 +206,7 @@ def _keep(changes: RolloutChanges, rollout: Rollout, evidence: EvidenceRecord) -
         success=evidence.success,
     )
     if evidence.kind is EvidenceKind.CANARY and not evidence.success:
-        # Nobody should advance it, or be given it, before a person has looked.
+        # No session is offered it, and nobody advances it, before a person has looked.
         by_daemon = replace(changes, actor=DAEMON.actor)
         reason = f"canary run {evidence.run_id} failed"
         return by_daemon.hold_for_review(touched, reason, run_ids=(evidence.run_id,))

@@ -35,7 +35,7 @@ from understudy.rollout.model import (
     require_rollout,
 )
 from understudy.rollout.name_clashes import hold_name
-from understudy.rollout.promotion import Promoting, case_of, unfit
+from understudy.rollout.promotion import Promoter, case_of, source_blockers
 from understudy.rollout.regression import Uses, uses_of
 from understudy.rollout.results import Result, record
 from understudy.rollout.trials.trial import Markers
@@ -46,28 +46,28 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
 
-# How much of its past a rollout is shown with, by itself and in a list; the rest of what happened
-# is in pages of its own, and the counts are of all evidence.
+# How many events and pieces of evidence a rollout is shown with, by itself and in a list. The
+# other events have pages of their own, and the counts are of all evidence.
 SHOWN: Final = 200
 SHOWN_IN_LIST: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
-    """A rollout with what speaks for it."""
+class CountedRollout:
+    """A rollout with its evidence."""
 
     record: Rollout
     counts: Counts
-    # The newest of the runs that verified it, as many in a list as elsewhere.
+    # The newest runs that verified the definition.
     verifier_run_ids: tuple[str, ...] = ()
-    # The newest of the current attempt, oldest first.
+    # The newest evidence of the current attempt, oldest first.
     evidence: tuple[EvidenceRecord, ...] = ()
-    # The newest of what happened, oldest first.
+    # The newest events, oldest first.
     events: tuple[LifecycleEvent, ...] = ()
 
     @property
     def workspace_digest(self) -> str | None:
-        """The commit that the workspace stood at when it was last executed with success."""
+        """The HEAD commit of the workspace at the last successful execution."""
         shown = (it.workspace_digest for it in reversed(self.evidence) if it.success)
         return next(filter(None, shown), None)
 
@@ -81,13 +81,13 @@ class NextStage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RolloutDetail(Counted):
-    """A rollout with everything that is told of it."""
+class RolloutDetail(CountedRollout):
+    """A rollout with everything that one answer shows."""
 
     uses: Uses
     # None for a rollout that is active or revoked.
     next: NextStage | None = None
-    # What of its definition will not do here what it says, and that it will end.
+    # Settings without effect on this daemon, and the expiry of the source learning.
     warnings: tuple[Caveat, ...] = ()
 
     @property
@@ -115,7 +115,9 @@ class RolloutService:
         with self.units.read() as unit:
             return self._detail(unit, require_rollout(unit, skill_name))
 
-    def page(self, request: PageRequest, *, narrowed: RolloutFilter = EVERYTHING) -> Page[Counted]:
+    def page(
+        self, request: PageRequest, *, narrowed: RolloutFilter = EVERYTHING
+    ) -> Page[CountedRollout]:
         """Rollouts by name."""
         with self.units.read() as unit:
             found = unit.rollouts.page(request, narrowed=narrowed)
@@ -124,19 +126,19 @@ class RolloutService:
         return Page(items=tuple(items), next_cursor=found.next_cursor)
 
     def events(self, skill_name: str, request: PageRequest) -> Page[LifecycleEvent]:
-        """What happened to a rollout, oldest first."""
+        """The events of a rollout, oldest first."""
         with self.units.read() as unit:
             require_rollout(unit, skill_name)
             return unit.rollouts.events(skill_name, request)
 
     def history(self, skill_name: str, request: PageRequest) -> Page[Snapshot]:
-        """How a rollout was before, newest first."""
+        """The snapshots of a rollout, newest first."""
         with self.units.read() as unit:
             require_rollout(unit, skill_name)
             return unit.rollouts.snapshots(skill_name, request)
 
     def at(self, skill_name: str, number: int | None = None) -> Rollout:
-        """A rollout as it was at a revision: as it is now, or in a snapshot."""
+        """A rollout at a revision: the current record, or a snapshot."""
         with self.units.read() as unit:
             rollout = require_rollout(unit, skill_name)
             if number is None or number == rollout.revision:
@@ -149,17 +151,17 @@ class RolloutService:
             return snapshot.record
 
     def before(self, later: Rollout) -> Rollout:
-        """The newest state before, with another definition; itself where it never had one."""
+        """The newest earlier state with another definition; the same state without one."""
         with self.units.read() as unit:
             other = unit.rollouts.last_other(later.skill_name, later.revision, later.fingerprint)
         return later if other is None else other.record
 
     def promote(self, principal: Principal, learning_id: str, wanted: Promotion) -> RolloutDetail:
-        """Begin the rollout of a procedure, or move it on; the same again changes nothing."""
+        """Start the rollout of a procedure, or move it to another stage; a repeat changes nothing."""
         definition = check_definition(wanted, self.guard)
         self.transactions.mounts.check(definition)
         with self._changing(principal) as changes:
-            promoting = Promoting(
+            promoting = Promoter(
                 changes=changes,
                 by=principal,
                 rules=self.policy_of(changes.unit),
@@ -169,7 +171,7 @@ class RolloutService:
         return self._shown(rollout)
 
     def record_result(self, principal: Principal, skill_name: str, result: Result) -> RolloutDetail:
-        """Take a run as evidence; the same run again changes nothing."""
+        """Record a run as evidence; the same run again changes nothing."""
         marker = Markers(self.guard).check(result.expected_output_contains)
         checked = replace(result, expected_output_contains=marker)
 
@@ -181,21 +183,21 @@ class RolloutService:
     def hold(
         self, principal: Principal, skill_name: str, *, reason: str | None = None
     ) -> RolloutDetail:
-        """Let a rollout go no further for now."""
+        """Hold a rollout: it cannot advance until it is released."""
         given = self._reason(reason)
         return self._change(principal, skill_name, lambda changes, it: changes.hold(it, given))
 
     def release(
         self, principal: Principal, skill_name: str, *, reason: str | None = None
     ) -> RolloutDetail:
-        """Let a held rollout go on."""
+        """Release a held rollout."""
         given = self._reason(reason)
         return self._change(principal, skill_name, lambda changes, it: changes.release(it, given))
 
     def revoke(
         self, principal: Principal, skill_name: str, *, reason: str | None = None
     ) -> RolloutDetail:
-        """Take a skill back; one that was revoked before is refused."""
+        """Revoke a promoted skill; refused if it is revoked already."""
         given = self._reason(reason)
         with self._changing(principal) as changes:
             found = lock_to_revoke(changes.unit, skill_name)
@@ -209,7 +211,7 @@ class RolloutService:
     def rollback(
         self, principal: Principal, skill_name: str, *, reason: str | None = None
     ) -> RolloutDetail:
-        """Have a revoked skill in force again, as it last was."""
+        """Activate a revoked skill again, as it last was."""
         given = self._reason(reason)
         with self._changing(principal) as changes:
             rollout = roll_back(changes, skill_name, given, is_taken=self.is_taken)
@@ -222,14 +224,14 @@ class RolloutService:
 
     @contextmanager
     def _changing(self, principal: Principal) -> Iterator[RolloutChanges]:
-        """Changes in a unit of their own, told at its end to all who are to hear of them."""
+        """Changes in one unit; candidates and notices are written at its end."""
         with self.units.write() as unit:
             changes = self.transactions.within(unit, principal.actor)
             yield changes
             changes.tell()
 
     def _shown(self, rollout: Rollout) -> RolloutDetail:
-        """A rollout as it was just made, told once that stands, so that nobody waits for it."""
+        """The detail of a changed rollout, read after the commit, so that no lock is held for it."""
         with self.units.read() as unit:
             return self._detail(unit, rollout)
 
@@ -267,13 +269,13 @@ def _next(
 
 def _counted(
     unit: "Unit", rollouts: Sequence[Rollout], sums: Mapping[str, EvidenceSums], *, most: int
-) -> list[Counted]:
-    """What is told of each rollout in whatever form; as many statements for many as for one."""
+) -> list[CountedRollout]:
+    """The rollouts with their evidence; as many queries for many rollouts as for one."""
     verifiers = unit.rollouts.verifiers_of(rollouts, limit=SHOWN)
     evidence = unit.rollouts.newest_evidence(rollouts, limit=most)
     events = unit.rollouts.recent_events([it.skill_name for it in rollouts], limit=most)
     return [
-        Counted(
+        CountedRollout(
             record=rollout,
             counts=sums[rollout.skill_name].every,
             verifier_run_ids=verifiers[rollout.skill_name],
@@ -284,21 +286,21 @@ def _counted(
     ]
 
 
-# How many of the times that it was in force are looked at, newest first.
+# How many active snapshots a rollback considers, newest first.
 MOST_SNAPSHOTS: Final = 200
 
 
 def roll_back(
     changes: RolloutChanges, skill_name: str, reason: str | None, *, is_taken: IsTaken
 ) -> Rollout:
-    """Put the latest active snapshot in force whose own learning still stands."""
+    """Activate the latest active snapshot whose source learning is still valid."""
     unit = changes.unit
     found = _require_or_revoked_remnant(unit, skill_name)
-    # Names are held before rows everywhere.
+    # Lock order: names before rows.
     hold_name(unit, skill_name)
     _require_free_to_go_back(found)
     snapshot = _choose(unit, found, now_ms=changes.now_ms)
-    # As everywhere the learning is held first, so what was found has to be looked at once more.
+    # Lock order: the learning before its rollout, so the rollout is read again after that.
     _require_source(unit, snapshot, now_ms=changes.now_ms)
     rollout = _require_or_revoked_remnant(unit, skill_name, lock=True)
     if rollout.revision != found.revision:
@@ -341,14 +343,14 @@ def _require_free_to_go_back(rollout: Rollout) -> None:
 
 
 def _choose(unit: "Unit", rollout: Rollout, *, now_ms: int) -> Snapshot:
-    """The newest snapshot that may be in force again."""
+    """The newest snapshot that may be activated again."""
     snapshots = unit.rollouts.active_snapshots(rollout.skill_name, limit=MOST_SNAPSHOTS)
     if not snapshots:
         raise coded_error("rollout/no_rollback_snapshot", skill_name=rollout.skill_name)
     fit = [it for it in snapshots if _is_fit(unit, it.record, now_ms=now_ms)]
     if not fit:
         raise coded_error("rollout/rollback_refused:source_gone", skill_name=rollout.skill_name)
-    # What was demoted comes back only where nothing else was ever in force, however long ago.
+    # A demoted definition comes back only if no other was ever active.
     demoted = unit.rollouts.demoted(rollout.skill_name)
     return next((it for it in fit if it.record.fingerprint not in demoted), fit[0])
 
@@ -364,11 +366,11 @@ def _require_source(unit: "Unit", snapshot: Snapshot, *, now_ms: int) -> None:
 
 
 def _stands(learning: Learning | None, *, now_ms: int) -> bool:
-    return learning is not None and not unfit(learning, now_ms=now_ms)
+    return learning is not None and not source_blockers(learning, now_ms=now_ms)
 
 
 def _restored(changes: RolloutChanges, rollout: Rollout, record: Rollout) -> Rollout:
-    """A rollout that is as it was, with the evidence it had then."""
+    """The rollout as it was in a snapshot, with the attempt and evidence of that time."""
     return replace(
         rollout,
         status=Stage.ACTIVE,

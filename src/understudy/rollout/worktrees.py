@@ -23,20 +23,20 @@ log = structlog.get_logger()
 MAX_NAME_CHARS: Final = 100
 MAX_TRIES: Final = 1000
 KEPT_MS: Final = 7 * DAY_MS
-# Of a folder that is being filled and has no name yet.
+# Prefix of a folder that is not filled yet.
 MAKING: Final = ".making-"
 IGNORED: Final = ".gitignore"
 
 _OTHER_CHARS: Final = re.compile(r"[^A-Za-z0-9_-]")
 _PLAIN: Final = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_NAME_CHARS}}}")
 
-# Puts into an empty folder what the workspace has to offer.
+# Fills an empty folder from the workspace.
 Fill = Callable[[Path, Path], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Worktrees:
-    """Gives out folders below `.understudy-procedural-worktrees`, and takes old ones back."""
+    """Creates folders below `.understudy-procedural-worktrees`, and removes old ones."""
 
     workspace: Path
     fill: Fill = lambda _, __: None
@@ -52,7 +52,7 @@ class Worktrees:
         return "/".join((*inside, own))
 
     def ready(self, workspace: Path, workdir: str) -> FolderPlace:
-        """The folder, made anew if it is gone; a `ToolError` when it cannot be used."""
+        """The folder, created again if it is missing; raises `ToolError` when it cannot be used."""
         place = FolderPlace(workspace, parse_path(workdir).parts)
         with readable_errors(workdir):
             try:
@@ -64,14 +64,14 @@ class Worktrees:
                 return place
 
     def release(self, workdir: str) -> None:
-        """Take a folder back that nobody came to work in."""
+        """Remove a folder that no run worked in."""
         with suppress(OSError, ToolError):
             path = parse_path(workdir)
             with open_directory(self.workspace, path.folder) as folder:
                 shutil.rmtree(path.name, ignore_errors=True, dir_fd=folder)
 
     def sweep(self, busy: Collection[str], *, now_ms: int, kept_ms: int = KEPT_MS) -> int:
-        """Remove the folders that nobody has changed or works in any more; tells how many."""
+        """Remove the folders that no run uses and that were not changed lately; answers how many."""
         old = [
             workdir
             for workdir, changed_ms in self._all()
@@ -84,21 +84,21 @@ class Worktrees:
         return len(old)
 
     def _make(self, parts: tuple[str, ...]) -> None:
-        """Fill a folder under another name, then put it where it belongs: whole, or not at all."""
+        """Fill a folder under a temporary name, then rename it: complete, or not at all."""
         *inside, own = parts
         making = f"{MAKING}{token_hex(8)}"
         with open_directory(self.workspace, inside, create=True) as folder:
             os.mkdir(making, 0o700, dir_fd=folder)
             try:
                 self.fill(self.workspace, self.workspace.joinpath(*inside, making))
-                # Takes the place of an empty folder; one with something in it stays.
+                # The rename replaces an empty folder; one with content stays.
                 with suppress(OSError):
                     os.rename(making, own, src_dir_fd=folder, dst_dir_fd=folder)
             finally:
                 shutil.rmtree(making, ignore_errors=True, dir_fd=folder)
 
     def _hide(self) -> None:
-        """Keep git from taking the folders for a part of the workspace."""
+        """Keep the folders out of git."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with (
             suppress(OSError),
@@ -108,7 +108,7 @@ class Worktrees:
             file.write("*\n")
 
     def _all(self) -> Iterator[tuple[str, int]]:
-        """Every folder that was given out, or was about to be, with when it last changed."""
+        """Every folder, also unfinished ones, with the time of its last change."""
         skills: list[str] = []
         with suppress(OSError, ToolError), open_directory(self.workspace, (WORKTREES,)) as top:
             skills = _folders(top)
@@ -124,19 +124,19 @@ class Worktrees:
 
 
 def safe_name(name: str) -> str:
-    """The name of a skill as that of a folder."""
+    """The name of a skill as a folder name."""
     return _OTHER_CHARS.sub("-", name)[:MAX_NAME_CHARS] or "-"
 
 
 def safe_id(call_id: str) -> str:
-    """The id of a call as the name of a folder; a model may have put anything into it."""
+    """The id of a call as a folder name; a model may have put anything into it."""
     if _PLAIN.fullmatch(call_id):
         return call_id
     return hashlib.sha256(call_id.encode(errors="replace")).hexdigest()[:32]
 
 
 def _first_free(folder: int, name: str) -> str:
-    """Make the first of the names that is not taken: models hand out the same ids again."""
+    """Create the first folder name that is free: models reuse call ids."""
     for number in islice(count(1), MAX_TRIES):
         own = name if number == 1 else f"{name}-{number}"
         with suppress(FileExistsError):

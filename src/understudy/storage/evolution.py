@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from understudy.agents.model import SOUL
 from understudy.core.page import Page, PageRequest
 from understudy.evolution.proposals import FileProposal, ProposalState
-from understudy.evolution.record import EntryKind, RecordPlace
-from understudy.evolution.usage_rules import MAX_READ, Made, SuggestionState
+from understudy.evolution.record import EntryKind, EntryRef
+from understudy.evolution.usage_rules import MAX_READ, MadeSuggestion, SuggestionState
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import JournalEvent
 from understudy.storage.journal import event_of
@@ -46,7 +46,7 @@ class EvolutionStore:
 
     def page(
         self, agent_id: str, request: PageRequest, *, kinds: Collection[EntryKind]
-    ) -> Page[RecordPlace]:
+    ) -> Page[EntryRef]:
         """Entries of these kinds, newest first."""
         if not kinds:
             return Page(items=())
@@ -68,7 +68,7 @@ _AGENT: Final[sa.BindParameter[str]] = sa.bindparam("agent", type_=sa.Text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelf:
+class EntryTable:
     """Where the entries of one kind stand."""
 
     at_ms: sa.Column[int]
@@ -80,34 +80,34 @@ class Shelf:
 
 
 # Which entries count is written as their indexes say it, or a database would not use these.
-SHELVES: Final[Mapping[EntryKind, Shelf]] = {
-    EntryKind.SOUL_VERSION: Shelf(
+ENTRY_TABLES: Final[Mapping[EntryKind, EntryTable]] = {
+    EntryKind.SOUL_VERSION: EntryTable(
         at_ms=agent_files.c.created_at_ms,
         id=agent_files.c.name,
         number=agent_files.c.version,
         which=(agent_files.c.agent_id == _AGENT, agent_files.c.name == SOUL),
         order=(agent_files.c.created_at_ms, agent_files.c.version),
     ),
-    EntryKind.PROPOSAL: Shelf(
+    EntryKind.PROPOSAL: EntryTable(
         at_ms=file_proposals.c.created_at_ms,
         id=file_proposals.c.proposal_id,
         which=(file_proposals.c.agent_id == _AGENT, file_proposals.c.name == SOUL),
         order=(file_proposals.c.created_at_ms, file_proposals.c.proposal_id),
     ),
-    EntryKind.NUDGE: Shelf(
+    EntryKind.NUDGE: EntryTable(
         at_ms=journal.c.at_ms,
         id=journal.c.session_id,
         number=journal.c.sequence,
         which=(journal.c.agent_id == _AGENT, NUDGES),
         order=(journal.c.at_ms, journal.c.sequence),
     ),
-    EntryKind.OFFER: Shelf(
+    EntryKind.OFFER: EntryTable(
         at_ms=requests.c.created_at_ms,
         id=requests.c.request_id,
         which=(requests.c.agent_id == _AGENT, OFFERS),
         order=(requests.c.created_at_ms, requests.c.request_id),
     ),
-    EntryKind.SKILL_VERSION: Shelf(
+    EntryKind.SKILL_VERSION: EntryTable(
         at_ms=skill_versions.c.created_at_ms,
         id=skill_versions.c.skill_id,
         number=skill_versions.c.number,
@@ -123,7 +123,7 @@ SHELVES: Final[Mapping[EntryKind, Shelf]] = {
 
 def _newest(kind: EntryKind, request: PageRequest) -> sa.Select[Any]:
     """As many entries of a kind as a page could hold, so that no more are ever looked at."""
-    shelf = SHELVES[kind]
+    shelf = ENTRY_TABLES[kind]
     number = sa.literal_column("0") if shelf.number is None else shelf.number
     place: tuple[sa.ColumnElement[Any], ...] = (
         shelf.at_ms,
@@ -140,8 +140,8 @@ def _newest(kind: EntryKind, request: PageRequest) -> sa.Select[Any]:
     return query.order_by(*(column.desc() for column in shelf.order)).limit(request.limit + 1)
 
 
-def _place(row: Any) -> RecordPlace:
-    return RecordPlace(kind=EntryKind(row.kind), at_ms=row.at_ms, id=row.id, number=row.number)
+def _place(row: Any) -> EntryRef:
+    return EntryRef(kind=EntryKind(row.kind), at_ms=row.at_ms, id=row.id, number=row.number)
 
 
 class ProposalStore:
@@ -226,7 +226,7 @@ class SuggestionStore:
         rows = self._connection.execute(_STANDING).mappings()
         return tuple(SuggestionState(**row) for row in rows)
 
-    def put(self, made: Made) -> None:
+    def put(self, made: MadeSuggestion) -> None:
         """Keep it, in place of an earlier one about the same."""
         self._connection.execute(_PUT[self._connection.dialect.name], asdict(made))
 

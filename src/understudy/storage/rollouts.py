@@ -12,10 +12,10 @@ from understudy.rollout.evidence import EvidenceSums
 from understudy.rollout.model import (
     EvidenceRecord,
     LifecycleEvent,
-    Mark,
     Rollout,
     RolloutEventName,
     RolloutFilter,
+    RolloutMark,
     Snapshot,
     Stage,
 )
@@ -113,10 +113,10 @@ class RolloutStore:
         ]
         return tuple(readable(rows, read_rollout))
 
-    def stamp(self, stages: Collection[Stage]) -> dict[str, Mark]:
+    def stamp(self, stages: Collection[Stage]) -> dict[str, RolloutMark]:
         """The marks of all rollouts of some stages by name; much quicker than these."""
         rows = self._connection.execute(_STAMP, {"wanted": [str(stage) for stage in stages]})
-        return {row[0]: Mark(*row) for row in rows}
+        return {row[0]: RolloutMark(*row) for row in rows}
 
     def watched_since_ms(self, skill_name: str, *, before_ms: int) -> int:
         """When somebody last promoted it, rolled it back or let it go on, before then; 0 when
@@ -231,7 +231,7 @@ _SEVERAL: Final = sa.select(rollouts).where(
     rollouts.c.skill_name.in_(sa.bindparam("wanted", expanding=True))
 )
 # Nothing of the body, so that this stays quick however much there is to read.
-_STAMP: Final = sa.select(*(rollouts.c[name] for name in Mark._fields)).where(
+_STAMP: Final = sa.select(*(rollouts.c[name] for name in RolloutMark._fields)).where(
     rollouts.c.status.in_(sa.bindparam("wanted", expanding=True))
 )
 _BY_STAGE: Final = sa.select(rollouts.c.status, sa.func.count().label("number")).group_by(

@@ -6,11 +6,13 @@ from understudy.api.routes.memory import MAX_SKILLS, context_view
 from understudy.retrieval.choice import Learned
 from understudy.retrieval.inspection import MemoryContext
 from understudy.retrieval.recovered import Recovered
-from understudy.rollout.files import offered_from
+from understudy.rollout.files import catalogue_entry_of
 
 
 def test_many_skills_are_counted_and_only_the_first_are_shown() -> None:
-    skills = tuple(offered_from(make_rollout(f"skill-{at:04}")) for at in range(MAX_SKILLS + 50))
+    skills = tuple(
+        catalogue_entry_of(make_rollout(f"skill-{at:04}")) for at in range(MAX_SKILLS + 50)
+    )
     context = MemoryContext(
         session=make_session("s1"),
         learning_scopes=(),

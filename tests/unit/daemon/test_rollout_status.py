@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from understudy.daemon.rollout_status import FLAGS, MAX_SHOWN, WORDS, rollout_warnings
-from understudy.rollout.mounts import TroubleCode
+from understudy.rollout.mounts import MountTroubleCode
 
 
 def rollouts(*troubles: dict[str, str], unreadable: Sequence[str] = ()) -> dict[str, Any]:
@@ -16,12 +16,12 @@ def test_a_daemon_in_order_warns_of_nothing() -> None:
 
 
 def test_each_trouble_is_an_error_that_says_what_to_do() -> None:
-    assert set(WORDS) == set(TroubleCode)
-    troubles = [{"code": str(code), "name": "notes"} for code in TroubleCode]
+    assert set(WORDS) == set(MountTroubleCode)
+    troubles = [{"code": str(code), "name": "notes"} for code in MountTroubleCode]
 
     found = [*rollout_warnings(rollouts(*troubles))]
 
-    assert [each["code"] for each in found] == [str(code) for code in TroubleCode]
+    assert [each["code"] for each in found] == [str(code) for code in MountTroubleCode]
     assert {each["severity"] for each in found} == {"error"}
     assert all("notes" in each["message"] and each["action"] for each in found)
 

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from understudy.evolution.answers import Consent, reads_as
+from understudy.evolution.answers import MessageIntent, intent_of
 
 ASKED = (
     # As a polite question.
@@ -126,21 +126,21 @@ NEITHER = (
 
 @pytest.mark.parametrize("text", ASKED)
 def test_a_natural_wish_is_a_request(text: str) -> None:
-    assert reads_as(text) is Consent.REQUEST
+    assert intent_of(text) is MessageIntent.REQUEST
 
 
 @pytest.mark.parametrize("text", ACCEPTED)
 def test_an_answer_behind_a_yes_accepts(text: str) -> None:
-    assert reads_as(text) is Consent.ACCEPT
+    assert intent_of(text) is MessageIntent.ACCEPT
 
 
 @pytest.mark.parametrize("text", NEITHER)
 def test_what_leaves_a_doubt_counts_for_nothing(text: str) -> None:
-    assert reads_as(text) is None
+    assert intent_of(text) is None
 
 
 @pytest.mark.parametrize("text", [*ASKED, *ACCEPTED, *NEITHER])
 def test_letters_read_the_same_however_they_are_composed(text: str) -> None:
-    read = {reads_as(unicodedata.normalize(form, text)) for form in ("NFC", "NFD")}
+    read = {intent_of(unicodedata.normalize(form, text)) for form in ("NFC", "NFD")}
 
     assert len(read) == 1

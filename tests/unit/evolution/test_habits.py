@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from understudy.evolution.usage_review import MOST_READ, PER_AGENT, Habits
-from understudy.evolution.usage_rules import Repeated
+from understudy.evolution.usage_rules import RepeatedSteps
 from understudy.storage.evolution import SuggestionStore
 
 REPORT = ("list_files", "read_file", "shell", "write_file", "send_mail")
@@ -33,7 +33,7 @@ class Runs:
         return {run_id: every[run_id] for run_id in run_ids}
 
 
-def look(habits: Habits, runs: Runs) -> tuple[Repeated, ...]:
+def look(habits: Habits, runs: Runs) -> tuple[RepeatedSteps, ...]:
     return habits.look(cast("SuggestionStore", runs), since_ms=7)
 
 

@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 
 from tests.support.cpu_effort import takes_under
-from understudy.evolution.answers import MAX_MESSAGE_CHARS, Consent, is_bare_no, reads_as
+from understudy.evolution.answers import MAX_MESSAGE_CHARS, MessageIntent, intent_of, is_bare_no
 from understudy.i18n.catalogue import phrases
 
 ACCEPTED = (
@@ -161,18 +161,18 @@ TRAPS = (
 
 @pytest.mark.parametrize("text", ACCEPTED)
 def test_an_answer_accepts(text: str) -> None:
-    assert reads_as(text) is Consent.ACCEPT
+    assert intent_of(text) is MessageIntent.ACCEPT
 
 
 @pytest.mark.parametrize("text", DECLINED)
 def test_an_answer_declines(text: str) -> None:
-    assert reads_as(text) is Consent.DECLINE
+    assert intent_of(text) is MessageIntent.DECLINE
 
 
 @pytest.mark.parametrize("text", BARE)
 def test_a_plain_no_is_one_and_by_itself_declines_nothing(text: str) -> None:
     assert is_bare_no(text)
-    assert reads_as(text) is None
+    assert intent_of(text) is None
 
 
 @pytest.mark.parametrize("text", NOT_BARE)
@@ -182,33 +182,34 @@ def test_what_says_more_or_something_else_is_no_plain_no(text: str) -> None:
 
 @pytest.mark.parametrize("text", REQUESTED)
 def test_a_wish_of_ones_own_is_a_request(text: str) -> None:
-    assert reads_as(text) is Consent.REQUEST
+    assert intent_of(text) is MessageIntent.REQUEST
 
 
 @pytest.mark.parametrize("text", TRAPS)
 def test_what_only_looks_like_an_answer_is_none(text: str) -> None:
-    assert reads_as(text) is None
+    assert intent_of(text) is None
 
 
 @pytest.mark.parametrize("text", [*ACCEPTED, *DECLINED, *REQUESTED, *TRAPS])
 def test_composed_and_decomposed_letters_read_the_same(text: str) -> None:
-    read = {reads_as(unicodedata.normalize(form, text)) for form in ("NFC", "NFD")}
+    read = {intent_of(unicodedata.normalize(form, text)) for form in ("NFC", "NFD")}
 
     assert len(read) == 1
 
 
 @pytest.mark.parametrize(
-    ("key", "meaning"), [("consent.save", Consent.ACCEPT), ("consent.skip", Consent.DECLINE)]
+    ("key", "meaning"),
+    [("consent.save", MessageIntent.ACCEPT), ("consent.skip", MessageIntent.DECLINE)],
 )
-def test_every_phrase_of_the_catalogues_works(key: str, meaning: Consent) -> None:
+def test_every_phrase_of_the_catalogues_works(key: str, meaning: MessageIntent) -> None:
     said = [phrase for spoken in phrases(key).values() for phrase in spoken]
 
-    assert {reads_as(phrase) for phrase in said} == {meaning}
+    assert {intent_of(phrase) for phrase in said} == {meaning}
 
 
 def test_a_wish_at_the_end_of_an_endless_message_is_none() -> None:
-    assert reads_as("well. " * 100 + "make this a skill") is Consent.REQUEST
-    assert reads_as("well. " * MAX_MESSAGE_CHARS + "make this a skill") is None
+    assert intent_of("well. " * 100 + "make this a skill") is MessageIntent.REQUEST
+    assert intent_of("well. " * MAX_MESSAGE_CHARS + "make this a skill") is None
 
 
 @pytest.mark.parametrize(
@@ -238,11 +239,11 @@ def test_a_wish_at_the_end_of_an_endless_message_is_none() -> None:
 def test_no_message_takes_long_to_read(hostile: str) -> None:
     text = (hostile * MAX_MESSAGE_CHARS)[: MAX_MESSAGE_CHARS - 12] + " skill 技能"
 
-    assert takes_under(2, lambda: reads_as(text))
+    assert takes_under(2, lambda: intent_of(text))
 
 
 def test_no_blanks_take_long_to_read() -> None:
     text = "make this a skill\nwell" + " " * (MAX_MESSAGE_CHARS - 100) + "done"
 
-    assert reads_as(text) is Consent.REQUEST
-    assert takes_under(0.5, lambda: reads_as(text))
+    assert intent_of(text) is MessageIntent.REQUEST
+    assert takes_under(0.5, lambda: intent_of(text))

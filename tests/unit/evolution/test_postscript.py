@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from understudy.agents.switches import Switches
-from understudy.evolution.answers import Consent, reads_as
+from understudy.evolution.answers import MessageIntent, intent_of
 from understudy.evolution.remarks import (
     CONDITIONS,
     EXCLUSIONS,
@@ -101,7 +101,7 @@ def test_it_is_a_blank_line_a_rule_and_one_italic_paragraph(locale: str) -> None
 def test_it_names_two_emphasised_phrases_that_work_as_answers(locale: str) -> None:
     named = re.findall(r"\*\*([^*]+)\*\*", postscript(locale))
 
-    assert [reads_as(phrase) for phrase in named] == [Consent.ACCEPT, Consent.DECLINE]
+    assert [intent_of(phrase) for phrase in named] == [MessageIntent.ACCEPT, MessageIntent.DECLINE]
 
 
 def test_it_speaks_the_language_of_the_run() -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 from tests.support.factories import ADMIN, NOW, make_agent, make_file
 from understudy.agents.model import ContextFile
 from understudy.core.page import Page, PageRequest
-from understudy.evolution.record import EntryKind, EvolutionRecord, RecordPlace, SoulVersionEntry
+from understudy.evolution.record import EntryKind, EntryRef, EvolutionRecord, SoulVersionEntry
 
 
 class Book:
@@ -21,7 +21,7 @@ class Book:
     def read(self) -> Iterator[Any]:
         self.is_open = True
         places = [
-            RecordPlace(kind=EntryKind.SOUL_VERSION, at_ms=NOW, id="SOUL.md", number=number)
+            EntryRef(kind=EntryKind.SOUL_VERSION, at_ms=NOW, id="SOUL.md", number=number)
             for number in (2, 1)
         ]
         yield SimpleNamespace(

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.cpu_effort import takes_under
 from understudy.evolution import acts, answers
-from understudy.evolution.answers import reads_as
+from understudy.evolution.answers import intent_of
 from understudy.evolution.requests import skill_requests
 from understudy.evolution.requests.grammar import Grammar
 from understudy.evolution.visible_text import plain, word_line
@@ -103,7 +103,7 @@ def test_repeating_without_end_is_found() -> None:
     assert not [*repeated(PARSER.parse("(?:a(?:b|c){0,3})?"))]
 
 
-def in_no_time(texts: Sequence[str], reader: Callable[[str], object] = reads_as) -> bool:
+def in_no_time(texts: Sequence[str], reader: Callable[[str], object] = intent_of) -> bool:
     """Whether none of these takes longer than so many of them may."""
     return takes_under(0.1 + len(texts) / 500, lambda: [reader(text) for text in texts])
 

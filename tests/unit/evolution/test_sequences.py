@@ -13,7 +13,7 @@ from understudy.evolution.usage_rules import (
     MOST,
     RunTools,
     overlap,
-    repeated,
+    repeated_steps,
 )
 
 REPORT = ("list_files", "read_file", "shell", "write_file", "send_mail")
@@ -27,7 +27,7 @@ def runs_of(*tools: tuple[str, ...], agent_id: str = "clerk") -> list[RunTools]:
 
 
 def test_the_same_steps_in_several_runs_are_found() -> None:
-    [found] = repeated(runs_of(REPORT, REPORT, ("probe",), REPORT))
+    [found] = repeated_steps(runs_of(REPORT, REPORT, ("probe",), REPORT))
 
     assert (found.agent_id, found.steps) == ("clerk", REPORT)
     assert found.run_ids == ("run_clerk_0", "run_clerk_1", "run_clerk_3")
@@ -35,7 +35,7 @@ def test_the_same_steps_in_several_runs_are_found() -> None:
 
 def test_they_may_stand_among_other_steps() -> None:
     before, after = (("ask_user", *REPORT), (*REPORT, "probe"))
-    [found] = repeated(runs_of(before, REPORT, after))
+    [found] = repeated_steps(runs_of(before, REPORT, after))
 
     assert found.steps == REPORT
 
@@ -43,7 +43,7 @@ def test_they_may_stand_among_other_steps() -> None:
 def test_how_often_a_step_is_repeated_makes_no_difference() -> None:
     many = ("list_files", *["read_file"] * 7, "shell", "write_file", "write_file", "send_mail")
 
-    assert [each.steps for each in repeated(runs_of(REPORT, many, many))] == [REPORT]
+    assert [each.steps for each in repeated_steps(runs_of(REPORT, many, many))] == [REPORT]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_how_often_a_step_is_repeated_makes_no_difference() -> None:
     ],
 )
 def test_what_is_quickly_done_anew_is_not_worth_a_skill(tools: list[tuple[str, ...]]) -> None:
-    assert repeated(runs_of(*tools)) == ()
+    assert repeated_steps(runs_of(*tools)) == ()
 
 
 def test_each_agent_is_looked_at_alone() -> None:
@@ -65,19 +65,19 @@ def test_each_agent_is_looked_at_alone() -> None:
         *runs_of(REPORT, REPORT, agent_id="one"),
         *runs_of(REPORT, REPORT, REPORT, agent_id="two"),
     ]
-    assert [each.agent_id for each in repeated(mixed)] == ["two"]
+    assert [each.agent_id for each in repeated_steps(mixed)] == ["two"]
 
 
 def test_a_part_of_what_was_told_is_not_told_as_well() -> None:
     other = ("search_files", "edit_file", "shell", "edit_file", "probe")
-    found = repeated(runs_of(REPORT, REPORT, REPORT, other, other, other))
+    found = repeated_steps(runs_of(REPORT, REPORT, REPORT, other, other, other))
 
     assert {each.steps for each in found} == {REPORT, other}
 
 
 @given(st.lists(st.lists(st.sampled_from("abcd"), max_size=30).map(tuple), max_size=8))
 def test_what_is_found_is_always_within_the_bounds(tools: list[tuple[str, ...]]) -> None:
-    found = repeated(runs_of(*tools))
+    found = repeated_steps(runs_of(*tools))
 
     assert len(found) <= MOST
     for each in found:
@@ -85,7 +85,7 @@ def test_what_is_found_is_always_within_the_bounds(tools: list[tuple[str, ...]])
         assert len(set(each.steps)) >= MIN_TOOLS
         assert len(set(each.run_ids)) == len(each.run_ids) >= MIN_RUNS
         assert all(one != other for one, other in zip(each.steps, each.steps[1:], strict=False))
-    assert repeated(runs_of(*tools)) == found
+    assert repeated_steps(runs_of(*tools)) == found
 
 
 def test_the_bounds_are_those_of_a_task_that_takes_many_calls() -> None:

@@ -11,7 +11,7 @@ from understudy.evolution.usage_rules import (
     CODES,
     REPEATED_TOOLS,
     RULES,
-    Repeated,
+    RepeatedSteps,
     Suggestion,
     by_strength,
     called_for,
@@ -120,7 +120,7 @@ def test_what_lies_in_a_folder_has_no_version_to_speak_of() -> None:
 def test_every_suggestion_can_be_a_candidate() -> None:
     steps = tuple("shell" if at % 2 else f"mcp__{'server' * 15}__{at}" for at in range(8))
     found = [
-        suggested_for(Repeated(agent_id="a" * 200, steps=steps, run_ids=("run_1",))),
+        suggested_for(RepeatedSteps(agent_id="a" * 200, steps=steps, run_ids=("run_1",))),
         *suggestions(skill(), usage(offered=99)),
         *suggestions(skill(), usage(used=9, failed=9)),
     ]
@@ -141,8 +141,8 @@ def test_two_suggestions_have_two_keys() -> None:
     assert len({key_of(each.content).semantic for each in told}) == len(told)
 
 
-def steps_of(agent_id: str, *steps: str) -> Repeated:
-    return Repeated(agent_id=agent_id, steps=steps or ("a", "b", "c"), run_ids=("run_1",))
+def steps_of(agent_id: str, *steps: str) -> RepeatedSteps:
+    return RepeatedSteps(agent_id=agent_id, steps=steps or ("a", "b", "c"), run_ids=("run_1",))
 
 
 def test_steps_are_the_same_where_they_have_a_piece_in_common() -> None:

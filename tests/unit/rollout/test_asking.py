@@ -7,7 +7,7 @@ from tests.support.rollout_factories import make_definition, make_rollout
 from understudy.learnings.model import CapturePath, Kind, Origin
 from understudy.learnings.proposal import make_candidate
 from understudy.learnings.secrets import secret_reason
-from understudy.rollout.changes import ASKED, MOST_RUNS, asked_about
+from understudy.rollout.changes import ASKED, MOST_RUNS, review_candidate
 from understudy.rollout.model import RolloutEventName, Stage
 
 # No promotion takes such a name today; one from before the rules grew may be there.
@@ -20,7 +20,7 @@ def test_each_is_a_candidate_that_says_what_happened_and_which_runs(
 ) -> None:
     rollout = make_rollout(status=stage)
 
-    wanted = asked_about(rollout, event, "2 of its last 10 runs succeeded", ["run_1", "run_2"])
+    wanted = review_candidate(rollout, event, "2 of its last 10 runs succeeded", ["run_1", "run_2"])
 
     candidate = make_candidate(wanted, origin=Origin.DAEMON, now_ms=NOW)
     assert (candidate.kind, candidate.capture_path) == (Kind.PROCEDURE, CapturePath.ROLLOUT)
@@ -37,7 +37,7 @@ def test_no_more_runs_are_named_than_a_candidate_may_have() -> None:
     failed = [f"run_{number}" for number in range(100)]
     rollout = make_rollout(status=Stage.REVOKED)
 
-    wanted = asked_about(rollout, RolloutEventName.DEMOTE, "why", failed)
+    wanted = review_candidate(rollout, RolloutEventName.DEMOTE, "why", failed)
 
     assert len(make_candidate(wanted, origin=Origin.DAEMON, now_ms=NOW).evidence_refs) == 32
     assert [it.run_id for it in wanted.evidence_refs[1:]] == failed[:MOST_RUNS]
@@ -50,7 +50,7 @@ def test_a_name_that_passes_for_a_secret_keeps_nobody_from_being_asked() -> None
     words = ASKED[RolloutEventName.HOLD, Stage.CANARY]
     assert secret_reason(words.format(skill=ODD)) is not None
 
-    wanted = asked_about(rollout, RolloutEventName.HOLD, "why", ["run_1"])
+    wanted = review_candidate(rollout, RolloutEventName.HOLD, "why", ["run_1"])
 
     content = make_candidate(wanted, origin=Origin.DAEMON, now_ms=NOW).content
     assert ODD not in content

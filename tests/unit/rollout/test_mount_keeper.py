@@ -11,11 +11,11 @@ import pytest
 from tests.support.rollout_factories import make_definition, make_rollout
 from understudy.core.errors import Conflict, DatabaseUnavailable
 from understudy.rollout.files import bundle_of
-from understudy.rollout.model import Mark, Rollout, Stage
-from understudy.rollout.mounts import GLANCED, Mounting, MountKeeper
+from understudy.rollout.model import Rollout, RolloutMark, Stage
+from understudy.rollout.mounts import GLANCED, MountKeeper, MountSync
 from understudy.rollout.name_clashes import Shadows
 from understudy.rollout.promoted_skills import is_in_place, require_in_place
-from understudy.rollout.repair import TOGETHER, Repair
+from understudy.rollout.repair import TOGETHER, MountRepair
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import Manifest
 from understudy.skills.content_guard import ContentGuard
@@ -228,8 +228,8 @@ def test_only_what_people_put_there_takes_a_name(found: LocalSkill, wins: bool) 
     assert disk.has("lrn_1") is not wins
 
 
-def _mark(it: Rollout) -> Mark:
-    return Mark(
+def _mark(it: Rollout) -> RolloutMark:
+    return RolloutMark(
         skill_name=it.skill_name,
         source_learning_id=it.source_learning_id,
         status=it.status,
@@ -258,7 +258,7 @@ class Database:
     def rollouts(self) -> "Database":
         return self
 
-    def stamp(self, _: object) -> dict[str, Mark]:
+    def stamp(self, _: object) -> dict[str, RolloutMark]:
         return {it.skill_name: _mark(it) for it in self.active_ones}
 
     def active(self) -> tuple[Rollout, ...]:
@@ -276,8 +276,8 @@ def test_a_database_that_is_away_changes_no_files_and_fails_nobody() -> None:
     away: Any = Database()
     keeper = keeper_of(disk)
 
-    Repair(away, keeper).keep_up()
-    Mounting(units=away, keeper=keeper, guard=ContentGuard()).after(away, ACTIVE)
+    MountRepair(away, keeper).keep_up()
+    MountSync(units=away, keeper=keeper, guard=ContentGuard()).after(away, ACTIVE)
 
     assert disk.there == {"lrn_1": "x"}
 
@@ -286,7 +286,7 @@ def test_folders_that_cannot_be_listed_cost_what_should_be_there_and_no_start() 
     disk = Disk(problem=OSError(5, "Input/output error"))
     units: Any = Database(ACTIVE)
     keeper = keeper_of(disk)
-    repair = Repair(units, keeper)
+    repair = MountRepair(units, keeper)
 
     repair.startup()
     assert codes(keeper) == ["rollout_unmounted"]
@@ -307,7 +307,7 @@ def test_only_folders_whose_record_changed_are_read_again() -> None:
         for at in range(5)
     ]
     units: Any = Database(*some)
-    repair = Repair(units, keeper)
+    repair = MountRepair(units, keeper)
     repair.startup()
 
     def follow(*active: Rollout) -> list[str]:
@@ -332,7 +332,7 @@ def test_a_skill_that_takes_a_name_later_is_noticed_for_that_name_alone() -> Non
     keeper = MountKeeper(disk, Shadows(lambda: dict(known), WORKSPACE))
     other = make_rollout("other", status=Stage.ACTIVE, source_learning_id="lrn_2")
     units: Any = Database(ACTIVE, other)
-    repair = Repair(units, keeper)
+    repair = MountRepair(units, keeper)
     repair.startup()
     disk.read = []
 
@@ -349,7 +349,7 @@ def test_a_skill_that_takes_a_name_later_is_noticed_for_that_name_alone() -> Non
 def test_a_record_that_cannot_be_read_costs_its_own_files_until_it_can() -> None:
     disk = Disk()
     units: Any = Database(ACTIVE)
-    repair = Repair(units, keeper_of(disk))
+    repair = MountRepair(units, keeper_of(disk))
     repair.startup()
     assert (repair.unreadable, [*disk.there]) == ((), ["lrn_1"])
 
@@ -399,7 +399,7 @@ def test_a_glance_at_many_looks_at_a_few_and_at_the_others_in_their_turn() -> No
 def test_looking_again_reads_no_file_that_nobody_touched() -> None:
     disk = Disk()
     units: Any = Database(*several(3))
-    repair = Repair(units, keeper_of(disk))
+    repair = MountRepair(units, keeper_of(disk))
     repair.startup()
     disk.read = []
 
@@ -417,7 +417,7 @@ def test_what_a_start_has_no_time_for_is_refused_until_it_is_in_order() -> None:
     disk = Disk({late.source_learning_id: "edited", "stray": "x"})
     units: Any = Database(*some)
     keeper = keeper_of(disk)
-    repair = Repair(units, keeper)
+    repair = MountRepair(units, keeper)
 
     repair.startup(patience_s=0)
     assert (keeper.mounted(), disk.has("stray")) == (TOGETHER, False)
@@ -433,7 +433,7 @@ def test_what_is_taken_back_while_a_start_goes_on_gets_no_files() -> None:
     some = several(TOGETHER + 1)
     disk = Disk()
     units: Any = Database(*some)
-    repair = Repair(units, keeper_of(disk))
+    repair = MountRepair(units, keeper_of(disk))
     repair.startup(patience_s=0)
 
     units.active_ones = tuple(some[:-1])
@@ -450,7 +450,7 @@ def test_what_is_taken_back_while_a_start_goes_on_gets_no_files() -> None:
 def test_a_database_that_goes_away_during_a_start_costs_it_nothing_but_time() -> None:
     disk = Disk({"lrn_000": "edited"})
     units: Any = Database(*several(2))
-    repair = Repair(units, keeper_of(disk))
+    repair = MountRepair(units, keeper_of(disk))
 
     def away(_: object) -> tuple[Rollout, ...]:
         raise DatabaseUnavailable("database_unavailable", domain="storage")

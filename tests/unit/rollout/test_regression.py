@@ -14,8 +14,8 @@ from understudy.rollout.regression import (
     LOOKED_AT,
     NOTHING,
     RECENT_USES,
-    Watch,
-    worse,
+    UseHistory,
+    regression_of,
 )
 
 GOOD, BAD, STOPPED = SkillOutcome.SUCCEEDED, SkillOutcome.FAILED, SkillOutcome.ABANDONED
@@ -40,54 +40,54 @@ def used(outcomes: Sequence[SkillOutcome], sessions: Sequence[str] = ("s1",)) ->
     ]
 
 
-def watching(uses: Sequence[UseOutcome], *, since: int = 0, **shown: SuccessTally) -> Watch:
+def watching(uses: Sequence[UseOutcome], *, since: int = 0, **shown: SuccessTally) -> UseHistory:
     """What a store would tell after these uses, oldest first."""
     speaking = [it for it in uses if it.outcome is not STOPPED]
     recent = [it for it in speaking if it.used_at_ms >= since]
-    return Watch(
+    return UseHistory(
         first=tuple(speaking[:RECENT_USES]),
         recent=tuple(reversed(recent[-LOOKED_AT:])),
         **shown,
     )
 
 
-def watch(*outcomes: SkillOutcome, since: int = 0, **shown: SuccessTally) -> Watch:
+def watch(*outcomes: SkillOutcome, since: int = 0, **shown: SuccessTally) -> UseHistory:
     """The same of one session."""
     return watching(used(outcomes), since=since, **shown)
 
 
 def test_a_skill_that_keeps_on_failing_after_a_good_start_does_worse() -> None:
-    found = worse(watch(*[GOOD] * FIRST_USES, *[BAD] * LEAST_USES))
+    found = regression_of(watch(*[GOOD] * FIRST_USES, *[BAD] * LEAST_USES))
 
     assert found is not None
-    assert found.words == (
+    assert found.detail == (
         "0 of its last 10 runs succeeded, which is below its baseline of 10 of 10"
     )
 
 
 def test_a_skill_that_does_as_it_did_does_not() -> None:
-    assert worse(watch(*[GOOD, GOOD, GOOD, BAD] * 10)) is None
+    assert regression_of(watch(*[GOOD, GOOD, GOOD, BAD] * 10)) is None
 
 
 def test_a_few_failures_say_nothing() -> None:
-    assert worse(watch(*[GOOD] * FIRST_USES, *[BAD] * (LEAST_USES - 1))) is None
+    assert regression_of(watch(*[GOOD] * FIRST_USES, *[BAD] * (LEAST_USES - 1))) is None
 
 
 def test_a_rate_that_is_lower_by_chance_is_not_worse() -> None:
-    assert worse(watch(*[GOOD] * FIRST_USES, *[GOOD, GOOD, GOOD, BAD] * 5)) is None
+    assert regression_of(watch(*[GOOD] * FIRST_USES, *[GOOD, GOOD, GOOD, BAD] * 5)) is None
 
 
 def test_what_fails_from_its_first_day_is_measured_by_the_canary() -> None:
     shown = SuccessTally(successes=5, tries=5)
 
-    found = worse(watch(*[BAD] * LEAST_USES, tried=shown))
+    found = regression_of(watch(*[BAD] * LEAST_USES, tried=shown))
 
     assert found is not None
     assert found.baseline == shown
 
 
 def test_a_replay_counts_as_the_canary_does() -> None:
-    found = worse(watch(*[BAD] * LEAST_USES, replayed=SuccessTally(successes=8, tries=8)))
+    found = regression_of(watch(*[BAD] * LEAST_USES, replayed=SuccessTally(successes=8, tries=8)))
     assert found is not None
     assert found.baseline == SuccessTally(successes=8, tries=8)
 
@@ -124,24 +124,24 @@ def test_the_first_runs_raise_what_it_is_measured_by_and_never_lower_it() -> Non
 def test_what_fails_more_often_than_not_at_first_is_worse_whatever_it_had_shown(
     outcomes: list[SkillOutcome], words: str | None, shown: SuccessTally
 ) -> None:
-    found = worse(watch(*outcomes, attested=shown))
-    assert (None if found is None else found.words) == words
+    found = regression_of(watch(*outcomes, attested=shown))
+    assert (None if found is None else found.detail) == words
 
 
 def test_who_let_it_go_on_has_seen_its_first_runs() -> None:
-    assert worse(watch(*[BAD] * 19, since=10)) is None
-    assert worse(watch(*[BAD] * 40, since=20)) is None
-    assert worse(watch(*[BAD] * 40, since=20, attested=ONE)) is not None
+    assert regression_of(watch(*[BAD] * 19, since=10)) is None
+    assert regression_of(watch(*[BAD] * 40, since=20)) is None
+    assert regression_of(watch(*[BAD] * 40, since=20, attested=ONE)) is not None
 
 
 def test_what_somebody_stopped_counts_for_nothing() -> None:
-    assert worse(watch(*[GOOD] * FIRST_USES, *[STOPPED] * 40)) is None
+    assert regression_of(watch(*[GOOD] * FIRST_USES, *[STOPPED] * 40)) is None
     assert tally_of(used([GOOD, STOPPED, BAD])) == SuccessTally(successes=1, tries=2)
 
 
 def test_only_the_newest_runs_are_measured() -> None:
     mended = [GOOD] * FIRST_USES + [BAD] * 9 + [GOOD] * RECENT_USES
-    assert worse(watch(*mended)) is None
+    assert regression_of(watch(*mended)) is None
 
 
 def test_the_failed_runs_are_named_newest_first() -> None:
@@ -152,7 +152,7 @@ def test_the_failed_runs_are_named_newest_first() -> None:
 def test_more_failures_never_make_it_look_better(bad: int) -> None:
     def is_worse(number: int) -> bool:
         recent = [BAD] * number + [GOOD] * (10 - number)
-        return worse(watch(*[GOOD] * FIRST_USES, *recent)) is not None
+        return regression_of(watch(*[GOOD] * FIRST_USES, *recent)) is not None
 
     assert is_worse(bad + 1) >= is_worse(bad)
     assert is_worse(10)
@@ -163,7 +163,7 @@ def test_one_session_does_not_speak_for_all() -> None:
     start = used([GOOD] * FIRST_USES, others)
     attack = used([STOPPED] * FIRST_USES + [BAD] * 60, ["mallory"])
 
-    assert worse(watching([*start, *attack], tried=ONE)) is None
+    assert regression_of(watching([*start, *attack], tried=ONE)) is None
 
 
 def test_a_few_sessions_have_their_share_each() -> None:
@@ -178,7 +178,7 @@ def test_two_sessions_that_see_it_fail_do_not_speak_for_a_third() -> None:
     def found(*seen: SkillOutcome) -> bool:
         start = used([GOOD] * FIRST_USES)
         later = used([STOPPED] * 12 + [*seen] * 10, ["s1", "s2", "s3"])
-        return worse(watching([*start, *later], tried=ONE)) is not None
+        return regression_of(watching([*start, *later], tried=ONE)) is not None
 
     assert found(BAD, BAD, BAD)
     assert not found(BAD, BAD, GOOD)

@@ -36,8 +36,8 @@ from understudy.rollout.model import (
 from understudy.rollout.mounts import PLACE
 from understudy.rollout.replay.report import ReplayReport
 from understudy.rollout.results import Result
-from understudy.rollout.service import Counted, RolloutDetail, RolloutDiff, compared
-from understudy.rollout.trials.trial import CaseWish, Trial, TrialState, TrialWish
+from understudy.rollout.service import CountedRollout, RolloutDetail, RolloutDiff, compared
+from understudy.rollout.trials.trial import CaseRequest, Trial, TrialRequest, TrialState
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.wire.base import Items, VersionNumber
 from understudy.wire.rollouts import (
@@ -213,7 +213,7 @@ async def begin_trial(
     Answers at once with the trial as it is then, or within `wait_ms` as soon as it is over; until
     then the status is 202.
     """
-    begun = await asyncio.to_thread(services.trials.begin, caller, skill_name, _wish(body))
+    begun = await asyncio.to_thread(services.trials.begin, caller, skill_name, _trial_request(body))
     trial = await _over_within(services, request, begun, wait_ms)
     if trial.state is not TrialState.PENDING:
         response.status_code = 200
@@ -247,10 +247,10 @@ async def _over_within(services: Services, request: Request, trial: Trial, wait_
     return trial
 
 
-def _wish(given: StartTrial | None) -> TrialWish:
+def _trial_request(given: StartTrial | None) -> TrialRequest:
     body = given or StartTrial()
-    cases = tuple(CaseWish(run_id=it.run_id, marker=it.marker) for it in body.cases or ())
-    return record_of(TrialWish, body, marker=body.expected_output_contains, cases=cases)
+    cases = tuple(CaseRequest(run_id=it.run_id, marker=it.marker) for it in body.cases or ())
+    return record_of(TrialRequest, body, marker=body.expected_output_contains, cases=cases)
 
 
 def _shown(services: Services, caller: Principal, detail: RolloutDetail) -> RolloutView:
@@ -263,7 +263,7 @@ def _home(services: Services, caller: Principal) -> Path | None:
     return services.ground.settings.home if caller.role.includes(Role.ADMIN) else None
 
 
-def summary_view(counted: Counted, *, home: Path | None = None) -> RolloutSummary:
+def summary_view(counted: CountedRollout, *, home: Path | None = None) -> RolloutSummary:
     """A rollout in a list; with the home, also where its files are."""
     return RolloutSummary.of(counted.record, **_told(counted, home))
 
@@ -274,7 +274,7 @@ def rollout_view(detail: RolloutDetail, *, home: Path | None = None) -> RolloutV
     return RolloutView.of(detail.record, **_told(detail, home), **more)
 
 
-def _told(counted: Counted, home: Path | None) -> dict[str, Any]:
+def _told(counted: CountedRollout, home: Path | None) -> dict[str, Any]:
     record, counts = counted.record, counted.counts
     return {
         **_said(record.definition),

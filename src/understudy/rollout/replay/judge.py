@@ -38,7 +38,7 @@ sentence>"}."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """What the judge says of a run."""
+    """The verdict of the judge on a run."""
 
     verdict: ReplayVerdict
     reason: str
@@ -46,14 +46,14 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayJudge:
-    """Asks a model, on the route and for the time that the policy sets."""
+    """Asks a model, with the route and timeout of the policy."""
 
     model: StructuredModel
-    # Knows the secrets that the operator named.
+    # Redacts the secrets of the settings.
     cleaner: Cleaner
 
     async def judge(self, task: str, output: str, rules: "JudgeSettings") -> Opinion:
-        """What it says; a failure of any sort leaves it undecided."""
+        """The opinion on an output; undecided after any failure."""
         choice = rules.model or ModelChoice()
         try:
             answer = await self.model.ask(
@@ -65,7 +65,7 @@ class ReplayJudge:
             )
             return self._opinion(answer)
         except DatabaseUnavailable:
-            # It was never asked.
+            # The model was not asked; the duty tries again.
             raise
         except UnderstudyError as problem:
             log.warning("replay_judge.failed", code=problem.code)
@@ -86,6 +86,6 @@ class ReplayJudge:
         return self.cleaner.clean(text).text
 
     def _one_line(self, text: str) -> str:
-        """Somebody else's words as they may be kept: scrubbed, printable, on one line, short."""
+        """The text of a model as it may be stored: redacted, printable, one line, short."""
         printable = "".join(it if it.isprintable() else " " for it in self._clean(text))
         return cut(" ".join(printable.split()), REASON_CHARS - 1)

@@ -1,4 +1,4 @@
-"""What a replay amounts to: how each recorded run fares with and without the skill."""
+"""Reports of replays: how each recorded run fares with and without the skill."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 
 class ReplayVerdict(StrEnum):
-    """Whether a run did what it was to do."""
+    """Whether a run did what it was asked."""
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"
-    UNDECIDED = "undecided"  # it was stopped, or the judge gave no answer
+    UNDECIDED = "undecided"  # it was cancelled, or the judge gave no answer
 
 
 class JudgedBy(StrEnum):
-    """What the verdict rests on."""
+    """What decided the verdict."""
 
-    MARKER = "marker"  # whether its last output contains the words that were expected
+    MARKER = "marker"  # whether its last output contains the expected marker
     JUDGE = "judge"  # the judge of the learning policy read its last output
-    STATUS = "status"  # how it ended, as there is nothing else to go by
+    STATUS = "status"  # the status of the run, without marker or judge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayedRun:
-    """How one run of a case went."""
+    """The result of one run of a case."""
 
     run_id: str
     verdict: ReplayVerdict
@@ -40,7 +40,7 @@ class ReplayedRun:
     # Why it is no success, in one line.
     reason: str = ""
     tool_calls: int = 0
-    # Calls that the recording had no answer for.
+    # Calls without an answer in the recording.
     unrecorded_calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
@@ -49,7 +49,7 @@ class ReplayedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayedCase:
-    """One recorded run, and how its input went the other two times."""
+    """One recorded run, and the runs of its input without and with the skill."""
 
     recorded: ReplayedRun
     without_skill: ReplayedRun
@@ -57,13 +57,13 @@ class ReplayedCase:
 
     @property
     def sides(self) -> tuple[ReplayedRun, ReplayedRun, ReplayedRun]:
-        """All its runs."""
+        """All three runs."""
         return self.recorded, self.without_skill, self.with_skill
 
     @computed_field
     @property
     def is_regression(self) -> bool:
-        """Whether what worked before, or may have, is not known to work with the skill."""
+        """Whether a case that worked before, or may have, did not succeed with the skill."""
         worked = (self.recorded.verdict, self.without_skill.verdict)
         if self.with_skill.verdict is ReplayVerdict.SUCCEEDED:
             return False
@@ -72,7 +72,7 @@ class ReplayedCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayTotals:
-    """All runs of one side together."""
+    """The sums over all runs of one side."""
 
     successes: int
     tries: int
@@ -133,11 +133,11 @@ class ReplayReport:
 
     @property
     def failed_because(self) -> str | None:
-        """Why the replay speaks for nothing; None when it speaks for the skill."""
+        """Why the replay failed; None when it passed."""
         if self.regressions:
             return f"{len(self.regressions)} of {len(self.cases)} cases went worse with the skill"
         if not self.with_skill.successes:
-            # Otherwise runs that always fail would be a replay that everything passes.
+            # Otherwise cases that always fail would pass every replay.
             return "no case succeeded with the skill"
         return None
 
@@ -159,13 +159,13 @@ class ReplayReport:
 
 
 def report_json(report: ReplayReport) -> dict[str, Any]:
-    """The report as it is kept with its trial."""
+    """The report as JSON for the row of its trial."""
     kept: dict[str, Any] = TypeAdapter(ReplayReport).dump_python(report, mode="json")
     return kept
 
 
 def tally_in(report: Mapping[str, Any]) -> SuccessTally:
-    """The successes with the skill in a report that was kept; none where it does not tell."""
+    """The success tally with the skill in a stored report; 0 of 0 where it cannot be read."""
     totals = report.get("with_skill")
     said = totals if isinstance(totals, Mapping) else {}
     successes, tries = said.get("successes"), said.get("tries")
@@ -176,50 +176,50 @@ def tally_in(report: Mapping[str, Any]) -> SuccessTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayCase:
-    """One row of a replay; its runs are begun together."""
+    """One case of a replay; both of its runs are started together."""
 
     trial_id: str
-    # Its place among the cases of the trial, from 1.
+    # The number of the case in its trial, from 1.
     number: int
     recorded_run_id: str
-    # Whom its runs belong to.
+    # The owner of its runs.
     owner_id: str
-    # What the output has to contain, where anything is said.
+    # The marker that the output has to contain, if any.
     marker: str | None = None
     without_run_id: str | None = None
     with_run_id: str | None = None
-    # How all three went, once they have ended and were judged, and when that was.
+    # The results of all three runs, once they have ended and are judged.
     report: ReplayedCase | None = None
     judged_at_ms: int | None = None
 
     @property
     def is_begun(self) -> bool:
-        """Whether its runs are there."""
+        """Whether its runs are started."""
         return self.with_run_id is not None
 
     @property
     def yardstick(self) -> JudgedBy | None:
-        """What its runs were held against; None before they were judged."""
+        """What decided the verdicts of the case; None before it is judged."""
         if self.report is None:
             return None
         if self.marker is not None:
             return JudgedBy.MARKER
-        # A run that did not complete is judged by that alone, whatever the others are.
+        # A run that did not complete is judged by its status alone.
         is_judged = any(it.judged_by is JudgedBy.JUDGE for it in self.report.sides)
         return JudgedBy.JUDGE if is_judged else JudgedBy.STATUS
 
 
-# How many of the cases that are still worse are named.
+# How many regressed cases a reason names.
 MOST_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayStanding:
-    """Whether replays speak for a definition, and what speaks against it."""
+    """What the replays of a definition say together."""
 
     # A replay passed in which all cases were judged by a marker or the judge.
     is_vouched_for: bool = False
-    # Recorded runs that fared worse with it, and no better since by the same yardstick.
+    # Recorded runs that regressed, and did not succeed since by the same yardstick.
     regressions: tuple[str, ...] = ()
 
 
@@ -227,7 +227,7 @@ NO_REPLAYS: Final = ReplayStanding()
 
 
 def replay_standing(unit: "Unit", rollout: Rollout) -> ReplayStanding:
-    """What all replays of this very definition in this attempt come to."""
+    """The standing of all replays of the current definition in this attempt."""
     worse = unit.replay_cases.regressed(rollout, limit=MOST_NAMED)
     return ReplayStanding(
         is_vouched_for=unit.replay_cases.is_vouched_for(rollout),
@@ -236,7 +236,7 @@ def replay_standing(unit: "Unit", rollout: Rollout) -> ReplayStanding:
 
 
 def replayed(unit: "Unit", rollout: Rollout) -> SuccessTally:
-    """How many cases of the newest replay succeeded with the skill; none of none without one."""
+    """The success tally of the newest replay with the skill; 0 of 0 without one."""
     trials = unit.rollout_trials.with_report(rollout.skill_name, rollout.attempt)
     replays = (it for it in trials if it.cases and it.fingerprint == rollout.fingerprint)
     newest = next(replays, None)

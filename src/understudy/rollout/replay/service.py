@@ -1,4 +1,4 @@
-"""Beginning replays: recorded runs, run again with and without the skill, one case after another."""
+"""Starts replays: recorded runs are run again with and without the skill, case by case."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,10 +15,10 @@ from understudy.rollout.model import EvidenceKind, Rollout
 from understudy.rollout.replay.report import ReplayCase
 from understudy.rollout.trials.runs import TrialInput, TrialPlace, TrialRuns, is_of_trial
 from understudy.rollout.trials.trial import (
-    CaseWish,
+    CaseRequest,
     Trial,
+    TrialRequest,
     TrialState,
-    TrialWish,
     check_room,
     lock_unchanged,
 )
@@ -34,31 +34,31 @@ MAX_CASES: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """A recorded run, and what its input has to come to."""
+class PlannedCase:
+    """A recorded run of a replay, and its marker."""
 
     recorded: Run
     marker: str | None
 
     @property
     def said(self) -> Mapping[str, str]:
-        """The case as its trial keeps it."""
+        """The case as JSON for its trial."""
         return {"run_id": self.recorded.run_id} | ({"marker": self.marker} if self.marker else {})
 
 
-def plan(unit: "Unit", rollout: Rollout, wish: TrialWish) -> tuple[Planned, ...]:
-    """The cases of a replay, each of which can be run; `Invalid` names those that cannot."""
+def plan(unit: "Unit", rollout: Rollout, request: TrialRequest) -> tuple[PlannedCase, ...]:
+    """The checked cases of a replay; `Invalid` names a case that cannot be replayed."""
     for part, is_given in {
-        "kind": wish.kind is not None,
-        "params": wish.params is not None,
+        "kind": request.kind is not None,
+        "params": request.params is not None,
     }.items():
         if is_given:
             raise coded_error("rollout/not_of_replays", pointer=f"/{part}", part=part)
-    if len(wish.cases) > MAX_CASES:
+    if len(request.cases) > MAX_CASES:
         raise coded_error("rollout/too_many_cases", pointer="/cases", most=MAX_CASES)
     planned = [
-        _planned(unit, rollout, case, wish.marker, pointer=f"/cases/{index}")
-        for index, case in enumerate(wish.cases)
+        _planned(unit, rollout, case, request.marker, pointer=f"/cases/{index}")
+        for index, case in enumerate(request.cases)
     ]
     runs = [each.recorded.run_id for each in planned]
     for index, run_id in enumerate(runs):
@@ -68,20 +68,20 @@ def plan(unit: "Unit", rollout: Rollout, wish: TrialWish) -> tuple[Planned, ...]
 
 
 def with_skill(rollout: Rollout, recorded: Run) -> TrialInput:
-    """The skill as a task, and the recorded words as data that it works on; a `ToolError` if not."""
+    """The skill as a task with the recorded input as its data; raises `ToolError` if it does not fit."""
     task = task_for(rollout, recorded.input.text or None)
     files = [item for item in recorded.input.items if item.type != "text"]
     return TrialInput(items=(InputItem(type="text", text=task), *files))
 
 
 def without_skill(recorded: Run) -> TrialInput:
-    """The same input as it was."""
+    """The recorded input without the skill."""
     return TrialInput(items=recorded.input.items, has_skill=False)
 
 
 def _planned(
-    unit: "Unit", rollout: Rollout, case: CaseWish, marker: str | None, *, pointer: str
-) -> Planned:
+    unit: "Unit", rollout: Rollout, case: CaseRequest, marker: str | None, *, pointer: str
+) -> PlannedCase:
     where = f"{pointer}/run_id"
     recorded = unit.runs.get(case.run_id)
     if recorded is None:
@@ -94,8 +94,8 @@ def _planned(
         with_skill(rollout, recorded)
     except ToolError as problem:
         raise unfit_input(problem.detail, where) from None
-    # Both sides are given the same, so words that stand in it favour neither.
-    return Planned(recorded=recorded, marker=marker if case.marker is None else case.marker)
+    # The marker may stand in the input: both sides are given the same.
+    return PlannedCase(recorded=recorded, marker=marker if case.marker is None else case.marker)
 
 
 # The folders of a case: without the skill, and with it.
@@ -103,18 +103,18 @@ CaseFolders = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replaying:
-    """Starts replays, and the cases of those that are under way."""
+class ReplayStarter:
+    """Starts replays, and the next cases of pending ones."""
 
     units: "Units"
     clock: Clock
     runs: TrialRuns
 
-    def begin(self, principal: Principal, rollout: Rollout, wish: TrialWish) -> Trial:
-        """A replay with the first of its cases begun; the others follow when that has ended."""
+    def begin(self, principal: Principal, rollout: Rollout, request: TrialRequest) -> Trial:
+        """Start a replay with its first case; the others follow when that has ended."""
         with self.units.read() as unit:
-            planned = plan(unit, rollout, wish)
-        trial = self._trial(principal, rollout, wish, planned)
+            planned = plan(unit, rollout, request)
+        trial = self._trial(principal, rollout, request, planned)
         cases = _cases(trial, principal, planned)
         with self._folders(trial, cases[0]) as folders, self.units.write() as unit:
             held = lock_unchanged(unit, rollout)
@@ -129,8 +129,8 @@ class Replaying:
         return trial
 
     def open(self, trial: Trial, case: ReplayCase) -> None:
-        """Begin a case; nothing happens if somebody was quicker, or the trial is over."""
-        # Whoever starts a replay is an operator at least; its runs are given no more.
+        """Start a case; does nothing if it is started already, or the trial is over."""
+        # A replay is started by an operator at least; its runs get no higher role.
         owner = Principal(user_id=case.owner_id, role=Role.OPERATOR)
         with self._folders(trial, case) as folders, self.units.write() as unit:
             rollout = unit.rollouts.get(trial.skill_name, lock=True)
@@ -163,7 +163,7 @@ class Replaying:
 
     @contextmanager
     def _folders(self, trial: Trial, case: ReplayCase) -> Iterator[CaseFolders]:
-        """Two fresh folders, which go again if the case is not begun."""
+        """Two new folders, which are removed if the case is not started."""
         claimed: list[str] = []
         try:
             for side in ("without", "with"):
@@ -180,17 +180,17 @@ class Replaying:
         self,
         principal: Principal,
         rollout: Rollout,
-        wish: TrialWish,
-        planned: Sequence[Planned],
+        request: TrialRequest,
+        planned: Sequence[PlannedCase],
     ) -> Trial:
         return Trial(
             trial_id=new_id("trl"),
             skill_name=rollout.skill_name,
             attempt=rollout.attempt,
             fingerprint=rollout.fingerprint,
-            # It is no evidence of either kind; what it shows is in its report.
+            # A replay is no evidence of any kind; its result is the report.
             kind=EvidenceKind.VERIFICATION,
-            marker=wish.marker or "",
+            marker=request.marker or "",
             actor=principal.actor,
             created_at_ms=self.clock.now_ms(),
             cases=tuple(each.said for each in planned),
@@ -202,7 +202,7 @@ class _TooLate(Exception):
 
 
 def _cases(
-    trial: Trial, principal: Principal, planned: Sequence[Planned]
+    trial: Trial, principal: Principal, planned: Sequence[PlannedCase]
 ) -> tuple[ReplayCase, ...]:
     return tuple(
         ReplayCase(
@@ -217,10 +217,10 @@ def _cases(
 
 
 def _case(unit: "Unit", case: ReplayCase) -> ReplayCase:
-    """The case as it is now."""
+    """The stored case."""
     return next(it for it in unit.replay_cases.of_trial(case.trial_id) if it.number == case.number)
 
 
 def unfit_input(detail: str, pointer: str) -> UnderstudyError:
-    """The skill could not be given this input in earnest either."""
+    """The error for an input that the skill cannot be given."""
     return coded_error("rollout/case_not_replayable", pointer=pointer, detail=detail)

@@ -28,45 +28,45 @@ RESULTED: Final = ":result:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedCall:
-    """A call as it is recognised: the tool by its own name, the arguments in one form."""
+    """A tool call in canonical form: the name of the tool and normalised arguments."""
 
     tool: str
     arguments: str
 
 
-# A call as a model made it, by the name it used and raw JSON; None: not one that is recorded.
+# From the tool name and raw JSON of a model to the call; None: not a recorded tool.
 Recognise = Callable[[str, str], RecordedCall | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedAnswer:
-    """What came of a call."""
+    """The recorded result of a call."""
 
     is_ok: bool
     content: str
-    # Of the whole, where the content is only a part of it.
+    # The full size, where the content is cut.
     artifact_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """The answers of one run: those of equal calls in the order in which they were made."""
+    """The recorded answers of one run, for equal calls in order."""
 
     run_id: str
     answers: Mapping[RecordedCall, tuple[RecordedAnswer, ...]] = field(default_factory=dict)
 
     def answer(self, call: RecordedCall, number: int) -> RecordedAnswer | None:
-        """What came of the call when it was made for the nth time, from 1."""
+        """The answer to the nth equal call, from 1."""
         known = self.answers.get(call, ())
         return known[number - 1] if 1 <= number <= len(known) else None
 
     def count(self, call: RecordedCall) -> int:
-        """How often the call was made."""
+        """The number of equal calls."""
         return len(self.answers.get(call, ()))
 
 
 def read_recording(run_id: str, events: Iterable[JournalEvent], recognise: Recognise) -> Recording:
-    """The answers that the journal of a run holds; calls that did not run have none."""
+    """The recording in the journal of a run; calls that were not executed have no answer."""
     calls: dict[str | None, tuple[tuple[int, int], RecordedCall]] = {}
     found: dict[RecordedCall, list[tuple[tuple[int, int], RecordedAnswer]]] = {}
     for event in events:
@@ -75,7 +75,7 @@ def read_recording(run_id: str, events: Iterable[JournalEvent], recognise: Recog
             if call is not None:
                 calls[event.key.replace(CALLED, RESULTED)] = (_place(event.data), call)
         elif event.key in calls and event.data.get("executed"):
-            # Calls of one reply end in any order; their places tell how they were asked for.
+            # Calls of one reply end in any order; the index tells in which they were made.
             place, call = calls[event.key]
             found.setdefault(call, []).append((place, _answer(event.data)))
     return Recording(
@@ -89,7 +89,7 @@ def read_recording(run_id: str, events: Iterable[JournalEvent], recognise: Recog
 
 @dataclass(slots=True)
 class CallNumbers:
-    """Counts equal calls by their place in a run, so that a repeat after a crash counts the same."""
+    """Numbers equal calls by step and index, so that a retry after a crash gets the same number."""
 
     recognise: Recognise
     _counts: Counter[RecordedCall] = field(default_factory=Counter)
@@ -97,9 +97,9 @@ class CallNumbers:
     _last_step: int = 0
 
     def number(self, place: tuple[int, int], replies: Iterable[JournalEvent]) -> int:
-        """How often the call at a place, a step and an index, was made by then, itself included.
+        """The number of a call at a step and index among equal calls, from 1.
 
-        `replies` are the events of the run in order; those that were looked at are passed over.
+        `replies` are the events of the run in order; events that were read before are skipped.
         """
         for event in replies:
             if event.kind is EventKind.MESSAGE:
@@ -144,7 +144,7 @@ def _text(data: Mapping[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-# The words that every call begins with that the recording cannot answer.
+# Prefix of the answer to a call that is not in the recording.
 UNRECORDED: Final = "not run: this is a replay, which answers such calls from a recording, and "
 NO_SIDECHAIN: Final = "it holds no one sidechain that this run would be"
 CALLS: Final = (EventKind.TOOL_CALL, EventKind.TOOL_RESULT)
@@ -152,16 +152,16 @@ CALLS: Final = (EventKind.TOOL_CALL, EventKind.TOOL_RESULT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
-    """What the stand-ins of one execution share."""
+    """The recording that the stand-ins of one execution share."""
 
     units: "Units"
-    # What this run repeats; None: nobody can tell what it would have been told.
+    # The recording of the replayed run; None: it is unknown.
     recording: Recording | None
     numbers: CallNumbers
     steps: Steps
 
     async def answer(self, call: RecordedCall, call_key: str) -> str:
-        """What the recorded run was told; a `ToolError` where it was told of one, or nothing."""
+        """The recorded answer; raises `ToolError` for a recorded error, or without a recording."""
         recording = self.recording
         if recording is None:
             raise ToolError(f"{UNRECORDED}{NO_SIDECHAIN}", code="not_recorded")
@@ -190,10 +190,10 @@ def _why_not(recording: Recording, call: RecordedCall) -> str:
 
 
 class StandIn:
-    """Looks like a tool to the model and to the rules, and only repeats what was recorded."""
+    """A tool double that answers from the recording and executes nothing."""
 
     effect = Effect.READ
-    # There is nothing to agree to.
+    # Nothing is executed, so no approval is needed.
     approval = Approval.NEVER
 
     def __init__(self, tool: Tool, replayed: Replayed) -> None:
@@ -209,7 +209,7 @@ class StandIn:
 
 @dataclass(frozen=True, slots=True)
 class RecordedTools:
-    """Gives the runs of replays, and of all that they set going, their tools."""
+    """Replaces tools by stand-ins in runs of replays and their sidechains."""
 
     units: "Units"
 
@@ -218,7 +218,7 @@ class RecordedTools:
         return is_of_trial(run)
 
     def registry(self, execution: RunExecution, registry: ToolRegistry) -> ToolRegistry:
-        """The same tools, with a stand-in for each of effect `once` if it is a replay. Blocks."""
+        """The registry with a stand-in for each tool of effect `once` in a replay. Blocks."""
         once = [tool for tool in registry.all() if tool.effect is Effect.ONCE]
         recognise = recogniser(registry, [tool.name for tool in once])
         with self.units.read() as unit:
@@ -238,7 +238,7 @@ class RecordedTools:
 
 
 def _is_of_replay(unit: "Unit", run: Run) -> bool:
-    """Whether nothing may happen in a run; also where nobody can tell what it is for."""
+    """Whether a run belongs to a replay; also where that cannot be read."""
     try:
         trial = None if run.trial_id is None else unit.rollout_trials.get(run.trial_id)
     except DamagedRecord:
@@ -255,7 +255,7 @@ def _recording(unit: "Unit", run: Run, recognise: Recognise) -> Recording | None
 
 
 def recogniser(registry: ToolRegistry, names: Sequence[str]) -> Recognise:
-    """Reads calls of some tools as the tools would; what they would not take is none."""
+    """Parses calls as the tools would; invalid arguments give None."""
 
     def recognise(name: str, raw_arguments: str) -> RecordedCall | None:
         own = registry.canonical(name)
@@ -270,16 +270,16 @@ def recogniser(registry: ToolRegistry, names: Sequence[str]) -> Recognise:
 
 
 def call_of(tool: str, arguments: BaseModel) -> RecordedCall:
-    """A call with its arguments in the one form that equal ones have."""
+    """A call with normalised arguments."""
     plain = arguments.model_dump(mode="json")
     return RecordedCall(tool=tool, arguments=json.dumps(plain, sort_keys=True, ensure_ascii=False))
 
 
 def recorded_for(unit: "Unit", run: Run) -> str | None:
-    """The run that holds what a run of a replay was told then; None where that is not clear.
+    """The recorded run whose answers a run of a replay gets; None where that is ambiguous.
 
-    A sidechain repeats the one of the same label that the recorded run made, if it made just one;
-    a second one of that label repeats nothing.
+    A sidechain replays the recorded sidechain of the same label, if there is exactly one; a second
+    sidechain of that label has no recording.
     """
     case = unit.replay_cases.of_run(run.run_id)
     if case is not None:
@@ -287,7 +287,7 @@ def recorded_for(unit: "Unit", run: Run) -> str | None:
     spawn = unit.sidechains.spawn_of(run.session_id)
     if spawn is None or spawn.first_run_id != run.run_id:
         return None
-    # Sessions go only a few levels deep.
+    # Sidechains nest only a few levels deep.
     above = unit.runs.get(spawn.run_id)
     recorded = None if above is None else recorded_for(unit, above)
     if recorded is None:
@@ -298,7 +298,7 @@ def recorded_for(unit: "Unit", run: Run) -> str | None:
 
 
 def _alike(unit: "Unit", run_id: str, like: Spawn) -> list[Spawn]:
-    """The sidechains of one label that a run made, oldest first."""
+    """The sidechains of one label that a run opened, oldest first."""
     alike = [spawn for spawn in spawns_of(unit, run_id) if spawn.label == like.label]
-    # Of those of one moment the ids of runs tell which came first; those of sessions do not.
+    # Run ids are time-ordered, which decides between equal times; session ids are not.
     return sorted(alike, key=lambda spawn: (spawn.created_at_ms, spawn.first_run_id))

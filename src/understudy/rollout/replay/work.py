@@ -25,7 +25,7 @@ from understudy.rollout.replay.report import (
     ReplayVerdict,
     report_json,
 )
-from understudy.rollout.replay.service import Replaying
+from understudy.rollout.replay.service import ReplayStarter
 from understudy.rollout.replay.stand_ins import UNRECORDED
 from understudy.rollout.trials.runs import is_of_trial
 from understudy.rollout.trials.trial import BATCH, Trial, TrialState
@@ -165,7 +165,7 @@ class ReplayDuty:
 
     units: "Units"
     clock: Clock
-    replaying: Replaying
+    replaying: ReplayStarter
     judge: ReplayJudge
     # What the policy says of the judge.
     rules_of: Callable[["Unit"], "JudgeSettings"]

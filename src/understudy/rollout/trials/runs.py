@@ -1,4 +1,4 @@
-"""Runs that try something out: each in a session and a folder of its own."""
+"""Runs of trials and replays: each in a session and a folder of its own."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 SOURCE_PLUGIN: Final = "rollout"
-# Whoever does without the skill has all tools that there are in a trial.
+# A run without the skill has all tools of a trial.
 WITHOUT: Final = ForkTools()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialInput:
-    """What a run is given, and whether it carries the skill out."""
+    """The input of a run, and whether it executes the skill."""
 
     items: tuple[InputItem, ...]
     has_skill: bool = True
@@ -50,20 +50,20 @@ class TrialPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRuns:
-    """Starts them."""
+    """Starts and stops the runs of trials."""
 
     clock: Clock
     intake: RunIntake
     worktrees: Worktrees
-    # The tools there are; a skill may name those that it is to have.
+    # All tool names; a skill may allow some of them.
     tool_names: Callable[[], Sequence[str]]
-    # Stops a run for good.
+    # Cancels a run.
     cancel: Callable[[Principal, str], object]
-    # The commit that the workspace stands at, if it has one.
+    # The HEAD commit of the workspace, if it has one.
     committed: Callable[[], str | None] = lambda: None
 
     def claim(self, skill_name: str, name: str) -> str:
-        """A fresh folder for a run to come."""
+        """A new folder for a run."""
         try:
             return self.worktrees.claim(skill_name, name)
         except ToolError as problem:
@@ -83,14 +83,14 @@ class TrialRuns:
         return run
 
     def stop(self, run_ids: Iterable[str]) -> None:
-        """End runs that nobody waits for any more; never while a unit is open."""
+        """Cancel runs that no longer count. Not while a unit is open."""
         for run_id in run_ids:
             try:
                 self.cancel(DAEMON, run_id)
             except DatabaseUnavailable:
                 raise
             except UnderstudyError as problem:
-                # One that cannot be read stops nobody else.
+                # A run that cannot be read does not keep the others from being cancelled.
                 log.warning("trial.not_stopped", run_id=run_id, code=problem.code)
 
     def _open(
@@ -108,20 +108,20 @@ class TrialRuns:
             tools = tools_for_promoted(settings, name, self.tool_names())
         wanted = NewSession(
             agent_id=settings.agent_profile,
-            # Whoever carries the skill out does not use it again, and whoever does without it is
-            # not offered it either, as a canary may be.
+            # The executing run does not use the skill again, and the run without it is not offered
+            # it, although it may be a canary.
             capability_scope={**tools.capabilities, "skill_deny": [name]},
             credential_scope=tools.credentials or SIDECHAIN_CREDENTIALS.to_json(),
             denied=(*TRIAL_RULES, *tools.denied),
             workdir=place.workdir,
             trial_id=place.trial_id,
         )
-        # It has an id of its own, which nobody can have taken.
+        # The session has a new id, so it cannot exist already.
         return cast("Session", open_session(unit, principal, wanted, now_ms=self.clock.now_ms()))
 
 
 def is_of_trial(run: Run) -> bool:
-    """Whether a run is part of a trial or replay, or of anything that one set going."""
+    """Whether a run belongs to a trial or replay, directly or as a sidechain."""
     return run.trial_id is not None
 
 
@@ -135,7 +135,7 @@ def _submission(rollout: Rollout, given: TrialInput) -> Submission:
         provider=settings.provider,
         generation={} if settings.model is None else {"model": settings.model},
         fallback_model=settings.fallback_model,
-        # Nobody waits for its output but the trial.
+        # Only the trial reads the output.
         reply_targets=(),
         skill_fingerprint=rollout.fingerprint if given.has_skill else None,
     )

@@ -1,4 +1,4 @@
-"""Trials: the daemon itself executes a definition, and records what came of it as evidence."""
+"""Use cases of trials: execute a definition, and record the result as evidence."""
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,11 +14,11 @@ from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.rollout.changes import RolloutTransactions
-from understudy.rollout.evidence import SPEAKING, Shown, shown_by
+from understudy.rollout.evidence import SPEAKING, RunSuccess, success_of
 from understudy.rollout.files import task_for
 from understudy.rollout.model import Rollout, require_rollout
 from understudy.rollout.replay.report import ReplayCase
-from understudy.rollout.replay.service import Replaying
+from understudy.rollout.replay.service import ReplayStarter
 from understudy.rollout.results import SkillExecution, record_executed
 from understudy.rollout.trials.runs import TrialInput, TrialPlace, TrialRuns
 from understudy.rollout.trials.trial import (
@@ -28,8 +28,8 @@ from understudy.rollout.trials.trial import (
     PARAMS,
     Markers,
     Trial,
+    TrialRequest,
     TrialState,
-    TrialWish,
     check_on_trial,
     check_room,
     checked,
@@ -57,21 +57,23 @@ class TrialService:
     runs: TrialRuns
     guard: SecretGuard = NO_LITERALS
 
-    def begin(self, principal: Principal, skill_name: str, wish: TrialWish) -> Trial:
+    def begin(self, principal: Principal, skill_name: str, request: TrialRequest) -> Trial:
         """Execute the current definition, once or on each case; answers at once."""
         with self.units.read() as unit:
             rollout = require_rollout(unit, skill_name)
-            before = "" if wish.marker or wish.cases else _marker_before(unit, rollout)
-        check_on_trial(rollout, wish)
-        wish = checked(wish, Markers(self.guard))
+            before = "" if request.marker or request.cases else _marker_before(unit, rollout)
+        check_on_trial(rollout, request)
+        request = checked(request, Markers(self.guard))
         self._stop_moot(skill_name)
-        if wish.cases:
-            replaying = Replaying(units=self.units, clock=self.transactions.clock, runs=self.runs)
-            return replaying.begin(principal, rollout, wish)
-        return self._begin(principal, rollout, wish, before)
+        if request.cases:
+            replaying = ReplayStarter(
+                units=self.units, clock=self.transactions.clock, runs=self.runs
+            )
+            return replaying.begin(principal, rollout, request)
+        return self._begin(principal, rollout, request, before)
 
     def cases(self, trial: Trial) -> tuple[ReplayCase, ...]:
-        """How far the cases of a replay are; none for a plain trial."""
+        """The cases of a replay; none for a plain trial."""
         if not trial.cases:
             return ()
         with self.units.read() as unit:
@@ -93,16 +95,16 @@ class TrialService:
             return unit.rollout_trials.page(skill_name, request)
 
     def ended(self, unit: "Unit", run: Run) -> None:
-        """Have the trial of a run settled once the end of the run stands."""
+        """Settle the trial of a run after the commit that ends the run."""
         if run.trial_id is None or run.skill_fingerprint is None:
             return
-        # Even one that cannot be read is no reason not to end.
+        # A trial that cannot be read must not keep the run from ending.
         with suppress(DamagedRecord):
             if unit.rollout_trials.of_run(run.run_id) is not None:
                 unit.after_commit(partial(self._settle_now, run.run_id))
 
     def catch_up(self) -> int:
-        """Settle what was left when a daemon ended between the two; how many were looked at."""
+        """Settle trials that a crash left pending; answers how many were checked."""
         self._stop_moot()
         with self.units.read() as unit:
             waiting = unit.rollout_trials.pending(limit=BATCH)
@@ -112,43 +114,45 @@ class TrialService:
         return len(runs)
 
     def stop_moot(self, skill_name: str) -> None:
-        """End the trials of a skill that changed under them, once that stands."""
+        """Cancel the trials of a skill that changed; called after the commit."""
         try:
             self._stop_moot(skill_name)
         except Exception:
-            # The change stands all the same; the next look ends them.
+            # The change is committed; the next catch-up cancels them.
             log.exception("trial.not_stopped", skill_name=skill_name)
 
     def _stop_moot(self, skill_name: str | None = None) -> None:
-        """End what goes on for a definition that is no longer the one that is tried."""
+        """Cancel runs of trials whose definition is no longer current."""
         with self.units.read() as unit:
             waiting = unit.rollout_trials.pending(limit=BATCH, skill_name=skill_name)
             moot = [trial for trial in waiting if _is_moot(unit, trial)]
-        # Whoever goes on with replays ends these, and their runs.
+        # Replays and their runs are ended by the replay duty.
         self.runs.stop(trial.run_id for trial in moot if trial.run_id and not trial.cases)
 
     def _settle_now(self, run_id: str) -> None:
         try:
             self._settle(run_id)
         except Exception:
-            # The run has ended all the same; the next look settles it.
+            # The run has ended; the next catch-up settles its trial.
             log.exception("trial.not_settled", run_id=run_id)
 
-    def _begin(self, principal: Principal, rollout: Rollout, wish: TrialWish, before: str) -> Trial:
+    def _begin(
+        self, principal: Principal, rollout: Rollout, request: TrialRequest, before: str
+    ) -> Trial:
         trial = Trial(
             trial_id=new_id("trl"),
             skill_name=rollout.skill_name,
             attempt=rollout.attempt,
             fingerprint=rollout.fingerprint,
-            kind=kind_of(rollout, wish),
-            # Words that were missed are not got round by looking for none.
-            marker=wish.marker or before,
+            kind=kind_of(rollout, request),
+            # A marker that was missed once is expected again, also if the caller names none.
+            marker=request.marker or before,
             actor=principal.actor,
             created_at_ms=self.transactions.clock.now_ms(),
         )
-        task = _task(rollout, wish.params)
-        Markers(self.guard).check_params(wish.params)
-        require_not_given(trial.marker, wish.params, EXPECTED if wish.marker else PARAMS)
+        task = _task(rollout, request.params)
+        Markers(self.guard).check_params(request.params)
+        require_not_given(trial.marker, request.params, EXPECTED if request.marker else PARAMS)
         workdir = self.runs.claim(trial.skill_name, trial.trial_id)
         trial = replace(trial, workspace_digest=self.runs.committed())
         try:
@@ -182,7 +186,7 @@ class TrialService:
             run, shown = _outcome(unit, run_id, trial.marker)
             if shown is None:
                 return
-            # The rollout first: whoever holds it may be looking at its trials.
+            # Lock order: the rollout before its trials.
             rollout = unit.rollouts.get(trial.skill_name, lock=True)
             changes = self.transactions.within(unit, trial.actor)
             uncounted = _uncounted_because(trial, rollout, run)
@@ -208,41 +212,41 @@ def _task(rollout: Rollout, params: Params) -> str:
 
 
 def _marker_before(unit: "Unit", rollout: Rollout) -> str:
-    """What was expected of this very definition last; "" where nothing was."""
+    """The marker of the newest trial of this definition; "" without one."""
     return unit.rollout_trials.newest_marker(rollout.skill_name, *rollout.tried)
 
 
-def _outcome(unit: "Unit", run_id: str, marker: str) -> tuple[Run | None, Shown | None]:
-    """The run with what it shows; nothing as long as it goes on."""
+def _outcome(unit: "Unit", run_id: str, marker: str) -> tuple[Run | None, RunSuccess | None]:
+    """The run, and whether it succeeded; None while it is not over."""
     try:
         run = unit.runs.get(run_id)
     except DamagedRecord:
         run = None
     if run is None:
-        return None, Shown(success=False, why=f"run {run_id} cannot be read")
+        return None, RunSuccess(success=False, why=f"run {run_id} cannot be read")
     if run.status not in TERMINAL:
         return run, None
-    return run, shown_by(unit, run, marker)
+    return run, success_of(unit, run, marker)
 
 
-def _reason(run: Run | None, shown: Shown, uncounted: str | None) -> str | None:
-    """Why it failed, or counts for nothing; of one that was stopped, why nobody waited for it."""
+def _reason(run: Run | None, shown: RunSuccess, uncounted: str | None) -> str | None:
+    """Why a trial failed or is no evidence; for a cancelled run the reason of the cancellation."""
     is_stopped = run is not None and run.status not in SPEAKING
     ways = (uncounted, shown.why) if is_stopped else (shown.why, uncounted)
     return ways[0] or ways[1]
 
 
 def _is_moot(unit: "Unit", trial: Trial) -> bool:
-    """Whether a trial can no longer count for anything."""
+    """Whether a trial can no longer be evidence."""
     try:
         return not trial.is_about(unit.rollouts.get(trial.skill_name))
     except DamagedRecord:
-        # Nobody can tell; it may be mended.
+        # Unknown; the record may be repaired.
         return False
 
 
 def _uncounted_because(trial: Trial, rollout: Rollout | None, run: Run | None) -> str | None:
-    """Why what a trial showed is no evidence; None when it is."""
+    """Why the result of a trial is no evidence; None when it is."""
     if rollout is None or rollout.tried != trial.tried:
         return "not counted: the definition changed while the trial went on"
     if trial.kind not in KINDS.get(rollout.status, ()):

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 MAX_MARKER_CHARS: Final = 1_000
 EXPECTED: Final = "/expected_output_contains"
 PARAMS: Final = "/params"
-# How many of those that are under way are looked at in one go.
+# How many pending trials one catch-up reads.
 BATCH: Final = 200
 MAX_PENDING: Final = 10
-# What a trial shows in each stage; the first is what it shows where nobody says.
+# The kinds of evidence that a trial can give in each stage; the first is the default.
 KINDS: Final[Mapping[Stage, tuple[EvidenceKind, ...]]] = {
     Stage.DRAFT: (EvidenceKind.VERIFICATION,),
     Stage.VERIFIED: (EvidenceKind.VERIFICATION,),
@@ -32,12 +32,12 @@ KINDS: Final[Mapping[Stage, tuple[EvidenceKind, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Markers:
-    """Looks at what callers want to see, before any of it is kept."""
+    """Checks markers and parameters before they are stored."""
 
     guard: SecretGuard = NO_LITERALS
 
     def check(self, marker: str, pointer: str = EXPECTED) -> str:
-        """The trimmed words that an output is to contain."""
+        """The trimmed marker; refused if it is blank, too long or looks like a secret."""
         trimmed = marker.strip()
         if not trimmed or len(marker) > MAX_MARKER_CHARS:
             raise coded_error("rollout/invalid_marker", pointer=pointer, most=MAX_MARKER_CHARS)
@@ -47,7 +47,7 @@ class Markers:
         return trimmed
 
     def check_params(self, params: Params) -> None:
-        """Refuse what a skill is to work on if it looks like a secret."""
+        """Refuse parameters of a skill that look like a secret."""
         for text in _read_in(params):
             why = self.guard.reason(text, strictly=True)
             if why is not None:
@@ -55,16 +55,16 @@ class Markers:
 
 
 def require_not_given(marker: str | None, params: Params, pointer: str = EXPECTED) -> None:
-    """Refuse words that the run is given: an output that repeats them shows nothing.
+    """Refuse a marker that stands in the parameters: an output that repeats it shows nothing.
 
-    What parameters are called is no answer to anything, so only their values are looked at.
+    Only values of parameters are compared, not their names.
     """
     if marker and any(marker in text for text in _given_by(params)):
         raise coded_error("rollout/invalid_marker:in_input", pointer=pointer)
 
 
 def _given_by(params: Params) -> Iterator[str]:
-    """All values of parameters, as they were written and as they are passed on."""
+    """All values of parameters, as text and as JSON."""
     for value in _values(params):
         if isinstance(value, str):
             yield value
@@ -72,7 +72,7 @@ def _given_by(params: Params) -> Iterator[str]:
 
 
 def _read_in(params: Params) -> tuple[str, ...]:
-    """Everything that a run reads in its parameters, as it was written and as it is passed on."""
+    """All texts in parameters that a run reads: JSON, names and values."""
     if params is None:
         return ()
     if isinstance(params, str):
@@ -87,7 +87,7 @@ def _values(given: object) -> Iterator[object]:
 
 
 def _parts(given: object) -> Iterator[object]:
-    """A value with all that lies in it; without recursion, as callers choose how deep it is."""
+    """A value and everything nested in it; iterative, as callers choose the depth."""
     left = [given]
     while left:
         part = left.pop()
@@ -115,71 +115,71 @@ class Trial:
     attempt: int
     fingerprint: str
     kind: EvidenceKind
-    # What the output of the run has to contain; "" where anything will do.
+    # The marker that the output has to contain; "" where any output passes.
     marker: str
     actor: str
     created_at_ms: int
     state: TrialState = TrialState.PENDING
-    # What executes it; None before it was started.
+    # The run that executes it; None before it is started.
     run_id: str | None = None
     session_id: str | None = None
-    # Recorded runs that are run again, each as JSON; none for a plain trial.
+    # The recorded runs of a replay, each as JSON; empty for a plain trial.
     cases: tuple[JsonObject, ...] = ()
     report: JsonObject | None = None
-    # Why it failed, or counts for nothing, in one line.
+    # Why it failed or is no evidence, in one line.
     reason: str | None = None
     ended_at_ms: int | None = None
-    # The commit that the workspace stood at when it began; None where it has none.
+    # The HEAD commit of the workspace at the start; None without a repository.
     workspace_digest: str | None = None
 
     @property
     def tried(self) -> tuple[int, str]:
-        """The attempt and the definition that it is about."""
+        """The attempt and the fingerprint that it is about."""
         return self.attempt, self.fingerprint
 
     def is_about(self, rollout: Rollout | None) -> bool:
-        """Whether a rollout is still what is tried."""
+        """Whether a rollout still has the definition and attempt of the trial."""
         return rollout is not None and rollout.is_live and rollout.tried == self.tried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CaseWish:
+class CaseRequest:
     """A recorded run whose input is to run again."""
 
     run_id: str
-    # What the output has to contain; without it, what all cases have to contain, if anything.
+    # The marker that the output has to contain; None: that of the request, if any.
     marker: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialWish:
-    """What is to be tried, and what it has to show."""
+class TrialRequest:
+    """A request for a trial, or with cases for a replay."""
 
-    # What the output has to contain; never told to the one who executes the skill. Without it,
-    # what the trial before had to contain; if there was none, anything will do.
+    # The marker that the output has to contain; never shown to the executing run. None: the marker
+    # of the trial before; without one, any output passes.
     marker: str | None = None
     kind: EvidenceKind | None = None
     params: Params = None
     definition_fingerprint: str | None = None
-    # With some, it is a replay.
-    cases: tuple[CaseWish, ...] = ()
+    # A request with cases is a replay.
+    cases: tuple[CaseRequest, ...] = ()
 
 
-def checked(wish: TrialWish, markers: Markers) -> TrialWish:
-    """The same with trimmed markers; `Invalid` where one says nothing, or tells a secret."""
+def checked(request: TrialRequest, markers: Markers) -> TrialRequest:
+    """The request with checked markers."""
     cases = tuple(
         replace(case, marker=_marker(markers, case.marker, f"/cases/{index}/marker"))
-        for index, case in enumerate(wish.cases)
+        for index, case in enumerate(request.cases)
     )
-    return replace(wish, marker=_marker(markers, wish.marker, EXPECTED), cases=cases)
+    return replace(request, marker=_marker(markers, request.marker, EXPECTED), cases=cases)
 
 
-def check_on_trial(rollout: Rollout, wish: TrialWish) -> None:
-    """Refuse what is in force or taken back, and another definition than the one that is meant."""
+def check_on_trial(rollout: Rollout, request: TrialRequest) -> None:
+    """Refuse rollouts that are active or revoked, and another fingerprint than the expected one."""
     if rollout.status not in KINDS:
         row = "rollout/rollout_not_on_trial" + (":live" if rollout.is_live else "")
         raise coded_error(row, skill_name=rollout.skill_name, status=rollout.status)
-    if wish.definition_fingerprint not in (None, rollout.fingerprint):
+    if request.definition_fingerprint not in (None, rollout.fingerprint):
         raise coded_error(
             "rollout/fingerprint_mismatch",
             pointer="/definition_fingerprint",
@@ -188,10 +188,10 @@ def check_on_trial(rollout: Rollout, wish: TrialWish) -> None:
         )
 
 
-def kind_of(rollout: Rollout, wish: TrialWish) -> EvidenceKind:
-    """What a trial is to show."""
+def kind_of(rollout: Rollout, request: TrialRequest) -> EvidenceKind:
+    """The kind of evidence of a trial."""
     kinds = KINDS[rollout.status]
-    kind = wish.kind or kinds[0]
+    kind = request.kind or kinds[0]
     if kind not in kinds:
         raise coded_error(
             "rollout/wrong_trial_kind",
@@ -204,16 +204,16 @@ def kind_of(rollout: Rollout, wish: TrialWish) -> EvidenceKind:
 
 
 def lock_unchanged(unit: "Unit", seen: Rollout) -> Rollout:
-    """The rollout, held until the unit ends; a `Conflict` when it is no longer what was seen."""
+    """The rollout, locked; a `Conflict` when it changed since it was read."""
     rollout = unit.rollouts.get(seen.skill_name, lock=True)
-    # Evidence may come in meanwhile.
+    # New evidence is no change.
     if rollout is None or (rollout.status, rollout.tried) != (seen.status, seen.tried):
         raise coded_error("rollout/rollout_changed_meanwhile", skill_name=seen.skill_name)
     return rollout
 
 
 def check_room(unit: "Unit", rollout: Rollout) -> None:
-    """Refuse more trials of a definition than may go on at once."""
+    """Refuse more pending trials of a definition than the limit."""
     under_way = unit.rollout_trials.count_pending(rollout.skill_name, *rollout.tried)
     if under_way >= MAX_PENDING:
         raise coded_error(
