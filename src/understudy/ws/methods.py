@@ -188,13 +188,13 @@ METHODS: Final[Mapping[str, Method]] = {
         role=Role.OPERATOR,
         action="skills.update",
     ),
-    "files.list": Method(params=ListFilesParams, answer=list_files, role=Role.VIEWER),
-    "files.get": Method(params=GetFileParams, answer=get_file, role=Role.VIEWER),
-    "files.set": Method(
+    "agents.files.list": Method(params=ListFilesParams, answer=list_files, role=Role.VIEWER),
+    "agents.files.get": Method(params=GetFileParams, answer=get_file, role=Role.VIEWER),
+    "agents.files.set": Method(
         params=SetFileParams,
         answer=set_file,
         role=Role.OPERATOR,
-        action="write_file",
+        action="agents.write_file",
     ),
 }
 

@@ -30,7 +30,10 @@ def test_the_words_fit_the_case() -> None:
     assert "50%" in said(RunReason.BELOW_RELEVANCE_FLOOR)
 
 
-@pytest.mark.parametrize("code", [*Blocker, *set(LearnedReason) - {LearnedReason.INCLUDED}])
+KEEPING_OUT = [*Blocker, *(each for each in LearnedReason if each is not LearnedReason.INCLUDED)]
+
+
+@pytest.mark.parametrize("code", KEEPING_OUT)
 def test_everything_that_keeps_a_learning_out_can_be_said(code: str) -> None:
     words = learned_explanation([code], score=1.0)
 
