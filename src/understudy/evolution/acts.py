@@ -24,11 +24,11 @@ from understudy.redaction.scrub import scrub as without_secrets
 from understudy.skills.bundles.limits import MAX_MANIFEST_BYTES
 from understudy.skills.bundles.manifest import read
 
-# What a polite question is about is always at hand: a skill by name, or the one just spoken of.
+# A polite question is always about something definite: a named skill, or the one just mentioned.
 _AT_HAND: Final = re.compile("")
-# Nobody types a longer name.
+# Longer names are not matched.
 MAX_NAME_CHARS: Final = 200
-# No name of a file or folder, nor part of another.
+# The name as a whole word: no part of a path or of another name.
 _PART: Final = rf"[^\W{HAN_AND_KANA}]"
 _AS_WRITTEN: Final = rf"(?<!{_PART})(?<![/\\.~-]){{}}(?!{_PART}|[/\\-]|\.\w)"
 _HYPHENATED: Final = re.compile(r"\w+(?:-\w+)+")
@@ -37,7 +37,7 @@ _HYPHENATED: Final = re.compile(r"\w+(?:-\w+)+")
 def asks_to_delete(text: str, slug: str, *, is_spoken_of: bool = False) -> bool:
     """Whether the writer asks that this skill be deleted.
 
-    They call it a skill, or write its hyphens; only where it `is_spoken_of` is it `the skill`.
+    The message calls it a skill or writes its hyphens; `the skill` alone counts if it `is_spoken_of`.
     """
     if not _words(slug):
         return False
@@ -48,7 +48,7 @@ def asks_to_delete(text: str, slug: str, *, is_spoken_of: bool = False) -> bool:
 
 
 def asks_to_publish(text: str, path: str) -> bool:
-    """Whether the writer asks that this folder be published, by its path or as the one spoken of."""
+    """Whether the writer asks that this folder be published, by its path or its name."""
     names = (path, path.rstrip("/").rpartition("/")[2])
     return _asks(text, _grammars("publish", names))
 
@@ -57,7 +57,7 @@ def _asks(text: str, grammars: Sequence[Grammar]) -> bool:
     return len(text) <= MAX_MESSAGE_CHARS and asks_for(text, grammars)
 
 
-# Two kinds in three languages make no more: the same name is mostly asked about again.
+# The same few names are mostly asked about again.
 @lru_cache(maxsize=32)
 def _grammars(request: str, names: tuple[str, ...]) -> tuple[Grammar, ...]:
     """The grammars of a request about something with one of these names."""
@@ -66,13 +66,13 @@ def _grammars(request: str, names: tuple[str, ...]) -> tuple[Grammar, ...]:
 
 @lru_cache(maxsize=32)
 def _grammars_of_bare_name(slug: str) -> tuple[Grammar, ...]:
-    """The ways to name a skill by its slug alone; none for a slug that is a plain word."""
+    """Grammars that name a skill by its hyphenated slug alone; none for a slug that is a plain word."""
     written = plain(slug)
     if _HYPHENATED.fullmatch(written) is None:
         return ()
     about = re.compile(_AS_WRITTEN.format(re.escape(written)))
     grammars = (_grammar(language, "delete_bare", (slug,)) for language in LANGUAGES)
-    # Nothing may follow the name: the name itself must be what is written so.
+    # No connectors: nothing may follow the name.
     return tuple(
         replace(it, about=about, connectors=(), modals=grammar_of(it.language).modals)
         for it in grammars
@@ -81,7 +81,7 @@ def _grammars_of_bare_name(slug: str) -> tuple[Grammar, ...]:
 
 def _grammar(language: str, request: str, names: Sequence[str]) -> Grammar:
     named = {_words(name) for name in names if len(name) <= MAX_NAME_CHARS} - {""}
-    # Of no name there is none: an empty choice would be one that always fits.
+    # An empty alternation would match everything.
     name = "|".join(re.escape(each) for each in sorted(named)) or r"(?!)"
     grammar = grammar_of(language)
     about = named_asks(language, f"{request}_about")
@@ -89,11 +89,11 @@ def _grammar(language: str, request: str, names: Sequence[str]) -> Grammar:
         grammar,
         about=signs(*about) if about else grammar.about,
         tasks=(),
-        # What is there is at stake: of questions only those count that nobody asks to hear
-        # whether one may.
+        # Something that exists is at stake, so a question counts only if it cannot be a request for
+        # permission.
         modals=named_asks(language, "modals") or grammar.modals,
         asks=tuple(ask.replace("{name}", f"(?:{name})") for ask in named_asks(language, request)),
-        # In English others would make it something else: `for Bob`.
+        # Other English connectors change the object: `for Bob`.
         connectors=named_asks(language, "connectors") or grammar.connectors,
         definite=_AT_HAND,
         describes=NOTHING,
@@ -112,7 +112,7 @@ EDIT: Final = "edit_file"
 
 
 class Purpose(StrEnum):
-    """What a user agrees to; consent to one is none to the other."""
+    """What a user consents to; consent to one purpose is none to the other."""
 
     KEEP = "keep"
     DELETE = "delete"
@@ -120,33 +120,33 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """Something that happens only after a user has agreed to it."""
+    """A tool call that needs the consent of the user."""
 
     purpose: Purpose
-    # As the audit names it.
+    # The action of the audit entry.
     action: str
     tool_name: str
-    # What tells it from others of its kind: the slug or the folder; empty where nothing does yet.
+    # The slug or the folder that it is about; empty where it has none yet.
     subject: str = ""
-    # What of the call people are shown.
+    # The arguments that people are shown.
     shown: Mapping[str, str] = field(default_factory=dict)
-    # Whether it may be done as long as nobody was asked; a way round an answer it is never.
+    # Whether it is allowed while no offer is open or declined.
     is_free_unasked: bool = False
 
     def covers(self, other: "Act") -> bool:
         """Whether consent to this one is consent to the other.
 
-        What is kept is written only after the consent, so no name binds it; what is deleted is there,
-        and whoever agrees must have been shown what.
+        A skill to keep is written only after the consent, so its name does not matter; for a deletion
+        the user must have been shown the same skill.
         """
         if self.purpose is not other.purpose:
             return False
         return self.purpose is Purpose.KEEP or self.subject == other.subject != ""
 
     def is_asked_for(self, words: str, *, is_spoken_of: bool = False) -> bool:
-        """Whether a user's own words ask for it, or accept the offer of it.
+        """Whether a user's own message asks for it, or accepts the offer of it.
 
-        Only where it `is_spoken_of`, as in an open offer, need they not name what they mean.
+        The message must name the subject, unless it `is_spoken_of`, as in an open offer.
         """
         return _ASKED[self.action](words, self.subject, is_spoken_of)
 
@@ -158,9 +158,9 @@ def act_of(
     is_local_skill: Callable[[str], bool] = lambda _: False,
     scrub: Scrub = without_secrets,
 ) -> Act | None:
-    """What a call with these arguments is about; None where it needs no consent.
+    """The act of a call with these arguments; None where it needs no consent.
 
-    `is_local_skill` tells of a path in the workspace whether a file there is a skill for everybody.
+    `is_local_skill` tells whether a path in the workspace is the SKILL.md of a local skill.
     """
     about = _ACTS.get((tool_name, str(arguments.get("action", ""))))
     if about is None:
@@ -228,16 +228,16 @@ def _name_in(arguments: Mapping[str, Any], scrub: Scrub) -> str:
 
 
 def _showable(name: str, scrub: Scrub) -> str:
-    """A model's word for something, as people and the audit can be shown it: short, nothing hidden.
+    """A name from a model as people and the audit may see it: short and printable.
 
-    Nothing at all where it holds what looks like a secret: the rest would name something else.
+    Empty where it holds what looks like a secret: the redacted rest would name something else.
     """
     if scrub(name) != name:
         return ""
     return printable(preview(name, MAX_SHOWN_CHARS))
 
 
-# By tool and action. Patching is not among them: what it changes is a version that can be taken back.
+# By tool and action. A patch needs no consent: it makes a version that can be restored.
 _ACTS: Final[Mapping[tuple[str, str], Callable[[Mapping[str, Any], Scrub], Act]]] = {
     (MANAGE, "create"): _keeps,
     (MANAGE, "delete"): _deletes,
@@ -245,9 +245,9 @@ _ACTS: Final[Mapping[tuple[str, str], Callable[[Mapping[str, Any], Scrub], Act]]
     (WRITE, ""): partial(_writes, WRITE),
     (EDIT, ""): partial(_writes, EDIT),
 }
-# What these do is an act only where skills are looked for.
+# Writes need consent only below the roots of local skills.
 _WRITERS: Final = frozenset({WRITE, EDIT})
-# What the reply that a run has just given is about.
+# The offer below a reply: keep the work of this run as a skill.
 THIS_WORK: Final = Act(
     purpose=Purpose.KEEP, action="skills.create", tool_name=MANAGE, shown={"action": "create"}
 )

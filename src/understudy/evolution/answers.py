@@ -16,21 +16,21 @@ from understudy.patterns.word_lists import WordLists
 
 MAX_CHARS: Final = 200
 Words = tuple[str, ...]
-# By their first words.
+# Phrases by their first word.
 Choices = Mapping[str, tuple[Words, ...]]
 _WORDS: Final = WordLists("understudy.evolution")
-# Nobody answers at such length; what is longer agrees to nothing.
+# Longer messages have no intent.
 MAX_MESSAGE_CHARS: Final = 20_000
 
 
 def words_to_answer(locale: str) -> dict[str, str]:
-    """What people are told to reply: the first phrases of a language, by what they mean."""
+    """The phrases that people are told to reply with, by intent: the first of each list."""
     return {means: phrases(f"consent.{means}")[locale][0] for means in ("save", "skip")}
 
 
 @cache
 def words_around(*lists: str) -> tuple[str, ...]:
-    """The words of some lists that may stand around an answer; around a yes, smiles too."""
+    """The words of some lists that may stand around an answer; smiles too around a yes."""
     smiles = SMILES if "agreeing" in lists else ()
     return (*chain(*(_WORDS(f"answers.{each}") for each in lists)), *smiles)
 
@@ -59,14 +59,14 @@ def _answers(text: str, said: Choices, around: tuple[str, ...]) -> bool:
 
 
 def _shows_something(text: str) -> bool:
-    """Whether it holds what was written elsewhere: a quotation, a page, code."""
+    """Whether it contains pasted text: a quotation, a page, code."""
     return bool(pasted(text)) or "```" in text
 
 
 def _is_said(words: Words, said: Choices, around: tuple[str, ...]) -> bool:
-    """Whether the words are one of the phrases, with any number of those around it."""
+    """Whether the words are one of the phrases, with any number of polite words around it."""
     polite = _choices((",", *around))
-    # Each place is looked at once, however the words before it may be split.
+    # Each position is visited once, however the words before it are split.
     places = _reached(words, {0}, polite)
     answered = {end for start in places for end in _ends(words, start, said)}
     return len(words) in _reached(words, answered, polite)
@@ -103,20 +103,20 @@ def _by_first(choices: Iterable[Words]) -> Choices:
 
 
 def words_of(choice: str) -> Words:
-    """The words of a phrase, and the comma at its end that belongs to it."""
+    """The words of a phrase, with the comma at its end."""
     comma = (",",) if choice.endswith(",") else ()
     return (*word_line(plain(choice)).split(), *comma)
 
 
 class MessageIntent(StrEnum):
-    """What a message says about making a skill."""
+    """The intent of a message about a skill."""
 
     ACCEPT = "accept"
     DECLINE = "decline"
     REQUEST = "request"
 
 
-# In this order: the first that applies is what it means.
+# The first that applies is the intent.
 READINGS: Final = (
     (MessageIntent.ACCEPT, is_accepting),
     (MessageIntent.DECLINE, is_declining),
@@ -125,7 +125,7 @@ READINGS: Final = (
 
 
 def intent_of(text: str) -> MessageIntent | None:
-    """How a message reads, in any language that we speak; None where it leaves a doubt."""
+    """The intent of a message in any supported language; None where it is not certain."""
     if len(text) > MAX_MESSAGE_CHARS:
         return None
     return next((meaning for meaning, applies in READINGS if applies(text)), None)

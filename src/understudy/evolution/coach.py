@@ -1,4 +1,4 @@
-"""What a run is told of evolving: in its prompt, when its budget runs low, and below its reply."""
+"""Tells a run about evolution: prompt sections, budget nudges, and the offer below its reply."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -50,7 +50,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class EvolutionCoach:
-    """Speaks as the agent's switches say, resolved once for each run."""
+    """Makes the remarks of a run, by the agent's switches at its start."""
 
     units: "Units"
     offers: OfferBook
@@ -64,7 +64,7 @@ class EvolutionCoach:
         files: Sequence[ContextFile],
         tools: Collection[str],
     ) -> Briefing:
-        """What the prompt of a run says; nothing at all where the switches are off."""
+        """The prompt sections of a run; empty where the switches are off."""
         settings = RunSettings(
             switches=_switches(run, agent),
             locale=run.locale,
@@ -73,9 +73,9 @@ class EvolutionCoach:
         )
         switches = settings.switches
         locks = SoulLocks() if agent is None else soul_locks(agent)
-        # Who may not change it need not be told how.
+        # An agent that may not change SOUL.md is not told how.
         may_change_soul = switches.self_evolve and not locks.frozen
-        # Short prompts, and those of an agent that is still being set up, have neither part.
+        # Short prompts and agents in bootstrap have neither section.
         has_parts = settings.is_interactive and not is_bootstrapping(files)
         has_tool = MANAGE in tools
         return Briefing(
@@ -89,7 +89,7 @@ class EvolutionCoach:
     def nudge(
         self, execution: RunExecution, *, step: int, max_steps: int, has_tools: bool
     ) -> Remark | None:
-        """What to say before a model call about how much of the budget is used."""
+        """The budget nudge that is due before a model call."""
         run, settings = execution.run, settings_in(execution.snapshot.reports)
         if not settings.switches.skill_evolve:
             return None
@@ -102,7 +102,7 @@ class EvolutionCoach:
         return Remark(text=text, event=remark_event(run, due, step=step))
 
     async def parting(self, execution: RunExecution, *, step: int, reply: str) -> Remark | None:
-        """What to put below the last reply of a run that has come to its end in good order."""
+        """The postscript below the last reply of a run that completed."""
         run, settings = execution.run, settings_in(execution.snapshot.reports)
         finish = Finish(
             switches=settings.switches,
@@ -124,7 +124,7 @@ class EvolutionCoach:
         )
 
     async def _was_declined(self, run: Run) -> bool:
-        """Whether the user has said no in this session; where that cannot be read, nobody asks."""
+        """Whether the user declined in this session; True where that cannot be read."""
         try:
             return await retry_while_db_down(self._look_up, run)
         except UnderstudyError as problem:
@@ -137,16 +137,16 @@ class EvolutionCoach:
 
 
 def _switches(run: Run, agent: Agent | None) -> Switches:
-    """Those of the agent; all off in a run that only tries something out."""
+    """The switches of the agent; all off in a trial."""
     return Switches() if agent is None or run.trial_id is not None else resolve(agent)
 
 
 def is_bootstrapping(files: Sequence[ContextFile]) -> bool:
-    """Whether an agent is still being set up: as long as its BOOTSTRAP.md says something."""
+    """Whether an agent is still in bootstrap: its BOOTSTRAP.md has content."""
     return any(file.name == BOOTSTRAP and file.content.strip() for file in files)
 
 
-# The tools that can make one, and whether a call with these arguments does.
+# The tools that can create a skill, and whether a call with these arguments does.
 MAKERS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = {
     MANAGE: lambda arguments: arguments.get("action") == "create",
     PUBLISH: lambda _: True,
@@ -154,7 +154,7 @@ MAKERS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = {
 
 
 def made_skill(steps: Steps) -> bool:
-    """Whether one of the calls of a run made a skill."""
+    """Whether a call of a run created a skill."""
     events = steps.done.values()
     made = {_place(event) for event in events if _succeeded(event)}
     return any(_place(event) in made and _makes(event) for event in _calls(events))
@@ -173,7 +173,7 @@ def _calls(events: Iterable[JournalEvent]) -> Iterable[JournalEvent]:
 
 
 def _place(event: JournalEvent) -> tuple[object, object]:
-    # Some servers hand out the same call ids again in every reply, so the step counts too.
+    # Some providers reuse call ids in every reply, so the step is part of the key.
     return event.data.get("step"), event.data.get("call_id")
 
 

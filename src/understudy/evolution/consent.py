@@ -1,7 +1,7 @@
-"""Whether the user of a run has agreed to what a call would do; kept on record, never guessed.
+"""Consent of the user of a run to what a tool call would do; recorded, never guessed.
 
-What counts is what this user typed in the message that the run began with, and what they said to
-an offer. What a tool, a file, a message or somebody else says is nobody's consent.
+Consent is what this user typed in the message that started the run, or answered to an offer. Text of
+a tool, a file, a mail or another user is no consent.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ from understudy.skills.model import Skill, SkillVersion
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
-# A skill with a longer history is worth a question.
+# A skill with more versions always needs consent.
 LOOKED_AT: Final = 20
 NEEDED: Final = "consent_needed"
 DECLINED: Final = "consent_declined"
@@ -41,27 +41,27 @@ _TOLD: Final[Mapping[tuple[str, Purpose], str]] = {
     (DECLINED, Purpose.KEEP): "consent.declined",
     (DECLINED, Purpose.DELETE): "consent.declined_delete",
 }
-# What is told instead where no reply would be the user's own.
+# The text for runs in which the user cannot reply.
 _TOLD_UNHEARD: Final[Mapping[str, str]] = {"consent.needed": "consent.needed_elsewhere"}
 USED: Final = "used"
-# What a call came to that may still have done what was agreed to.
+# Results of a call that used the consent up.
 SPENT: Final = frozenset({"ok", "unknown"})
 _NOBODY_NAMED: Final = RunRequest().actor_id
 
 
 @dataclass(frozen=True, slots=True)
 class SkillOwnership:
-    """Tells it from who owns a skill, and from the runs that wrote its versions."""
+    """Whether deleting a skill needs consent, by its owner and the runs that wrote its versions."""
 
     units: "Units"
 
     def needs_consent(self, run: Run, ref: str) -> bool:
-        """Whether the user of a run could delete this skill, and it is more than the agent's own doing."""
+        """Whether the user of a run may delete this skill, and not all of it is the work of the same agent."""
         with self.units.read() as unit:
             try:
                 skill = find(unit, ref)
             except DamagedRecord:
-                # An admin can delete even that, and nobody knows any more whose it was.
+                # An admin can delete a damaged skill, and its owner is unknown.
                 return run.role is Role.ADMIN
             except Invalid:
                 return False
@@ -93,7 +93,7 @@ def _is_theirs(skill: Skill, run: Run) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsentCall:
-    """A tool call in its run, by the names of its steps."""
+    """A tool call, with the keys of its steps."""
 
     call_id: str
     key: str
@@ -102,7 +102,7 @@ class ConsentCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsentRefusal:
-    """Nobody agreed: what the model is told, and what the audit keeps."""
+    """A refusal for lack of consent: the answer to the model, and the audit entry."""
 
     content: str
     entry: AuditEntry
@@ -110,19 +110,19 @@ class ConsentRefusal:
 
 @dataclass(frozen=True, slots=True)
 class ConsentRecords:
-    """Hears what users say to offers, and lets calls pass that they agreed to."""
+    """Settles offers by messages of users, and allows calls that they consented to."""
 
     clock: Clock
     offers: OfferBook
     ownership: SkillOwnership
-    # Whether a file under this path of the workspace is a skill for everybody.
+    # Whether a path of the workspace is the SKILL.md of a local skill.
     is_local_skill: Callable[[str], bool] = lambda _: False
     scrub: Scrub = scrub
 
     def hear(self, unit: "Unit", run: Run, session: Session) -> None:
-        """Settle an open offer by the message of a run that begins; the session is held.
+        """Settle an open offer by the message of a run that starts; the session is locked.
 
-        What its user has accepted elsewhere counts in this run, and in none after it.
+        Offers that its user accepted elsewhere count in this run, and in none after it.
         """
         words = own_words(run, session)
         if words is not None:
@@ -132,7 +132,7 @@ class ConsentRecords:
 
     def _heard(self, unit: "Unit", run: Run, words: str) -> None:
         offer = self.offers.open_one(unit, run)
-        # A no may go to another question; who loses an offer by it can still ask.
+        # The no may answer another question; the user can still ask for what was offered.
         if intent_of(words) is MessageIntent.DECLINE or is_bare_no(words):
             if offer is not None:
                 self.offers.answer(unit, run, offer, RequestState.DENIED)
@@ -143,19 +143,19 @@ class ConsentRecords:
                 self.offers.answer(unit, run, offer, RequestState.ALLOWED)
 
     def act(self, run: Run, tool_name: str, arguments: Mapping[str, Any]) -> Act | None:
-        """What a call with these arguments needs consent for; None where it needs none.
+        """The act that a call needs consent for; None where it needs none.
 
-        What is not the user's to delete, the skills themselves refuse.
+        Skills that the user may not delete are refused by the skill service.
         """
         act = act_of(tool_name, arguments, is_local_skill=self.is_local_skill, scrub=self.scrub)
         if act is None or act.purpose is not Purpose.DELETE:
             return act
-        # By the name that the skills will be asked for, not by what people are shown of it.
+        # By the raw argument that the skill service gets, not by the shown one.
         slug = str(arguments.get("slug", ""))
         return act if self.ownership.needs_consent(run, slug) else None
 
     def declined(self, unit: "Unit", run: Run, act: Act) -> ConsentRefusal | None:
-        """The answer to a call that the user has said no to, and that nobody is to be asked about."""
+        """The refusal of a call that the user has declined; None where they have not."""
         words = self._words(unit, run)
         said_no = intent_of(words or "") is MessageIntent.DECLINE or (
             self.offers.has_declined(unit, run, act) and not self._is_wanted(unit, run, act, words)
@@ -163,9 +163,9 @@ class ConsentRecords:
         return self._refusal(run, act, DECLINED, words) if said_no else None
 
     def refuses(self, unit: "Unit", run: Run, act: Act, call: ConsentCall) -> ConsentRefusal | None:
-        """None where the user agreed, which is used up with it; else an offer is open. The run is held.
+        """None where the user consented, which uses the consent up; else opens an offer. The run is locked.
 
-        To ask again for the same call gives the same answer.
+        Idempotent for the same call.
         """
         hold_offers(unit, run.session_id)
         words = self._words(unit, run)
@@ -184,7 +184,7 @@ class ConsentRecords:
         return own_words(run, require_session(unit, run.session_id))
 
     def _use(self, unit: "Unit", run: Run, act: Act, call: ConsentCall, words: str | None) -> bool:
-        """Whether there is consent to an act. A message gives it for its run, an offer for one call."""
+        """Whether there is consent to an act. A message consents for its run, an offer for one call."""
         accepted = [offer for offer in self.offers.accepted(unit, run, act) if is_for(offer, run)]
         free = next((offer for offer in accepted if is_unused(unit, offer, call.key)), None)
         if free is not None:
@@ -198,7 +198,7 @@ class ConsentRecords:
         return True
 
     def _is_wanted(self, unit: "Unit", run: Run, act: Act, words: str | None) -> bool:
-        """Whether the message asks for it by itself. A mere yes may go to what another was asked."""
+        """Whether the message asks for the act by itself. A mere yes may answer the offer of another user."""
         if words is None or not act.is_asked_for(words):
             return False
         return intent_of(words) is not MessageIntent.ACCEPT or not self.offers.asks_others(
@@ -206,7 +206,7 @@ class ConsentRecords:
         )
 
     def _take_back(self, unit: "Unit", run: Run) -> None:
-        """What was accepted before and not used yet does not count any more, whatever it was."""
+        """Use up every accepted offer that is not used yet."""
         for offer in self.offers.accepted(unit, run):
             if is_unused(unit, offer):
                 use_up(unit, offer, {"run_id": run.run_id})
@@ -228,17 +228,17 @@ class ConsentRecords:
 
 
 def is_for(offer: PersonRequest, run: Run) -> bool:
-    """Whether an acceptance counts in a run.
+    """Whether an accepted offer counts in a run.
 
-    One that no run has taken up yet is newer than all runs that began; only one of them is at work.
+    An offer that no run has taken up was accepted during the only run at work.
     """
     return _resolution(offer).get(FOR_RUN) in (None, run.run_id)
 
 
 def is_unused(unit: "Unit", offer: PersonRequest, call_key: str | None = None) -> bool:
-    """Whether it still covers a call: no other used it, or that one came to nothing."""
+    """Whether an accepted offer still covers a call: no other call used it, or that call failed."""
     if offer.body.get("origin") == MESSAGE:
-        # Nobody was asked: the message itself counts.
+        # No offer was made: the message itself counts, for every call.
         return False
     used = _resolution(offer).get(USED)
     if used is None or (call_key is not None and used.get("call") == call_key):
@@ -248,18 +248,18 @@ def is_unused(unit: "Unit", offer: PersonRequest, call_key: str | None = None) -
 
 
 def was_said_in(offer: PersonRequest, run: Run) -> bool:
-    """Whether the message of a run accepted it; that is good for every call of the run."""
+    """Whether the message of a run accepted the offer; that covers every call of the run."""
     return _resolution(offer).get("run_id") == run.run_id
 
 
 def take_up(unit: "Unit", offer: PersonRequest, run: Run) -> None:
-    """Let it count in a run that begins, and in none after it."""
+    """Bind an accepted offer to a run that starts."""
     if FOR_RUN not in _resolution(offer):
         _keep(unit, offer, {FOR_RUN: run.run_id})
 
 
 def use_up(unit: "Unit", offer: PersonRequest, used: Mapping[str, str]) -> None:
-    """Keep what it was used for."""
+    """Record the call that used an accepted offer."""
     _keep(unit, offer, {USED: dict(used)})
 
 
@@ -272,10 +272,10 @@ def _keep(unit: "Unit", offer: PersonRequest, more: Mapping[str, object]) -> Non
 
 
 def own_words(run: Run, session: Session) -> str | None:
-    """The text of the message that a run began with; None where somebody else may have written it.
+    """The text of the message that started a run; None where somebody else may have written it.
 
-    Letters, schedules and what an agent tells a sidechain are not typed by the user, nor is what a
-    caller passes on for somebody whom it names. Attached files are no text of the message.
+    Mail, schedules, and the task of a sidechain are not typed by the user, nor is a message that a
+    caller passes on for another actor. Attached files are no part of it.
     """
     if not is_interactive(run, session):
         return None

@@ -1,4 +1,4 @@
-"""The context files in the hands of a run: what it may read, change, or only propose."""
+"""Context files as the tools of a run see them: read, change, or only propose."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -36,22 +36,22 @@ from understudy.tools.base import ToolContext, ToolError
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
-# How often a change is made anew because somebody else was faster.
+# Attempts at a change when another writer was faster.
 TRIES: Final = 4
 UNCHANGED: Final = "nothing changed: {name} is like that already"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Task:
-    """A file that a run is at, with the agent as it is now."""
+    """A context file that a run reads or changes, with its agent."""
 
     unit: "Unit"
     agent: Agent
     name: str
     context: ToolContext
-    # Whose copy a change makes; None: it changes the agent's own file.
+    # The user whose copy is changed; None: the agent's own file.
     owner: str | None
-    # The newest version of what a change replaces.
+    # The newest version of the file or copy.
     stored: ContextFile | None
 
     @property
@@ -60,7 +60,7 @@ class _Task:
 
     @property
     def text(self) -> str | None:
-        """What counts for the user of the run; an empty copy hides the agent's own file."""
+        """The text that counts for the user of the run; an empty copy hides the agent's own file."""
         if self.owner is not None and self.stored is None:
             return _content(self.unit.agents.file(self.agent.agent_id, self.name))
         return _content(self.stored)
@@ -76,20 +76,20 @@ class _Task:
         )
 
 
-# The new text of a file, made from the old one; a `ToolError` when it cannot be.
+# Makes the new text from the old one; raises `ToolError` when it cannot.
 Change: TypeAlias = Callable[[str], str]
-# The same; there may be no old one.
+# The same; None where there is no old text.
 _Make: TypeAlias = Callable[[str | None], str]
 
 
 @dataclass(frozen=True, slots=True)
 class AgentContextFiles:
-    """Keeps the files of agents and of their users in the database, and nowhere else."""
+    """The context files of agents and users, which are stored only in the database."""
 
     units: "Units"
     clock: Clock
     checks: FileChecks = field(default_factory=FileChecks)
-    # The calls of one reply run side by side; each is to see what the others did.
+    # Calls of one reply run in parallel; each must see the changes of the others.
     _one_at_a_time: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def named(self, path: str, workspace: Path) -> str | None:
@@ -102,11 +102,11 @@ class AgentContextFiles:
             return _seen(_task(unit, name, context))
 
     def write(self, name: str, content: str, context: ToolContext) -> str:
-        """Put a new text in its place, where that is allowed."""
+        """Replace the text, where that is allowed."""
         return self._change(name, lambda _: content, context)
 
     def edit(self, name: str, change: Change, context: ToolContext) -> str:
-        """Change the text that is there, where that is allowed."""
+        """Edit the existing text, where that is allowed."""
 
         def make(text: str | None) -> str:
             if text is None:
@@ -120,14 +120,14 @@ class AgentContextFiles:
             try:
                 return self._insist(name, make, context)
             except (ToolError, Unavailable):
-                # Nobody said no.
+                # Not a refusal.
                 raise
             except UnderstudyError as problem:
                 self._note_refusal(name, context, problem)
                 raise
 
     def _insist(self, name: str, make: _Make, context: ToolContext) -> str:
-        """Change it, from the newest text each time, until nobody comes between."""
+        """Change the file, and retry from the newest text after a conflict."""
         for _ in range(TRIES - 1):
             try:
                 return self._once(name, make, context)
@@ -153,18 +153,18 @@ class AgentContextFiles:
         record_refusal(self.units, self.clock, change)
 
     def locked(self, task: _Task, make: _Make) -> str:
-        """Only people change it."""
+        """Refuse: only people change this file."""
         raise coded_error("evolution/file_locked", name=task.name)
 
     def own_copy(self, task: _Task, make: _Make) -> str:
-        """The user's own, over that of the agent."""
+        """Change the user's own copy, which overrides the agent's file."""
         content = make(task.text)
         if content or task.name == SOUL:
             self.checks.copy_by_agent(task.name, content)
         return self._keep(task, content)
 
     def soul(self, task: _Task, make: _Make) -> str:
-        """The same for all users: with the switch, unless it is frozen, and maybe as a proposal."""
+        """Change SOUL.md for all users: with the switch, unless frozen; under review as a proposal."""
         reports = task.unit.runs.reports(task.context.run_id)
         locks = soul_locks(task.agent)
         if not settings_in(reports).switches.self_evolve:
@@ -182,7 +182,7 @@ class AgentContextFiles:
         return self._proposed(task, content) if locks.review else self._keep(task, content)
 
     def removal(self, task: _Task, make: _Make) -> str:
-        """It may be done away with, for all users, and nothing else."""
+        """Empty the file for all users; any other change is refused."""
         if make(task.text).strip():
             raise coded_error("evolution/file_locked:only_emptied", name=task.name)
         return UNCHANGED.format(name=task.name) if task.text is None else self._keep(task, "")
@@ -218,7 +218,7 @@ class AgentContextFiles:
 
 
 _Way: TypeAlias = Callable[[AgentContextFiles, _Task, _Make], str]
-# What is made of a change to a file that all users share; files that are not here are locked.
+# How a change to a shared file is made; files that are not here are locked.
 SHARED: Final[Mapping[str, _Way]] = {
     SOUL: AgentContextFiles.soul,
     BOOTSTRAP: AgentContextFiles.removal,
@@ -232,7 +232,7 @@ def _way(task: _Task) -> _Way:
 
 
 def _task(unit: "Unit", name: str, context: ToolContext) -> _Task:
-    """Whose files they are; where that is not known, nobody's."""
+    """The file with its agent; refused where the agent or user is unknown."""
     try:
         agent = unit.agents.get(context.agent_id)
     except DamagedRecord:
@@ -245,7 +245,7 @@ def _task(unit: "Unit", name: str, context: ToolContext) -> _Task:
 
 
 def _seen(task: _Task) -> str | None:
-    """What the run sees of a file: its own proposal, where it has made one that waits."""
+    """The text that the run sees: its own pending proposal, or the file."""
     draft = _draft(task)
     return task.text if draft is None else draft.content
 
@@ -262,7 +262,7 @@ def _content(file: ContextFile | None) -> str | None:
 
 @contextmanager
 def _as_tool_errors() -> Iterator[None]:
-    """Have a model told what went wrong."""
+    """Turn errors into tool errors for the model."""
     try:
         yield
     except ToolError:

@@ -1,4 +1,4 @@
-"""What may be written into a context file, and by whom."""
+"""Checks of context files before a person or an agent writes them."""
 
 import re
 from collections.abc import Iterator
@@ -23,18 +23,18 @@ from understudy.learnings.guard import NO_LITERALS, SecretGuard
 
 @dataclass(frozen=True, slots=True)
 class FileChecks:
-    """Refuses what may not be kept; knows the secrets that the operator named."""
+    """Refuses texts that may not be stored; knows the secrets of the settings."""
 
     secrets: SecretGuard = NO_LITERALS
     limits: SoulLimits = field(default_factory=SoulLimits)
 
     def by_person(self, name: str, content: str) -> None:
-        """Refuse what not even a person may write; they know what they do with other files."""
+        """Refuse what not even a person may write into SOUL.md; other files are not checked."""
         if name == SOUL:
             check_persons_soul(content, limits=self.limits, secrets=self.secrets)
 
     def copy_by_agent(self, name: str, content: str) -> None:
-        """Refuse what an agent may not write into the copy of the user it works for."""
+        """Refuse what an agent may not write into the copy of its user."""
         if name == SOUL:
             check_persons_soul(content, limits=self.limits, secrets=self.secrets)
         else:
@@ -45,7 +45,7 @@ class FileChecks:
     def soul_by_agent(
         self, content: str, *, current: str | None, at_start: str | None, identity: str | None
     ) -> None:
-        """Refuse what an agent may not make of its soul, which is the same for all its users."""
+        """Refuse what an agent may not write into SOUL.md, which all its users share."""
         check_soul(
             content,
             current=current,
@@ -69,7 +69,7 @@ def _check_size(name: str, content: str) -> None:
 
 
 def _check_headings(name: str, content: str) -> None:
-    """Refuse to pass for another part of the prompt: what stands there is locked for a reason."""
+    """Refuse lines that imitate the heading of another part of the prompt."""
     lines = islice(imitating_lines(content, name), MAX_FINDINGS)
     errors = tuple(
         wrong("imitates_prompt", f"line {line} stands as the heading of another part of the prompt")
@@ -80,12 +80,12 @@ def _check_headings(name: str, content: str) -> None:
         raise coded_error(f"evolution/{code}", errors=errors, detail=errors[0].detail)
 
 
-# The sections of the system text; a test compares them with those that there are.
+# The sections of the system prompt; a test compares them with the real ones.
 SECTIONS: Final = (
     "Base instructions",
     "Persona",
     "Context files",
-    # What people would take for them.
+    # Names that readers would take for them.
     "Context",
     "Self-Evolution",
     "Skills",
@@ -93,27 +93,27 @@ SECTIONS: Final = (
     "learned_context",
     "recovered_memory",
 )
-# Also in a list or a quotation.
+# Prefix of a list item or a quotation.
 _LEAD: Final = r"(?:[\s>]|[-+*]\s|\d{1,3}[.)]\s)*+"
 _HEADING: Final = re.compile(
     rf"{_LEAD}(?:#{{1,6}}|<h[1-6][^>]{{0,100}}>)(?P<title>.*?)(?:</h[1-6]>\s*)?"
 )
-# Bold as a whole, which stands as a heading as well.
+# A line in bold reads as a heading too.
 _BOLD: Final = re.compile(
     rf"{_LEAD}(?:\*\*|__|<b>|<strong>)(?P<title>(?:(?!\*\*|__|<).)++)"
     r"(?:\*\*|__|</b>|</strong>)[\s:.*_]*"
 )
-# What changes only how the words within it look.
+# Markup that only changes how words look.
 _DRESS: Final = re.compile(r"[*`~]|</?[a-z][^<>]*>")
 _UNDERLINE: Final = re.compile(r"\s{0,3}(?:=+|-+)\s*")
-# What may stand around the words of a heading.
+# Characters around the words of a heading.
 _AROUND: Final = " \t#*_`~:\"'<>/[]()."
 _NAMES: Final = frozenset(plain(name) for name in CONTEXT_FILES)
 _TITLES: Final = frozenset(plain(title).replace("_", " ").replace("-", " ") for title in SECTIONS)
 
 
 def imitating_lines(text: str, own: str) -> Iterator[int]:
-    """The lines, from 1, that stand as the heading of another file or of a section.
+    """The numbers, from 1, of lines that read as the heading of another file or section.
 
     A file may begin with its own name.
     """

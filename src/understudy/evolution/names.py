@@ -19,21 +19,21 @@ from understudy.skills.local.roots import Root
 
 # A name may be encoded more than once.
 MAX_DECODINGS: Final = 3
-# The tools take no path that is nearly as long.
+# The tools refuse much shorter paths already.
 MAX_PATH_CHARS: Final = 16_384
-# No system takes a longer one; it is still read as text.
+# No file system takes a longer path; it is still compared as text.
 MAX_REAL_CHARS: Final = 4096
 _SLASH_LIKE: Final = "\\\u2044\u2215\u2216\u2571\u2572\u29f5\u29f8\u29f9"
 _SLASHES: Final = str.maketrans(dict.fromkeys(_SLASH_LIKE, "/"))
-# Letters that lose their dot, or get one, when some system folds their case.
+# Letters that lose or get a dot in case folding of some systems.
 _DOTLESS: Final = (("\u0131", "i"), ("i\u0307", "i"))
 _BEFORE_PATH: Final = re.compile(
     r"(?:file:(?://(?:localhost)?(?=/))?)?(?:/{0,4}[.?]?/?[a-z]:(?=[\w./]))?"
 )
 _QUOTES: Final = "\"'`"
-# What a shell puts the folder of work in the place of.
+# What a shell expands to the working directory.
 _HERE: Final = frozenset({"~", "~+", "$pwd", "${pwd}", "$home", "${home}", "%cd%"})
-# Names as they are compared, to the names that we use.
+# Folded names to file names.
 _KNOWN: Final[Mapping[str, str]] = {name.casefold(): name for name in CONTEXT_FILES}
 Parts = list[str]
 _MANIFEST: Final = MANIFEST.casefold()
@@ -46,9 +46,9 @@ def locked_name(path: str, workspace: Path) -> str | None:
 
 
 def places_meant(path: str, workspace: Path) -> Iterator[Parts]:
-    """Where a path in this workspace may lead, as the names on the way there from the root.
+    """The places that a path in this workspace may lead to, as folded path parts from the root.
 
-    Without regard to case, and with every link on the way followed as well.
+    As text, and with every symlink followed.
     """
     real = Path(os.path.realpath(workspace))
     for one in {workspace, real}:
@@ -62,22 +62,22 @@ def places_meant(path: str, workspace: Path) -> Iterator[Parts]:
 
 
 def folded_parts(path: Path) -> Parts:
-    """The names on the way to a place, as `places_meant` has them."""
+    """The folded parts of a path, as `places_meant` has them."""
     return [*map(_bare, _parts(_folded(str(path))))]
 
 
 def _by_spelling(path: str, workspaces: set[Path]) -> str | None:
-    """What it means as text, without a look at the disk."""
+    """The context file that a path means as text, without reading the disk."""
     roots = [_parts(_folded(str(one))) for one in workspaces]
     found = (_name_in(reading, root) for reading in _readings(path) for root in roots)
     return next((name for name in found if name is not None), None)
 
 
 def _readings(path: str) -> Iterator[str]:
-    """The path as different systems would take it."""
+    """The path as different systems would read it."""
     seen = path
     for _ in range(MAX_DECODINGS + 1):
-        # Some end a name at its first NUL; others leave it out.
+        # Some systems cut a name at its first NUL; others drop the NUL.
         for text in dict.fromkeys((seen, seen.partition("\0")[0])):
             folded = _folded(text).strip().strip(_QUOTES)
             yield folded
@@ -100,7 +100,7 @@ def _parts(path: str) -> Parts:
 
 
 def _name_in(path: str, root: Parts) -> str | None:
-    """The file right in the workspace that a path leads to, if that is one that we know."""
+    """The context file at the top of the workspace that a path leads to."""
     *folder, name = _led_to(path, root) or [""]
     return _KNOWN.get(_bare(name)) if folder == root else None
 
@@ -110,15 +110,15 @@ def _led_to(path: str, root: Parts) -> Parts:
     if not path.startswith("/"):
         return _walked(parts[1:] if parts[:1] and parts[0] in _HERE else parts, root, start=root)
     walked = _walked(parts, root, start=())
-    # Right below the root of everything is how some tools name the folder of work.
+    # Some tools write the working directory as `/`.
     return [*root, *walked] if len(walked) == 1 else walked
 
 
 def _walked(parts: Sequence[str], root: Parts, *, start: Sequence[str]) -> Parts:
-    """Where a path leads, one name after the other."""
+    """The place that the parts of a path lead to."""
     place = [*start]
     for part in parts:
-        # Some systems take a name without the blanks and dots at its end.
+        # Some systems strip blanks and dots at the end of a name.
         if part.rstrip() == "..":
             del place[-1:]
         elif part.strip(" ."):
@@ -128,7 +128,7 @@ def _walked(parts: Sequence[str], root: Parts, *, start: Sequence[str]) -> Parts
 
 
 def _followed(place: Parts, root: Parts) -> Parts:
-    """The place, or where the system's own links of a process lead from it."""
+    """The place, with the links of `/proc` and `/dev/fd` followed."""
     if place[:1] == ["proc"] and len(place) > 2 and place[-1] == "root":
         return []
     is_own_folder = place[:1] == ["proc"] and len(place) > 2 and place[-1] == "cwd"
@@ -137,12 +137,12 @@ def _followed(place: Parts, root: Parts) -> Parts:
 
 
 def _bare(name: str) -> str:
-    """A name without the stream, blanks and dots that some systems leave out."""
+    """A name without alternate stream, trailing blanks and dots."""
     return name.partition(":")[0].strip().rstrip(". ")
 
 
 def _by_link(path: str, workspace: Path, root: Path) -> str | None:
-    """What it means on disk, once every link on the way is followed."""
+    """The context file that a path means on disk, with every symlink followed."""
     if len(path) > MAX_REAL_CHARS:
         return None
     try:
@@ -156,7 +156,7 @@ def _by_link(path: str, workspace: Path, root: Path) -> str | None:
 
 
 def _is_same(file: Path, there: os.stat_result) -> bool:
-    """Whether a file is there under that name too: two names of one file."""
+    """Whether two paths are hard links of one file."""
     try:
         return os.path.samestat(file.stat(), there)
     except OSError:
@@ -165,13 +165,13 @@ def _is_same(file: Path, there: os.stat_result) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SkillPlaces:
-    """Knows them from the roots in which skills are looked for; without roots there are none."""
+    """The paths of the workspace where a SKILL.md becomes a local skill: below the skill roots."""
 
     workspace: Path
     roots: Sequence[Root]
 
     def has(self, path: str) -> bool:
-        """Whether a path in the workspace is that of a SKILL.md below a root, however it is spelled."""
+        """Whether a path means a SKILL.md below a skill root, however it is spelled."""
         if len(path) > MAX_PATH_CHARS or not self.roots:
             return False
         meant = [place for place in places_meant(path, self.workspace) if place[-1:] == [_MANIFEST]]
@@ -182,8 +182,8 @@ class SkillPlaces:
 
 
 def _tops(root: Root) -> tuple[list[str], list[str]]:
-    """The names on the way to a root, as it is written and as it lies on the disk."""
-    # Nothing is looked for behind a link that stands between such a base and its root.
+    """The folded parts of a root, as configured and as on disk."""
+    # The scan follows no symlink between the base and its root.
     base = root.path if root.base is None else root.base
     real = Path(os.path.realpath(base)) / root.path.relative_to(base)
     return folded_parts(root.path), folded_parts(real)

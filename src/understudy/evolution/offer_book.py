@@ -1,4 +1,4 @@
-"""What users were offered to agree to, session by session, and what they said."""
+"""Offers to users for their consent: opened, found and answered, by session."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 CALL: Final = "call"
 MESSAGE: Final = "message"
-# Under this name an answer keeps the run in which it counts.
+# Key of an answer for the run in which it counts.
 FOR_RUN: Final = "for_run"
-# The level that asks, where approvals name the rule's: nobody but the user.
+# The scope of an offer, where approvals have that of their rule.
 SCOPE: Final = "user"
-# More than one can be left of these only by a user who says the same again and again.
+# How many offers of a user in a session are read.
 LOOKED_AT: Final = 50
 _QUESTIONS: Final[Mapping[Purpose, tuple[str, str]]] = {
     Purpose.KEEP: ("consent.offer", "consent.offer_named"),
@@ -47,15 +47,15 @@ class OfferBook:
     clock: Clock
 
     def open(self, unit: "Unit", run: Run) -> None:
-        """The reply of this run offers to keep what was done as a skill."""
+        """Open the offer of a postscript: to keep the work as a skill."""
         self.ask(unit, run, THIS_WORK, origin=POSTSCRIPT, call_key=f"{run.run_id}:postscript")
 
     def was_declined(self, unit: "Unit", run: Run) -> bool:
-        """Whether a skill is the last thing that this user said no to in this session."""
+        """Whether the last answer of this user about keeping a skill in this session was no."""
         return self.has_declined(unit, run, THIS_WORK)
 
     def has_declined(self, unit: "Unit", run: Run, act: Act) -> bool:
-        """The same of anything; who has agreed to it since has changed their mind."""
+        """Whether the last answer of this user about an act was no."""
         answered = self._of(unit, run, {RequestState.ALLOWED, RequestState.DENIED})
         last = next((offer for offer in answered if is_about(offer, act)), None)
         return last is not None and last.state is RequestState.DENIED
@@ -63,11 +63,11 @@ class OfferBook:
     def ask(
         self, unit: "Unit", run: Run, act: Act, *, origin: str, call_key: str, call_id: str = ""
     ) -> None:
-        """Have an offer of this open; one that does not fit gives way to it. The run is held."""
+        """Open an offer, unless the same is open; others are closed. The run is locked."""
         hold_offers(unit, run.session_id)
         now = self.clock.now_ms()
         for standing in self._of(unit, run, {RequestState.PENDING}):
-            # What a reply offers is found by its own run, not by one that offered it long ago.
+            # A postscript needs an offer of its own run.
             is_found = origin != POSTSCRIPT or standing.run_id == run.run_id
             if is_found and is_open(standing, now) and is_about(standing, act):
                 return
@@ -77,13 +77,13 @@ class OfferBook:
         make_offer(unit, run, offer)
 
     def open_one(self, unit: "Unit", run: Run) -> PersonRequest | None:
-        """What this user can answer now; the session is held."""
+        """The open offer of this user; the session is locked."""
         now = self.clock.now_ms()
         pending = self._of(unit, run, {RequestState.PENDING})
         return next((offer for offer in pending if is_open(offer, now)), None)
 
     def asks_others(self, unit: "Unit", run: Run) -> bool:
-        """Whether somebody else in this session has an offer to answer."""
+        """Whether another user has an open offer in this session."""
         now = self.clock.now_ms()
         pending = unit.requests.page(
             PageRequest(limit=LOOKED_AT), kinds={RequestKind.OFFER}, session_id=run.session_id
@@ -91,12 +91,12 @@ class OfferBook:
         return any(is_open(offer, now) and offer.user_id != run.user_id for offer in pending.items)
 
     def accepted(self, unit: "Unit", run: Run, act: Act | None = None) -> tuple[PersonRequest, ...]:
-        """What this user agreed to that covers an act, or anything at all, newest first."""
+        """The accepted offers of this user that cover an act, or all of them, newest first."""
         allowed = self._of(unit, run, {RequestState.ALLOWED})
         return tuple(offer for offer in allowed if act is None or is_about(offer, act))
 
     def note(self, unit: "Unit", run: Run, act: Act) -> None:
-        """Keep that the message of this run asked for it by itself; once for all its calls."""
+        """Record that the message of this run asked for an act; once for all its calls."""
         offer = new_offer(
             run,
             call_key=f"{run.run_id}:said:{act.purpose}",
@@ -106,7 +106,7 @@ class OfferBook:
         note_wish(unit, run, offer, told={"behavior": "allow", **said_in(run)})
 
     def answer(self, unit: "Unit", run: Run, offer: PersonRequest, state: RequestState) -> None:
-        """The message that this run begins with accepts or declines an open offer."""
+        """Settle an open offer by the message that started this run."""
         behavior = "allow" if state is RequestState.ALLOWED else "deny"
         settle_offer(
             unit,
@@ -134,23 +134,23 @@ class OfferBook:
 
 
 def act_offered(offer: PersonRequest) -> Act | None:
-    """What an offer is about; None where that cannot be told any more."""
+    """The act of an offer; None where it cannot be read."""
     shown = offer.body.get("input")
     if not isinstance(shown, Mapping):
         return None
-    # What it shows was scrubbed, and what it is about was a skill, when it was made.
+    # The shown arguments were redacted, and the path was checked, when the offer was made.
     tool_name = str(offer.body.get("tool_name"))
     return act_of(tool_name, shown, is_local_skill=lambda _: True, scrub=str)
 
 
 def is_about(offer: PersonRequest, act: Act) -> bool:
-    """Whether an offer, once accepted, covers an act."""
+    """Whether an offer covers an act."""
     offered = act_offered(offer)
     return offered is not None and offered.covers(act)
 
 
 def said_in(run: Run) -> dict[str, str]:
-    """How an answer in a message is told from one by other ways."""
+    """The part of an answer that says that a message gave it."""
     return {"via": MESSAGE, "run_id": run.run_id, FOR_RUN: run.run_id}
 
 

@@ -18,18 +18,18 @@ from understudy.evolution.text_diff import text_diff
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
-# So many may wait for one file of an agent at a time.
+# The limit of pending proposals for one file of an agent.
 MAX_WAITING: Final = 50
 MAX_REASON_CHARS = 1000
 
 
 class ProposalState(StrEnum):
-    """Where a proposal stands."""
+    """The state of a proposal."""
 
     PENDING = "pending"
     APPROVED = "approved"
     REJECTED = "rejected"
-    # Another one took its place, or the file.
+    # Replaced by another proposal, or by a new version of the file.
     SUPERSEDED = "superseded"
 
 
@@ -52,7 +52,7 @@ ACTIONS: Final = {ProposalState.APPROVED: "approve", ProposalState.REJECTED: "re
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileProposal:
-    """What a run wants a file of its agent to become, and what was decided."""
+    """A new text of a context file that a run proposes, and the decision."""
 
     proposal_id: str
     agent_id: str
@@ -68,7 +68,7 @@ class FileProposal:
     decided_by: str | None = None
     decided_at_ms: int | None = None
     reason: str | None = None
-    # The version that came of it.
+    # The version that the approval made.
     file_version: int | None = None
 
     @property
@@ -78,7 +78,7 @@ class FileProposal:
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """What a person can do with it now."""
+        """The decisions that a person can take now."""
         return tuple(ACTIONS[to] for to in PROPOSAL.allowed(self.state) if to in ACTIONS)
 
 
@@ -92,7 +92,7 @@ def require_proposal(unit: "Unit", agent_id: str, proposal_id: str) -> FilePropo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedFile:
-    """What a run wants a file of its agent to become."""
+    """The text that a run proposes for a file of its agent."""
 
     agent_id: str
     name: str
@@ -101,7 +101,7 @@ class ProposedFile:
     run_id: str
 
     def is_that_of(self, proposal: FileProposal) -> bool:
-        """Whether it was proposed already."""
+        """Whether the proposal has the same text already."""
         return (proposal.run_id, proposal.content, proposal.base_version) == (
             self.run_id,
             self.content,
@@ -109,13 +109,13 @@ class ProposedFile:
         )
 
     def overtakes(self, proposal: FileProposal) -> bool:
-        """Whether it takes the place of another one: a run has one at a time, and one that was
-        made from another version can no longer be approved."""
+        """Whether it supersedes a proposal: one of the same run, or one of another base version,
+        which can no longer be approved."""
         return proposal.run_id == self.run_id or proposal.base_version != self.base_version
 
 
 def draft_of(unit: "Unit", agent_id: str, name: str, run_id: str) -> FileProposal | None:
-    """What a run has proposed for a file and nobody has decided: it goes on from there."""
+    """The pending proposal of a run for a file."""
     own = [each for each in unit.proposals.waiting(agent_id, name) if each.run_id == run_id]
     return own[-1] if own else None
 
@@ -123,7 +123,7 @@ def draft_of(unit: "Unit", agent_id: str, name: str, run_id: str) -> FileProposa
 def propose(
     unit: "Unit", clock: Clock, principal: Principal, proposed: ProposedFile
 ) -> FileProposal:
-    """Have somebody decide; takes the place of what the same run proposed before."""
+    """Add a pending proposal; supersedes the former one of the same run."""
     now = clock.now_ms()
     waiting = 0
     for each in unit.proposals.waiting(proposed.agent_id, proposed.name):
@@ -164,30 +164,30 @@ def _check_room(proposed: ProposedFile, waiting: int) -> None:
 
 
 def supersede(unit: "Unit", proposal: FileProposal, *, at_ms: int) -> None:
-    """Take one back that another one, or a new version of the file, has overtaken."""
+    """Supersede a proposal that another one, or a new version of the file, has replaced."""
     PROPOSAL.check(proposal.state, ProposalState.SUPERSEDED)
     unit.proposals.decide(replace(proposal, state=ProposalState.SUPERSEDED, decided_at_ms=at_ms))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownProposal:
-    """A proposal with what it would change of the file as it is in force."""
+    """A proposal with its diff against the base version."""
 
     proposal: FileProposal
     diff: str
-    # The file was changed since; it can only be rejected.
+    # The file has a newer version: the proposal can only be rejected.
     is_outdated: bool
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """What a person can do with it now."""
+        """The decisions that a person can take now."""
         actions = self.proposal.actions
         return tuple(each for each in actions if each != "approve" or not self.is_outdated)
 
 
 @dataclass(frozen=True, slots=True)
 class ProposalService:
-    """Lists proposals, shows them, and decides on them in the name of a person."""
+    """Lists and shows proposals, and decides on them for a person."""
 
     units: "Units"
     clock: Clock
@@ -200,13 +200,13 @@ class ProposalService:
         *,
         state: ProposalState | None = None,
     ) -> Page[FileProposal]:
-        """Those of an agent, newest first."""
+        """The proposals of an agent, newest first."""
         with self.units.read() as unit:
             require_owned(unit, principal, agent_id)
             return unit.proposals.page(agent_id, request, state=state)
 
     def get(self, principal: Principal, agent_id: str, proposal_id: str) -> ShownProposal:
-        """One of them with its diff."""
+        """One proposal with its diff."""
         with self.units.read() as unit:
             require_owned(unit, principal, agent_id)
             proposal = require_proposal(unit, agent_id, proposal_id)
@@ -220,7 +220,7 @@ class ProposalService:
         )
 
     def approve(self, principal: Principal, agent_id: str, proposal_id: str) -> FileProposal:
-        """Put it in force as a new version; others that wait for the same file are overtaken."""
+        """Approve a proposal: it becomes a new version, and others for the file are superseded."""
         with self.units.write() as unit:
             require_owned(unit, principal, agent_id)
             proposal = require_proposal(unit, agent_id, proposal_id)
@@ -240,7 +240,7 @@ class ProposalService:
     def reject(
         self, principal: Principal, agent_id: str, proposal_id: str, *, reason: str | None = None
     ) -> FileProposal:
-        """Say no to it; the file stays as it is."""
+        """Reject a proposal; the file stays as it is."""
         if reason is not None and len(reason) > MAX_REASON_CHARS:
             raise coded_error(
                 "evolution/invalid_reason", pointer="/reason", max_reason_chars=MAX_REASON_CHARS
@@ -281,7 +281,7 @@ class ProposalService:
 
 
 def _version(unit: "Unit", proposal: FileProposal) -> int:
-    """The version of the file now; 0 where there is none."""
+    """The current version of the file; 0 without one."""
     return number_of(unit.agents.file(proposal.agent_id, proposal.name))
 
 

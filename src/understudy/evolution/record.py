@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class EntryKind(StrEnum):
-    """What an entry tells of."""
+    """The kind of an entry."""
 
     SOUL_VERSION = "soul_version"  # SOUL.md was written, by a run or by a person
     PROPOSAL = "proposal"  # a run wants SOUL.md to change, and somebody decides
@@ -42,7 +42,7 @@ class OfferState(StrEnum):
     SUPERSEDED = "superseded"
 
 
-# What waits for an admin's decision, only admins see.
+# The role that may read entries of a kind; viewers read the others.
 NEEDED: Final[Mapping[EntryKind, Role]] = {EntryKind.PROPOSAL: Role.ADMIN}
 OFFER_STATES: Final[Mapping[RequestState, OfferState]] = {
     RequestState.PENDING: OfferState.OFFERED,
@@ -77,7 +77,7 @@ class SoulVersionEntry:
     # Whether this version took the file out of force.
     deleted: bool = False
     diff: str | None
-    # Whether the diffs before it on this page took so long that this one was not made.
+    # Whether this diff was left out because earlier ones used up the time of the page.
     diff_omitted: bool = False
 
 
@@ -85,7 +85,7 @@ class SoulVersionEntry:
 class ProposalEntry:
     """A run wanted SOUL.md to change; `diff` is against the version that it was made from.
 
-    It may be left out of a page, as that of a version may.
+    The diff may be left out of a page.
     """
 
     kind: Literal[EntryKind.PROPOSAL] = EntryKind.PROPOSAL
@@ -96,7 +96,7 @@ class ProposalEntry:
     actor: str
     run_id: str
     diff: str | None
-    # Whether the diffs before it on this page took so long that this one was not made.
+    # Whether this diff was left out because earlier ones used up the time of the page.
     diff_omitted: bool = False
     decided_by: Annotated[str | None, OMIT] = None
     decided_at_ms: Annotated[int | None, OMIT] = None
@@ -160,7 +160,7 @@ EvolutionEntry: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class EvolutionRecord:
-    """What happened to agents."""
+    """Reads how agents evolved, as far as the reader may see it."""
 
     units: "Units"
 
@@ -172,7 +172,7 @@ class EvolutionRecord:
         *,
         kind: EntryKind | None = None,
     ) -> Page[EvolutionEntry]:
-        """Entries newest first, all or of one kind; a page may hold fewer than were asked for."""
+        """Entries newest first, all or of one kind; a page may have fewer items than the limit."""
         wanted = EntryKind if kind is None else (kind,)
         kinds = [each for each in wanted if principal.role.includes(NEEDED.get(each, Role.VIEWER))]
         with self.units.read() as unit:
@@ -186,14 +186,14 @@ class EvolutionRecord:
         )
 
 
-# Makes the entry once nothing is read any more: comparing texts takes time that no unit is held for.
+# Makes the entry after the unit has ended: a diff takes time that no unit is held for.
 _MakeEntry = Callable[[Effort], EvolutionEntry]
 
 
 def _entry_at(
     unit: "Unit", principal: Principal, agent_id: str, place: EntryRef
 ) -> _MakeEntry | None:
-    """What lies at a place; None where it cannot be read, or this reader may not know of it."""
+    """The entry of a reference; None where it is damaged, or hidden from this reader."""
     try:
         return _READ[place.kind](unit, principal, agent_id, place)
     except DamagedRecord:
@@ -249,7 +249,7 @@ def _proposal(unit: "Unit", _: Principal, agent_id: str, place: EntryRef) -> _Ma
 
 
 def _soul_text(unit: "Unit", agent_id: str, version: int) -> str | None:
-    """What SOUL.md said in a version; None where there is none."""
+    """The text of a version of SOUL.md; None without one."""
     file = unit.agents.file(agent_id, SOUL, version=version) if version > 0 else None
     return None if file is None else file.content
 

@@ -40,28 +40,28 @@ Improve: skill_manage(action="patch", slug="...", find="...", replace="...")
 Remove: skill_manage(action="delete", slug="...")
 Only your own skills. Quality over quantity. Create with the user's consent; when unsure, ask."""
 Nudge = Literal["70", "90"]
-# The tenths of the budget from which each is due; at most one in an iteration, the later one first.
+# The tenths of the budget from which each nudge is due; at most one per iteration, later first.
 TENTHS: Final[tuple[tuple[Nudge, int], ...]] = (("90", 9), ("70", 7))
 _KEYS: Final[Mapping[Nudge, str]] = {"70": "skill.nudge_70_pct", "90": "skill.nudge_90_pct"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finish:
-    """A run that has just ended in good order, as far as it matters here."""
+    """A completed run, as far as the postscript depends on it."""
 
     switches: Switches
-    # Calls that were made, whether they succeeded or failed; not those that were refused.
+    # Executed calls, successful or failed; not refused ones.
     tool_calls: int
     reply: str
     was_sent: bool = False
-    # A run at the top, of a session in which somebody can answer.
+    # A top-level run whose user can answer.
     is_interactive: bool = True
     created_skill: bool = False
     was_declined: bool = False
 
 
 Rule = tuple[str, Callable[[Finish], bool]]
-# All of these must hold.
+# All conditions must hold.
 CONDITIONS: Final[tuple[Rule, ...]] = (
     ("skill-evolve-off", lambda run: run.switches.skill_evolve),
     ("interval-off", lambda run: run.switches.skill_nudge_interval > 0),
@@ -70,7 +70,7 @@ CONDITIONS: Final[tuple[Rule, ...]] = (
     ("silent-reply", lambda run: not is_silent(run.reply)),
     ("sent-already", lambda run: not run.was_sent),
 )
-# None of these may: there is nobody to ask, or nothing to ask about.
+# No exclusion may apply: there is nobody to ask, or nothing to ask about.
 EXCLUSIONS: Final[tuple[Rule, ...]] = (
     ("nobody-to-ask", lambda run: not run.is_interactive),
     ("skill-created", lambda run: run.created_skill),
@@ -79,71 +79,71 @@ EXCLUSIONS: Final[tuple[Rule, ...]] = (
 
 
 def held_back_by(run: Finish) -> tuple[str, ...]:
-    """Every reason not to make the offer; empty means that it is due."""
+    """The reasons not to make the offer; empty when it is due."""
     unmet = [reason for reason, holds in CONDITIONS if not holds(run)]
     excluded = [reason for reason, applies in EXCLUSIONS if applies(run)]
     return (*unmet, *excluded)
 
 
 def is_silent(text: str) -> bool:
-    """Whether a reply is the token that nobody is shown, or begins or ends with it as a word."""
+    """Whether a reply begins or ends with the token for silence."""
     return bool(_BEGINS_SILENT.match(text) or _ENDS_SILENT.search(text))
 
 
 def postscript(locale: str | None) -> str:
-    """What comes after the reply: a blank line, a rule, and one paragraph in italics."""
+    """The postscript: a blank line, a rule, and one paragraph in italics."""
     spoken = locale_of(locale)
     return RULE + say(spoken, "skill.nudge_postscript", **words_to_answer(spoken))
 
 
 def with_postscript(text: str, locale: str | None) -> str:
-    """The reply and the offer, whose difference is the last delta that streaming clients get.
+    """The reply with the postscript; streaming clients get the difference as the last delta.
 
-    A model that copied the offer from an earlier reply has made it already.
+    A reply that ends with a copied postscript is left as it is.
     """
     return text + postscript(locale) if _copied(text) is None else text
 
 
 def own_chars(text: str) -> int:
-    """How much of a model's reply is its own: not an offer that it copied, nor the rule above."""
+    """The length of the model's own text, without a copied postscript and its rule."""
     copied = _copied(text)
     return len(text if copied is None else text.rstrip().removesuffix(copied).rstrip("- \r\n"))
 
 
 def _copied(text: str) -> str | None:
-    """The offer that a reply ends with already."""
+    """The postscript that a reply ends with already."""
     offers = (postscript(each).strip("-\n") for each in LOCALES)
     return next((each for each in offers if text.rstrip().endswith(each)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
-    """What the prompt of a run says of evolving, and what its snapshot keeps of that."""
+    """The evolution sections of a prompt, and their record in the snapshot of the run."""
 
     self_evolution: str = ""
-    # Stands below what is told of skills.
+    # Placed below the section of skills.
     skill_creation: str = ""
     record: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """Words, the event that tells that they were said, and what else is written with it."""
+    """A text, its journal event, and what else is written in the same transaction."""
 
     text: str
     event: NewEvent
     also: Also | None = None
-    # Where the model's own words end in the reply that the remark stands below.
+    # Length of the model's own text in the reply above the remark.
     own_chars: int | None = None
 
 
 def remark_key(run_id: str, name: RemarkName) -> str:
-    """Names a remark among the steps of a run: each is made once."""
+    """The key of a remark among the steps of a run: each is made once."""
     return f"{run_id}:nudge:{name}"
 
 
 def remark_event(run: Run, name: RemarkName, *, step: int) -> NewEvent:
-    """The event that tells which remark was made, and never its words."""
+    """The event of a remark; has its name and not its text."""
     return NewEvent(
         kind=EventKind.NUDGE,
         run_id=run.run_id,
@@ -155,15 +155,15 @@ def remark_event(run: Run, name: RemarkName, *, step: int) -> NewEvent:
 def nudge_due(
     iteration: int, max_iterations: int, *, sent: Set[str], tools_removed: bool
 ) -> Nudge | None:
-    """What to say before this iteration's model call, counted from 1; only in whole numbers.
+    """The nudge that is due before the model call of an iteration, counted from 1.
 
-    Without tools the advice could not be followed, so it is not given.
+    None without tools: the advice could not be followed.
     """
     if max_iterations <= 0 or tools_removed:
         return None
     for nudge, tenths in TENTHS:
         if nudge in sent:
-            # Nor does an earlier one follow a later one.
+            # An earlier nudge never follows a later one.
             return None
         if iteration * 10 >= max_iterations * tenths:
             return nudge
@@ -171,5 +171,5 @@ def nudge_due(
 
 
 def nudge_text(nudge: Nudge, locale: str | None) -> str:
-    """The words of it; they begin with `[System]` in every language."""
+    """The text of a nudge; begins with `[System]` in every language."""
     return say(locale, _KEYS[nudge])

@@ -15,11 +15,11 @@ from understudy.sessions.model import Session
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-# Runs that begin with what a person typed.
+# Kinds of runs that start with a message of a person.
 ASKED_BY_PEOPLE: Final = frozenset(
     {RunKind.INPUT, RunKind.APPROVAL_RESUME, RunKind.USER_QUESTION_RESUME}
 )
-# Callers that say of themselves that no person sits there.
+# Source kinds of callers without a person.
 UNATTENDED: Final = frozenset(
     {"cron", "heartbeat", "schedule", "subagent", "sub-agent", "sub_agent", TRIAL_SOURCE}
 )
@@ -27,16 +27,16 @@ UNATTENDED: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
-    """What a run goes by to its end, whatever is changed meanwhile."""
+    """The settings of a run, fixed from its start to its end."""
 
     switches: Switches = field(default_factory=Switches)
     locale: str = DEFAULT
     is_interactive: bool = False
-    # The version of the agent's SOUL.md that it began with, 0 for none; None: nobody wrote it down.
+    # The version of the agent's SOUL.md at the start, 0 for none; None: not recorded.
     soul_version: int | None = None
 
     def record(self) -> dict[str, Any]:
-        """As the snapshot of the run keeps it."""
+        """The settings as JSON for the snapshot of the run."""
         return {
             "self_evolve": self.switches.self_evolve,
             "skill_evolve": self.switches.skill_evolve,
@@ -48,7 +48,7 @@ class RunSettings:
 
 
 def settings_in(reports: RunReports) -> RunSettings:
-    """What the snapshot of a run says; one that says nothing, or nonsense, switches nothing on."""
+    """The settings in the snapshot of a run; missing or invalid values switch nothing on."""
     kept = reports.evolution or {}
     locale, version = kept.get("locale"), kept.get("soul_version")
     return RunSettings(
@@ -60,7 +60,7 @@ def settings_in(reports: RunReports) -> RunSettings:
 
 
 def is_interactive(run: Run, session: Session) -> bool:
-    """Whether a person typed the input and can answer: at the top, and not by the clock or by mail."""
+    """Whether a person typed the input and can answer: a top-level run, not from a schedule or mail."""
     return (
         run.kind in ASKED_BY_PEOPLE
         and session.parent_session_id is None
@@ -70,15 +70,15 @@ def is_interactive(run: Run, session: Session) -> bool:
 
 
 def soul_version_in(files: Sequence[ContextFile]) -> int:
-    """Which version of the soul that all users share a prompt shows; 0 where there is none."""
+    """The version of the shared SOUL.md in a prompt; 0 without one."""
     shared = (file for file in files if file.name == SOUL and file.user_id is None)
     return next((file.version for file in shared), 0)
 
 
 def soul_at_start(unit: "Unit", run_id: str) -> str | None:
-    """Its text when a run began, or the run of the same agent that it works for; None without one.
+    """The text of SOUL.md at the start of a run, or of the outermost run of the same agent it works for.
 
-    Otherwise a run could have its sidechains do what it may not do itself.
+    Otherwise a run could use sidechains to change more than it may itself.
     """
     runs = list(_lineage(unit, run_id))
     own = [run for run in runs if run.agent_id == runs[0].agent_id]
@@ -90,7 +90,7 @@ def soul_at_start(unit: "Unit", run_id: str) -> str | None:
 
 
 def _lineage(unit: "Unit", run_id: str) -> Iterator[Run]:
-    """A run and those that it works for, as long as they are at work; from the inside out."""
+    """A run and the parent runs that it works for, while they are not over; innermost first."""
     run = unit.runs.get(run_id)
     while run is not None and run.status not in TERMINAL:
         yield run

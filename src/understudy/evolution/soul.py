@@ -16,20 +16,20 @@ from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.quotations import sentences
 
 MAX_BYTES: Final = 16 * 1024
-# The share of it that one run may change.
+# The share of SOUL.md that one run may change.
 MAX_CHANGE: Final = 0.4
-# So few lines may always change: a short text has no small part.
+# This many lines may always change, also of a short text.
 FREE_LINES: Final = 10
-# A longer line counts as several, or all of it could be one.
+# A longer line counts as several lines.
 LINE_CHARS: Final = 160
-# So many are told of one text.
+# How many findings an error carries.
 MAX_FINDINGS: Final = 20
 POINTER: Final = "/content"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoulLimits:
-    """How much it may hold, and how much of it one run may change; 1 is everything."""
+    """The size limit of SOUL.md, and the share that one run may change; 1 is everything."""
 
     max_bytes: int = MAX_BYTES
     max_change: float = MAX_CHANGE
@@ -37,7 +37,7 @@ class SoulLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoulDelta:
-    """What a write would change, in lines and as a share; of nothing there is no share."""
+    """The size of a change, in lines and as a share; the share of an empty text is 0."""
 
     lines: int
     share: float
@@ -52,10 +52,10 @@ def check_soul(
     limits: SoulLimits | None = None,
     secrets: SecretGuard = NO_LITERALS,
 ) -> None:
-    """Refuse a new text that is too long, blank, unsafe, says who the agent is, or changes too much.
+    """Refuse a new text that is too long, blank or unsafe, sets the identity, or changes too much.
 
-    What it changes counts from the text in force, and from the one that the run began with: many
-    small steps are no way round.
+    The change is measured from the current text and from that at the start of the run, so that many
+    small changes are limited too.
     """
     limits = limits or SoulLimits()
     check_persons_soul(new, limits=limits, secrets=secrets)
@@ -67,14 +67,14 @@ def check_soul(
 def check_persons_soul(
     new: str, *, limits: SoulLimits | None = None, secrets: SecretGuard = NO_LITERALS
 ) -> None:
-    """Refuse what not even a person may make of it: too long, blank or unsafe."""
+    """Refuse what not even a person may write: too long, blank or unsafe."""
     _check_size(new, (limits or SoulLimits()).max_bytes)
     _check_content(new)
     check_safe(new, secrets, code="soul_unsafe")
 
 
 def delta_of(new: str, current: str) -> SoulDelta:
-    """How many lines differ, wherever they stand, and which part that is; blank ones do not count."""
+    """The number and share of lines that differ, in any order; blank lines do not count."""
     was, becomes = Counter(_lines(current)), Counter(_lines(new))
     lines = max((was - becomes).total(), (becomes - was).total())
     most = max(was.total(), becomes.total(), 1)
@@ -88,13 +88,13 @@ def _check_size(new: str, limit: int) -> None:
 
 
 def _check_content(new: str) -> None:
-    # Rules, heads without words and what nobody sees are as good as nothing.
+    # Rules, empty headings and invisible characters are no content.
     if not any(sign.isalnum() for sign in plain(new)):
         raise coded_error("evolution/soul_blank", pointer=POINTER)
 
 
 def _check_identity(new: str, current: str, identity: str) -> None:
-    """What IDENTITY.md says may be said again, and what the file said already may stay."""
+    """Refuse identity fields that are neither in IDENTITY.md nor in the current text."""
     known = {field.key for text in (identity, current) for field in fields_of(text)}
     added = (field for field in fields_of(new) if field.key not in known)
     errors = tuple(wrong("soul_identity", _named(field)) for field in islice(added, MAX_FINDINGS))
@@ -119,19 +119,19 @@ def _check_change(delta: SoulDelta, most: float) -> None:
 
 
 def _percent(share: float) -> int:
-    """Rounded up: what is just above a limit must not read as if it were within."""
+    """The percentage, rounded up, so that a value above a limit does not read as within it."""
     return ceil(round(share * 100, 6))
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines that count: those with words, long ones in pieces."""
+    """The sentences with words, long ones in pieces."""
     for start, end in sentences(text):
         said = " ".join(text[start:end].split())
         yield from (said[at : at + LINE_CHARS] for at in range(0, len(said), LINE_CHARS))
 
 
 def check_safe(new: str, secrets: SecretGuard, *, code: str) -> None:
-    """Refuse a text that holds any of it, with every finding."""
+    """Refuse a text with unsafe commands, hidden characters or secrets, with every finding."""
     errors = tuple(islice(_unsafe(new, secrets), MAX_FINDINGS))
     if errors:
         detail = "; ".join(error.detail for error in errors)
@@ -139,12 +139,12 @@ def check_safe(new: str, secrets: SecretGuard, *, code: str) -> None:
 
 
 def wrong(code: str, detail: str) -> FieldError:
-    """What is wrong with the text of a file."""
+    """The error of a finding in the text of a file."""
     return FieldError(pointer=POINTER, code=code, detail=detail)
 
 
 def _unsafe(new: str, secrets: SecretGuard) -> Iterator[FieldError]:
-    # Read as the strictest of files: all of it becomes part of the prompt.
+    # Scanned with the strictest rules: all of it becomes part of the prompt.
     for found in scan_text(new):
         yield wrong(found.rule_id, f"line {found.line}: it {found.reason}")
     if hidden_in(new, besides="\n\r\t"):

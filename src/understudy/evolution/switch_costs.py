@@ -1,4 +1,4 @@
-"""The switches of an agent as they count for its next run, each with what it costs."""
+"""The switches of an agent for its next run, and the tokens that each costs."""
 
 import json
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class Cost:
 
 
 def _definition() -> str:
-    """The tool as a provider is told of it."""
+    """The definition of the tool as a provider gets it."""
     function = {
         "name": SkillManage.name,
         "description": SkillManage.description,
@@ -43,7 +43,7 @@ def _definition() -> str:
     return json.dumps({"type": "function", "function": function})
 
 
-# In English: other languages differ by what a tokenizer knows of them.
+# Measured in English; other languages differ with the tokenizer.
 _PARTS: Final[tuple[tuple[Switch, str, When, Callable[[], str]], ...]] = (
     (
         "self_evolve",
@@ -61,7 +61,7 @@ _PARTS: Final[tuple[tuple[Switch, str, When, Callable[[], str]], ...]] = (
 
 @cache
 def costs() -> tuple[tuple[Switch, Cost], ...]:
-    """Every part with its switch, measured with the one tokenizer that the daemon counts with."""
+    """Every part with its switch, measured with the daemon's token estimate."""
     return tuple(
         (switch, Cost(part=part, when=when, tokens=estimate_tokens(text())))
         for switch, part, when, text in _PARTS
@@ -74,13 +74,13 @@ class SwitchInForce:
 
     name: str
     value: bool | int
-    # Whether it does anything: another switch may keep it from that.
+    # Whether it has an effect: another switch may prevent it.
     on: bool
     costs: tuple[Cost, ...] = ()
 
 
 def switches_in_force(agent: Agent) -> tuple[SwitchInForce, ...]:
-    """What counts for the next run, whatever is stored; the locks of SOUL.md hold at once."""
+    """The effective switches of the next run; locks of SOUL.md hold at once."""
     switches, locks = resolve(agent), soul_locks(agent)
     interval = switches.skill_nudge_interval
     values: tuple[tuple[str, bool | int, bool], ...] = (

@@ -1,4 +1,4 @@
-"""What changed between two texts of a context file."""
+"""Unified diffs of context files, with limits of time and length."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -6,27 +6,27 @@ from typing import Final
 
 from understudy.core.line_diff import Effort, unified
 
-# About a tenth of a second of looking, and what a person would still read.
+# About a tenth of a second, and as much as a person would read.
 MAX_STEPS: Final = 150_000
 MAX_LINES: Final = 2_000
-# What all diffs of a page may take together.
+# The limit for all diffs of a page.
 PAGE_STEPS: Final = 2 * MAX_STEPS
-# Reading and showing a text takes time too, and room in the answer.
+# The size of a text costs time too, and room in the answer.
 CHARS_A_STEP: Final = 16
 CUT: Final = "[cut]"
 
 
 def text_diff(old: str | None, new: str, name: str) -> str:
-    """A unified diff; empty when nothing differs. None is a text that was not there."""
+    """A unified diff; empty when nothing differs. `old` is None for a new file."""
     return _shown(Effort(MAX_STEPS), old, new, name)
 
 
 def text_diff_within(effort: Effort, old: str | None, new: str, name: str) -> str | None:
-    """The same for one of many that share an effort; None where too little of it is left."""
+    """The same within a shared effort; None where too little of it is left."""
     if not effort.spend((len(old or "") + len(new)) // CHARS_A_STEP):
         return None
     diff = _shown(effort, old, new, name)
-    # What ran out half-way was made more coarsely than it would be alone.
+    # A diff that ran out of effort is coarser than it would be alone.
     return diff if effort.left >= 0 else None
 
 

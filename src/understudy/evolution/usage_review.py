@@ -1,4 +1,4 @@
-"""Looks now and then at what a week of runs did, and puts what is worth a look before people."""
+"""Reviews a week of runs periodically, and proposes candidates for suggestions."""
 
 import hashlib
 from collections import defaultdict
@@ -57,12 +57,12 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 
-# After somebody has decided, the same is not said again for so long.
+# How long a suggestion is not repeated after a decision.
 COOLDOWN_MS: Final = WINDOW_MS
 
 
 class Resting:
-    """Finds out whether something waits for a decision, or had one not long ago."""
+    """The suggestions that are open, or were decided lately."""
 
     def __init__(self, made: Iterable[SuggestionState], *, now_ms: int) -> None:
         self._subjects: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -71,7 +71,7 @@ class Resting:
                 self._subjects[each.rule, group_of(each.rule, each.subject)].append(each.subject)
 
     def has(self, rule: str, subject: str) -> bool:
-        """Whether the same is not to be said again."""
+        """Whether a suggestion must not be repeated."""
         near = self._subjects.get((rule, group_of(rule, subject)), ())
         return any(same_subject(rule, subject, each) for each in near)
 
@@ -80,9 +80,9 @@ def _rests(made: SuggestionState, *, now_ms: int) -> bool:
     return made.is_open or (made.decided_at_ms or made.at_ms) + COOLDOWN_MS > now_ms
 
 
-# So many runs of an agent tell what it is used to do.
+# How many runs of an agent are compared.
 PER_AGENT: Final = 50
-# So many runs are read at once; what tools answered is long. The rest is for the next look.
+# How many runs one review reads, as tool results are long; the next review goes on.
 MOST_READ: Final = 500
 
 RunIds = tuple[str, ...]
@@ -90,13 +90,13 @@ RunIds = tuple[str, ...]
 
 @dataclass(slots=True)
 class Habits:
-    """Remembers what runs did, as runs that have ended do not change."""
+    """A cache of the tool sequences of runs, which do not change after their end."""
 
     _tools: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _found: dict[str, tuple[RunIds, tuple[RepeatedSteps, ...]]] = field(default_factory=dict)
 
     def look(self, store: "SuggestionStore", *, since_ms: int) -> tuple[RepeatedSteps, ...]:
-        """The steps that runs of an agent share since then, of all agents."""
+        """The steps that runs of each agent share since then."""
         recent = store.tool_runs(since_ms=since_ms, per_agent=PER_AGENT)
         self._read(store, recent)
         self._found = {agent_id: self._of(agent_id, runs) for agent_id, runs in recent.items()}
@@ -119,46 +119,46 @@ class Habits:
         return read, repeated_steps(runs)
 
 
-# What nobody decides on is taken back by then.
+# Expiry of a candidate that nobody decides on.
 KEPT_MS: Final = 30 * DAY_MS
-# Daemons that share a database share a look.
+# Daemons on the same database share one review.
 REST_MS: Final = 60 * 1000
-# People read these: not many at once, and none on top of many.
+# Limits for people: new candidates per review, and open ones.
 MOST_AT_ONCE: Final = 10
 MOST_OPEN: Final = 50
 CONFIDENCE: Final = 60
 SHOWN_RUNS: Final = MAX_EVIDENCE_REFS - 1
-# What wakes the one who looks.
+# Topic that wakes the review.
 TOPIC: Final = "suggestions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggester:
-    """Makes candidates of what the rules find; it never changes a skill or an agent."""
+    """Makes candidates from usage rules; never changes a skill or an agent."""
 
     units: "Units"
     clock: Clock
-    # Held by one daemon at a time; tells whether it is held here.
+    # A lease of one daemon at a time; tells whether this daemon has it.
     if_free: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(enter_result=True)
     listeners: Listeners = NO_LISTENERS
     guard: SecretGuard = NO_LITERALS
-    # The record of a skill that lies in a folder.
+    # The record of a local skill.
     local_skill: Callable[[str], Skill | None] = lambda _: None
-    # Wakes whoever has the looks taken.
+    # Wakes the review worker.
     wake: Callable[[], None] = lambda: None
     habits: Habits = field(default_factory=Habits)
 
     def ended(self, unit: "Unit", _: Run) -> None:
-        """Have somebody look, once this unit has ended a run."""
+        """Wake the review after the commit that ends a run."""
         unit.after_commit(self.wake)
 
     def look(self) -> int:
-        """Go through the last week, unless somebody does or just did; how many candidates it made."""
+        """Review the last week, unless another daemon does or just did; answers the number of candidates."""
         with self.if_free() as is_free:
             return self.look_now() if is_free and self._begins() else 0
 
     def look_now(self) -> int:
-        """Go through the last week once; tells how many candidates that made."""
+        """Review the last week once; answers the number of candidates."""
         with self.units.read() as unit:
             chosen = self._chosen(unit)
         made = sum(self._propose(each) for each in chosen)
@@ -170,7 +170,7 @@ class Suggester:
         now = self.clock.now_ms()
         with self.units.write() as unit:
             last = unit.suggestions.looked_at_ms()
-            # A look that lies ahead was noted before the clock was set back.
+            # A review in the future was recorded before the clock was set back.
             if last is not None and 0 <= now - last < REST_MS:
                 return False
             unit.suggestions.note_look(now)
@@ -178,7 +178,7 @@ class Suggester:
         return True
 
     def _chosen(self, unit: "Unit") -> tuple[Suggestion, ...]:
-        """What is to be suggested, as far as there is room for more."""
+        """The suggestions to make, within the limits."""
         states = unit.suggestions.states()
         room = min(MOST_AT_ONCE, MOST_OPEN - sum(each.is_open for each in states))
         if room <= 0:
@@ -188,7 +188,7 @@ class Suggester:
         return tuple(islice(wanted, room))
 
     def _found(self, unit: "Unit", resting: Resting) -> Iterator[Suggestion]:
-        """What the rules find and nobody has to do with yet: of each rule in turn the strongest."""
+        """The new findings of the rules: of each rule in turn the strongest."""
         since = self.clock.now_ms() - WINDOW_MS
         usages = unit.skill_uses.usage_since(since)
         rules = [self._by_figures(unit, rule, usages, resting, since) for rule in RULES]
@@ -220,7 +220,7 @@ class Suggester:
         return (each for each in found if not resting.has(each.rule, each.subject))
 
     def _skill(self, unit: "Unit", ref: str) -> Skill | None:
-        """The skill of some figures, if agents can be told of it."""
+        """The skill of usage figures, if agents can be offered it."""
         try:
             skill = unit.skills.get(ref) or self.local_skill(ref)
         except DamagedRecord:
@@ -231,7 +231,7 @@ class Suggester:
         try:
             return self._candidate(unit, found) is not None
         except UnderstudyError as problem:
-            # Such as a name that a candidate may not hold; the others do not wait for it.
+            # For example a name that a candidate may not contain; the others are still proposed.
             log.info("suggestions.not_made", rule=found.rule, reason=problem.code)
             return False
 
@@ -239,7 +239,7 @@ class Suggester:
         now = self.clock.now_ms()
         try:
             with self.units.write() as unit:
-                # Again, as somebody may have decided something since.
+                # Checked again: a person may have decided meanwhile.
                 candidate = self._candidate(unit, found)
                 if candidate is None:
                     return False
@@ -250,7 +250,7 @@ class Suggester:
             return False
 
     def _candidate(self, unit: "Unit", found: Suggestion) -> Candidate | None:
-        """The candidate for it; None where it is known, or was declined for the same reasons."""
+        """The candidate of a suggestion; None where it is known, or was declined with the same evidence."""
         now = self.clock.now_ms()
         digest = _digest(found)
         before = declined(unit, WORKSPACE, Kind.PROCEDURE, found.content, digest=digest)
@@ -279,13 +279,13 @@ def _wanted(found: Suggestion, *, now_ms: int) -> NewCandidate:
         evidence_refs=(EvidenceRef(note=found.note), *runs),
         expires_at_ms=now_ms + KEPT_MS,
         capture_path=CapturePath.USAGE,
-        # Names of tools and skills may come from outside.
+        # Names of tools and skills are untrusted.
         derived_from_untrusted=True,
     )
 
 
 def _digest(found: Suggestion) -> str:
-    """Names what speaks for it, so that the same runs are no new evidence."""
+    """The digest of the evidence, so that the same runs are no new evidence."""
     told = "\n".join((found.rule, found.subject, *sorted(found.run_ids)))
     return hashlib.sha256((told if found.run_ids else f"{told}\n{found.note}").encode()).hexdigest()
 

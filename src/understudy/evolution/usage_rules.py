@@ -11,19 +11,19 @@ from understudy.core.clock import DAY_MS
 from understudy.skills.model import Skill, SkillOrigin, Visibility
 from understudy.skills.usage import SkillVersionUsage
 
-# What a sequence must have to be worth a skill; a task of fewer calls is quickly done anew.
+# The minimum of a sequence that is worth a skill.
 MIN_RUNS: Final = 3
 MIN_CALLS: Final = 5
 MIN_STEPS: Final = 3
 MIN_TOOLS: Final = 2
 MAX_STEPS: Final = 8
-# How far a run is read, and how many sequences are told of for one agent.
+# How many calls of a run are read, and how many sequences of an agent are suggested.
 MAX_READ: Final = 100
 MOST: Final = 2
 Steps = tuple[str, ...]
 WINDOW_DAYS: Final = 7
 WINDOW_MS: Final = WINDOW_DAYS * DAY_MS
-# So many runs must have been seen before figures mean anything.
+# The minimum of ended runs before figures are judged.
 MIN_ENDED: Final = 5
 MIN_SUCCESS: Final = 0.5
 MIN_OFFERED: Final = 20
@@ -49,12 +49,12 @@ class RepeatedSteps:
 
     @property
     def work(self) -> int:
-        """How many steps those runs took for it."""
+        """The number of steps in all these runs."""
         return len(self.steps) * len(self.run_ids)
 
 
 def repeated_steps(runs: Iterable[RunTools]) -> tuple[RepeatedSteps, ...]:
-    """What agents do again and again, for each the longest that most of its runs share."""
+    """The repeated steps of each agent: the sequences that save most work."""
     by_agent: dict[str, list[RunTools]] = defaultdict(list)
     for run in runs:
         by_agent[run.agent_id].append(run)
@@ -62,7 +62,7 @@ def repeated_steps(runs: Iterable[RunTools]) -> tuple[RepeatedSteps, ...]:
 
 
 def overlap(one: Steps, other: Steps) -> bool:
-    """Whether two sequences have so many steps in a row in common that they are about the same."""
+    """Whether two sequences share a long enough subsequence to be about the same."""
     return not _pieces(one).isdisjoint(_pieces(other))
 
 
@@ -72,7 +72,7 @@ def _pieces(steps: Steps) -> frozenset[Steps]:
 
 def _of_agent(runs: Sequence[RunTools]) -> Iterator[RepeatedSteps]:
     shared = {steps: run_ids for steps, run_ids in _found(runs).items() if len(run_ids) >= MIN_RUNS}
-    # The most work saved first; by their names where that is the same, or every look would differ.
+    # Most work first; ties by name, so that the order is stable.
     ranked = sorted(shared, key=lambda steps: (-len(steps) * len(shared[steps]), steps))
     told: list[Steps] = []
     for steps in ranked:
@@ -86,7 +86,7 @@ def _of_agent(runs: Sequence[RunTools]) -> Iterator[RepeatedSteps]:
 
 
 def _found(runs: Sequence[RunTools]) -> Mapping[Steps, list[str]]:
-    """Every sequence that is long enough, with the runs that it is in."""
+    """Every sequence that is long enough, with its runs."""
     found: dict[Steps, list[str]] = defaultdict(list)
     for run in runs:
         for steps in set(_sequences(run.tools)):
@@ -95,7 +95,7 @@ def _found(runs: Sequence[RunTools]) -> Mapping[Steps, list[str]]:
 
 
 def _sequences(tools: Sequence[str]) -> Iterator[Steps]:
-    # How often a step is repeated depends on the input, so it does not count.
+    # Repeats of one step depend on the input and are collapsed.
     groups = [(name, len(list(same))) for name, same in groupby(tools[:MAX_READ])]
     for start in range(len(groups)):
         for end in range(start + MIN_STEPS, min(start + MAX_STEPS, len(groups)) + 1):
@@ -108,12 +108,12 @@ def _sequences(tools: Sequence[str]) -> Iterator[Steps]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """Something worth a look, and what speaks for it."""
+    """A suggestion with its evidence."""
 
     rule: str
-    # What it is about; the same rule says the same of it only once.
+    # What it is about; a rule makes one suggestion for a subject.
     subject: str
-    # The words, without figures: they are the same every week.
+    # The text without figures, so that it is the same every week.
     content: str
     note: str
     run_ids: tuple[str, ...] = ()
@@ -122,7 +122,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeSuggestion:
-    """The candidate that was made of a suggestion last."""
+    """The last candidate of a suggestion."""
 
     rule: str
     subject: str
@@ -132,26 +132,26 @@ class MadeSuggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuggestionState:
-    """What became of a suggestion."""
+    """The state of the last candidate of a suggestion."""
 
     rule: str
     subject: str
     at_ms: int
-    # Whether somebody has yet to decide.
+    # Whether the candidate is still open.
     is_open: bool
     decided_at_ms: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageRule:
-    """When the figures of a skill call for something, and for what. The words never change."""
+    """When the usage figures of a skill call for a suggestion, and its text, which never changes."""
 
     code: str
     applies: Callable[[SkillVersionUsage], bool]
-    # How much speaks for it: the more, the sooner it is said.
+    # The rank among findings of the rule.
     strength: Callable[[SkillVersionUsage], int]
     says: str
-    # Whether a new version starts afresh: what is wrong may be in the text.
+    # Whether a new version of the skill is a new subject.
     per_version: bool
 
 
@@ -177,30 +177,30 @@ CODES: Final = (*(rule.code for rule in RULES), REPEATED_TOOLS)
 
 
 def called_for(rule: UsageRule, usages: Iterable[SkillVersionUsage]) -> list[SkillVersionUsage]:
-    """The figures that a rule applies to, those first that most speaks for."""
+    """The usage figures that a rule applies to, strongest first."""
     found = (usage for usage in usages if rule.applies(usage))
     return sorted(found, key=lambda it: (-rule.strength(it), it.ref, it.version))
 
 
 def subject_of(rule: UsageRule, usage: SkillVersionUsage) -> str:
-    """What a rule says something of."""
+    """The subject of a suggestion."""
     return f"{usage.ref} {usage.version}" if rule.per_version else usage.ref
 
 
 def suggested_by(rule: UsageRule, skill: Skill, usage: SkillVersionUsage) -> Suggestion | None:
-    """What a rule proposes for the current version of a skill; nothing for the product's own."""
+    """The suggestion of a rule for the current version of a skill; None for a system skill."""
     if skill.is_system or usage.version != skill.version or not rule.applies(usage):
         return None
     return _suggestion(rule, skill, usage)
 
 
 def by_strength(found: Iterable[RepeatedSteps]) -> list[RepeatedSteps]:
-    """Repeated steps, those first that save the most work."""
+    """Repeated steps, most work first."""
     return sorted(found, key=lambda it: (-it.work, it.agent_id, it.steps))
 
 
 def suggested_for(found: RepeatedSteps) -> Suggestion:
-    """What steps that are repeated call for: a skill of their own."""
+    """The suggestion to make a skill of repeated steps."""
     return Suggestion(
         rule=REPEATED_TOOLS,
         subject=json.dumps([found.agent_id, *found.steps]),
@@ -214,12 +214,12 @@ def suggested_for(found: RepeatedSteps) -> Suggestion:
 
 
 def group_of(rule: str, subject: str) -> str:
-    """What two suggestions of a rule have in common if they are about the same."""
+    """The group of a suggestion: equal for suggestions that may be about the same."""
     return str(json.loads(subject)[0]) if rule == REPEATED_TOOLS else subject
 
 
 def same_subject(rule: str, one: str, other: str) -> bool:
-    """Whether two suggestions of a rule are about the same: also where steps are mostly so."""
+    """Whether two suggestions of a rule are about the same subject, or overlapping steps."""
     if one == other or rule != REPEATED_TOOLS:
         return one == other
     (agent, *steps), (other_agent, *other_steps) = json.loads(one), json.loads(other)
@@ -242,5 +242,5 @@ def _suggestion(rule: UsageRule, skill: Skill, usage: SkillVersionUsage) -> Sugg
 
 
 def _called(skill: Skill) -> str:
-    """The slug of a skill that all may know of; of others only the id, which tells nothing."""
+    """The slug of a public skill; the id of others, which reveals nothing."""
     return skill.slug if skill.visibility is Visibility.PUBLIC else skill.skill_id

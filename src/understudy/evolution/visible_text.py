@@ -1,4 +1,4 @@
-"""A text as its reader sees it: one form for each letter, whatever its width, case or hidden signs."""
+"""Normalises text as a reader sees it: width, case, look-alikes and invisible characters."""
 
 import re
 import unicodedata
@@ -11,7 +11,7 @@ from understudy.guard.deobfuscation import folded, in_latin
 from understudy.learnings.normal_form import HAN_AND_KANA
 
 _WORD: Final = re.compile(r"\S+")
-# Where a clause may end; of a run of them one is kept.
+# Characters that end a clause; a run of them counts once.
 _ENDS: Final = frozenset(",.;:!\n\u2026\u3002\u3001")
 _APOSTROPHES: Final = frozenset("'\u2019\u02bc")
 _CLAUSES: Final = re.compile(r" ?,[ ,]*")
@@ -19,16 +19,16 @@ _APART: Final = re.compile(f"[{HAN_AND_KANA}]")
 
 
 def plain(text: str) -> str:
-    """The text in NFKC and lower case without what cannot be seen; lines and blanks stay."""
+    """The text in NFKC and lower case without invisible characters; whitespace stays."""
     if text.isascii() and text.isprintable():
         return text.casefold()
     return _WORD.sub(_one_form, _seen(text))
 
 
 def as_seen(line: str) -> str:
-    """A line as a reader takes it for: entities as what they stand for, look-alikes as Latin letters.
+    """A line as a reader sees it: HTML entities decoded, look-alikes as Latin letters. Case stays.
 
-    Its case stays. What cannot be seen is left out before and behind: an entity may stand for it.
+    Invisible characters are removed before and after, as an entity may decode to one.
     """
     if line.isascii() and line.isprintable() and "&" not in line:
         return line
@@ -38,9 +38,9 @@ def as_seen(line: str) -> str:
 def word_line(text: str) -> str:
     """The words of a plain text with one blank between them, and a comma where a clause ends.
 
-    Signs of scripts without blanks are words of their own; `don't` is the word `dont`.
+    Characters of scripts without blanks are words of their own; `don't` is the word `dont`.
     """
-    # One blank for many comes first: to look for a comma behind each of many takes their square.
+    # Blanks are collapsed first: the comma pattern is quadratic in a run of blanks.
     apart = " ".join("".join(map(_spaced, text)).split())
     return " ".join(_CLAUSES.sub(" , ", apart).split()).strip(" ,")
 
@@ -50,7 +50,7 @@ def _seen(text: str) -> str:
 
 
 def _one_form(word: re.Match[str]) -> str:
-    # Again behind the case: folding it can leave marks apart from their letters.
+    # Normalised again after case folding, which can separate marks from letters.
     return "".join(_nfkc(_nfkc(piece).casefold()) for piece in short_pieces(word[0]))
 
 

@@ -25,7 +25,7 @@ def knows(key: str) -> bool:
 
 
 def phrases(key: str) -> dict[str, tuple[str, ...]]:
-    """What people may write for one thing, by language; the first is the one that we name to them."""
+    """The phrases for one intent, by language; the first is the one that texts name."""
     return {locale: _list(locale, key) for locale in LOCALES}
 
 

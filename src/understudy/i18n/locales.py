@@ -1,4 +1,4 @@
-"""Which language somebody is answered in: the one they asked for, if we speak it."""
+"""The language of an answer: the requested one, if it is supported."""
 
 import re
 from collections.abc import Iterator
@@ -15,27 +15,27 @@ _QUALITY: Final = re.compile(r"q\s?=\s?([01](?:\.\d{0,3})?)", re.IGNORECASE | re
 
 
 def locale_of(text: str | None) -> str:
-    """The language of one tag such as `vi-VN`; ours where it is none that we speak."""
+    """The language of a tag such as `vi-VN`; the default if it is not supported."""
     return spoken_in(text or "") or DEFAULT
 
 
 def spoken_in(tag: str) -> str | None:
-    """The language of one tag; None where it is none that we speak."""
+    """The language of a tag; None if it is not supported."""
     found = _TAG.fullmatch(tag.strip()) if len(tag) <= MAX_TAG_CHARS else None
     language = found[1].lower() if found else None
     return language if language in LOCALES else None
 
 
 def from_accept_language(header: str | None) -> str | None:
-    """The language that a header likes best among ours; None when it names none of them."""
+    """The supported language that an Accept-Language header prefers; None without one."""
     wanted = list(_wanted(header or ""))
-    # The first of those liked equally: `max` keeps it.
+    # `max` keeps the first of equal quality.
     return max(wanted, key=lambda each: each[1])[0] if wanted else None
 
 
 def _wanted(header: str) -> Iterator[tuple[str, float]]:
     if len(header) > MAX_HEADER_CHARS:
-        # Without the last one, which may be half a tag.
+        # Without the last entry, which may be cut.
         header = header[:MAX_HEADER_CHARS].rpartition(",")[0]
     for entry in header.split(","):
         tag, *parameters = (part.strip() for part in entry.split(";"))
@@ -45,7 +45,7 @@ def _wanted(header: str) -> Iterator[tuple[str, float]]:
 
 
 def _quality(parameters: list[str]) -> float:
-    """How much an entry is liked; not at all where that cannot be read."""
+    """The quality of an entry; 0 where it cannot be parsed."""
     if not parameters:
         return 1.0
     found = _QUALITY.fullmatch(parameters[0])
