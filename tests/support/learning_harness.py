@@ -13,7 +13,7 @@ from understudy.learnings.events import LearningCounters, LearningNotice, Listen
 from understudy.learnings.model import Candidate, Kind, Learning
 from understudy.learnings.proposal import NewCandidate
 from understudy.learnings.publication import PublishChanges, Published
-from understudy.learnings.service import LearningService, Replacement, SupersedingLearning
+from understudy.learnings.service import LearningService, Replacement
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.learning_scopes import WORKSPACE
 from understudy.storage.unit import Unit, Units
@@ -59,7 +59,7 @@ class LearningHarness:
         """Propose and publish."""
         return self.publish(self.propose(content, **fields)).learning
 
-    def supersede(self, learning: Learning, content: str, **fields: Any) -> SupersedingLearning:
+    def supersede(self, learning: Learning, content: str, **fields: Any) -> Published:
         """Replace a learning as Alice does."""
         wanted = Replacement(content=content, **fields)
         return self.learnings.supersede(ALICE, learning.learning_id, wanted)

@@ -70,9 +70,9 @@ def extended(kind: type[T], record: "DataclassInstance", **more: Any) -> T:
 
 
 def reduced(kind: type[T], record: object, **more: Any) -> T:
-    """A shorter record: `kind` has fewer fields than `record`, under the same names, and `more`."""
+    """A record with the fields that it shares with another one by name, and with `more`."""
     hashable: Any = kind
-    names = {each.name for each in fields(hashable)} - set(more)
+    names = {each.name for each in fields(hashable) if hasattr(record, each.name)} - set(more)
     return kind(**{name: getattr(record, name) for name in names}, **more)
 
 

@@ -1,4 +1,4 @@
-"""What else is known of the same subject, and says otherwise."""
+"""Conflicts, contradictions and duplicates: learnings of the same subject or key."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 MAX_CONTRADICTIONS: Final = 10
-# How many records about one subject are looked at, and how many sessions that share a scope.
+# The most learnings of one subject that are read, and the most sessions of a scope.
 MAX_LOOKED_AT: Final = 1000
 MAX_SESSIONS: Final = 100
 # A record with content, scope and kind.
@@ -73,10 +73,6 @@ def _others(
     return prompt_visible(unit.learnings, different, now_ms=now_ms)
 
 
-def _of_session(unit: "Unit", session_id: str) -> frozenset[LearningScope]:
-    return scopes_of(unit, (session_id,))
-
-
 def _of_project(unit: "Unit", project_id: str) -> frozenset[LearningScope]:
     project = unit.projects.get(project_id)
     members = project.members if project else ()
@@ -89,7 +85,7 @@ def _of_persona(unit: "Unit", persona_id: str) -> frozenset[LearningScope]:
 
 # The scopes visible together with a scope, by its kind; None is all scopes.
 _RELATED: Final[Mapping[ScopeKind, Callable[["Unit", str], frozenset[LearningScope] | None]]] = {
-    ScopeKind.SESSION: _of_session,
+    ScopeKind.SESSION: lambda unit, session_id: scopes_of(unit, (session_id,)),
     ScopeKind.PERSONA: _of_persona,
     ScopeKind.PROJECT: _of_project,
     ScopeKind.WORKSPACE: lambda *_: None,

@@ -10,7 +10,6 @@ from understudy.learnings.proposal import NewCandidate
 from understudy.learnings.publication import PublishChanges
 from understudy.learnings.secrets import secret_reason
 from understudy.redaction.scrub import scrub
-from understudy.sessions.learning_scopes import LearningScope
 
 # The reason for a text with a literal secret of the operator.
 KNOWN_SECRET: Final = "known_secret"  # noqa: S105
@@ -78,13 +77,9 @@ def texts_of_changes(wanted: PublishChanges) -> Given:
     """The texts and ids in the changes of a publication."""
     return {
         "/content": wanted.content,
-        "/scope/id": _id(wanted.scope),
+        "/scope/id": wanted.scope.id if wanted.scope else None,
         **dict(_evidence_texts(wanted.evidence_refs or ())),
     }
-
-
-def _id(scope: LearningScope | None) -> str | None:
-    return None if scope is None else scope.id
 
 
 def _source_ids(source: LearningSource) -> Iterator[tuple[str, str | None]]:

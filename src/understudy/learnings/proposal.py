@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from understudy.core import audit
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
+from understudy.core.records import reduced
 from understudy.learnings.checks import (
     check_confidence,
     check_content,
@@ -59,25 +60,20 @@ def make_candidate(
     check_origin(wanted.kind, origin)
     content = check_content(wanted.content, wanted.kind)
     key = key_of(content)
-    return Candidate(
+    return reduced(
+        Candidate,
+        wanted,
         candidate_id=candidate_id or new_id("cand"),
         origin=origin,
         scope=check_scope(wanted.scope),
-        kind=wanted.kind,
         content=content,
         semantic_key=key.semantic,
         subject_key=key.subject,
         created_at_ms=now_ms,
-        sensitivity=wanted.sensitivity,
         confidence=check_confidence(wanted.confidence),
         source=check_source(wanted.source),
         evidence_refs=check_evidence(wanted.evidence_refs),
         expires_at_ms=check_expiry(wanted.expires_at_ms),
-        capture_path=wanted.capture_path,
-        derived_from_untrusted=wanted.derived_from_untrusted,
-        reproposal_of=wanted.reproposal_of,
-        declined_before=wanted.declined_before,
-        evidence_digest=wanted.evidence_digest,
     )
 
 

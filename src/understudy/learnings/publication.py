@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
+from understudy.core.records import reduced
 from understudy.learnings.checks import (
     check_confidence,
     check_content,
@@ -93,13 +94,14 @@ def shaped(candidate: Candidate, wanted: PublishChanges) -> Candidate:
     kind = wanted.kind or candidate.kind
     if kind is Kind.RUN_SUMMARY and candidate.kind is not Kind.RUN_SUMMARY:
         raise coded_error("learnings/run_summary_is_daemon_owned", pointer="/kind")
+    expires_at_ms = None if candidate.capture_path in _ASKED else candidate.expires_at_ms
     return replace(
         _said(candidate, wanted, kind),
         kind=kind,
         scope=wanted.scope or candidate.scope,
         sensitivity=wanted.sensitivity or candidate.sensitivity,
         confidence=given_or(wanted.confidence, candidate.confidence),
-        expires_at_ms=given_or(wanted.expires_at_ms, _end(candidate)),
+        expires_at_ms=given_or(wanted.expires_at_ms, expires_at_ms),
         evidence_refs=given_or(wanted.evidence_refs, candidate.evidence_refs),
     )
 
@@ -112,11 +114,6 @@ def _said(candidate: Candidate, wanted: PublishChanges, kind: Kind) -> Candidate
     content = check_content(wanted.content, _guarded(kind))
     key = key_of(content)
     return replace(candidate, content=content, semantic_key=key.semantic, subject_key=key.subject)
-
-
-def _end(candidate: Candidate) -> int | None:
-    """The expiry of a learning where the changes name none."""
-    return None if candidate.capture_path in _ASKED else candidate.expires_at_ms
 
 
 def given_or(given: T | None, kept: T) -> T:
@@ -134,7 +131,6 @@ class Published:
     """The result of a publication."""
 
     learning: Learning
-    candidate: Candidate
     # Contradicting learnings of other scopes; in a prompt the narrower scope wins.
     contradicts: tuple[Learning, ...] = ()
     # False if an existing learning says the same, or the candidate was published before.
@@ -149,6 +145,12 @@ class PublishedLearning(Learning):
     contradicts: tuple[RelatedLearning, ...] = ()
 
 
+def published(unit: "Unit", learning: Learning, *, now_ms: int, is_new: bool) -> Published:
+    """The result for a learning, with what contradicts it now."""
+    found = contradictions(unit, learning, now_ms=now_ms, supersedes=learning.supersedes)
+    return Published(learning=learning, contradicts=found, is_new=is_new)
+
+
 def publish(
     unit: "Unit",
     candidate_id: str,
@@ -160,9 +162,9 @@ def publish(
 ) -> Published:
     """Publish a candidate and write its journal events; the last call of a unit."""
     publication = Publication(unit=unit, by=by, now_ms=now_ms, listeners=listeners)
-    published = publication.publish(candidate_id, wanted)
+    result = publication.publish(candidate_id, wanted)
     tell(unit, publication.told, at_ms=now_ms)
-    return published
+    return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +186,7 @@ class Publication:
             raise coded_error("learnings/candidate_rejected", candidate_id=candidate_id)
         made = self._made_before(candidate)
         if made is not None:
-            return self._answer(made, self._linked(candidate, made), is_new=False)
+            return self._settle(made, candidate, is_new=False)
         if candidate.state is CandidateState.PUBLISHED:
             raise coded_error(
                 "learnings/candidate_published",
@@ -201,9 +203,9 @@ class Publication:
         if there is not None and _is_reworded(there, shape, wanted):
             there = None
         if there is None and wanted.supersedes is not None:
-            there = self._replacement_of(wanted.supersedes)
+            there = self.unit.learnings.replacing([wanted.supersedes]).get(wanted.supersedes)
         if there is not None:
-            return self._answer(there, self._linked(candidate, there), is_new=False)
+            return self._settle(there, candidate, is_new=False)
         target = self._target(wanted.supersedes, shape)
         other = conflict_with(self.unit, shape, now_ms=self.now_ms, supersedes=wanted.supersedes)
         if other is not None:
@@ -219,13 +221,11 @@ class Publication:
             self._supersede(target, learning)
         told = partial(self.listeners.observer.learning_published, self.by.decision)
         self.unit.after_commit(told)
-        return self._answer(learning, self._linked(candidate, learning), is_new=True)
+        return self._settle(learning, candidate, is_new=True)
 
-    def _answer(self, learning: Learning, candidate: Candidate, *, is_new: bool) -> Published:
-        found = contradictions(
-            self.unit, learning, now_ms=self.now_ms, supersedes=learning.supersedes
-        )
-        return Published(learning=learning, candidate=candidate, contradicts=found, is_new=is_new)
+    def _settle(self, learning: Learning, candidate: Candidate, *, is_new: bool) -> Published:
+        self._link(candidate, learning)
+        return published(self.unit, learning, now_ms=self.now_ms, is_new=is_new)
 
     def _made_before(self, candidate: Candidate) -> Learning | None:
         """The learning of a candidate from an earlier publication."""
@@ -238,10 +238,10 @@ class Publication:
                 self._supersede(target, made)
         return made
 
-    def _linked(self, candidate: Candidate, learning: Learning) -> Candidate:
-        """The candidate, decided and linked to its learning."""
+    def _link(self, candidate: Candidate, learning: Learning) -> None:
+        """Decide the candidate as published, and link it to its learning."""
         if candidate.published_learning_id == learning.learning_id:
-            return candidate
+            return
         decided = decide(
             self.unit,
             candidate,
@@ -251,10 +251,6 @@ class Publication:
             learning_id=learning.learning_id,
         )
         self.told.append(of_candidate(LearningEvent.CANDIDATE_DECIDED, decided))
-        return decided
-
-    def _replacement_of(self, learning_id: str) -> Learning | None:
-        return self.unit.learnings.replacing([learning_id]).get(learning_id)
 
     def _target(self, learning_id: str | None, shape: Candidate) -> Learning | None:
         """The learning to supersede, which must be live and of the same scope."""
@@ -278,28 +274,19 @@ class Publication:
         self.told.extend(ending.supersede(target, learning.learning_id))
 
     def _learning(self, shape: Candidate, wanted: PublishChanges) -> Learning:
-        return Learning(
+        return reduced(
+            Learning,
+            shape,
             learning_id=new_id("lrn"),
-            scope=shape.scope,
-            kind=shape.kind,
-            content=shape.content,
-            semantic_key=shape.semantic_key,
-            subject_key=shape.subject_key,
-            created_at_ms=shape.created_at_ms,
             published_at_ms=self.now_ms,
             status=LearningStatus(wanted.publish_tier),
             publish_tier=wanted.publish_tier,
-            sensitivity=shape.sensitivity,
-            confidence=shape.confidence,
-            source=shape.source,
-            evidence_refs=shape.evidence_refs,
             source_candidate_id=shape.candidate_id,
-            expires_at_ms=shape.expires_at_ms,
             policy_decision=self.by.decision,
             policy_actor=self.by.actor,
             verification_status=self.by.verification,
-            derived_from_untrusted=shape.derived_from_untrusted,
             supersedes=wanted.supersedes,
+            version=1,
         )
 
 

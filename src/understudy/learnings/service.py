@@ -17,7 +17,7 @@ from understudy.learnings.checks import (
     check_learning,
     check_reason,
 )
-from understudy.learnings.conflicts import conflict_with, contradictions, duplicate_of
+from understudy.learnings.conflicts import conflict_with, duplicate_of
 from understudy.learnings.decisions import OPERATOR, Retirement, not_live_error, require_learning
 from understudy.learnings.events import (
     NO_LISTENERS,
@@ -41,7 +41,7 @@ from understudy.learnings.model import (
     Sensitivity,
     Verification,
 )
-from understudy.learnings.publication import given_or
+from understudy.learnings.publication import Published, given_or, published
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
@@ -68,15 +68,6 @@ class Replacement:
     expires_at_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SupersedingLearning:
-    """The learning that superseded another, now or before."""
-
-    learning: Learning
-    contradicts: tuple[Learning, ...] = ()
-    is_new: bool = True
-
-
 def check_replacement(wanted: Replacement) -> Replacement:
     """Check a replacement by itself; answers it with trimmed content."""
     if wanted.kind is Kind.RUN_SUMMARY:
@@ -96,7 +87,7 @@ def supersede(
     by: Principal,
     now_ms: int,
     listeners: Listeners,
-) -> SupersedingLearning:
+) -> Published:
     """Supersede a learning; one that was superseded before answers its replacement."""
     unit.learnings.hold(require_learning(unit, learning_id).scope)
     target = require_learning(unit, learning_id, lock=True)
@@ -105,7 +96,7 @@ def supersede(
     if there is not None:
         if target.status in LIVE:
             tell(unit, ending.supersede(target, there.learning_id), at_ms=now_ms)
-        return _answer(unit, there, now_ms=now_ms, is_new=False)
+        return published(unit, there, now_ms=now_ms, is_new=False)
     if target.status not in LIVE:
         raise not_live_error(target)
     if wanted.scope not in (None, target.scope):
@@ -119,7 +110,7 @@ def supersede(
     unit.learnings.add(learning)
     told = ending.supersede(target, learning.learning_id)
     unit.after_commit(partial(listeners.observer.learning_published, PolicyDecision.MANUAL))
-    answer = _answer(unit, learning, now_ms=now_ms, is_new=True)
+    answer = published(unit, learning, now_ms=now_ms, is_new=True)
     tell(unit, (of_learning(LearningEvent.LEARNING_PUBLISHED, learning), *told), at_ms=now_ms)
     return answer
 
@@ -132,11 +123,6 @@ def _require_room(unit: "Unit", learning: Learning, *, now_ms: int) -> None:
     other = conflict_with(unit, learning, now_ms=now_ms, supersedes=learning.supersedes)
     if other is not None:
         raise coded_error("learnings/learning_conflict", learning_id=other.learning_id)
-
-
-def _answer(unit: "Unit", learning: Learning, *, now_ms: int, is_new: bool) -> SupersedingLearning:
-    found = contradictions(unit, learning, now_ms=now_ms, supersedes=learning.supersedes)
-    return SupersedingLearning(learning=learning, contradicts=found, is_new=is_new)
 
 
 def _replacing(target: Learning, wanted: Replacement, *, now_ms: int) -> Learning:
@@ -209,9 +195,7 @@ class LearningService:
             tell(unit, told, at_ms=ending.now_ms)
             return revoked
 
-    def supersede(
-        self, principal: Principal, learning_id: str, wanted: Replacement
-    ) -> SupersedingLearning:
+    def supersede(self, principal: Principal, learning_id: str, wanted: Replacement) -> Published:
         """Supersede a learning; a retry answers the same replacement."""
         checked = check_replacement(wanted)
         self.guard.check({"/content": checked.content})

@@ -23,7 +23,7 @@ from understudy.learnings.model import (
     related,
 )
 from understudy.learnings.publication import Published, PublishedLearning
-from understudy.learnings.service import Replacement, SupersedingLearning
+from understudy.learnings.service import Replacement
 from understudy.sessions.learning_scopes import ScopeKind
 from understudy.wire.learnings import (
     LearningFilterBody,
@@ -145,7 +145,7 @@ def supersede(
     return published_learning(services.learning.learnings.supersede(caller, learning_id, wanted))
 
 
-def published_learning(published: Published | SupersedingLearning) -> PublishedLearning:
+def published_learning(published: Published) -> PublishedLearning:
     """The answer to a publication."""
     contradicts = related(published.contradicts)
     return extended(PublishedLearning, published.learning, contradicts=contradicts)
