@@ -26,7 +26,6 @@ MAX_PATH_ID_CHARS: Final = 500
 # What is searched for may be as long as an input; who searches says how much they take. The path of
 # a file may be as long as a skill's may be.
 MAX_CHARS: Final[Mapping[str, int]] = {"query": 16_000, "path": 2_000}
-DOMAIN_READINESS: Final = "readiness"
 
 
 JSON_TYPES: Final = ("application/json",)

@@ -2,7 +2,7 @@
 
 import errno
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -32,7 +32,7 @@ from understudy.core.pointer import pointer
 from understudy.core.principal import Principal
 from understudy.i18n.locales import DEFAULT, from_accept_language
 from understudy.i18n.problems import told_in
-from understudy.wire.problem import MEDIA_TYPE, TYPE_PREFIX, InvalidValue, Problem
+from understudy.wire.problem import MEDIA_TYPE, TYPE_PREFIX, Problem
 
 STATUS: Final[Mapping[type[UnderstudyError], int]] = {
     NotFound: 404,
@@ -111,15 +111,12 @@ class ProblemAnswer:
 
     def response(self) -> Response:
         """The answer."""
-        problem = Problem(
+        problem = Problem.of(
+            self,
             type=TYPE_PREFIX + self.code,
             title=_title(self.code),
-            status=self.status,
-            detail=self.detail,
-            code=self.code,
-            domain=self.domain,
             instance=current_request_id.get(),
-            errors=[_shown(error) for error in self.errors] or None,
+            errors=[asdict(error) for error in self.errors] or None,
             params=dict(self.params) or None,
         )
         return Response(
@@ -246,7 +243,3 @@ def _located(location: Sequence[object], body: object) -> Iterable[object]:
         else:
             continue
         yield part
-
-
-def _shown(error: FieldError) -> InvalidValue:
-    return InvalidValue(pointer=error.pointer, code=error.code, detail=error.detail)

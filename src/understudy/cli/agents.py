@@ -29,7 +29,8 @@ TIMES: Final = {"every_request": "a request", "once_per_run": "once a run"}
 
 def _switch_row(switch: "SwitchInForce") -> tuple[object, ...]:
     costs = switch.costs
-    parts = "; ".join(f"{_part(cost)}: {cost.tokens} {TIMES[cost.when]}" for cost in costs)
+    named = {cost.part: PARTS.get(cost.part) or cost.part.replace("_", " ") for cost in costs}
+    parts = "; ".join(f"{named[cost.part]}: {cost.tokens} {TIMES[cost.when]}" for cost in costs)
     return switch.name, _value(switch), _sum(costs if switch.on else ()), parts or "nothing"
 
 
@@ -48,10 +49,6 @@ def _sum(costs: Iterable["Cost"]) -> str:
         spent[cost.when] += cost.tokens
     told = [f"{tokens} {TIMES[when]}" for when, tokens in spent.items() if tokens]
     return ", ".join(told) or "0 tokens"
-
-
-def _part(cost: "Cost") -> str:
-    return PARTS.get(cost.part) or cost.part.replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

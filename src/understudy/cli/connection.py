@@ -138,7 +138,7 @@ def command(
 
         parameters = [CONTEXT]
         for name, each in taken.items():
-            parameters += _options(groups[name]) if name in groups else [_named(each)]
+            parameters += _options(groups[name]) if name in groups else [each.replace(kind=NAMED)]
         as_typer_sees_it: Any = run
         as_typer_sees_it.__signature__ = inspect.Signature(
             [*parameters, *(PAGE if "page" in by_us else ())]
@@ -154,11 +154,6 @@ def _options(group: Any) -> list[inspect.Parameter]:
         inspect.Parameter(each.name, NAMED, annotation=each.type, default=each.default)
         for each in fields(group)
     ]
-
-
-def _named(parameter: inspect.Parameter) -> inspect.Parameter:
-    """The parameter, wherever it stands among those with defaults."""
-    return parameter.replace(kind=NAMED)
 
 
 @contextmanager

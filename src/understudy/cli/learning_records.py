@@ -133,7 +133,10 @@ def _what(view: "Candidate") -> Pairs:
 
 def _came(view: "Candidate") -> Pairs:
     return [
-        ("found", f"{FOUND.get(view.capture_path, view.capture_path)}, {_made(view)}"),
+        (
+            "found",
+            f"{FOUND.get(view.capture_path, view.capture_path)}, {screen.ago(view.created_at_ms)}",
+        ),
         ("source", source_words(view.source)),
         ("evidence", evidence_words(view.evidence_refs)),
         ("untrusted", UNTRUSTED if view.derived_from_untrusted else None),
@@ -141,10 +144,6 @@ def _came(view: "Candidate") -> Pairs:
         ("declined before", _declined(view)),
         ("expires", screen.ahead(view.expires_at_ms)),
     ]
-
-
-def _made(view: "Candidate") -> str:
-    return screen.ago(view.created_at_ms)
 
 
 def _again(view: "Candidate") -> str | None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from understudy.learnings.capture_settings import ModelChoice, SemanticCaptureSettings
     from understudy.review.dry_run import CandidateOutlook, DryRun
     from understudy.review.policy import (
-        JudgeSettings,
         LearningPolicy,
         PolicyRule,
         PromotionSettings,
@@ -109,6 +108,7 @@ def policy_pairs(view: "PolicyView[Any]") -> Pairs:
 def learning_policy_pairs(view: "PolicyView[LearningPolicy]") -> Pairs:
     """Everything that the learning policy in force says."""
     policy, publication = view.policy, view.policy.publication
+    judge, share = policy.judge, policy.promotion.canary_share_percent
     return [
         ("revision", view.revision),
         ("changed", screen.ago(view.updated_at_ms)),
@@ -120,9 +120,9 @@ def learning_policy_pairs(view: "PolicyView[LearningPolicy]") -> Pairs:
         ("in quarantine", ", ".join(_line(name) for name in publication.quarantined_rule_names)),
         ("active from API", _allowed(publication.allow_api_origin_active_publication)),
         ("active from untrusted", _allowed(publication.allow_untrusted_active_publication)),
-        ("judge", _judge(policy.judge)),
+        ("judge", _asked(judge.model, judge.timeout_ms) if judge.enabled else "off"),
         ("promotion", _promotion(policy.promotion)),
-        ("canary", _canary(policy.promotion.canary_share_percent)),
+        ("canary", f"offered to {share} in 100 sessions" if share else "hidden"),
         ("active skills", _demotion(is_on=policy.promotion.demote_when_worse)),
     ]
 
@@ -164,10 +164,6 @@ def _semantic(view: "SemanticCaptureSettings") -> str:
     return f"at most {view.max_candidates_per_run} a run: what labels say, or else {asked}"
 
 
-def _judge(view: "JudgeSettings") -> str:
-    return _asked(view.model, view.timeout_ms) if view.enabled else "off"
-
-
 def _asked(model: "ModelChoice | None", timeout_ms: int | None) -> str:
     route = f"route {_line(model.provider)}" if model and model.provider else "the default route"
     generation = screen.compact(model.generation) if model else None
@@ -199,10 +195,6 @@ def _promotion(view: "PromotionSettings") -> str:
     spread = f" in {view.min_sessions} sessions" if view.min_sessions > 1 else ""
     replay = ", and a replay without a regression" if view.require_replay else ""
     return f"needs {executed}, {runs}{spread}{replay}"
-
-
-def _canary(share: int) -> str:
-    return f"offered to {share} in 100 sessions" if share else "hidden"
 
 
 def _demotion(*, is_on: bool) -> str:

@@ -113,7 +113,7 @@ def pairs(view: "RolloutView") -> list[tuple[str, object]]:
         ("warnings", [visible(each.message) for each in view.warnings]),
         ("fingerprint", view.definition_fingerprint),
         ("verified", _verified(view)),
-        ("canary", _canary(view)),
+        ("canary", f"{view.canary_success_count} succeeded, {view.canary_failure_count} failed"),
         ("carried out by", _executed(view)),
         ("offered to", f"{view.uses.offered_percent} % of sessions"),
         ("uses in force", _uses(view)),
@@ -191,10 +191,6 @@ def _executed(view: "RolloutSummary") -> str | None:
     canary = view.canary_success_count + view.canary_failure_count
     every = view.successful_run_count + canary
     return f"{view.executed_run_count} of {screen.count(every, 'run')}" if every else None
-
-
-def _canary(view: "RolloutSummary") -> str:
-    return f"{view.canary_success_count} succeeded, {view.canary_failure_count} failed"
 
 
 def _uses(view: "RolloutView") -> str | None:

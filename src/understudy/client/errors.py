@@ -19,8 +19,9 @@ ClientError
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from understudy.core.errors import FieldError
 
 
 class ClientError(Exception):
@@ -50,15 +51,6 @@ class WaitTimeout(ClientError):
 
 class NoNextStage(ClientError):
     """A promoted skill goes no further by itself: it is in force, or was taken back."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldProblem:
-    """One wrong value, located by a JSON pointer into what was sent."""
-
-    pointer: str
-    code: str
-    detail: str
 
 
 class ProblemError(ClientError):
@@ -136,11 +128,11 @@ def problem_of(status: int, content: bytes) -> ProblemError:
     return BY_STATUS.get(status, ProblemError)(status, body)
 
 
-def _field_problems(errors: object) -> list[FieldProblem]:
+def _field_problems(errors: object) -> list[FieldError]:
     if not isinstance(errors, list):
         return []
     return [
-        FieldProblem(
+        FieldError(
             pointer=str(error.get("pointer", "")),
             code=str(error.get("code", "")),
             detail=str(error.get("detail", "")),

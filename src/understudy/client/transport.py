@@ -92,7 +92,9 @@ class Exchange(Generic[Http]):
             raise problem
         if operation.answer in ("bytes", "str"):
             is_text = operation.answer == "str"
-            return operation.read(_text(response) if is_text else response.content)
+            return operation.read(
+                response.content.decode("utf-8", errors="replace") if is_text else response.content
+            )
         try:
             answer: Any = response.json() if response.content else None
             result = operation.read(answer)
@@ -245,10 +247,6 @@ def _not_understood(call: HttpCall[Any], problem: ValueError) -> str:
         f"{call.method} {call.path} answered in a form that this client does not know"
         f" (at {where or 'the top'}); do the versions of client and daemon match?"
     )
-
-
-def _text(response: httpx2.Response) -> str:
-    return response.content.decode("utf-8", errors="replace")
 
 
 def _seconds(value: str | None) -> float | None:

@@ -281,36 +281,20 @@ _QUOTES: Final = "\"'`“”"
 Arguments = Mapping[str, object]
 
 
-def _list_arguments(_: re.Match[str]) -> Arguments:
-    return {"path": "."}
-
-
-def _write_arguments(found: re.Match[str]) -> Arguments:
-    return {"path": _path(found), "content": found["content"].strip(_QUOTES)}
-
-
-def _read_arguments(found: re.Match[str]) -> Arguments:
-    return {"path": _path(found)}
-
-
-def _run_arguments(found: re.Match[str]) -> Arguments:
-    return {"command": found["command"].strip().strip("`")}
-
-
-def _ask_arguments(_: re.Match[str]) -> Arguments:
-    return {"questions": [_QUESTION]}
-
-
 def _path(found: re.Match[str]) -> str:
     return found["path"].rstrip(".,;:!?").strip(_QUOTES)
 
 
 _INTENTS: Final[tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str]], Arguments]], ...]] = (
-    (_RUN, "shell", _run_arguments),
-    (_ASK, "ask_user", _ask_arguments),
-    (_WRITE, "write_file", _write_arguments),
-    (_LIST, "list_files", _list_arguments),
-    (_READ, "read_file", _read_arguments),
+    (_RUN, "shell", lambda found: {"command": found["command"].strip().strip("`")}),
+    (_ASK, "ask_user", lambda found: {"questions": [_QUESTION]}),
+    (
+        _WRITE,
+        "write_file",
+        lambda found: {"path": _path(found), "content": found["content"].strip(_QUOTES)},
+    ),
+    (_LIST, "list_files", lambda found: {"path": "."}),
+    (_READ, "read_file", lambda found: {"path": _path(found)}),
 )
 
 

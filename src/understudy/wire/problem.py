@@ -1,17 +1,10 @@
 """Errors as RFC 9457 problem details."""
 
+from understudy.core.errors import FieldError
 from understudy.wire.base import Omitted, View
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:understudy:problem:"
-
-
-class InvalidValue(View):
-    """One wrong value, located by a JSON pointer."""
-
-    pointer: str
-    code: str
-    detail: str
 
 
 class Problem(View):
@@ -24,5 +17,5 @@ class Problem(View):
     code: str
     domain: str
     instance: str = ""
-    errors: Omitted[list[InvalidValue]] = None
+    errors: Omitted[list[FieldError]] = None
     params: Omitted[dict[str, object]] = None

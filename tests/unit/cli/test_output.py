@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from understudy.api.error_reference import errors_markdown
+from scripts.error_reference import errors_markdown
 from understudy.cli.output import (
     BY_CODE,
     BY_STATUS,
