@@ -62,7 +62,7 @@ log = structlog.get_logger()
 
 METHOD_NOT_ALLOWED: Final = 405
 AUDITED: Final = frozenset({400, 401, 403, 409, 413, 422, 429})
-# What the caller may not know of looks like something that is not there.
+# A 404 may hide a thing from its caller, so these are audited too.
 HIDING: Final = frozenset({"skills/skill_not_found", "skills/skill_trash_not_found"})
 UNKNOWN_FIELD: Final = "extra_forbidden"
 NOBODY: Final = "anonymous"
@@ -116,7 +116,7 @@ async def answer_error(request: Request, error: Exception) -> Response:
 
 
 def refused_entry(request: Request, refusal: ProblemAnswer) -> AuditEntry | None:
-    """What the audit should know of a refusal; None for reads and for what is not there."""
+    """The audit entry of a refused request; None for reads and for things that do not exist."""
     route = request.scope.get("route")
     is_kept = refusal.status in AUDITED or refusal.reason in HIDING
     if not isinstance(route, GatedRoute) or request.method in SAFE_METHODS or not is_kept:

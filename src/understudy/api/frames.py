@@ -20,7 +20,7 @@ STEP_EVENTS: Final[Mapping[EventKind, str]] = {
     EventKind.TOOL_RESULT: wire.TOOL_RESULT,
     EventKind.OUTPUT: wire.OUTPUT,
 }
-# What is told of a session itself, beside its runs.
+# Events of a session itself, beside those of its runs.
 SESSION_EVENTS: Final[Mapping[EventKind, str]] = {
     EventKind.SESSION: wire.SESSION_STATE_CHANGED,
     EventKind.LEARNING: wire.LEARNING_UPDATED,
@@ -43,7 +43,7 @@ class StreamFrame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """What a reader of a run has: journal events up to an offset, and part of a message.
+    """The position of a stream: journal events up to an offset, and part of a message.
 
     `digest` is a checksum of the part, by which a later text is known to go on from it.
     """

@@ -51,7 +51,7 @@ class GatedRoute(APIRoute):
 
     @property
     def operation(self) -> Operation:
-        """What the route asks of its callers."""
+        """The operation that the route declares: role, limits, audit name."""
         return operation_of(self.endpoint)
 
     @property
@@ -113,7 +113,7 @@ def require_ready(services: Services) -> None:
 
 
 def _single_parameters(route: APIRoute) -> frozenset[str]:
-    """What a query may say once; of two values, nobody could tell which one is meant."""
+    """Query parameters that may occur once: a duplicate would be ambiguous."""
     return frozenset(name for name, kind in _query(route.dependant) if not _is_list(kind))
 
 

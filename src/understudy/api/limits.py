@@ -28,7 +28,7 @@ class BodyLimit:
 
 
 def bounded(scope: Scope, receive: Receive, max_bytes: int) -> Receive:
-    """What arrives, until it is more than may arrive."""
+    """The body as it arrives; raises once it is over the limit."""
     announced = _announced(scope)
     seen = 0
 

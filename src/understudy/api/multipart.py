@@ -26,7 +26,7 @@ class Form:
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """What is in each field, in short: two forms with the same say the same."""
+        """A digest of each field: equal forms have equal digests."""
         return {name: hashlib.sha256(data).hexdigest() for name, data in self.fields.items()}
 
 
@@ -63,7 +63,7 @@ class _Reading:
     current: bytearray = field(default_factory=bytearray)
 
     def callbacks(self) -> "MultipartCallbacks":
-        """What the parser calls as it comes along."""
+        """The callbacks of the parser."""
         return {
             "on_header_field": lambda data, start, end: self.header.extend(data[start:end]),
             "on_header_value": lambda data, start, end: self.value.extend(data[start:end]),

@@ -13,7 +13,7 @@ from understudy.api.limits import MAX_BODY_BYTES
 from understudy.core.principal import Role
 from understudy.core.showable import showable
 
-# What came from outside must run nothing and load nothing, wherever it is opened.
+# Uploaded content must not run or load anything in a browser.
 RAW_HEADERS: Final = {
     "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -48,7 +48,7 @@ class Operation:
 
     # None: anybody may, without a token.
     role: Role | None
-    # What the services write into the audit, where it is not the operation id.
+    # The action in the audit, where it is not the operation id.
     action: str | None = None
     # The field of the body that names the resource, where the path does not.
     body_id: str | None = None
@@ -76,7 +76,7 @@ admin = partial(Operation, role=Role.ADMIN)
 
 
 def operation_of(endpoint: Callable[..., Any]) -> Operation:
-    """What a route function declares; one that declares nothing cannot be served."""
+    """The operation that a route function declares; a route without one cannot be served."""
     declared = getattr(endpoint, _ATTRIBUTE, None)
     if not isinstance(declared, Operation):
         raise TypeError(f"{endpoint.__qualname__} does not say who may call it")

@@ -105,7 +105,7 @@ class ProblemAnswer:
         return f"{self.domain}/{self.code}"
 
     def spoken(self, scope: Scope) -> "ProblemAnswer":
-        """The same in the language that a caller likes best, as far as there are words for it."""
+        """The problem in the language that the caller prefers, where the table has its words."""
         told = told_in(_language_of(scope), self.row or self.reason, self.detail, self.values)
         return replace(self, detail=told.text, language=told.language)
 
@@ -133,14 +133,14 @@ class ProblemAnswer:
 
 
 def _language_of(scope: Scope) -> str | None:
-    """What a caller likes best by the header, or else by their token, once they are known."""
+    """The preferred language: of the `Accept-Language` header, or else of the token."""
     principal = scope.get("state", {}).get("principal")
     known = principal.locale if isinstance(principal, Principal) else None
     return from_accept_language(Headers(scope=scope).get("accept-language")) or known
 
 
 def refusal_of(error: Exception) -> ProblemAnswer:
-    """What to answer to an error; what nobody foresaw is an internal error without details."""
+    """The problem for an exception; an unexpected one is an internal error without details."""
     match error:
         case UnderstudyError():
             return _domain(error)

@@ -29,7 +29,7 @@ Read = Callable[[], Sequence[JournalEvent]]
 
 @dataclass(slots=True)
 class RunStreamState:
-    """Tells one run to one reader."""
+    """The state of streaming one run to one reader."""
 
     position: Position
     # The last step whose message stands in the journal.
@@ -37,7 +37,7 @@ class RunStreamState:
     is_over: bool = False
 
     def journal(self, event: JournalEvent) -> Iterator[StreamFrame]:
-        """What to send for the next event of the journal."""
+        """The chunks to send for the next journal event."""
         if event.kind is EventKind.MESSAGE:
             yield from self._message(step_of(event), str(event.data.get("text", "")))
         elif event.kind is EventKind.RUN and event.data.get("status") in TERMINAL:
@@ -52,7 +52,7 @@ class RunStreamState:
             yield frame
 
     def spoken(self, spoken: Spoken) -> Iterator[StreamFrame]:
-        """What to send of the text that the model is saying now.
+        """The chunks to send of the text that the model is streaming now.
 
         A call that is tried again often says the same, so what was sent is void only when the new
         text is long enough to show that it differs.
@@ -120,7 +120,7 @@ def wanted_position(request: Request, cursor: str | None) -> Position | None:
 
 @dataclass(slots=True)
 class StreamHeartbeat:
-    """Waits for news, and says when the reader should hear that we are still here."""
+    """Waits for new events, and says when a heartbeat is due."""
 
     services: Services
     topics: tuple[str, ...]
@@ -218,7 +218,7 @@ async def tell_run(
 def _told(
     telling: RunStreamState, events: Sequence[JournalEvent], spoken: Spoken | None
 ) -> Iterator[StreamFrame]:
-    """What to send of new events, and then of the text if nothing of the journal is missing."""
+    """The chunks for new journal events, then for the text if no journal event is missing."""
     for event in events:
         yield from telling.journal(event)
         if telling.is_over:

@@ -79,7 +79,7 @@ def delete(
 
 def _refuse_to_lock_out(daemon: DaemonConnection) -> None:
     """Stop before a token that ends the time without tokens and leaves nobody in charge."""
-    # Whoever gets in with a token has one that goes on working.
+    # A caller with a token keeps one that works.
     if daemon.has_token or daemon.client.tokens.page(limit=1).items:
         return
     hint = (

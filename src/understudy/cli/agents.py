@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SWITCH_COLUMNS: Final = ("switch", "now", "costs now", "costs when on")
 OPEN: Final = "Open agents never evolve: every switch is off, whatever is stored."
-# What is switched on, and does nothing as long as the soul is frozen.
+# A switch that is on, but has no effect while SOUL.md is frozen.
 FROZEN: Final = "on, but frozen"
 # Parts that people call otherwise than by their name.
 PARTS: Final = {"skill_manage": "skill_manage", "nudge_70": "70 % nudge", "nudge_90": "90 % nudge"}
@@ -43,7 +43,7 @@ def _value(switch: "SwitchInForce") -> object:
 
 
 def _sum(costs: Iterable["Cost"]) -> str:
-    """What is spent as things stand, in tokens."""
+    """The tokens that switches in force cost, per request and per run."""
     spent = dict.fromkeys(TIMES, 0)
     for cost in costs:
         spent[cost.when] += cost.tokens
@@ -53,7 +53,7 @@ def _sum(costs: Iterable["Cost"]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOptions:
-    """What is said of an agent; `None` leaves it as it is."""
+    """The options of an agent; `None` leaves a field unchanged."""
 
     name: Annotated[str | None, typer.Option("--name", help="What people call it.")] = None
     route: Annotated[
@@ -301,7 +301,7 @@ def _history_row(entry: "EvolutionEntry") -> tuple[object, ...]:
     return screen.ago(entry.at_ms), what, by, entry.run_id, which
 
 
-# Those that read badly behind the word.
+# Other words for states of an offer.
 _OFFER_STATES: Final = {"offered": "open"}
 _Row = Callable[[Any], tuple[str, str | None, str]]
 ROWS: Final[Mapping[str, _Row]] = {

@@ -28,7 +28,7 @@ MAX_DIGITS: Final = 9
 
 
 class Unclear(Exception):
-    """What was typed is no answer; the text says why."""
+    """The typed text is not an answer; the message says why."""
 
 
 def ask_questions(person: Person, view: "QuestionView") -> "QuestionResolutionBody":
@@ -46,7 +46,7 @@ def ask_questions(person: Person, view: "QuestionView") -> "QuestionResolutionBo
 
 
 def read_answer(asked: "AskedView", typed: str) -> "AnswerBody":
-    """What was typed as an answer: numbers, names or labels of options, else free words."""
+    """A typed text as an answer: numbers, ids or labels of options, or else free text."""
     from understudy.wire.approvals import AnswerBody
 
     text = typed.strip()
@@ -124,7 +124,7 @@ def _declined(person: Person, view: "QuestionView") -> "QuestionResolutionBody":
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Typed:
-    """What was typed; each entry may begin with the id of its question and `=`."""
+    """The values of --option and --text; each may begin with the id of its question and `=`."""
 
     options: Sequence[str] = ()
     texts: Sequence[str] = ()

@@ -110,7 +110,7 @@ def review(daemon: DaemonConnection, session: InSession = None, run: OfRun = Non
     if person is None or daemon.as_json:
         raise typer.BadParameter("a review needs a terminal; use `approvals list`, `allow`, `deny`")
     waiting = daemon.client.approvals.list(session_id=session, run_id=run)
-    # What is offered to somebody else is not for this person to answer.
+    # Offers to other users have no actions for this caller.
     pending = [view for view in waiting if view.actions]
     if not pending:
         note("nothing waits for approval")

@@ -64,9 +64,9 @@ class ChatConversation:
         self.session = session
         # Where the runs go, whatever the session and its agent say.
         self.route_id = route_id
-        # What the daemon speaks in them.
+        # The language of the daemon in these runs.
         self.locale = locale
-        # Who is asked what a run waits for; None when nobody is there.
+        # The person who answers approvals and questions; None without a terminal.
         self.person = person
         # Assets that go with the next message.
         self._attached: list[str] = []

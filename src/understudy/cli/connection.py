@@ -198,7 +198,7 @@ def _report_invalid(error: Any, *, as_json: bool) -> ExitCode:
 
 
 def settings_or_exit(flags: "Flags") -> "Settings":
-    """What a daemon started here would take; a value that cannot be used is a usage error."""
+    """The settings of a daemon that is started here; an invalid value is a usage error."""
     from understudy.settings import SettingsError, load_settings
 
     try:

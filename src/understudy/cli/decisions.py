@@ -58,11 +58,11 @@ class CallDecision:
         self._person = person
         self._view = view
         self._updated: dict[str, Any] | None = None
-        # What was edited last, sound or not: the next edit begins with it.
+        # The last edited text, valid or not: the next edit starts with it.
         self._draft = json.dumps(view.input, indent=2, ensure_ascii=False)
 
     def ask(self) -> "ApprovalResolution | None":
-        """What the person decides; None to leave it for later. Raises `Left` to stop asking."""
+        """The resolution that the person chooses; None to skip the call. Raises `Left` to quit."""
         while True:
             match self._key():
                 case "allow":
@@ -134,7 +134,7 @@ def settle(
     if is_offer(view):
         return settle_offer(client, person, view)
     if view.input_cut:
-        # Who decides must see all of it.
+        # The person must see the whole input.
         view = client.approvals.get(view.id)
     person.say(["", *approval_lines(view, run)])
     decision = CallDecision(person, view)
@@ -142,7 +142,7 @@ def settle(
         try:
             return resolution, client.approvals.resolve(view.run_id, [resolution])
         except InvalidError as problem:
-            # What was edited is kept, so that it can be mended.
+            # The edit is kept, so that it can be corrected.
             person.say(error_lines(problem))
     return None
 
@@ -167,7 +167,7 @@ ANSWERED: Final = {
     "allow": "accepted: the agent may do it now; tell it to go on",
     "deny": "declined: nothing is done, and it is not offered again in this session",
 }
-# What becomes of an offer, as people say it.
+# The states of an offer in words.
 STATES: Final = {"pending": "open", "allowed": "accepted", "denied": "declined"}
 
 
@@ -222,7 +222,7 @@ def settle_offer(
 def open_to_everybody(
     client: "Client", session_id: str, user_id: str | None
 ) -> "list[ApprovalView]":
-    """What is offered to somebody in a session."""
+    """The open offers of a session; with a user, only theirs."""
     waiting = client.approvals.list(session_id=session_id)
     return [view for view in waiting if is_offer(view) and user_id in (None, view.user_id)]
 
@@ -253,7 +253,7 @@ def _ask(person: Person) -> Literal["allow", "deny"] | None:
 
 SAID: Final = {"allow": "accepted", "deny": "declined"}
 SKIP: Final = "/skip"
-# What became of one thing and of the run that waited for it, if one did; None: left for later.
+# The outcome of one request and its run, if a run waited for it; None: skipped.
 Done: TypeAlias = "tuple[str, RunView | None] | None"
 Step: TypeAlias = "Callable[[], Done]"
 
@@ -371,7 +371,7 @@ def offer(client: "Client", person: Person, run_id: str) -> bool:
             person.say(_come_back(run))
             return False
         except (ConflictError, InvalidError, NotFoundError) as problem:
-            # Somebody else may have answered meanwhile, or the daemon does not take an answer.
+            # Another caller may have answered meanwhile, or the daemon refuses the answer.
             person.say(error_lines(problem))
 
 

@@ -66,9 +66,9 @@ def learning_words(learning: Mapping[str, Any]) -> str | None:
 
 SCARCE_BYTES: Final = 256 * 1024 * 1024
 OFFLINE: Final = "scripted"
-# What the daemon says of its upkeep of run memories.
+# Warnings of the daemon about run memory maintenance.
 MAINTAINED: Final = frozenset({"run_memory_maintenance_failed", "run_memory_repaired"})
-# What the daemon warns of and another check says.
+# Warnings of the daemon that another check reports.
 SAID_ALREADY: Final = frozenset({"offline_model", "route_not_ready"}) | MAINTAINED
 GET_KEY: Final = (
     "set OPENAI_API_KEY or ANTHROPIC_API_KEY, or write [routes.NAME] into the config file,"
@@ -114,7 +114,7 @@ class Home:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What could be learned about a daemon; None where nothing could."""
+    """The facts about a daemon that the checks read; None where a fact is not known."""
 
     url: str
     client_version: str
@@ -130,7 +130,7 @@ class Findings:
 
 
 def check_daemon(found: Findings) -> Iterator[Check]:
-    """Somebody answers."""
+    """A daemon answers."""
     if found.unreachable is None:
         yield Check(code="daemon", severity="info", message=f"a daemon answers at {found.url}")
     else:
@@ -261,7 +261,7 @@ def check_disk(found: Findings) -> Iterator[Check]:
 
 
 def check_run_memory(found: Findings) -> Iterator[Check]:
-    """What runs leave behind is in good order."""
+    """Run memories are consistent."""
     if found.status is None or "run_memory" not in found.status:
         return
     told = [each for each in _warnings(found) if each.get("code") in MAINTAINED]
@@ -273,14 +273,14 @@ def check_run_memory(found: Findings) -> Iterator[Check]:
 
 
 def check_learning(found: Findings) -> Iterator[Check]:
-    """What is learned, and how much of it waits for a person."""
+    """The learning plane: its mode, and how many candidates wait for review."""
     words = learning_words((found.status or {}).get("learning") or {})
     if words is not None:
         yield Check(code="learning", severity="info", message=words)
 
 
 def check_health(found: Findings) -> Iterator[Check]:
-    """What the daemon itself finds worth a look."""
+    """The health warnings of the daemon itself."""
     for warning in _warnings(found):
         if warning.get("code") not in SAID_ALREADY:
             yield _as_check(warning, code=str(warning.get("code", "health")))
@@ -318,7 +318,7 @@ def _warnings(found: Findings) -> list[Mapping[str, Any]]:
 
 def _as_check(warning: Mapping[str, Any], *, code: str) -> Check:
     severity = warning.get("severity", "warning")
-    # What is only told needs no mending, whatever could be done about it.
+    # A check of severity info needs no fix, even where the daemon names an action.
     fix = None if severity == "info" else warning.get("action") or "read the daemon's log"
     message = str(warning.get("message", ""))
     return Check(code=code, severity=severity, message=message, fix=fix)

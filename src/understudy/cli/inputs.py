@@ -1,4 +1,4 @@
-"""What is typed, piped in, attached or kept in files, read into values."""
+"""Arguments, options, stdin and files, parsed into values and request bodies."""
 
 import json
 import sys
@@ -28,7 +28,7 @@ def request(kind: type[R], /, **fields: Any) -> R:
 
 
 def change(kind: type[R], /, **fields: Any) -> R:
-    """The same for a request that changes something: one field must be given."""
+    """A request that changes something: at least one field must be given."""
     wanted = request(kind, **fields)
     if not wanted.model_fields_set:
         raise typer.BadParameter("give something to change")
@@ -65,7 +65,7 @@ def read_file(file: Path) -> str:
 
 
 def why(problem: Exception) -> str:
-    """What is wrong with a file, in words alone."""
+    """Why a file cannot be read or written, without its path."""
     if isinstance(problem, UnicodeDecodeError):
         return "it is not UTF-8 text"
     return (isinstance(problem, OSError) and problem.strerror) or str(problem)
@@ -112,7 +112,7 @@ def write(file: Path, data: bytes, *, replace: bool) -> bool:
 
 
 def name_of(file: Path) -> str:
-    """What a file is called where its path means nothing."""
+    """The name of a file without its folder; `stdin` for `-`."""
     return "stdin" if str(file) == STDIN else file.name
 
 
@@ -237,7 +237,7 @@ def read(path: Path) -> FileToUpload:
 def named(
     ctx: typer.Context, attach: Sequence[Path] | None, asset: Sequence[str] | None
 ) -> list[Attachment]:
-    """What `--attach` and `--asset` name, in the order in which they were typed."""
+    """The attachments of `--attach` and `--asset`, in the order in which they were typed."""
     given: Mapping[str, Iterator[Attachment]] = {
         "attach": (read(path) for path in attach or ()),
         "asset": (KnownAsset(name=name) for name in asset or ()),

@@ -11,7 +11,7 @@ from understudy.cli.schedules import SECONDS, moment, span
 
 SCOPE_KINDS: Final = ("session", "persona", "project", "workspace")
 WORKSPACE_ID: Final = "default"
-# What somebody may propose; the daemon makes summaries of runs as well.
+# The kinds that a caller may propose; only the daemon proposes run summaries.
 PROPOSED_KINDS: Final = "`fact`, `preference`, `decision` or `procedure`"
 KINDS: Final = "`fact`, `preference`, `decision`, `procedure` or `run_summary`"
 STATES: Final = "`pending`, `escalated`, `published` or `rejected`"
@@ -68,7 +68,7 @@ class ReviewOptions:
     kind: Annotated[str | None, typer.Option("--kind", help=f"Only of a kind: {KINDS}.")] = None
 
     def fields(self, **more: str | None) -> dict[str, Any]:
-        """What was typed, as the API names it."""
+        """The options that were given, under the field names of the API."""
         from understudy.client.calls import given
 
         scope = scope_of(self.scope) or {}
@@ -83,7 +83,7 @@ class CandidateOptions(ReviewOptions):
     state: Annotated[str | None, typer.Option("--state", help=f"Only in a state: {STATES}.")] = None
 
     def fields(self, **more: str | None) -> dict[str, Any]:
-        """What was typed, as the API names it."""
+        """The options that were given, under the field names of the API."""
         return ReviewOptions.fields(self, state=self.state, **more)
 
 
@@ -107,7 +107,7 @@ class LearningOptions(ReviewOptions):
     ] = None
 
     def fields(self, **more: str | None) -> dict[str, Any]:
-        """What was typed, as the API names it."""
+        """The options that were given, under the field names of the API."""
         return ReviewOptions.fields(
             self,
             status=self.status,
@@ -120,7 +120,7 @@ class LearningOptions(ReviewOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentOptions:
-    """What is said of a content, whoever it is for."""
+    """Options that describe the content of a candidate or learning."""
 
     sensitivity: Annotated[
         str | None,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from understudy.sessions.learning_scopes import LearningScope
     from understudy.wire.policies import CandidateExplainView, RuleTraceView
 
-# What a list shows of a long content.
+# Characters of a long content that a list shows.
 LISTED_CHARS: Final = 160
 CANDIDATE_COLUMNS: Final[screen.Layout] = {
     "candidate": "candidate_id",
@@ -63,7 +63,7 @@ def shown_pairs(view: "ReviewItem") -> Pairs:
 
 
 def explained_pairs(view: "CandidateExplainView") -> Pairs:
-    """What the policy in force makes of a candidate, and how it comes to that."""
+    """The outcome of the learning policy for a candidate, and its reasons."""
     changed = [
         f"{each.code}: {each.before} → {each.after}, because {visible(each.reason)}"
         for each in view.adjustments
@@ -81,7 +81,7 @@ def explained_pairs(view: "CandidateExplainView") -> Pairs:
 
 
 def rule_rows(rules: Sequence["RuleTraceView"]) -> list[tuple[object, ...]]:
-    """What every rule had to say, for a table."""
+    """The trace of every policy rule, as table rows."""
     return [
         (each.index + 1, _on_a_line(each.name), each.action, _fits(each), _mismatches(each))
         for each in rules
@@ -94,7 +94,7 @@ def related(view: "RelatedLearning") -> str:
 
 
 def review_words(view: "AutomationReview") -> str:
-    """What automation made of a candidate, on one line."""
+    """The automation review of a candidate, on one line."""
     when = screen.ago(view.reviewed_at_ms)
     return f"{view.action} (mode {view.mode}, policy revision {view.policy_revision}, {when})"
 
@@ -111,7 +111,7 @@ def source_words(source: "LearningSource") -> str:
 
 
 def evidence_words(refs: Iterable["EvidenceRef"]) -> str:
-    """What speaks for it, one a line."""
+    """The evidence, one reference a line."""
     return "\n".join(_ref(each) for each in refs)
 
 
@@ -281,7 +281,7 @@ def tell_published(view: "PublishedLearning") -> None:
 
 
 def published_lines(view: "PublishedLearning") -> list[str]:
-    """What became of a publication, and what says otherwise elsewhere."""
+    """The outcome of a publication, and the learnings that it contradicts."""
     lines = [f"learning {view.learning_id} is {view.status}"]
     if view.supersedes:
         lines.append(f"  it takes the place of {view.supersedes}")

@@ -162,7 +162,7 @@ def lineage_lines(view: "Lineage") -> list[str]:
 
 
 def _parted(view: "Lineage") -> tuple[Sequence[Related], Sequence[Related]]:
-    """What was replaced since the candidate was published, and what that one replaced itself."""
+    """The learnings replaced since the candidate was published, and those that it replaced."""
     published = view.candidate.published_learning_id if view.candidate else None
     if published in (None, view.learning.learning_id):
         return [], view.replaced
@@ -227,12 +227,12 @@ def _learning(view: "Learning") -> str:
 
 
 def _before(replaced: Sequence[Related]) -> tuple[Node, ...]:
-    """What it took the place of, nearest first."""
+    """The learnings that this one replaced, nearest first."""
     return tuple(Node(f"in the place of {_related(each)}") for each in replaced)
 
 
 def _later(replaced_by: Sequence[Related]) -> tuple[Node, ...]:
-    """What took its place, each hanging on the one before."""
+    """The learnings that replaced this one, each below the one before."""
     chain: tuple[Node, ...] = ()
     for newer in reversed(replaced_by):
         chain = (Node(f"replaced by {_related(newer)}", chain),)

@@ -49,7 +49,7 @@ FOUND_COLUMNS: Final[screen.Layout] = {
     "in": "matched_fields",
     "what": "excerpt",
 }
-# What a search without a query has nothing to say about.
+# Columns that a search without a query leaves out.
 OF_QUERY: Final = frozenset({"score", "in"})
 EXPLAINED_COLUMNS: Final[screen.Layout] = {
     "kind": lambda entry: entry.label if entry.learning_id else "run",
@@ -88,7 +88,7 @@ MEMORY: Final[screen.Layout] = {
 
 
 def show_context(view: "MemoryContextView") -> None:
-    """What the next run would be given: learnings, then runs."""
+    """The memory of the next prompt: learnings, then run memories."""
     learned, recovered = view.learned_context, view.recovered_memory
     if learned:
         screen.records(learned.entries, LEARNED_COLUMNS, empty="")
@@ -100,7 +100,7 @@ def show_context(view: "MemoryContextView") -> None:
 
 
 def show_results(view: "SearchAnswer") -> None:
-    """What a search found."""
+    """The results of a search."""
     hidden = OF_QUERY if view.query is None else ()
     columns = {label: source for label, source in FOUND_COLUMNS.items() if label not in hidden}
     empty = "Nothing is remembered yet." if view.query is None else "Nothing matches."
@@ -120,7 +120,7 @@ def show_explained(view: "MemoryExplanation") -> None:
 
 
 def show_report(view: "MemoryReport") -> None:
-    """What a run was given, and what was left out."""
+    """The memory that a run was given, and what was left out."""
     learned = view.learned.entries if view.learned else ()
     screen.records([*learned, *view.entries], REPORTED_COLUMNS, empty=view.explanation)
     if view.learned:

@@ -1,4 +1,4 @@
-"""What every command takes, and the arguments and options that several commands take."""
+"""The options of every command, and the arguments and options that several commands share."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ PANEL: Final = "Every command"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """What was typed of the options that every command takes."""
+    """The values of the options that every command takes."""
 
     url: str | None = None
     token: str | None = None

@@ -108,7 +108,7 @@ HINTS: Final[Mapping[str, str]] = {
     "session_not_idle": "wait until its runs have ended, or stop them with"
     " `{understudy} sessions interrupt`",
 }
-# What a step of a rollout lacks, the most pressing first: what is done about that one comes first.
+# Hints for what a rollout step lacks; the first code in this order wins.
 STEP_HINTS: Final[Mapping[str, str]] = {
     "canary_failed": "`{understudy} rollouts advance {skill} --to draft` begins anew; mend it, and show"
     " again that it works",
@@ -191,7 +191,7 @@ def print_json(value: object) -> None:
 
 def note(text: str) -> None:
     """A line for people, on stderr, so that stdout holds results only."""
-    # What was printed before stands before it, also where both go to one place.
+    # Flushed, so that the order holds where stdout and stderr go to one place.
     sys.stdout.flush()
     print(printable(text), file=sys.stderr, flush=True)
 
@@ -231,7 +231,7 @@ def problem_lines(problem: Mapping[str, Any], hint_for: str | None = None) -> li
 
 
 def step_hint(lacking: Iterable[object]) -> str | None:
-    """What to do first for a step of a rollout that lacks this; None where nothing is known."""
+    """The hint for the first missing condition of a rollout step; None where there is none."""
     codes = set(lacking)
     return next((hint for code, hint in STEP_HINTS.items() if code in codes), None)
 

@@ -1,4 +1,4 @@
-"""Somebody at the terminal: is asked, told, and given texts to edit."""
+"""The person at the terminal: prompts, notes, an editor, confirmations."""
 
 import shlex
 import subprocess
@@ -20,7 +20,7 @@ class Left(Exception):
 
 
 class Person(Protocol):
-    """Somebody who can be asked."""
+    """A person who can be prompted."""
 
     def ask(self, prompt: str) -> str:
         """One line; raises `Left` when there will be none."""
@@ -43,7 +43,7 @@ class Person(Protocol):
 
 
 class Somebody:
-    """Whoever sits at this terminal."""
+    """The person at this terminal."""
 
     def ask(self, prompt: str) -> str:
         """One line; Ctrl-C and Ctrl-D leave the question open."""
@@ -87,7 +87,7 @@ class Somebody:
 
 
 class Piped(Somebody):
-    """Whoever wrote the answers before; they are shown where they would have been typed."""
+    """Answers from a pipe; each is echoed where it would have been typed."""
 
     def ask(self, prompt: str) -> str:
         """The next line; the end of the input leaves the question open."""
@@ -97,12 +97,12 @@ class Piped(Somebody):
 
 
 def somebody() -> Person | None:
-    """Who can be asked here; None when input comes from a pipe or a file."""
+    """The person at the terminal; None when stdin is a pipe or a file."""
     return Somebody() if sys.stdin.isatty() else None
 
 
 def anybody() -> Person:
-    """Who answers here, at the terminal or from a pipe."""
+    """The person who answers, at the terminal or from a pipe."""
     return somebody() or Piped()
 
 
@@ -112,7 +112,7 @@ def read_line(prompt: str) -> str:
         import readline  # noqa: F401 - gives `input` editing and history
     if sys.stdout.isatty():
         return input(prompt).strip()
-    # What is piped on must hold the reply alone.
+    # The prompt goes to stderr: a pipe on stdout gets the reply alone.
     sys.stderr.write(prompt)
     sys.stderr.flush()
     return input().strip()

@@ -15,7 +15,7 @@ commands = Commands("Personas: instructions that sessions take a snapshot of.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonaOptions:
-    """What is said of a persona."""
+    """The options of a persona."""
 
     name: Annotated[str | None, typer.Option("--name", help="What people call it.")] = None
     soul: Annotated[

@@ -218,7 +218,7 @@ def _change(
     changed({}, pairs)  # a mistyped one is told before anybody is asked
     current = calls.get()
     wanted = changed(daemon.answer["policy"], pairs)
-    # Somebody else's change in between is not undone.
+    # A concurrent change is not overwritten.
     revision = current.revision if expected_revision is None else expected_revision
     return calls.set(wanted, expected_revision=revision)
 
@@ -294,7 +294,7 @@ class Editing:
 
 
 def invalid_lines(problem: "InvalidError") -> list[str]:
-    """What is wrong with a policy, each with its place in what was written."""
+    """The errors of a policy, each with its JSON pointer in the edited document."""
     if not problem.errors:
         return problem_lines(problem.problem)
     told = [
@@ -304,7 +304,7 @@ def invalid_lines(problem: "InvalidError") -> list[str]:
     return ["error: the policy is not taken, and the old one stays", *told]
 
 
-# What is shown of a long value.
+# Characters of a long value that are shown.
 MAX_CHARS: Final = 120
 NOTHING: Final = object()
 

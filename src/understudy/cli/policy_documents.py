@@ -85,7 +85,7 @@ MODES: Final = {
     "shadow": "people decide, and automation notes what it would have done",
     "enabled": "automation decides, and people what it leaves to them",
 }
-# What a rule may ask of a candidate, in the order in which it is told.
+# The conditions of a policy rule, in the order in which they are shown.
 CONDITIONS: Final = (
     "scope_kind",
     "scope_id",
@@ -128,7 +128,7 @@ def learning_policy_pairs(view: "PolicyView[LearningPolicy]") -> Pairs:
 
 
 def show_dry_run(view: "DryRun") -> None:
-    """What a policy would do otherwise, and how many of all it concerns."""
+    """The outcomes that a policy would change, and the totals."""
     rows = [
         (
             each.candidate_id,

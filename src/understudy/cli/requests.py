@@ -1,4 +1,4 @@
-"""What runs wait for as people read it: approvals, questions, tool calls, and the commands that answer."""
+"""Approvals, questions and tool calls in words, with the commands that answer them."""
 
 import difflib
 import json
@@ -108,7 +108,7 @@ def _on_a_line(text: str) -> str:
     return screen.one_line(visible(text))
 
 
-# What is shown of a long call; the rest is counted, and shown when asked for.
+# The part of a long tool call that is shown; the rest is counted.
 MAX_LINES: Final = 40
 MAX_CHARS: Final = 4_000
 MAX_INLINE: Final = 100
@@ -148,7 +148,7 @@ def shortened(lines: Sequence[str], *, more: str) -> list[str]:
 
 
 def diff_lines(before: Arguments, after: Arguments) -> list[str]:
-    """What an edit of the arguments changes, line by line."""
+    """The changes of an edit of the arguments, line by line."""
     changes = difflib.unified_diff(call_lines(before), call_lines(after), n=1, lineterm="")
     return [line for line in [*changes][DIFF_HEADING:] if not line.startswith("@@")]
 
@@ -186,13 +186,13 @@ def need_lines(request: Request) -> list[str]:
 
 
 def resolved_lines(event: Mapping[str, Any]) -> list[str]:
-    """What was said to what a run waited for, from the event that tells it."""
+    """The resolutions in an event, one a line."""
     given = event.get("resolutions") or [event.get("resolution") or {}]
     return [_resolved_line(each) for each in given]
 
 
 def requests_of(run: "RunView") -> list[Request]:
-    """What a run waits for."""
+    """The approvals and questions that a run waits for."""
     pending = (*run.pending_approvals, *run.pending_questions)
     return [each.model_dump(exclude_none=True) for each in pending]
 
@@ -218,7 +218,7 @@ def leave_waiting(run: "RunView") -> typer.Exit:
 
 
 def outlook(run: "RunView") -> str:
-    """What becomes of a run after a request of it was settled."""
+    """The state of a run after one of its requests was resolved."""
     from understudy.wire.runs import TERMINAL_STATUSES
 
     left = len(run.pending_approvals) + len(run.pending_questions)

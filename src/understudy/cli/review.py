@@ -49,7 +49,7 @@ HELP: Final = (
     "s  leave it waiting, show the next",
     "q  leave it waiting, stop here (so does Ctrl-C)",
 )
-# What publishing says more, by what was typed.
+# The fields of a publication, by the key that was typed.
 TIERS: Final[dict[str, dict[str, str]]] = {
     "publish": {},
     "provisional": {"publish_tier": "provisional"},
@@ -95,7 +95,7 @@ class Weighing:
         self._person.say(["", *field_lines(item_pairs(card))])
 
     def ask(self) -> Verdict | None:
-        """What the person decides; None to leave it for later. Raises `Left` to stop asking."""
+        """The verdict of the person; None to skip the candidate. Raises `Left` to quit."""
         while True:
             match self._key():
                 case "publish" | "provisional" as how:
@@ -145,7 +145,7 @@ class Weighing:
             self._person.say(["nothing changed"])
             return
         if edited != now:
-            # What other words conflict with is not known before they are tried.
+            # Conflicts of the new words are known only when they are published.
             self._in_the_way = self._item.conflicts_with
         self._edited = None if edited == self._item.content else edited
         self._person.say(_difference(self._item.content, edited) or ["nothing changed"])
@@ -220,7 +220,7 @@ def decide(client: "Client", person: Person, item: "ReviewItem") -> str:
         try:
             return _carry_out(client, person, item.candidate_id, verdict)
         except InvalidError as problem:
-            # What was edited is kept, so that it can be mended.
+            # The edit is kept, so that it can be corrected.
             person.say(error_lines(problem))
         except NotFoundError as problem:
             person.say(error_lines(problem))

@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-# What stands one below the other, and what stands in a table.
+# Labels with values, and the rows of a table.
 Pairs: TypeAlias = list[tuple[str, object]]
 Rows: TypeAlias = list[tuple[object, ...]]
-# What is shown of a record: labels, and for each the path of a field or a function of the record.
+# The layout of a record: labels, and for each the path of a field or a function of the record.
 Layout: TypeAlias = Mapping[str, str | Callable[[Any], object]]
 
-# What models and tools say may hold escape sequences and text that reorders what follows.
+# Output of models and tools may hold escape sequences and bidirectional controls.
 UNPRINTABLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )

@@ -44,7 +44,7 @@ class AsyncSessions(SessionsCalls[AsyncTransport]):
     def stream(
         self, session_id: str, *, last_event_id: str | None = None
     ) -> AsyncIterator[StreamEvent]:
-        """What happens in the session from now on, or from after an event; never ends."""
+        """The events of a session from now on, or after an event; never ends."""
         path = at("sessions", session_id, "stream")
         return follow_async(self.transport, path, last_event_id=last_event_id)
 
@@ -59,7 +59,7 @@ class AsyncRuns(RunsCalls[AsyncTransport]):
         last_event_id: str | None = None,
         on_away: Callable[[], None] = lambda: None,
     ) -> AsyncIterator[StreamEvent]:
-        """What happens in a run, from its start or from after an event, until it has ended."""
+        """The events of a run, from its start or after an event, until it has ended."""
 
         async def is_over() -> bool:
             return (await self.get(run_id)).status in TERMINAL_STATUSES
@@ -104,7 +104,7 @@ class AsyncRuns(RunsCalls[AsyncTransport]):
 
 
 class AsyncLearnings(LearningsCalls[AsyncTransport]):
-    """What is known."""
+    """Learnings."""
 
     def uses(self, learning_id: str) -> AsyncIterator["LearningUse"]:
         """All runs that were told of it, newest first."""
@@ -195,9 +195,9 @@ class AsyncClient(Operations[AsyncTransport]):
         await self.transport.http.aclose()
 
     async def status(self) -> "StatusView":
-        """What the daemon is and does."""
+        """The status of the daemon."""
         return await self.daemon.status()
 
     def stream(self, *, last_event_id: str | None = None) -> AsyncIterator[StreamEvent]:
-        """What happens in all sessions from now on, or from after an event; never ends."""
+        """The events of all sessions from now on, or after an event; never ends."""
         return follow_async(self.transport, at("events", "stream"), last_event_id=last_event_id)

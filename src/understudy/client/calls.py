@@ -26,13 +26,13 @@ class FormUpload:
 
     @property
     def boundary(self) -> str:
-        """What stands between the parts; the same file makes the same body, so it can be repeated."""
+        """The multipart boundary; a hash of the content, so a retry sends the same body."""
         return hashlib.sha256(self.content).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpCall(Generic[T_co]):
-    """What is sent; a `POST` carries a key, so that a repeat acts once."""
+    """An HTTP request as data; a `POST` has an idempotency key, so a retry acts once."""
 
     method: str
     path: str
@@ -94,7 +94,7 @@ def query_of(**values: object) -> dict[str, QueryValue]:
 
 
 def body_of(request: Any) -> dict[str, Any]:
-    """What was set in a request, as JSON; a plain text is short for an input with that content."""
+    """The fields that were set in a request, as JSON; a string is short for `{"content": …}`."""
     if isinstance(request, str):
         return {"content": request}
     body: dict[str, Any] = _plain(given(**request) if isinstance(request, dict) else request)

@@ -38,7 +38,7 @@ class Sessions(SessionsCalls[Transport]):
     """Durable conversations."""
 
     def stream(self, session_id: str, *, last_event_id: str | None = None) -> Iterator[StreamEvent]:
-        """What happens in the session from now on, or from after an event; never ends."""
+        """The events of a session from now on, or after an event; never ends."""
         path = at("sessions", session_id, "stream")
         return follow(self.transport, path, last_event_id=last_event_id)
 
@@ -53,7 +53,7 @@ class Runs(RunsCalls[Transport]):
         last_event_id: str | None = None,
         on_away: Callable[[], None] = lambda: None,
     ) -> Iterator[StreamEvent]:
-        """What happens in a run, from its start or from after an event, until it has ended.
+        """The events of a run, from its start or after an event, until it has ended.
 
         `on_away` is called when the daemon cannot be reached and will be asked again.
         """
@@ -111,7 +111,7 @@ class Runs(RunsCalls[Transport]):
 
 
 class Learnings(LearningsCalls[Transport]):
-    """What is known."""
+    """Learnings."""
 
     def uses(self, learning_id: str) -> Iterator["LearningUse"]:
         """All runs that were told of it, newest first."""
@@ -196,11 +196,11 @@ class Client(Operations[Transport]):
         self.transport.http.close()
 
     def status(self) -> "StatusView":
-        """What the daemon is and does."""
+        """The status of the daemon."""
         return self.daemon.status()
 
     def stream(self, *, last_event_id: str | None = None) -> Iterator[StreamEvent]:
-        """What happens in all sessions from now on, or from after an event; never ends."""
+        """The events of all sessions from now on, or after an event; never ends."""
         return follow(self.transport, at("events", "stream"), last_event_id=last_event_id)
 
 

@@ -101,7 +101,7 @@ def _questions(run_id: str) -> str:
 
 
 def promotion(now: RolloutView, to: Stage | None) -> PromoteSkill:
-    """What moves a skill to its next stage, or to another, and leaves what it says as it is."""
+    """The request that moves a skill to its next stage, or to another, with its definition unchanged."""
     from understudy.wire.rollouts import PromoteSkill
 
     stage = to or (None if now.next is None else now.next.status)

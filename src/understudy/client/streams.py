@@ -102,7 +102,7 @@ class ToolCalled(wire.StepEvent):
 
 
 class ToolAnswered(wire.StepEvent):
-    """What a tool answered."""
+    """The answer of a tool call, as an event."""
 
     call_id: str = ""
     name: str = ""
@@ -224,7 +224,7 @@ async def follow_async(
     is_over: Callable[[], Awaitable[bool]] | None = None,
     on_away: Callable[[], None] = lambda: None,
 ) -> AsyncIterator[StreamEvent]:
-    """The same as `follow`, awaited."""
+    """`follow` for async code."""
     connection = StreamConnection(EventReader(last_event_id=last_event_id), on_away)
     while True:
         try:

@@ -54,7 +54,7 @@ class AsyncRetries:
 
 
 class Exchange(Generic[Http]):
-    """What a request to one daemon is made of and how its answer is read, awaited or not."""
+    """Builds the requests to one daemon and reads its answers; shared by both transports."""
 
     def __init__(self, http: Http, *, on_answer: Callable[[Json], None] | None = None) -> None:
         self.http: Http = http
@@ -85,7 +85,7 @@ class Exchange(Generic[Http]):
     def read(
         self, call: HttpCall[T], operation: "ClientOperation[Any, T]", response: httpx2.Response
     ) -> T:
-        """What a daemon answered; raises a `ClientError` where that is a problem."""
+        """The parsed answer of the daemon; raises a `ClientError` for a problem."""
         if not response.is_success:
             problem = problem_of(response.status_code, response.content)
             problem.retry_after_s = _seconds(response.headers.get("Retry-After"))

@@ -1,4 +1,4 @@
-"""What an operator lets agents reach though it is not public: a host, an address or a network."""
+"""The network allowlist: private hosts, addresses and networks that agents may reach."""
 
 import re
 from dataclasses import dataclass

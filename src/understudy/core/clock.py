@@ -8,7 +8,7 @@ DAY_MS: Final = 24 * 3600 * 1000
 
 
 class Clock(Protocol):
-    """What the domain needs to know about time."""
+    """The clock of the domain."""
 
     def now_ms(self) -> int:
         """Milliseconds since the Unix epoch."""

@@ -123,7 +123,7 @@ class Invalid(UnderstudyError):
         self.errors = errors
 
     def moved(self, move: Callable[[str], str], *, detail: str | None = None) -> Self:
-        """The same about values that stand elsewhere: the new pointer of each, by its old one."""
+        """The error with other pointers: `move` gives the new pointer of each for its old one."""
         moved = type(self)(
             self.code,
             domain=self.domain,
@@ -136,7 +136,7 @@ class Invalid(UnderstudyError):
 
 
 class Unsafe(Invalid):
-    """What was sent holds something that the guard lets nobody keep; each finding is an error."""
+    """The content guard refuses what was sent; each finding is one of the errors."""
 
 
 CLASSES: Final[Mapping[str, type[UnderstudyError]]] = {

@@ -1,4 +1,4 @@
-"""Who is calling, and what their role lets them do."""
+"""The principal: who is calling, and what their role permits."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from understudy.core.errors import coded_error
 
 
 class Role(StrEnum):
-    """What a token may do; each role includes the ones before it."""
+    """The role of a token; each role includes the ones before it."""
 
     VIEWER = "viewer"
     OPERATOR = "operator"

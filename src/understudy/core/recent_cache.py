@@ -16,7 +16,7 @@ class RecentCache(Generic[K, V]):
         self._lock = threading.Lock()
 
     def get(self, key: K) -> V | None:
-        """What is remembered; it is the newest then."""
+        """The cached value, which becomes the most recently used; None on a miss."""
         with self._lock:
             if key not in self._kept:
                 return None

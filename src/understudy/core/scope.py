@@ -27,7 +27,7 @@ class Gate:
         return self.allow is None or ALL in self.allow or name in self.allow
 
     def narrowed_by(self, other: "Gate") -> "Gate":
-        """What passes both: allow lists intersect, deny lists unite.
+        """The gate that lets pass what both let pass: allow lists intersect, deny lists unite.
 
         Lists with nothing in common leave nobody, not everybody.
         """
@@ -57,7 +57,7 @@ class Scope:
         return self.gates.get(kind, Gate())
 
     def narrowed_by(self, other: "Scope") -> "Scope":
-        """What passes both scopes, kind by kind."""
+        """The intersection of both scopes, kind by kind."""
         kinds = sorted({*self.gates, *other.gates})
         return Scope(gates={kind: self.gate(kind).narrowed_by(other.gate(kind)) for kind in kinds})
 

@@ -19,7 +19,7 @@ def parse(body: bytes | str) -> Any:
 
 
 def load(body: bytes | str) -> Any:
-    """The same before anything in it is checked: nothing of it may be kept or sent yet."""
+    """Parse JSON without checking its values: nothing of it may be stored or sent yet."""
     try:
         return json.loads(body, parse_constant=no_constant, object_pairs_hook=_once)
     except (ValueError, RecursionError):

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 Scrub: TypeAlias = Callable[[str], str]
 ELLIPSIS: Final = "…"
 REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
-# What some editors put before the first character of a file.
+# Some editors put it before the first character of a file.
 BYTE_ORDER_MARK: Final = "\ufeff"
 PREVIEW_CHARS: Final = 160
 DIGEST_CHARS: Final = 12
@@ -53,5 +53,5 @@ def quoted(name: str) -> str:
 
 
 def and_more(told: Iterable[str], more: int) -> list[str]:
-    """What is told, and last how many more there are, if there are any."""
+    """The first items, and at the end how many more there are."""
     return [*told, f"and {more} more"] if more > 0 else [*told]

@@ -20,7 +20,7 @@ _URL: Final = re.compile(r"(https?)://([^/?#]*)([^#]*)(?:#.*)?", re.IGNORECASE)
 _AUTHORITY: Final = re.compile(
     r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::([0-9]{1,5}))?", re.IGNORECASE
 )
-# What may stand in a path or query as it is; the rest is percent-encoded.
+# Characters allowed in a path or query; all others are percent-encoded.
 _KEPT: Final = "%/:?[]@!$&'()*+,;=~"
 
 

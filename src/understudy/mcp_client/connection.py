@@ -88,7 +88,7 @@ class McpConnection:
         return not self.is_open and self._backoff.wait_s() <= 0
 
     def status(self, now_ms: int) -> ServerStatus:
-        """How it stands."""
+        """The status of the server."""
         wait_s = self._backoff.wait_s() if self.state is ServerState.FAILED else 0.0
         return ServerStatus(
             name=self.server.name,

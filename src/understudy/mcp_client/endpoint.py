@@ -111,7 +111,7 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 class PinnedTransport(httpx2.AsyncBaseTransport):
-    """Looks names up itself, and connects to the very address that was checked."""
+    """Resolves hosts itself and connects to the address that was checked (no DNS rebinding)."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, destinations: Destinations) -> None:
         self._inner = inner

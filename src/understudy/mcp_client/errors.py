@@ -55,5 +55,5 @@ def tidy(text: str, limit: int) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """The same on one line."""
+    """The tidy text on one line."""
     return tidy(" ".join(text[: limit * 2].split()), limit)

@@ -38,7 +38,7 @@ MAX_PAGES: Final = 50
 DISCOVER_S: Final = 4.0
 MAX_ERROR_CHARS: Final = 2000
 WHO_CALLS: Final = Implementation(name="understudy", version=__version__)
-# What the library makes of a server that has forgotten us.
+# The error of the library when a server has dropped the session.
 FORGOTTEN: Final = "Session terminated"
 _RESULT: Final[TypeAdapter[CallToolResult | InputRequiredResult]] = TypeAdapter(
     CallToolResult | InputRequiredResult
@@ -52,7 +52,7 @@ class Link:
         self._session = session
 
     async def tools(self) -> list[RawTool]:
-        """What the server lists, page by page; not much more of it than can be used."""
+        """The tools that the server lists, page by page, up to about the limit."""
         found: list[RawTool] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):

@@ -73,7 +73,7 @@ class McpServer:
 
     @property
     def transport(self) -> Transport:
-        """How it is reached."""
+        """The transport of the server."""
         return "stdio" if isinstance(self.target, Program) else "http"
 
 

@@ -7,7 +7,7 @@ from typing import Final
 MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
 MAX_BYTES_PER_S: Final = 16 * 1024 * 1024
 MAX_LINES_PER_S: Final = 5000
-# Whoever reads slowly is flooded by less.
+# A slow reader is flooded by less.
 MAX_LINES_PER_MINUTE: Final = 60_000
 
 

@@ -22,7 +22,7 @@ TYPES: Final = frozenset({"string", "number", "integer", "boolean", "object", "a
 _PROPERTY: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _FORMAT: Final = re.compile(r"[a-z0-9-]{1,40}")
 _LOCAL_REF: Final = re.compile(r"#/(?:\$defs|definitions)/([a-zA-Z0-9_.-]{1,100})")
-# What models' APIs do not take at the top of a tool's schema.
+# Keywords that model APIs refuse at the top level of a tool schema.
 _NOT_AT_TOP: Final = ("anyOf", "oneOf", "allOf", "$ref", "enum", "const", "default", "items")
 
 Json = dict[str, Any]

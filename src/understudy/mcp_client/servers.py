@@ -17,7 +17,7 @@ from understudy.tools.base import Tool, schema_of
 
 # Each may be a program of its own.
 MAX_OPEN_FOR_SESSIONS: Final = 64
-# What a server listed, and what we made of it.
+# The tool list of a server, and the tools made of it.
 _Tools = tuple[tuple[ListedTool, ...], tuple[McpTool, ...]]
 
 

@@ -50,7 +50,7 @@ class SessionServerService:
             return unit.mcp_servers.of(session_id)
 
     def usable(self, session_id: str) -> tuple[McpServer, ...]:
-        """Those that can be connected to."""
+        """The servers of a session that are enabled and whose names the config does not take."""
         with self.units.read() as unit:
             stored = unit.mcp_servers.of(session_id)
         return tuple(

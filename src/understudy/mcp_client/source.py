@@ -35,7 +35,7 @@ class McpToolSource:
     disabled: Callable[[], frozenset[str]]
 
     async def tools_for(self, session: Session) -> Sequence[Tool]:
-        """What the session may use now. Starts servers; never raises and never waits for long."""
+        """The MCP tools that the session may use now. Starts servers; never raises, never waits long."""
         try:
             sight = McpVisibility(session)
             servers = await asyncio.to_thread(self.session_servers.usable, session.session_id)

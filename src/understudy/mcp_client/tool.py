@@ -62,7 +62,7 @@ class McpTool:
 
 
 def effect_of(server: McpServer, listed: ListedTool) -> Effect:
-    """What a repeat would do; a server is believed only where the config says so."""
+    """The effect of a repeated call; annotations count only where the config trusts the server."""
     if not server.trusts_annotations:
         return Effect.ONCE
     if listed.reads_only:
@@ -89,7 +89,7 @@ CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
 
 
 def problems_of(schema: JsonObject, arguments: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with the arguments, as far as one look tells."""
+    """Why the arguments do not fit the top level of the schema, problem by problem."""
     properties: Mapping[str, JsonObject] = schema.get("properties", {})
     for name in schema.get("required", ()):
         if name not in arguments:

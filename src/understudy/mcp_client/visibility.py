@@ -15,7 +15,7 @@ CLOSED: Final = Scope(gates={SERVER: Gate(allow=())})
 
 
 class McpVisibility:
-    """What one session may see."""
+    """The MCP servers and tools that one session may see."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -108,7 +108,7 @@ def decide(
     placed: Iterable[PlacedRule],
     default: PermissionDecision,
 ) -> CallVerdict:
-    """What becomes of a call, by which rule, and how every rule fared."""
+    """The verdict for a call, the rule that was applied, and a trace of every rule."""
     trace = tuple(_held_against(each, tool, arguments) for each in placed)
     matching = [line.placed for line in trace if line.matched]
     denying = [each for each in matching if each.rule.decision is PermissionDecision.DENY]
@@ -206,7 +206,7 @@ MAX_DEPTH: Final = 64
 
 
 def argument_values(arguments: Mapping[str, Any], name: str) -> Iterator[Any]:
-    """What a name may stand for: an argument, or with dots something within one."""
+    """The values that a name may refer to: an argument or, with dots, a value within one."""
     if name in arguments:
         yield arguments[name]
     first, dot, rest = name.partition(".")
@@ -227,7 +227,7 @@ def _compact(value: Any) -> str:
 
 
 def _whole(value: Any, depth: int = 0) -> Any:
-    """The same with `3.0` as `3`: to whoever reads JSON the two are one number."""
+    """The value with `3.0` as `3`: in JSON the two are the same number."""
     match value:
         case float() if value.is_integer():
             return int(value)

@@ -26,7 +26,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def literal_prefix(pattern: str) -> str:
-    """What a pattern spells out before its first wildcard."""
+    """The literal prefix of a pattern, before its first wildcard."""
     return pattern[: next((i for i, char in enumerate(pattern) if char in WILDCARDS), None)]
 
 

@@ -9,7 +9,7 @@ from understudy.core.records import OMIT, OMIT_EMPTY
 
 
 class PermissionDecision(StrEnum):
-    """What becomes of a tool call."""
+    """The decision about a tool call: allow, ask or deny."""
 
     ALLOW = "allow"
     ASK = "ask"
@@ -27,7 +27,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRule:
-    """What to do with the calls it matches.
+    """A permission rule: the decision for the calls that it matches.
 
     `tool` and the values of `arguments` are patterns in which `*` stands for any text and `?` for
     one character. Every argument that is named must be there and match.
@@ -69,7 +69,7 @@ class TraceLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallVerdict:
-    """What was decided for one call, and by which rule; no rule means the tool's own default."""
+    """The verdict for one call, and the rule that was applied; no rule: the tool's own default."""
 
     decision: PermissionDecision
     level: Level

@@ -10,7 +10,7 @@ from typing import Final
 from understudy.permissions.globs import WILDCARDS, matches
 from understudy.permissions.shell_words import Command, Word, commands
 
-# What starts another command, a substitution, a redirection or a new line.
+# Characters that start another command, a substitution, a redirection or a new line.
 _CONTROL: Final = re.compile(r"[;&|`$()<>{}\x00-\x08\x0a-\x1f\x7f]")
 _QUOTES: Final = re.compile(r"[\"'\\]")
 _CONTINUED: Final = re.compile(r"\\\r?\n")
@@ -69,7 +69,7 @@ def shell_touches(pattern: str, text: str) -> bool:
     return any(matches(pattern, reading) for reading in line.readings)
 
 
-# The same command is held against every rule.
+# A cache: the same command is matched against every rule.
 @lru_cache(maxsize=4)
 def read_command_line(text: str) -> CommandLine:
     """Every way to read a command line."""
@@ -121,7 +121,7 @@ class _Reader:
 
     def _said(self, said: str, program: Word, depth: int) -> None:
         bare = said[program.text.rfind("/") + 1 :]
-        # What runs a program may give it words that are not seen here.
+        # A program that runs another may pass it words that are not visible here.
         self.readings += (said, f"{said} ", bare, f"{bare} ")
         if _BLANK_OR_CONTROL.search(program.text):
             # No program has such a name: it is a command line for a shell.
@@ -166,7 +166,7 @@ def _after(command: Command, place: int, taken: int) -> Iterator[int]:
             continue
         if follows_option or not taken:
             yield at
-        # What follows an option may be its value, and then the program is further on.
+        # The word after an option may be its value; the program then comes later.
         if not follows_option and not taken:
             return
         taken -= not follows_option

@@ -46,7 +46,7 @@ class _Piece:
 class _Frame:
     """A command that is being read; others may be inside it."""
 
-    # What it is inside of, by what ends that.
+    # Closing character for each open quote or bracket.
     kind: str = ""
     words: Command = field(default_factory=list)
     piece: _Piece | None = None
@@ -62,7 +62,7 @@ class _Scanner:
         self.found: list[Command] = []
         self.frames = [_Frame()]
         self.within: Counter[str] = Counter()
-        # What ends the documents that begin with the next line, and which blanks it is told without.
+        # Delimiters of the here-documents that start on the next line, and whether tabs are stripped.
         self.documents: list[tuple[_Piece, str]] = []
 
     @property
@@ -87,7 +87,7 @@ class _Scanner:
         return self.found
 
     def _expansion(self, char: str) -> bool:
-        """What is expanded within double quotes as well."""
+        """Expansions that also happen within double quotes."""
         if char == "`":
             if self.frame.kind == "`":
                 self._close()

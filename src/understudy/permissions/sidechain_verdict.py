@@ -23,7 +23,7 @@ from understudy.permissions.sidechains import SessionRules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRuleSource:
-    """What judges calls in one session, beside the rules of the daemon."""
+    """The rules of one session and its agent, beside those of the daemon."""
 
     agent_id: str
     agent_rules: tuple[CallRule, ...] = ()

@@ -18,7 +18,7 @@ NOTHING_RUNS: Final = CallRule(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRules:
-    """What holds in one session, beside the rules of its agent and of the daemon."""
+    """The permission rules of one session, beside those of its agent and of the daemon."""
 
     inherited: tuple[CallRule, ...] = ()
     own: tuple[CallRule, ...] = ()
@@ -36,7 +36,7 @@ class SessionRules:
         return SessionRules(inherited=self.inherited, own=new)
 
     def to_json(self) -> dict[str, Any] | None:
-        """What is stored; None where there are no rules."""
+        """The rules as they are stored; None where there are none."""
         said = {
             name: write_rules(rules)
             for name, rules in (("inherited", self.inherited), ("rules", self.own))
@@ -71,7 +71,7 @@ def changed_rules(
 def rules_for_sidechain(
     parent: Mapping[str, Any] | None, *, of_parents_agent: Iterable[CallRule] = ()
 ) -> SessionRules:
-    """What a sidechain begins with: all that holds in its parent's session.
+    """The rules that a sidechain inherits: all rules of its parent's session.
 
     `of_parents_agent` are rules that would be lost because another agent works in the sidechain;
     those that narrow go along.

@@ -14,7 +14,7 @@ _USUAL_PORTS: Final = {"http": "80", "https": "443"}
 _SPLIT: Final = re.compile(
     r"(?P<scheme>[^:/?#]+)://(?P<authority>[^/?#]*)(?P<rest>[^#]*)(?:#.*)?", re.DOTALL
 )
-# What readers of addresses disagree about: blanks, controls and backslashes.
+# Characters that URL parsers disagree about: blanks, controls and backslashes.
 _ODD: Final = re.compile(r"[\x00-\x20\x7f\\]")
 _HOST: Final = re.compile(r"[a-z0-9_.-]+|\[[0-9a-f:.]+\]")
 _SLASHES: Final = re.compile(r"/{2,}")
@@ -76,7 +76,7 @@ def _readings(text: str) -> set[str]:
 
 
 def _carrying(target: Target) -> set[str]:
-    """What is connected to; an IPv6 address may be a spelling of an IPv4 address."""
+    """The host that is connected to; an IPv6 address may be a spelling of an IPv4 address."""
     found = {str(target)}
     mapped = target.address.ipv4_mapped if isinstance(target.address, IPv6Address) else None
     if mapped is not None:

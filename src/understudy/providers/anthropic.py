@@ -31,7 +31,7 @@ from understudy.providers.failures import RouteErrors, as_it_is
 from understudy.providers.replies import ReplyParts
 
 DEFAULT_BASE_URL: Final = "https://api.anthropic.com"
-# What a body of the wrong shape makes the reader trip over.
+# Exceptions that the library raises for a malformed body.
 _WRONG_SHAPE: Final = (
     AttributeError,
     LookupError,

@@ -70,7 +70,7 @@ class AssistantMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolMessage:
-    """What a tool answered."""
+    """The answer of a tool call."""
 
     call_id: str
     name: str

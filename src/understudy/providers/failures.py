@@ -39,7 +39,7 @@ def bounded(detail: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RouteErrors:
-    """Makes the errors of one route; neither its key nor another secret may show in them."""
+    """Makes the errors of one route, without its API key and other secrets."""
 
     api_key: str | None = field(default=None, repr=False)
     scrub: Scrub = field(default=as_it_is, repr=False)
@@ -119,7 +119,7 @@ def clean(text: str) -> str:
 
 
 class DeltaWriter:
-    """Says a text piece by piece, so that the pieces join to exactly the cleaned text."""
+    """Writes a text as deltas that join to exactly the cleaned text."""
 
     def __init__(self, on_delta: OnDelta) -> None:
         self._on_delta = on_delta

@@ -12,7 +12,7 @@ def data_url(file: FilePart) -> str:
 
 
 def left_out(file: FilePart, reason: str) -> str:
-    """What stands in a conversation where a file does not."""
+    """The text that replaces a file in a conversation."""
     return f"[file {file.file_name!r} ({file.media_type}) is not shown: {reason}]"
 
 

@@ -210,7 +210,7 @@ class EventParser:
                 yield event
 
     def close(self) -> Iterator[bytes]:
-        """What is left when the stream ends without the last blank line."""
+        """The last event, when the stream ends without a blank line."""
         rest = b"".join(self._rest)
         self._rest.clear()
         for line in (rest.rstrip(b"\r"), b""):

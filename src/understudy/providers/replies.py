@@ -9,7 +9,7 @@ from understudy.core.ids import new_id
 from understudy.providers.base import ModelReply, OnDelta, ToolCall, Usage
 from understudy.providers.failures import DeltaWriter, RouteErrors, clean
 
-# What every JSON reader takes for exact; no model reads more.
+# The largest integer that every JSON parser reads exactly.
 MAX_TOKENS: Final = 2**53
 # How servers call it when a model has said all that it wanted to.
 _ENDED: Final = frozenset({"stop", "end_turn"})

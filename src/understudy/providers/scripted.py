@@ -60,7 +60,7 @@ class Step(BaseModel):
 
 
 class ScriptedRule(BaseModel):
-    """What to answer, step by step, to a user text that fits."""
+    """The steps of an answer to user texts that match a pattern."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -183,7 +183,7 @@ class ScriptedProvider:
 
 
 def _current_exchange(messages: Sequence[Message]) -> Sequence[Message]:
-    """What was said since the last answer that asked for no tool."""
+    """The messages since the last reply without tool calls."""
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
         if isinstance(message, AssistantMessage) and not message.tool_calls:
@@ -319,7 +319,7 @@ def _use(tools: Iterable[ToolSpec], name: str, arguments: Arguments) -> Step:
 
 
 def sum_up(results: Iterable[ToolMessage]) -> Step:
-    """What the tools answered, in short."""
+    """A short version of the tool answers."""
     lines = [f"{result.name} answered:\n{_shown(result.content)}" for result in results]
     return Step(text="\n\n".join(lines) or "Done.")
 

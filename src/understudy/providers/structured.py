@@ -108,7 +108,7 @@ class StructuredModel:
 
 
 def _unheard(_: str | None) -> None:
-    """Nobody listens while it speaks."""
+    """Ignore the deltas of a stream."""
 
 
 # Far more than an answer of some fields needs.

@@ -27,7 +27,7 @@ class FolderPlace:
 
     @property
     def path(self) -> Path:
-        """The same as one path, to be shown and compared; never to be opened."""
+        """The place as one path, to be shown and compared; never to be opened."""
         return self.root.joinpath(*self.below)
 
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class Effect(StrEnum):
-    """What happens when a call that was in flight at a crash is made again."""
+    """The effect of repeating a tool call that was in flight at a crash."""
 
     READ = "read"  # nothing changes: repeat
     IDEMPOTENT = "idempotent"  # the same end state: repeat
@@ -58,7 +58,7 @@ class ToolError(UnderstudyError):
 
 
 class WaitsFor(StrEnum):
-    """What a call that cannot be answered yet waits for."""
+    """What a tool call waits for while its run sleeps."""
 
     QUESTION = "question"
     SIDECHAIN = "sidechain"
@@ -104,7 +104,7 @@ class ToolContext:
 
     @property
     def call_digest(self) -> str:
-        """The same in a form that can be stored and shown."""
+        """A digest of the call key, which can be stored and shown."""
         return hashlib.sha256(self.call_key.encode(errors="replace")).hexdigest()
 
 
@@ -142,7 +142,7 @@ async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
 
 @lru_cache(maxsize=512)
 def schema_of(parameters: type[BaseModel]) -> Mapping[str, object]:
-    """What a tool takes, as the JSON schema that models are given; not to be changed."""
+    """The JSON schema of a tool's parameters, as models get it; shared, so never modify it."""
     schema = parameters.model_json_schema()
     schema.pop("title", None)
     for part in schema.get("properties", {}).values():

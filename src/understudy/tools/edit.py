@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class EditFileParameters(Parameters):
-    """What `edit_file` takes."""
+    """The parameters of `edit_file`."""
 
     path: PathText
     old_text: str = Field(
@@ -101,7 +101,7 @@ class EditFile:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """What is to be replaced by what, in one place or in every."""
+    """A replacement of text: at one place, or wherever the text occurs."""
 
     old: bytes
     new: bytes

@@ -42,7 +42,7 @@ MAX_LIST_DEPTH: Final = 8
 
 
 class ReadFileParameters(Parameters):
-    """What `read_file` takes."""
+    """The parameters of `read_file`."""
 
     path: PathText
     offset: int = Field(default=1, ge=1, description="First line to read; lines count from 1.")
@@ -50,14 +50,14 @@ class ReadFileParameters(Parameters):
 
 
 class WriteFileParameters(Parameters):
-    """What `write_file` takes."""
+    """The parameters of `write_file`."""
 
     path: PathText
     content: str = Field(description="The whole new content of the file.")
 
 
 class ListFilesParameters(Parameters):
-    """What `list_files` takes."""
+    """The parameters of `list_files`."""
 
     path: PathText = "."
     recursive: bool = Field(default=False, description="Also list what is in directories below.")
@@ -109,7 +109,7 @@ class WriteFile:
         self._context_files = context_files
 
     async def call(self, arguments: WriteFileParameters, context: ToolContext) -> str:
-        """What was written, and where."""
+        """The size and the path of the file that was written."""
         return await in_thread(self._write, arguments, context)
 
     def _write(self, wanted: WriteFileParameters, context: ToolContext) -> str:

@@ -116,7 +116,7 @@ NAME_RULES: Final = (
     ),
 )
 
-# What the operating system says, in words that name no place on this machine.
+# Messages for errno values; they name no path of this machine.
 _OS_REASONS: Final = {
     errno.ENOENT: ("not_found", "does not exist"),
     errno.ENOTDIR: ("not_a_directory", "is not a directory, or passes through something else"),
@@ -269,7 +269,7 @@ def open_regular(parent: int, name: str) -> int:
 
 
 def check_replaceable(parent: int, name: str) -> os.stat_result | None:
-    """What a write would replace: a plain file, or None where there is nothing yet."""
+    """The regular file that a write would replace; None where the path does not exist."""
     try:
         found = os.stat(name, dir_fd=parent, follow_symlinks=False)
     except FileNotFoundError:

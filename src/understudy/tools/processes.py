@@ -68,7 +68,7 @@ class ChildProcesses:
     def __init__(self) -> None:
         self._known: set[int] = set()
         self._starting = 0
-        # Nobody looks for orphans between the start of one and the note that it is ours.
+        # Held from the start of a child until it is registered, so no search takes it for an orphan.
         self._noting = threading.Lock()
         self._adopts = False
 
@@ -76,7 +76,7 @@ class ChildProcesses:
         """From now on what our children leave behind comes to this process; Linux only."""
         if not IS_LINUX:
             return
-        # Whoever is there already is somebody else's business.
+        # Child processes from before are not ours to reap.
         self._known.update(descendants())
         prctl(PR_SET_CHILD_SUBREAPER, 1)
         self._adopts = True
@@ -100,7 +100,7 @@ class ChildProcesses:
         return StartedProcess(Process(transport, protocol, loop), transport)
 
     def start_from_thread(self, *command: str, **options: Any) -> "subprocess.Popen[bytes]":
-        """The same for whoever waits in a thread; they say `forget` once it has ended."""
+        """Start a child for a caller that waits in a thread and calls `forget` when it has ended."""
         with self._noting:
             process = subprocess.Popen(  # noqa: S603 - as the caller says, and never by a shell
                 command,
@@ -125,7 +125,7 @@ class ChildProcesses:
         if not await started.has_ended(within_s):
             started.signal(signal.SIGKILL)
             await started.has_ended(KILLED_WITHIN_S)
-        # What it left may hold the pipes open.
+        # Its descendants may still hold the pipes open.
         started.transport.close()
         code = started.process.returncode
         if code is not None:

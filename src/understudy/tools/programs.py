@@ -89,7 +89,7 @@ class Programs:
         self._stopped.set()
 
     def _ask(self, process: "subprocess.Popen[bytes]", argv: Sequence[str], within: float) -> bytes:
-        """What the supervisor answers; nothing when it is too late for that."""
+        """The answer of the supervisor; empty when it comes too late."""
         assert process.stdin is not None  # noqa: S101 - asked for as a pipe
         assert process.stdout is not None  # noqa: S101
         until = time.monotonic() + within + ANSWER_WITHIN_S

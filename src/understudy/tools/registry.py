@@ -65,7 +65,7 @@ class ToolRegistry:
         return self._schemas[self.get(name).name]
 
     def describe(self) -> list[dict[str, object]]:
-        """What a client or a model may know of each tool; the schemas are shared."""
+        """Name, description, effect and schema of each tool; the schemas are shared."""
         return [
             {
                 "name": tool.name,
@@ -82,7 +82,7 @@ class ToolRegistry:
         return self.check(name, _parse(name, raw_json_arguments))
 
     def check(self, name: str, arguments: Mapping[str, Any]) -> BaseModel:
-        """The same for arguments that are read already."""
+        """Parsed arguments as the tool's own model, or a `ToolError` the model can act on."""
         tool = self.get(name)
         try:
             return tool.parameters.model_validate(arguments)

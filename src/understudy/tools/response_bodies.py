@@ -34,7 +34,7 @@ ACCEPTED_CODINGS: Final = "gzip, deflate"
 
 
 async def read_body(stream: AsyncIterable[bytes], coding: str) -> tuple[bytes, bool]:
-    """What arrives, unpacked, up to the bound; and whether there was more."""
+    """The decompressed body up to the limit, and whether it was longer."""
     unpack = _unpacker(coding.strip().lower())
     body = bytearray()
     arrived = 0
@@ -132,7 +132,7 @@ def readable(page: str) -> str:
 
 @dataclass(slots=True)
 class _Reader:
-    """What was read so far."""
+    """The text that was read so far."""
 
     pieces: list[str] = field(default_factory=list)
     link: str | None = None

@@ -47,7 +47,7 @@ SKIPPED_NAMES: Final = frozenset({".git", ".hg", ".venv", "__pycache__", "node_m
 
 
 class SearchFilesParameters(Parameters):
-    """What `search_files` takes."""
+    """The parameters of `search_files`."""
 
     pattern: str = Field(
         min_length=1, max_length=1000, description="The text to find, within one line."
@@ -246,7 +246,7 @@ _MAX_MEMORY: Final = 256 * 1024
 
 # `^` and `$` are the ends of lines.
 _BY_LINE: Final = "(?m)"
-# What stands for something in a glob, longest first.
+# The wildcards of a glob, longest first.
 _GLOB_MARKS: Final = (("**/", r"(?:.*/)?"), ("**", r".*"), ("*", r"[^/]*"), ("?", r"[^/]"))
 
 

@@ -31,12 +31,12 @@ LEAVE_WITHIN_S: Final = 15.0
 # How long after the command's time it may take to answer; the command may have tampered with it.
 ANSWER_WITHIN_S: Final = 8.0
 LOOK_EVERY_S: Final = 0.5
-# What is in the pipe when it has left is read within this.
+# Timeout for reading the rest of the pipe after the process has ended.
 REST_WITHIN_S: Final = 1.0
 
 LIMITS: Final = {
     "RLIMIT_CORE": 0,
-    # What a process really uses; a limit on its address space would stop those that only reserve.
+    # Memory in use; a limit on the address space would kill programs that only reserve it.
     "RLIMIT_DATA": 2 * 1024**3,
     "RLIMIT_FSIZE": 1024**3,
     "RLIMIT_NPROC": 2 * MAX_PROCESSES,
@@ -54,7 +54,7 @@ STOPPED: Final = {
 
 
 class ShellParameters(Parameters):
-    """What `shell` takes."""
+    """The parameters of `shell`."""
 
     command: str = Field(
         min_length=1, max_length=MAX_COMMAND_CHARS, description="The command line to run."
@@ -175,7 +175,7 @@ async def _converse(
 
 
 async def _ask(started: StartedProcess, plan: Mapping[str, object], timeout_s: int) -> bytes:
-    """What the supervisor answers, until it has ended: others may hold the pipe open."""
+    """The output of the supervisor until it has ended; descendants may hold the pipe open."""
     process, loop = started.process, asyncio.get_running_loop()
     assert process.stdin is not None  # noqa: S101 - asked for as a pipe
     assert process.stdout is not None  # noqa: S101

@@ -42,7 +42,7 @@ def main() -> None:
         os.nice(-5)
     command = Command(plan)
     ended, output = command.run()
-    # Nobody listens any more to one that was cancelled.
+    # The reader of a cancelled command is gone.
     if ended["reason"] != "cancelled":
         with suppress(BrokenPipeError):
             sys.stdout.buffer.write(json.dumps(ended).encode() + b"\n" + output)
@@ -70,7 +70,7 @@ class HeadAndTail:
             del self.tail[: -self.half]
 
     def text(self) -> bytes:
-        """What is kept, with a note where something was left out."""
+        """The head and the tail of the output, with a note where the middle was left out."""
         tail = bytes(self.tail[-self.half :])
         dropped = self.total - len(self.head) - len(tail)
         note = f"\n[cut: {dropped} bytes left out here]\n".encode() if dropped else b""
@@ -159,7 +159,7 @@ class Command:
             self.is_open = self.read() and self.kept.total > before
 
     def account(self, reason: str | None, left: int) -> dict[str, object]:
-        """How it ended."""
+        """How the command ended."""
         status = self.tree.status
         code = None if status is None else os.waitstatus_to_exitcode(status)
         return {"reason": reason or "exit", "code": code, "left": left}
@@ -208,7 +208,7 @@ def processes_of_user() -> int:
     return count
 
 
-# What a process has for itself, and what it shares by more than mapping the same file.
+# Private memory, and shared memory other than mapped files.
 COUNTED = ("RssAnon", "RssShmem")
 COUNTED_FAIRLY = ("Pss_Anon", "Pss_Shmem")
 KIB = 1024

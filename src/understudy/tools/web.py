@@ -71,7 +71,7 @@ class RedirectCheck(Protocol):
 
 
 class FetchUrlParameters(Parameters):
-    """What `fetch_url` takes."""
+    """The parameters of `fetch_url`."""
 
     url: str = Field(
         min_length=1, max_length=MAX_URL_CHARS, description="An http:// or https:// address."
@@ -170,7 +170,7 @@ class FetchUrl:
 
 
 def _is_same_site(first: Target, target: Target) -> bool:
-    """The same host by the same way, or by TLS where it was without."""
+    """Whether a redirect stays on its host: the same scheme and port, or an upgrade to TLS."""
     way, goes_by = (first.scheme, first.port), (target.scheme, target.port)
     is_upgrade = (way, goes_by) == (("http", 80), ("https", 443))
     return first.host == target.host and (way == goes_by or is_upgrade)

@@ -50,15 +50,15 @@ class TooSlow(Exception):
 
 
 class WebSocketConnection:
-    """Somebody at the other end of an open socket."""
+    """One open WebSocket: its reader, its writer and its queue."""
 
     def __init__(
-        self, socket: WebSocket, services: "Services", visitor: QuotaSlot, limits: Limits
+        self, socket: WebSocket, services: "Services", slot: QuotaSlot, limits: Limits
     ) -> None:
         self._socket = socket
         self._services = services
         self._limits = limits
-        self._caller = Caller(services, socket.headers, visitor)
+        self._caller = Caller(services, socket.headers, slot)
         self._attempts = 0
         self._answering = asyncio.Lock()
         self._outbox: asyncio.Queue[str | Close] = asyncio.Queue(limits.queue)
@@ -182,7 +182,7 @@ class WebSocketConnection:
 
 
 def _last_words(tasks: Iterable["asyncio.Task[Close | None]"]) -> Close | None:
-    """What the first of the tasks that ended wants to be said; None when there is nobody to hear."""
+    """The close frame of the first task that ended; None when the client is gone."""
     for task in tasks:
         if not task.done():
             continue

@@ -29,7 +29,7 @@ class WebSocketEndpoint:
     def __init__(self, services: "Services", limits: Limits) -> None:
         self._services = services
         self._limits = limits
-        self._crowd = ConnectionQuota(limits)
+        self._quota = ConnectionQuota(limits)
 
     async def serve(self, socket: WebSocket) -> None:
         """Serve one connection to its end, or refuse it before it is one."""
@@ -37,12 +37,12 @@ class WebSocketEndpoint:
             try:
                 # A browser lets every page open a socket anywhere, and read what comes.
                 refuse_other_sites(socket.headers)
-                visitor = stack.enter_context(self._crowd.enter())
+                slot = stack.enter_context(self._quota.enter())
             except (Rejected, Unavailable) as error:
                 await socket.send_denial_response(_denial(error))
                 return
             await socket.accept()
-            await WebSocketConnection(socket, self._services, visitor, self._limits).serve()
+            await WebSocketConnection(socket, self._services, slot, self._limits).serve()
 
 
 def mount(app: FastAPI, services: "Services", limits: Limits = LIMITS) -> None:

@@ -40,7 +40,7 @@ MAX_ERRORS: Final = 50
 
 
 def error_of(error: Exception, locale: str | None = None) -> FrameError:
-    """What to answer to an error, in a language; what nobody foresaw goes to the log alone."""
+    """The error frame for an exception, in a language; unexpected exceptions are only logged."""
     if not isinstance(error, UnderstudyError):
         log.error("ws.failed", exc_info=error)
         error = coded_error("daemon/internal_error")
@@ -81,5 +81,5 @@ def wrong_values(error: ValidationError, *under: str) -> UnderstudyError:
 
 
 def within(error: Invalid, place: str) -> Invalid:
-    """The same error about values that stand at a place in the frame."""
+    """The error with its pointers below a place in the frame."""
     return error.moved(lambda pointer: place + pointer)

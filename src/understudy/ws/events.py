@@ -13,7 +13,7 @@ Audience = Callable[[SkillLibrary, Principal, SkillEvent], bool]
 
 
 def knows_the_skill(library: SkillLibrary, principal: Principal, event: SkillEvent) -> bool:
-    """Whoever may see the skill."""
+    """Whether the caller may see the skill."""
     if event.slug is None:
         return False
     try:
@@ -24,7 +24,7 @@ def knows_the_skill(library: SkillLibrary, principal: Principal, event: SkillEve
 
 
 def is_admin(_: SkillLibrary, principal: Principal, __: SkillEvent) -> bool:
-    """Whoever may install for everybody: what is installed tells of skills of others."""
+    """Whether the caller is an admin: installs reveal skills of other users."""
     return principal.role.includes(Role.ADMIN)
 
 
@@ -42,7 +42,7 @@ AUDIENCES: Final[Mapping[SkillEventName, Audience]] = {
 def audible(
     library: SkillLibrary, principal: Principal, events: Iterable[SkillEvent]
 ) -> list[SkillEvent]:
-    """Those of some events that somebody may hear."""
+    """The events that a principal may see."""
     return [event for event in events if AUDIENCES[event.name](library, principal, event)]
 
 
@@ -62,7 +62,7 @@ class Inbox:
             self._loop.call_soon_threadsafe(self._add, event)
 
     async def take(self) -> list[SkillEvent] | None:
-        """What came since the last time; waits until there is something. None: it was too much."""
+        """The events since the last call; waits for the first one. None after an overflow."""
         await self._arrived.wait()
         if self._is_over:
             return None

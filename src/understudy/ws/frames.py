@@ -69,7 +69,7 @@ def _is_fine(value: int | str) -> bool:
 
 
 def answer_frame(frame_id: FrameId, payload: JsonObject) -> str:
-    """What was asked for; `LimitExceeded` when it is more than a frame may hold."""
+    """The answer as a frame; `LimitExceeded` when it is too large for one."""
     text = _encode({"type": "res", "id": frame_id, "ok": True, "payload": payload})
     if not fits(text):
         raise coded_error("ws/answer_too_large", limit_bytes=MAX_FRAME_BYTES)

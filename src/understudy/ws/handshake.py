@@ -22,16 +22,14 @@ class Caller:
     """The one who connected. A token may be deleted meanwhile, so nothing of it is remembered but
     the token itself."""
 
-    def __init__(
-        self, services: "Services", headers: Mapping[str, str], visitor: QuotaSlot
-    ) -> None:
+    def __init__(self, services: "Services", headers: Mapping[str, str], slot: QuotaSlot) -> None:
         self._services = services
-        self._visitor = visitor
+        self._slot = slot
         self._headers = headers
         self._token: str | None = None
         self._act_for: str | None = None
         self.is_known = False
-        # What they are answered in.
+        # The language of the answers.
         self.locale = from_accept_language(headers.get("accept-language"))
 
     def connect(self, params: ConnectParams) -> Connected:
@@ -47,7 +45,7 @@ class Caller:
         self._act_for = self._other_user(params.user_id or self._headers.get(ACT_FOR))
         principal = self._authenticate()
         self.locale = self.locale or principal.locale
-        self._visitor.is_now(principal.user_id)
+        self._slot.is_now(principal.user_id)
         self.is_known = True
         return Connected(
             role=principal.role,
@@ -56,7 +54,7 @@ class Caller:
         )
 
     def principal(self) -> Principal:
-        """Who asks now."""
+        """The principal of the next request; raises once its token is gone."""
         if not self.is_known:
             raise coded_error("auth/unauthorized:connect_first")
         return self._authenticate()

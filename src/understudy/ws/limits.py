@@ -11,7 +11,7 @@ PONG_S: Final = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a connection is held to."""
+    """The limits of a connection."""
 
     connections: int = 500
     # Of those, how many may be there without having said who they are, and how long.
@@ -25,7 +25,7 @@ class Limits:
     queue: int = 256
     # Events of which it is not known yet whether a client may hear of them; all share them.
     backlog: int = 4096
-    # What somebody may ask who is not known, and how long each may be.
+    # Requests before authentication: how many, and the size of each.
     attempts: int = 10
     first_frame_chars: int = 16 * 1024
 

@@ -49,7 +49,7 @@ from understudy.ws.limits import MAX_FRAME_BYTES
 if TYPE_CHECKING:
     from understudy.daemon.services import Services
 
-# What a frame holds beside the list itself.
+# The size of a frame without what surrounds the list.
 ROOM: Final = MAX_FRAME_BYTES - 4096
 CONNECT: Final = "connect"
 OF_SKILLS: Final = "skills."
@@ -173,7 +173,7 @@ class Method:
 
     params: type[RequestBody]
     answer: Callable[["Services", Principal, Any], View]
-    # What nobody thought about, only an admin may.
+    # The default is admin: a method without a role is closed to others.
     role: Role = Role.ADMIN
     # The name by which the audit knows a change; None where nothing changes.
     action: str | None = None
@@ -257,7 +257,7 @@ def _record(
 
 
 def _named(params: JsonObject) -> str:
-    """What a change was to be made to, as the caller put it."""
+    """The id or name of the thing to change, as the caller wrote it."""
     if agent_id := params.get("agentId"):
         return f"{agent_id}/{params.get('name', '')}"
     return next((str(params[key]) for key in ("id", "name") if params.get(key)), "")

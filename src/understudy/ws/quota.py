@@ -10,7 +10,7 @@ from understudy.ws.limits import Limits
 
 
 class ConnectionQuota:
-    """Everybody who is connected; whoever is not known takes no place from those who are."""
+    """Counts open connections; unauthenticated ones take no slot from authenticated users."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -26,38 +26,38 @@ class ConnectionQuota:
             if is_full or self._strangers >= self._limits.strangers:
                 raise coded_error("ws/too_many_connections")
             self._strangers += 1
-        visitor = QuotaSlot(self)
+        slot = QuotaSlot(self)
         try:
-            yield visitor
+            yield slot
         finally:
-            self._leave(visitor)
+            self._leave(slot)
 
-    def introduce(self, visitor: "QuotaSlot", user_id: str) -> None:
+    def introduce(self, slot: "QuotaSlot", user_id: str) -> None:
         """Have a stranger be a user; `LimitExceeded` when that one is there often enough."""
         with self._lock:
             if self._users[user_id] >= self._limits.per_user:
                 raise coded_error("ws/too_many_connections:user", per_user=self._limits.per_user)
             self._strangers -= 1
             self._users[user_id] += 1
-            visitor.user_id = user_id
+            slot.user_id = user_id
 
-    def _leave(self, visitor: "QuotaSlot") -> None:
+    def _leave(self, slot: "QuotaSlot") -> None:
         with self._lock:
-            if visitor.user_id is None:
+            if slot.user_id is None:
                 self._strangers -= 1
                 return
-            self._users[visitor.user_id] -= 1
-            # Nobody is remembered who is gone.
+            self._users[slot.user_id] -= 1
+            # No entry is kept for a user without connections.
             self._users += Counter()
 
 
 class QuotaSlot:
-    """One who is connected."""
+    """The slot of one connection."""
 
-    def __init__(self, crowd: ConnectionQuota) -> None:
-        self._crowd = crowd
+    def __init__(self, quota: ConnectionQuota) -> None:
+        self._quota = quota
         self.user_id: str | None = None
 
     def is_now(self, user_id: str) -> None:
         """Say who it is; once."""
-        self._crowd.introduce(self, user_id)
+        self._quota.introduce(self, user_id)
