@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from understudy.access.tokens import Token
+from understudy.access.tokens import TokenRecord
 from understudy.agents.model import DEFAULT_AGENT_ID, Agent, AgentType, ContextFile
 from understudy.core.audit import AuditEntry
 from understudy.core.ids import new_id
@@ -140,7 +140,7 @@ def make_task(number: int = 1, **fields: Any) -> Task:
     return Task(number=number, **(values | fields))
 
 
-def make_token(token_id: str = "tok_1", **fields: Any) -> Token:
+def make_token(token_id: str = "tok_1", **fields: Any) -> TokenRecord:
     """An operator's token."""
     values: dict[str, Any] = {
         "token_hash": f"hash of {token_id}",
@@ -148,7 +148,7 @@ def make_token(token_id: str = "tok_1", **fields: Any) -> Token:
         "role": Role.OPERATOR,
         "created_at_ms": NOW,
     }
-    return Token(token_id=token_id, **(values | fields))
+    return TokenRecord(token_id=token_id, **(values | fields))
 
 
 def make_letter(content: str = "hello", **fields: Any) -> Message:

@@ -27,7 +27,7 @@ ADMINISTRATORS: Final = frozenset({LOCAL_ADMIN.user_id, TOKEN_ADMIN.user_id})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A token as it is stored: never the token itself."""
+    """A token without its secret."""
 
     token_id: str
     user_id: str
@@ -35,7 +35,13 @@ class Token:
     created_at_ms: int
     # What its user reads, where a request does not say.
     locale: Annotated[str | None, OMIT] = None
-    token_hash: Annotated[str, HIDDEN] = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRecord(Token):
+    """A token as it is stored: with a hash of the secret, which no answer shows."""
+
+    token_hash: Annotated[str, HIDDEN] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +67,12 @@ class TokenService:
 
     def create(
         self, principal: Principal, user_id: str, role: Role, *, locale: str | None = None
-    ) -> tuple[Token, str]:
+    ) -> tuple[TokenRecord, str]:
         """A new token with its secret, which is not kept."""
         check_caller_id(user_id, field="user_id", domain="tokens")
         locale = None if locale is None else _check_locale(locale)
         secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
-        token = Token(
+        token = TokenRecord(
             token_id=new_id("tok"),
             token_hash=hash_token(secret),
             user_id=user_id,
@@ -82,7 +88,7 @@ class TokenService:
             unit.audit.add(entry)
         return token, secret
 
-    def page(self, request: PageRequest) -> Page[Token]:
+    def page(self, request: PageRequest) -> Page[TokenRecord]:
         """Tokens, newest first."""
         with self.units.read() as unit:
             return unit.tokens.page(request)

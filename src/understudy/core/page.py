@@ -13,6 +13,7 @@ DEFAULT_LIMIT: Final = 50
 MAX_LIMIT: Final = 200
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 Key = tuple[int | str, ...]
 
 
@@ -35,21 +36,21 @@ class PageRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page(Generic[T]):
+class Page(Generic[T_co]):
     """Some items, and the cursor of the next page if there is one."""
 
-    items: tuple[T, ...]
+    items: tuple[T_co, ...]
     next_cursor: str | None = None
 
-    @classmethod
-    def cut(cls, items: Sequence[T], request: PageRequest) -> "Page[T]":
+    @staticmethod
+    def cut(items: Sequence[T], request: PageRequest) -> "Page[T]":
         """A page of a list that is in memory anyway; the cursor is a position in it."""
         start, *more_keys = request.after or (0,)
         if more_keys or type(start) is not int or not 0 <= start <= len(items):
             raise coded_error("pagination/invalid_cursor", pointer="/cursor")
         end = start + request.limit
         more = end < len(items)
-        return cls(
+        return Page(
             items=tuple(items[start:end]), next_cursor=encode_cursor((end,)) if more else None
         )
 

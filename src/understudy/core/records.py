@@ -5,11 +5,14 @@ Where an answer of the API differs from the record, the field says so with an an
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
 
 from pydantic import AliasChoices, Field, TypeAdapter, ValidationError, computed_field
+
+from understudy.core.showable import showable
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -65,8 +68,10 @@ def shown_if_set(shown: T) -> T:
 
 
 def extended(kind: type[T], record: "DataclassInstance", **more: Any) -> T:
-    """A record with more fields: `kind` inherits the type of the record and adds them."""
-    return kind(**{each.name: getattr(record, each.name) for each in fields(record)}, **more)
+    """A record of `kind`: the fields that it shares with another record, and more."""
+    dataclass: Any = kind
+    shared = {each.name for each in fields(record)} & {each.name for each in fields(dataclass)}
+    return kind(**{name: getattr(record, name) for name in shared}, **more)
 
 
 def reduced(kind: type[T], record: object, **more: Any) -> T:
@@ -84,15 +89,21 @@ def parsed(kind: type[T], values: Any) -> T:
 
 
 def parsed_strictly(kind: type[T], values: Any) -> T:
-    """A record from what JSON holds, each value of its type; raises `ValueError` or `TypeError`."""
+    """A record from what JSON holds, each value of its type; raises `ValueError` or `TypeError`.
+
+    Half a surrogate pair and very deep nesting are beyond pydantic's JSON parser. The types are then
+    checked on a copy without them; only what the copy has passed is read as it is.
+    """
     hashable: Any = kind
+    adapter = _adapter(hashable)
     try:
-        record: T = _adapter(hashable).validate_json(json.dumps(values), strict=True)
+        record: T = adapter.validate_json(json.dumps(values), strict=True)
     except ValidationError as problem:
         if problem.errors()[0]["type"] != "json_invalid":
             raise
-        # Half characters and very deep nesting are beyond pydantic's JSON.
-        return parsed(kind, values)
+        record = adapter.validate_json(json.dumps(showable(values)), strict=True)
+        with suppress(ValidationError):  # half a surrogate pair is no `str` to pydantic
+            return parsed(kind, values)
     return record
 
 

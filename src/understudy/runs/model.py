@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
+from pydantic import BeforeValidator
+
 from understudy.core.errors import coded_error
 from understudy.core.principal import Role
 from understudy.core.records import OMIT
-from understudy.i18n.locales import DEFAULT
+from understudy.i18n.locales import DEFAULT, locale_of
 from understudy.sessions.model import ReplyTarget
 
 if TYPE_CHECKING:
@@ -169,8 +171,8 @@ class Run:
     role: Role = Role.OPERATOR
     max_tool_iterations: int | None = None
     debug_level: DebugLevel = DebugLevel.OFF
-    # The language of what the daemon itself says in it.
-    locale: str = DEFAULT
+    # The language of what the daemon itself says in it; older versions stored none.
+    locale: Annotated[str, BeforeValidator(locale_of)] = DEFAULT
     reply_targets: tuple[ReplyTarget, ...] = ()
     # Which definition of a promoted skill it carries out, if it does: only the daemon says so.
     skill_fingerprint: str | None = None

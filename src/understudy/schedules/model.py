@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import Field
 
 from understudy.core.records import OMIT
 from understudy.runs.submission import Submission
@@ -51,6 +53,7 @@ class ExecutionStatus(StrEnum):
 class Once:
     """At one moment."""
 
+    type: Literal["once"] = "once"
     fire_at_ms: int
 
 
@@ -58,6 +61,7 @@ class Once:
 class IntervalSchedule:
     """Every so many seconds, counted from the creation of the schedule."""
 
+    type: Literal["interval"] = "interval"
     every_seconds: int
 
 
@@ -65,11 +69,12 @@ class IntervalSchedule:
 class Cron:
     """At the wall-clock times of a cron expression; six fields begin with seconds."""
 
+    type: Literal["cron"] = "cron"
     expression: str
     timezone: str = "UTC"
 
 
-Cadence: TypeAlias = Once | IntervalSchedule | Cron
+Cadence: TypeAlias = Annotated[Once | IntervalSchedule | Cron, Field(discriminator="type")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from understudy.access.tokens import Token
+from understudy.access.tokens import TokenRecord
 from understudy.core.audit import AuditEntry
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Role
@@ -23,28 +23,28 @@ class TokenStore:
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
-    def add(self, token: Token) -> None:
+    def add(self, token: TokenRecord) -> None:
         """Store a new token."""
         self._connection.execute(sa.insert(tokens).values(to_row(token, tokens)))
 
-    def by_hash(self, token_hash: str) -> Token | None:
+    def by_hash(self, token_hash: str) -> TokenRecord | None:
         """The token with this hash."""
         return self._one(tokens.c.token_hash == token_hash)
 
-    def delete(self, token_id: str) -> Token | None:
+    def delete(self, token_id: str) -> TokenRecord | None:
         """Remove a token; None when there was none."""
         stored = self._one(tokens.c.token_id == token_id)
         self._connection.execute(sa.delete(tokens).where(tokens.c.token_id == token_id))
         return stored
 
-    def page(self, request: PageRequest) -> Page[Token]:
+    def page(self, request: PageRequest) -> Page[TokenRecord]:
         """Tokens, newest first."""
         return select_page(
             self._connection,
             sa.select(tokens),
             request,
             by=(tokens.c.created_at_ms, tokens.c.token_id),
-            read=partial(from_row, kind=Token),
+            read=partial(from_row, kind=TokenRecord),
             descending=True,
         )
 
@@ -57,9 +57,9 @@ class TokenStore:
         query = sa.select(tokens.c.role).where(tokens.c.user_id == user_id).distinct()
         return frozenset(Role(role) for role in self._connection.execute(query).scalars())
 
-    def _one(self, where: sa.ColumnElement[bool]) -> Token | None:
+    def _one(self, where: sa.ColumnElement[bool]) -> TokenRecord | None:
         row = self._connection.execute(sa.select(tokens).where(where)).first()
-        return None if row is None else from_row(row, Token)
+        return None if row is None else from_row(row, TokenRecord)
 
 
 class ReceiptStore:

@@ -5,11 +5,10 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from understudy.agents.model import UNREADABLE, Agent, AgentType, ContextFile
+from understudy.agents.model import UNREADABLE, Agent, ContextFile
 from understudy.core.page import Page, PageRequest
-from understudy.storage.columns import read_record
 from understudy.storage.paging import select_page
-from understudy.storage.rows import insert_new, replace_version
+from understudy.storage.rows import from_row, insert_new, replace_version, to_row
 from understudy.storage.schema import (
     agent_files,
     agents,
@@ -60,8 +59,7 @@ class FileTable:
 
     def add(self, connection: sa.Connection, file: ContextFile) -> bool:
         """Keep a new version; False when that version exists already."""
-        values = {column.name: getattr(file, column.name) for column in self.table.c}
-        return insert_new(connection, self.table, values)
+        return insert_new(connection, self.table, to_row(file, self.table))
 
     def page(
         self, connection: sa.Connection, owner: Owner, name: str, request: PageRequest
@@ -79,20 +77,7 @@ class FileTable:
 
 def read_file(row: Any) -> ContextFile:
     """A version as it is stored."""
-    return read_record(row, _file, what=f"file {row.name} of agent {row.agent_id}")
-
-
-def _file(row: Any) -> ContextFile:
-    return ContextFile(
-        agent_id=row.agent_id,
-        name=row.name,
-        version=row.version,
-        content=row.content + "",
-        actor=row.actor,
-        run_id=row.run_id,
-        created_at_ms=row.created_at_ms,
-        user_id=getattr(row, "user_id", None),
-    )
+    return from_row(row, ContextFile)
 
 
 class AgentStore:
@@ -108,7 +93,7 @@ class AgentStore:
 
     def add(self, agent: Agent) -> bool:
         """Store a new agent; False when the id is taken."""
-        return insert_new(self._connection, agents, _row(agent))
+        return insert_new(self._connection, agents, to_row(agent, agents))
 
     def update(self, agent: Agent, *, expected_version: int) -> None:
         """Replace an agent."""
@@ -116,7 +101,7 @@ class AgentStore:
             self._connection,
             agents,
             agents.c.agent_id == agent.agent_id,
-            _row(agent),
+            to_row(agent, agents),
             expected_version=expected_version,
         )
 
@@ -155,45 +140,18 @@ class AgentStore:
         return _FILES.page(self._connection, {"agent_id": agent_id}, name, request)
 
 
-def _row(agent: Agent) -> dict[str, Any]:
-    return {
-        "agent_id": agent.agent_id,
-        "display_name": agent.display_name,
-        "agent_type": str(agent.agent_type),
-        "route": agent.route,
-        "max_tool_iterations": agent.max_tool_iterations,
-        "other_config": dict(agent.other_config),
-        "permissions": dict(agent.permissions),
-        "owner_id": agent.owner_id,
-        "version": agent.version,
-        "created_at_ms": agent.created_at_ms,
-        "updated_at_ms": agent.updated_at_ms,
-    }
-
-
 _FILES: Final = FileTable(agent_files, "agent_id")
 # Asked before every tool call, so it is put together only once.
 _AGENT = sa.select(agents).where(agents.c.agent_id == sa.bindparam("wanted"))
 
 
 def _read(row: Any) -> Agent:
-    return read_record(row, _agent, what=f"agent {row.agent_id}")
-
-
-def _agent(row: Any) -> Agent:
-    return Agent(
-        agent_id=row.agent_id,
-        display_name=row.display_name,
-        agent_type=AgentType(row.agent_type),
-        route=row.route,
-        max_tool_iterations=row.max_tool_iterations,
-        # What does not parse must switch nothing on, forbid what rules might, and not hide the agent.
+    # What does not parse must switch nothing on, forbid what rules might, and not hide the agent.
+    return from_row(
+        row,
+        Agent,
         other_config=row.other_config if isinstance(row.other_config, dict) else {},
         permissions=row.permissions if isinstance(row.permissions, dict) else UNREADABLE,
-        owner_id=row.owner_id,
-        version=row.version,
-        created_at_ms=row.created_at_ms,
-        updated_at_ms=row.updated_at_ms,
     )
 
 

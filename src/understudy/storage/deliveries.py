@@ -6,10 +6,10 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.deliveries.backoff import MAX_ATTEMPTS
-from understudy.deliveries.model import ClaimedDelivery, Try, TryOutcome
+from understudy.deliveries.model import ClaimedDelivery, Try
 from understudy.runs.model import Delivery, DeliveryStatus
 from understudy.storage.engine import Dialect
-from understudy.storage.rows import insert_new
+from understudy.storage.rows import from_row, insert_new, to_row
 from understudy.storage.schema import deliveries, delivery_tries, webhook_secret
 
 CUT_OFF: Final = "given up: the daemon stopped during the last attempt"
@@ -25,18 +25,13 @@ class DeliveryStore:
 
     def add(self, run_id: str, position: int, delivery: Delivery) -> None:
         """Have the end of a run sent to its reply target at that position."""
-        values = {
-            "delivery_id": delivery.delivery_id,
+        row = to_row(delivery, deliveries) | {
             "run_id": run_id,
             "position": position,
-            "plugin": delivery.plugin,
-            "address": delivery.address,
-            "status": str(delivery.status),
-            "attempts": delivery.attempts,
             "attempts_before": 0,
             "due_at_ms": delivery.next_attempt_at_ms,
         }
-        self._connection.execute(sa.insert(deliveries).values(values))
+        self._connection.execute(sa.insert(deliveries).values(row))
 
     def of_runs(self, run_ids: Sequence[str]) -> dict[str, dict[int, Delivery]]:
         """The deliveries of some runs, by the position of their target."""
@@ -96,7 +91,8 @@ class DeliveryStore:
             )
         )
         is_ours = self._connection.execute(statement).rowcount == 1
-        insert_new(self._connection, delivery_tries, _try_values(claimed.delivery_id, tried))
+        row = {**to_row(tried, delivery_tries), "delivery_id": claimed.delivery_id}
+        insert_new(self._connection, delivery_tries, row)
         return is_ours
 
     def try_again(self, delivery_id: str, *, at_ms: int) -> None:
@@ -120,7 +116,7 @@ class DeliveryStore:
         )
         found: dict[str, tuple[Try, ...]] = {}
         for row in self._connection.execute(query):
-            found[row.delivery_id] = (*found.get(row.delivery_id, ()), _try(row))
+            found[row.delivery_id] = (*found.get(row.delivery_id, ()), from_row(row, Try))
         return found
 
     def _give_up_cut_off(self, now_ms: int) -> None:
@@ -162,16 +158,7 @@ _WAITS = deliveries.c.due_at_ms.is_not(None)
 
 
 def _read(row: Any) -> Delivery:
-    return Delivery(
-        plugin=row.plugin,
-        address=_address(row),
-        status=DeliveryStatus(row.status),
-        attempts=row.attempts,
-        delivery_id=row.delivery_id,
-        next_attempt_at_ms=row.due_at_ms,
-        delivered_at_ms=row.delivered_at_ms,
-        last_error=row.last_error,
-    )
+    return from_row(row, Delivery, address=_address(row), next_attempt_at_ms=row.due_at_ms)
 
 
 def _address(row: Any) -> str:
@@ -186,25 +173,4 @@ def _claimed(row: Any) -> ClaimedDelivery:
         address=_address(row),
         attempt=row.attempts,
         round_attempt=row.attempts - row.attempts_before,
-    )
-
-
-def _try_values(delivery_id: str, tried: Try) -> dict[str, Any]:
-    return {
-        "delivery_id": delivery_id,
-        "attempt": tried.attempt,
-        "at_ms": tried.at_ms,
-        "outcome": str(tried.outcome),
-        "status_code": tried.status_code,
-        "error": tried.error,
-    }
-
-
-def _try(row: Any) -> Try:
-    return Try(
-        attempt=row.attempt,
-        at_ms=row.at_ms,
-        outcome=TryOutcome(row.outcome),
-        status_code=row.status_code,
-        error=row.error,
     )

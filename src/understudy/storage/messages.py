@@ -1,17 +1,15 @@
 """The message store."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
-from understudy.mailboxes.model import MailSender, Message, MessageStatus
-from understudy.storage.columns import optional_object, read_record
+from understudy.mailboxes.model import Message, MessageStatus
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import select_page
-from understudy.storage.rows import insert_new
+from understudy.storage.rows import from_row, insert_new, to_row
 from understudy.storage.schema import messages, runs
 from understudy.storage.schema.deliveries import DELIVERING, UNDELIVERED
 
@@ -30,29 +28,14 @@ class MessageStore:
 
     def add(self, message: Message) -> bool:
         """Store a new message; False when its tool call has sent one already."""
-        values = {
-            "message_id": message.message_id,
-            "session_id": message.session_id,
-            "to_agent_id": message.to_agent_id,
-            "hops": message.hops,
-            "call_digest": message.call_digest,
-            "created_at_ms": message.created_at_ms,
-            "body": {
-                "sender": asdict(message.sender),
-                "subject": message.subject,
-                "content": message.content,
-                "metadata": None if message.metadata is None else dict(message.metadata),
-            },
-            **_changing(message),
-        }
-        return insert_new(self._connection, messages, values)
+        return insert_new(self._connection, messages, _row(message))
 
     def update(self, message: Message) -> None:
         """Replace what changes about a message whose row this unit holds locked."""
+        row = _row(message)
+        del row["body"]
         self._connection.execute(
-            sa.update(messages)
-            .where(messages.c.message_id == message.message_id)
-            .values(_changing(message))
+            sa.update(messages).where(messages.c.message_id == message.message_id).values(row)
         )
 
     def bury_unread(self, message_id: str, *, reason: str, at_ms: int) -> None:
@@ -168,38 +151,11 @@ _READ = (
 )
 
 
-def _changing(message: Message) -> dict[str, Any]:
-    return {
-        "status": str(message.status),
-        "attempts": message.attempts,
-        "run_id": message.run_id,
-        "due_at_ms": message.due_at_ms,
-        "state": {"run_ids": list(message.run_ids), "reason": message.reason},
-        "updated_at_ms": message.updated_at_ms,
-    }
+def _row(message: Message) -> dict[str, Any]:
+    row = to_row(message, messages, state=("run_ids", "reason"))
+    return {**row, "run_id": message.run_id}
 
 
 def _read(row: Any) -> Message:
-    return read_record(row, _message, what=f"message {row.message_id}")
-
-
-def _message(row: Any) -> Message:
-    body, state = row.body, row.state
-    return Message(
-        message_id=row.message_id,
-        session_id=row.session_id,
-        to_agent_id=row.to_agent_id,
-        sender=MailSender(**body["sender"]),
-        subject=body["subject"],
-        content=body["content"],
-        metadata=optional_object(body["metadata"]),
-        status=MessageStatus(row.status),
-        hops=row.hops,
-        attempts=row.attempts,
-        run_ids=tuple(state["run_ids"]),
-        due_at_ms=row.due_at_ms,
-        reason=state["reason"],
-        call_digest=row.call_digest,
-        created_at_ms=row.created_at_ms,
-        updated_at_ms=row.updated_at_ms,
-    )
+    # Records are read by the names that answers have.
+    return from_row(row, Message, next_attempt_at_ms=row.due_at_ms)

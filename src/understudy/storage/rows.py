@@ -1,7 +1,7 @@
 """Rows: from records and back, inserted unless taken, replaced only if nobody else changed them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -10,7 +10,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from understudy.core.errors import coded_error
 from understudy.core.records import parsed_strictly
-from understudy.core.showable import showable
 from understudy.storage.columns import read_record
 
 if TYPE_CHECKING:
@@ -18,38 +17,38 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# The JSON column for the fields that have no column of their own, by its name in a table.
+REST: Final = ("body", "wanted")
 
-def to_row(record: "DataclassInstance", table: sa.Table) -> dict[str, Any]:
-    """The values of a record's row: columns by their names, other fields in the JSON column `body`.
 
-    A record with a field `body` has a column for each of its fields.
+def to_row(
+    record: "DataclassInstance", table: sa.Table, *, state: Collection[str] = ()
+) -> dict[str, Any]:
+    """The values of a record's row: columns by their names, other fields in a JSON column of `REST`.
+
+    The fields that `state` names go into the JSON column of that name. A record with a field `body`
+    has a column for each of its fields.
     """
     values = asdict(record)
-    row = {column.name: values.pop(column.name) for column in table.c if column.name in values}
-    return {"body": values, **row} if "body" in table.c else row
+    row: dict[str, Any] = {"state": {name: values.pop(name) for name in state}} if state else {}
+    row |= {column.name: values.pop(column.name) for column in table.c if column.name in values}
+    return {**{name: values for name in REST if name in table.c}, **row}
 
 
-def from_row(row: Any, kind: type[T]) -> T:
-    """The record of a row that `to_row` made, or `DamagedRecord`."""
+def from_row(row: Any, kind: type[T], **given: Any) -> T:
+    """The record of a row that `to_row` made, or `DamagedRecord`; `given` replaces stored fields."""
     noun = re.sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__).lower()
-    return read_record(row, lambda each: _parsed(each, kind), what=f"{noun} {row[0]}")
+    return read_record(row, lambda each: _parsed(each, kind, given), what=f"{noun} {row[0]}")
 
 
-def _parsed(row: Any, kind: type[T]) -> T:
+def _parsed(row: Any, kind: type[T], given: Mapping[str, Any]) -> T:
     values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
-    if not hasattr(kind, "body"):
-        # A column is what queries go by, so it counts where both say something.
-        values = {**values.pop("body", {}), **values}
-    return read_values(kind, values)
-
-
-def read_values(kind: type[T], values: Any) -> T:
-    """A record from its stored fields, each of its type; raises `ValueError` or `TypeError`."""
-    try:
-        return parsed_strictly(kind, values)
-    except ValueError:
-        # Half characters are no text to pydantic; all the rest is worth showing.
-        return parsed_strictly(kind, showable(values))
+    packed: dict[str, Any] = {}
+    for name in (*REST, "state"):
+        if name in values and not hasattr(kind, name):
+            packed = {**packed, **values.pop(name)}
+    # A column is what queries go by, so it counts where both say something.
+    return parsed_strictly(kind, {**packed, **values, **given})
 
 
 def upsert_of(table: sa.Table) -> Mapping[str, sa.Insert]:

@@ -7,29 +7,20 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
-from understudy.core.principal import Role
-from understudy.i18n.locales import locale_of
+from understudy.core.records import parsed_strictly
 from understudy.learnings.taint import brings_others_in
 from understudy.runs.lifecycle import ACTIVE
 from understudy.runs.model import (
-    DebugLevel,
-    Delivery,
-    InputItem,
-    Route,
     Run,
-    RunInput,
-    RunKind,
-    RunRequest,
     RunStatus,
-    RunUsage,
     StopRequest,
     work_id,
 )
 from understudy.runs.snapshot import RunReports, RunSnapshot
-from understudy.sessions.model import ReplyTarget
-from understudy.storage.columns import fields_of, optional_object, read_record
+from understudy.storage.columns import optional_object, read_record
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import select_page
+from understudy.storage.rows import from_row, to_row
 from understudy.storage.schema import journal, runs
 from understudy.storage.schema.runs import BRINGS_OTHERS_IN
 from understudy.storage.schema.sessions import TOOL_RESULTS
@@ -56,27 +47,14 @@ class RunStore:
 
     def add(self, run: Run) -> None:
         """Store a new run."""
-        values = {
-            "run_id": run.run_id,
-            "session_id": run.session_id,
-            "agent_id": run.agent_id,
-            "user_id": run.user_id,
-            "kind": str(run.kind),
-            "accepted_offset": run.accepted_offset,
-            "submitted_at_ms": run.submitted_at_ms,
-            "brings_others_in": brings_others_in(run),
-            "skill_fingerprint": run.skill_fingerprint,
-            "trial_id": run.trial_id,
-            "wanted": _wanted(run),
-            **_changing(run),
-        }
-        self._connection.execute(sa.insert(runs).values(values))
+        row = {**_row(run), "brings_others_in": brings_others_in(run)}
+        self._connection.execute(sa.insert(runs).values(row))
 
     def update(self, run: Run) -> None:
         """Replace what changes about a run whose row this unit holds locked."""
-        self._connection.execute(
-            sa.update(runs).where(runs.c.run_id == run.run_id).values(_changing(run))
-        )
+        row = _row(run)
+        del row["wanted"]
+        self._connection.execute(sa.update(runs).where(runs.c.run_id == run.run_id).values(row))
 
     def set_snapshot(self, run_id: str, snapshot: RunSnapshot) -> None:
         """Keep what the prompt of a run is built from."""
@@ -107,7 +85,7 @@ class RunStore:
                 attempt=runs.c.attempt + 1,
                 updated_at_ms=at_ms,
                 finished_at_ms=at_ms,
-                state=_state(error=reason),
+                state={"error": reason},
             )
             .returning(runs.c.session_id)
         )
@@ -270,84 +248,41 @@ _TOLD_BY_OTHERS = sa.exists().where(
 _HAS_HEARD_OTHERS = sa.select(sa.or_(_TOLD_BY_TOOLS, _TOLD_BY_OTHERS))
 
 
-def _wanted(run: Run) -> dict[str, Any]:
-    return {
-        "request": asdict(run.request),
-        "input": asdict(run.input),
-        "route": asdict(run.route),
-        "role": str(run.role),
-        "max_tool_iterations": run.max_tool_iterations,
-        "debug_level": str(run.debug_level),
-        "locale": run.locale,
-        "reply_targets": [asdict(target) for target in run.reply_targets],
-    }
+# Where a run stands beyond the columns.
+_STATE: Final = ("error", "usage", "deliveries", "crashes", "progress", "nudged")
 
 
-def _changing(run: Run) -> dict[str, Any]:
-    return {
-        "status": str(run.status),
-        "stop_request": None if run.stop_request is None else str(run.stop_request),
-        "attempt": run.attempt,
-        "updated_at_ms": run.updated_at_ms,
-        "started_at_ms": run.started_at_ms,
-        "finished_at_ms": run.finished_at_ms,
-        "parked": run.parked,
-        "asleep": run.asleep,
-        "wakes": run.wakes,
-        "state": _state(
-            error=run.error,
-            usage=asdict(run.usage),
-            deliveries=[asdict(delivery) for delivery in run.deliveries],
-            crashes=run.crashes,
-            progress=run.progress,
-            nudged=run.nudged,
-        ),
-    }
+def _row(run: Run) -> dict[str, Any]:
+    return to_row(run, runs, state=_STATE)
 
 
-def _state(**known: Any) -> dict[str, Any]:
-    nothing: dict[str, Any] = {
-        "error": None,
-        "usage": {},
-        "deliveries": [],
-        "crashes": 0,
-        "progress": 0,
-        "nudged": False,
-    }
-    return {**nothing, **known}
+def _read(row: Any) -> Run:
+    return from_row(row, Run)
 
 
-# The fields of a snapshot beside the reports; older versions wrote some of them not down.
-_PROMPT: Final = {
-    "system": str,
-    "tools": list,
-    "max_steps": int,
-    "history_from": int,
-    "input_offset": int,
-}
-_SINCE: Final = {"withheld": list, "checkpoint": int, "workdir": str}
+# The reports stand beside the other fields of a snapshot.
 _REPORTS: Final = ("memory", "skills", "evolution")
 
 
 def _snapshot_json(snapshot: RunSnapshot) -> dict[str, Any]:
-    fields = {name: getattr(snapshot, name) for name in (*_PROMPT, *_SINCE)}
+    fields = asdict(snapshot)
+    del fields["reports"]
     return {**fields, **_reports_json(snapshot.reports)}
 
 
 def _snapshot(row: Any) -> RunSnapshot:
     stored = _stored_snapshot(row)
-    fields = fields_of(stored, _PROMPT, optional=False) | fields_of(stored, _SINCE, optional=True)
-    tools, withheld = tuple(fields["tools"]), tuple(fields["withheld"] or ())
-    return RunSnapshot(**{**fields, "tools": tools, "withheld": withheld, "reports": _reports(row)})
+    reports = {name: stored[name] for name in _REPORTS if isinstance(stored.get(name), dict)}
+    # A report decides nothing: without one that is damaged, the run can go on.
+    known = {**stored, "withheld": stored.get("withheld") or [], "reports": reports}
+    return parsed_strictly(RunSnapshot, known)
 
 
 def _reports_json(reports: RunReports) -> dict[str, Any]:
-    found = {name: getattr(reports, name) for name in _REPORTS}
-    return {name: report for name, report in found.items() if report is not None}
+    return {name: report for name, report in asdict(reports).items() if report is not None}
 
 
 def _reports(row: Any) -> RunReports:
-    # A report that is none is left out: it decides on nothing, and the run can go on.
     found = {name: _stored_snapshot(row).get(name) for name in _REPORTS}
     return RunReports(**{name: it for name, it in found.items() if isinstance(it, dict)})
 
@@ -357,50 +292,3 @@ def _stored_snapshot(row: Any) -> dict[str, Any]:
     if snapshot is None:
         raise TypeError("missing")
     return snapshot
-
-
-def _read(row: Any) -> Run:
-    return read_record(row, _run, what=f"run {row.run_id}")
-
-
-def _run(row: Any) -> Run:
-    wanted, state = row.wanted, row.state
-    return Run(
-        run_id=row.run_id,
-        session_id=row.session_id,
-        agent_id=row.agent_id,
-        user_id=row.user_id,
-        kind=RunKind(row.kind),
-        status=RunStatus(row.status),
-        stop_request=None if row.stop_request is None else StopRequest(row.stop_request),
-        attempt=row.attempt,
-        accepted_offset=row.accepted_offset,
-        submitted_at_ms=row.submitted_at_ms,
-        updated_at_ms=row.updated_at_ms,
-        started_at_ms=row.started_at_ms,
-        finished_at_ms=row.finished_at_ms,
-        request=RunRequest(**wanted["request"]),
-        input=RunInput(
-            items=tuple(InputItem(**item) for item in wanted["input"]["items"]),
-            metadata=wanted["input"]["metadata"],
-        ),
-        route=Route(**wanted["route"]),
-        # Runs of earlier versions do not say.
-        role=Role(wanted.get("role", Role.OPERATOR)),
-        max_tool_iterations=wanted["max_tool_iterations"],
-        debug_level=DebugLevel(wanted["debug_level"]),
-        # Runs that came in under an older version have none.
-        locale=locale_of(wanted.get("locale")),
-        reply_targets=tuple(ReplyTarget(**target) for target in wanted["reply_targets"]),
-        skill_fingerprint=row.skill_fingerprint,
-        trial_id=row.trial_id,
-        error=state["error"],
-        usage=RunUsage(**state["usage"]),
-        deliveries=tuple(Delivery(**delivery) for delivery in state["deliveries"]),
-        crashes=state["crashes"],
-        progress=state["progress"],
-        nudged=state.get("nudged", False),
-        parked=row.parked,
-        asleep=row.asleep,
-        wakes=row.wakes,
-    )

@@ -1,35 +1,26 @@
 """The schedule store."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 
-from understudy.assets.model import AssetDraft
 from understudy.core.page import Page, PageRequest
-from understudy.runs.model import DebugLevel, InputItem, RunKind, RunStatus
-from understudy.runs.submission import Submission
+from understudy.runs.model import RunStatus
 from understudy.schedules.lifecycle import OPEN
 from understudy.schedules.model import (
-    Cadence,
-    Cron,
-    IntervalSchedule,
-    MisfirePolicy,
-    Once,
-    OverlapPolicy,
     Schedule,
     ScheduleExecution,
     ScheduleStatus,
 )
-from understudy.sessions.model import ReplyTarget
-from understudy.storage.columns import optional_object, read_record
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import select_page
 from understudy.storage.rows import from_row, to_row
 from understudy.storage.schema import runs, schedule_executions, schedules
 
+# Never changed by an update.
+FIXED: Final = ("cadence", "request")
 _FIRES = schedule_executions.c
 
 
@@ -44,32 +35,19 @@ class ScheduleStore:
         """One schedule; `lock` holds its row until the unit ends."""
         query = sa.select(schedules).where(schedules.c.schedule_id == schedule_id)
         row = self._connection.execute(self._dialect.locked(query) if lock else query).first()
-        return None if row is None else _read(row)
+        return None if row is None else from_row(row, Schedule)
 
     def add(self, schedule: Schedule) -> None:
         """Store a new schedule."""
-        values = {
-            "schedule_id": schedule.schedule_id,
-            "owner_id": schedule.owner_id,
-            "acting_admin": schedule.acting_admin,
-            "target_session_id": schedule.target_session_id,
-            "name": schedule.name,
-            "cadence": cadence_json(schedule.cadence),
-            "request": request_json(schedule.request),
-            "overlap_policy": str(schedule.overlap_policy),
-            "misfire_policy": str(schedule.misfire_policy),
-            "max_executions": schedule.max_executions,
-            "created_at_ms": schedule.created_at_ms,
-            **_changing(schedule),
-        }
-        self._connection.execute(sa.insert(schedules).values(values))
+        self._connection.execute(sa.insert(schedules).values(to_row(schedule, schedules)))
 
     def update(self, schedule: Schedule) -> None:
         """Replace what changes about a schedule whose row this unit holds locked."""
+        row = to_row(schedule, schedules)
+        for name in FIXED:
+            del row[name]
         self._connection.execute(
-            sa.update(schedules)
-            .where(schedules.c.schedule_id == schedule.schedule_id)
-            .values(_changing(schedule))
+            sa.update(schedules).where(schedules.c.schedule_id == schedule.schedule_id).values(row)
         )
 
     def cancel_unread(self, schedule_id: str, *, reason: str, at_ms: int) -> None:
@@ -104,7 +82,7 @@ class ScheduleStore:
             query,
             request,
             by=(schedules.c.created_at_ms, schedules.c.schedule_id),
-            read=_read,
+            read=partial(from_row, kind=Schedule),
             descending=True,
         )
 
@@ -190,111 +168,3 @@ _DUE = (
     .order_by(schedules.c.due_at_ms)
     .limit(1)
 )
-
-
-def _changing(schedule: Schedule) -> dict[str, Any]:
-    return {
-        "status": str(schedule.status),
-        "ended_reason": schedule.ended_reason,
-        "executions": schedule.executions,
-        "next_fire_at_ms": schedule.next_fire_at_ms,
-        "due_at_ms": schedule.due_at_ms,
-        "last_fired_at_ms": schedule.last_fired_at_ms,
-        "retrying_id": schedule.retrying_id,
-        "retries": schedule.retries,
-        "version": schedule.version,
-        "updated_at_ms": schedule.updated_at_ms,
-    }
-
-
-def _read(row: Any) -> Schedule:
-    return read_record(row, _schedule, what=f"schedule {row.schedule_id}")
-
-
-def _schedule(row: Any) -> Schedule:
-    return Schedule(
-        schedule_id=row.schedule_id,
-        name=row.name,
-        owner_id=row.owner_id,
-        acting_admin=row.acting_admin,
-        target_session_id=row.target_session_id,
-        cadence=read_cadence(row.cadence),
-        request=read_request(row.request),
-        status=ScheduleStatus(row.status),
-        ended_reason=row.ended_reason,
-        overlap_policy=OverlapPolicy(row.overlap_policy),
-        misfire_policy=MisfirePolicy(row.misfire_policy),
-        max_executions=row.max_executions,
-        executions=row.executions,
-        next_fire_at_ms=row.next_fire_at_ms,
-        due_at_ms=row.due_at_ms,
-        last_fired_at_ms=row.last_fired_at_ms,
-        retrying_id=row.retrying_id,
-        retries=row.retries,
-        version=row.version,
-        created_at_ms=row.created_at_ms,
-        updated_at_ms=row.updated_at_ms,
-    )
-
-
-CADENCES: Final[Mapping[str, type[Cadence]]] = {
-    "once": Once,
-    "interval": IntervalSchedule,
-    "cron": Cron,
-}
-# Parts of a request that are kept as they are.
-PLAIN: Final = (
-    "provider",
-    "source_plugin",
-    "source_kind",
-    "actor_id",
-    "max_tool_iterations",
-)
-
-
-def cadence_json(cadence: Cadence) -> dict[str, Any]:
-    """A cadence with its type."""
-    [name] = [name for name, kind in CADENCES.items() if isinstance(cadence, kind)]
-    return {"type": name, **asdict(cadence)}
-
-
-def read_cadence(stored: Mapping[str, Any]) -> Cadence:
-    """A cadence by its type."""
-    fields = {name: value for name, value in stored.items() if name != "type"}
-    return CADENCES[stored["type"]](**fields)
-
-
-def request_json(request: Submission) -> dict[str, Any]:
-    """A request whose files are assets already."""
-    targets = request.reply_targets
-    level = request.debug_level
-    return {
-        **{name: getattr(request, name) for name in PLAIN},
-        "kind": str(request.kind),
-        "input_items": [
-            asdict(item) for item in request.input_items if not isinstance(item, AssetDraft)
-        ],
-        "generation": dict(request.generation),
-        "metadata": request.metadata,
-        "reply_targets": None if targets is None else [asdict(target) for target in targets],
-        "debug_level": None if level is None else str(level),
-        "locale": request.locale,
-    }
-
-
-def read_request(stored: Mapping[str, Any]) -> Submission:
-    """The request, with reply targets only if it names some."""
-    targets, level = stored["reply_targets"], stored["debug_level"]
-    return Submission(
-        **{name: stored[name] for name in PLAIN},
-        kind=RunKind(stored["kind"]),
-        input_items=tuple(InputItem(**item) for item in stored["input_items"]),
-        generation=optional_object(stored["generation"]) or {},
-        metadata=optional_object(stored["metadata"]),
-        reply_targets=None
-        if targets is None
-        else tuple(ReplyTarget(**target) for target in targets),
-        debug_level=None if level is None else DebugLevel(level),
-        # Schedules of an older version have none.
-        locale=stored.get("locale"),
-    )

@@ -1,7 +1,6 @@
 """The stores of sessions, and of the MCP servers of each."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,19 +10,13 @@ from understudy.mcp_client.model import SessionServer
 from understudy.runs.lifecycle import WAITING
 from understudy.runs.model import RunStatus
 from understudy.sessions.model import (
-    DefaultSkill,
-    PersonaSnapshot,
-    ReplyTarget,
-    RoutePolicy,
     Session,
     SessionActivity,
-    SessionStatus,
 )
-from understudy.storage.columns import optional_object, read_record
 from understudy.storage.engine import Dialect
 from understudy.storage.messages import undelivered_in
 from understudy.storage.paging import select_page
-from understudy.storage.rows import insert_new, replace_version
+from understudy.storage.rows import from_row, insert_new, replace_version, to_row
 from understudy.storage.schema import runs, session_mcp_servers, sessions
 
 
@@ -136,28 +129,8 @@ def _descendants(session_id: str) -> sa.Select[Any]:
 
 
 def _row(session: Session) -> dict[str, Any]:
-    return {
-        "session_id": session.session_id,
-        "agent_id": session.agent_id,
-        "owner_id": session.owner_id,
-        "thread_id": session.thread_id,
-        "parent_session_id": session.parent_session_id,
-        "status": str(session.status),
-        "ended_reason": session.ended_reason,
-        "persona_id": session.persona.persona_id if session.persona else None,
-        "persona": asdict(session.persona) if session.persona else None,
-        "capability_scope": session.capability_scope,
-        "credential_scope": session.credential_scope,
-        "permissions": session.permissions,
-        "route_policy": asdict(session.route_policy) if session.route_policy else None,
-        "reply_targets": [asdict(target) for target in session.reply_targets],
-        "workdir": session.workdir,
-        "trial_id": session.trial_id,
-        "journal_length": session.journal_length,
-        "version": session.version,
-        "created_at_ms": session.created_at_ms,
-        "updated_at_ms": session.updated_at_ms,
-    }
+    persona_id = session.persona.persona_id if session.persona else None
+    return {**to_row(session, sessions), "persona_id": persona_id}
 
 
 # Asked for each candidate that is published or shown.
@@ -181,36 +154,9 @@ _SESSION = sa.select(sessions).where(sessions.c.session_id == sa.bindparam("want
 
 def read_session(row: Any) -> Session:
     """A row of the table as a session."""
-    return read_record(row, _session, what=f"session {row.session_id}")
-
-
-def _session(row: Any) -> Session:
-    return Session(
-        session_id=row.session_id,
-        agent_id=row.agent_id,
-        owner_id=row.owner_id,
-        thread_id=row.thread_id,
-        parent_session_id=row.parent_session_id,
-        status=SessionStatus(row.status),
-        ended_reason=row.ended_reason,
-        persona=None if row.persona_id is None else _persona(row.persona),
-        capability_scope=optional_object(row.capability_scope),
-        credential_scope=optional_object(row.credential_scope),
-        permissions=optional_object(row.permissions),
-        route_policy=None if row.route_policy is None else RoutePolicy(**row.route_policy),
-        reply_targets=tuple(ReplyTarget(**target) for target in row.reply_targets),
-        workdir=row.workdir,
-        trial_id=row.trial_id,
-        journal_length=row.journal_length,
-        version=row.version,
-        created_at_ms=row.created_at_ms,
-        updated_at_ms=row.updated_at_ms,
-    )
-
-
-def _persona(stored: Mapping[str, Any]) -> PersonaSnapshot:
-    skills = tuple(DefaultSkill(**skill) for skill in stored["default_skills"])
-    return PersonaSnapshot(**{**stored, "default_skills": skills})
+    # A persona whose snapshot is gone is damage, not the absence of a persona.
+    persona = (row.persona or {}) if row.persona_id is not None else None
+    return from_row(row, Session, persona=persona)
 
 
 class SessionServerStore:
@@ -222,10 +168,7 @@ class SessionServerStore:
     def of(self, session_id: str) -> tuple[SessionServer, ...]:
         """A session's servers, by name."""
         query = sa.select(session_mcp_servers).where(session_mcp_servers.c.session_id == session_id)
-        found = [
-            read_record(row, _server, what=f"MCP server {row.name}")
-            for row in self._connection.execute(query)
-        ]
+        found = [from_row(row, SessionServer) for row in self._connection.execute(query)]
         # Sorted here, because databases disagree about the order of text.
         return tuple(sorted(found, key=lambda server: server.name))
 
@@ -235,12 +178,7 @@ class SessionServerStore:
             sa.delete(session_mcp_servers).where(session_mcp_servers.c.session_id == session_id)
         )
         rows = [
-            {"session_id": session_id, "name": server.name, "body": asdict(server)}
-            for server in servers
+            {**to_row(server, session_mcp_servers), "session_id": session_id} for server in servers
         ]
         if rows:
             self._connection.execute(sa.insert(session_mcp_servers), rows)
-
-
-def _server(row: Any) -> SessionServer:
-    return SessionServer(**{**row.body, "name": row.name, "args": tuple(row.body["args"])})
