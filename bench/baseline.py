@@ -9,12 +9,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from understudy.agent.admission import Doorkeeper
-from understudy.agent.debug_log import DebugLog
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
+from understudy.agent.model_call import DebugLog, DeltaHub, Slots
 from understudy.agent.skill_prompt import CatalogueSkills
-from understudy.agent.slots import Slots
-from understudy.agent.stream import DeltaHub
 from understudy.agent.toolbox import Toolbox
 from understudy.core.bell import Bell
 from understudy.core.clock import SystemClock
@@ -29,10 +27,17 @@ from understudy.providers.registry import Routes
 from understudy.retrieval.recollect import Recollector
 from understudy.rollout.replay.stand_ins import RecordedTools
 from understudy.rollout.worktrees import Worktrees
-from understudy.runs.execute import RunExecution
-from understudy.runs.model import InputItem, Route, Run, RunInput, RunKind, RunRequest, RunStatus
-from understudy.runs.snapshot import RunSnapshot
-from understudy.runs.steps import Steps
+from understudy.runs.execute import RunExecution, Steps
+from understudy.runs.model import (
+    InputItem,
+    Route,
+    Run,
+    RunInput,
+    RunKind,
+    RunRequest,
+    RunSnapshot,
+    RunStatus,
+)
 from understudy.runs.stops import StopSignal
 from understudy.sessions.journal import JournalEvent, NewEvent
 from understudy.settings import Flags, Settings, load_settings

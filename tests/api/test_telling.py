@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.agent.stream import Spoken
+from understudy.agent.model_call import Spoken
 from understudy.api.frames import Position, StreamFrame
 from understudy.api.sse import RunStreamState
 from understudy.core.errors import Invalid

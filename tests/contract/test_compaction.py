@@ -20,7 +20,7 @@ from tests.support.run_harness import (
 )
 from understudy.agent.budget import list_tokens, prompt_limit
 from understudy.agent.conversation import FRAME
-from understudy.core.tokens import estimate_tokens
+from understudy.core.text import estimate_tokens
 from understudy.runs.model import DebugLevel, RunStatus
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.storage.schema import journal

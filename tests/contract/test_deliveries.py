@@ -26,8 +26,8 @@ from understudy.deliveries.service import DeliveryService
 from understudy.deliveries.webhook import WebhookSender
 from understudy.deliveries.worker import LEASE_MS, DeliveryDuty
 from understudy.runs.deliveries import queue_deliveries, shown_deliveries
-from understudy.runs.detail import detail_of
 from understudy.runs.model import Delivery, DeliveryStatus, Run, RunStatus
+from understudy.runs.service import detail_of
 from understudy.runs.sleep import fail_unread
 from understudy.sessions.model import ReplyTarget
 from understudy.storage.schema import deliveries, runs

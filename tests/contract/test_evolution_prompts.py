@@ -25,7 +25,7 @@ from tests.support.skill_catalogue_harness import SkillCatalogueHarness
 from tests.support.stored_runs import has_prompt
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.agents.model import AgentType
-from understudy.core.tokens import estimate_tokens
+from understudy.core.text import estimate_tokens
 from understudy.evolution.remarks import (
     SELF_EVOLUTION,
     SELF_EVOLUTION_TITLE,

@@ -29,7 +29,7 @@ from tests.support.run_memory_reads import LEARNED, section_in, system_text, tol
 from understudy.agent.loop import AgentLoop
 from understudy.core.errors import DamagedRecord, Unavailable
 from understudy.core.page import PageRequest
-from understudy.core.tokens import estimate_tokens
+from understudy.core.text import estimate_tokens
 from understudy.learnings.model import (
     Kind,
     Learning,

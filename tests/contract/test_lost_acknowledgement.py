@@ -8,8 +8,8 @@ from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import make_run
 from understudy.core.clock import SystemClock
 from understudy.core.errors import DatabaseUnavailable
+from understudy.runs.execute import Steps
 from understudy.runs.model import RunStatus
-from understudy.runs.steps import Steps
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.storage.unit import Units
 

@@ -37,7 +37,7 @@ from understudy.rollout.replay.report import JudgedBy
 from understudy.rollout.trials.trial import TrialState
 from understudy.runs.model import DeliveryStatus, RunStatus
 from understudy.runs.requests import Audience, RequestKind, RequestState
-from understudy.runs.signals import SignalKind
+from understudy.runs.sleep import SignalKind
 from understudy.schedules.model import (
     ExecutionStatus,
     MisfirePolicy,

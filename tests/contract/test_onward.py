@@ -9,8 +9,7 @@ import pytest
 from tests.support.factories import ALICE
 from tests.support.run_harness import RunHarness
 from tests.support.web_server import Answer, WebServer, web_server
-from understudy.agent.gate import Gatekeeper
-from understudy.agent.onward import Onward
+from understudy.agent.gate import Gatekeeper, Onward
 from understudy.permissions.model import CallRule, PermissionDecision
 from understudy.runs.approvals import ApprovalService, Resolution
 from understudy.runs.open_requests import RunPlace

@@ -8,8 +8,7 @@ import sqlalchemy as sa
 from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ADMIN, ALICE, NOW, make_agent, make_run
 from tests.support.run_harness import Probe, RunHarness
-from understudy.agent.daemon_rules import DaemonRules
-from understudy.agent.gate import Gatekeeper, audit_entry
+from understudy.agent.gate import DaemonRules, Gatekeeper, audit_entry
 from understudy.agent.offers import ToolOffers
 from understudy.agents.service import AgentFields, AgentService
 from understudy.core.audit import AuditOutcome

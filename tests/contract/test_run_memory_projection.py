@@ -24,7 +24,7 @@ from tests.support.run_memory_reads import (
 from tests.support.sidechain_runs import WAIT, SidechainRuns, spawn
 from tests.support.stored_runs import stored_snapshot
 from understudy.core.errors import Unavailable
-from understudy.core.tokens import estimate_tokens
+from understudy.core.text import estimate_tokens
 from understudy.memory.policy import RunMemoryPolicy, policy_in
 from understudy.memory.record import record_json
 from understudy.retrieval.rarity import SCAN_LIMIT

@@ -20,12 +20,13 @@ from understudy.runs.model import (
     Run,
     RunInput,
     RunKind,
+    RunReports,
     RunRequest,
+    RunSnapshot,
     RunStatus,
     RunUsage,
     StopRequest,
 )
-from understudy.runs.snapshot import RunReports, RunSnapshot
 from understudy.sessions.model import ReplyTarget
 from understudy.storage.unit import Units
 

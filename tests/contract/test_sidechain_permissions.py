@@ -8,8 +8,7 @@ import sqlalchemy as sa
 from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ADMIN, ALICE, make_run
 from tests.support.run_harness import Probe
-from understudy.agent.daemon_rules import DaemonRules
-from understudy.agent.gate import Gatekeeper
+from understudy.agent.gate import DaemonRules, Gatekeeper
 from understudy.agent.offers import ToolOffers
 from understudy.agents.service import AgentFields, AgentService
 from understudy.permissions.model import CallRule, CallVerdict, Level, PermissionDecision

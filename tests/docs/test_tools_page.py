@@ -9,7 +9,7 @@ import pytest
 
 from understudy.daemon.toolkit import toolkit
 from understudy.mailboxes import model as mail
-from understudy.runs import answers, artifact_tool, artifacts, sidechain_tools
+from understudy.runs import answers, artifacts, sidechain_tools
 from understudy.runs.ask_user import AskUserParameters
 from understudy.sessions import sidechains, tasks
 from understudy.skills import instructions
@@ -68,7 +68,7 @@ def test_the_page_lists_the_tools_in_their_order_with_effect_and_approval() -> N
         ("redirects", f"{web.MAX_REDIRECTS}"),
         ("what the model is shown of one answer", f"{artifacts.MAX_SHOWN_CHARS:,} characters"),
         ("what the model is shown of one answer", f"last {artifacts.END_CHARS:,} of"),
-        ("what one call of `read_artifact` reads", f"{artifact_tool.MAX_READ_CHARS:,} "),
+        ("what one call of `read_artifact` reads", f"{artifacts.MAX_READ_CHARS:,} "),
         ("an artifact", f"{artifacts.MAX_ARTIFACT_CHARS:,} characters"),
         ("tasks of a session", f"{tasks.MAX_TASKS}, each with at most {tasks.MAX_DEPENDENCIES} "),
         (

@@ -16,9 +16,9 @@ from understudy.evolution.consent import ConsentRecords, SkillOwnership
 from understudy.evolution.names import SkillPlaces
 from understudy.evolution.offer_book import OfferBook
 from understudy.runs.approvals import ApprovalService, Resolution
-from understudy.runs.detail import RunDetail
 from understudy.runs.open_requests import RunPlace
 from understudy.runs.requests import PersonRequest, RequestState
+from understudy.runs.service import RunDetail
 from understudy.settings import Settings
 from understudy.skills.local.roots import Root
 from understudy.testing.fake_model import FakeModel

@@ -9,9 +9,9 @@ from typing import Any
 from tests.support.daemon import PATIENCE_S
 from tests.support.factories import ALICE
 from understudy.daemon.wiring import Daemon
-from understudy.runs.detail import RunDetail
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import RunStatus
+from understudy.runs.service import RunDetail
 from understudy.runs.submission import Submission
 from understudy.sessions.creation import NewSession
 from understudy.settings import Flags, Settings, load_settings

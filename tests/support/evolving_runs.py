@@ -9,7 +9,7 @@ from tests.support.run_harness import Probe, RunHarness
 from understudy.agents.model import Agent, AgentType
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.offer_book import OfferBook
-from understudy.runs.detail import RunDetail
+from understudy.runs.service import RunDetail
 from understudy.sessions.journal import EventKind
 from understudy.settings import Settings
 from understudy.storage.unit import Units

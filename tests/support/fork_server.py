@@ -22,7 +22,7 @@ from typing import Any
 
 from tests.support.forked_process import FOLLOWED, NUMBER_BYTES
 from understudy.cli import main as program
-from understudy.daemon.warm_up import make_tables
+from understudy.daemon.wiring import make_tables
 from understudy.tools.process_tree import PR_SET_PDEATHSIG, prctl
 
 # What the program imports only when a command needs it.

@@ -12,13 +12,11 @@ from pydantic import BaseModel
 from tests.support.factories import ALICE
 from tests.support.silent_parts import NoCoach, NoConsent, NoSkills
 from understudy.agent.admission import Doorkeeper
-from understudy.agent.debug_log import DebugLog
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
+from understudy.agent.model_call import DebugLog, DeltaHub, Slots
 from understudy.agent.offers import tools_of
 from understudy.agent.skill_prompt import CatalogueSkills
-from understudy.agent.slots import Slots
-from understudy.agent.stream import DeltaHub
 from understudy.agent.toolbox import Toolbox
 from understudy.core.bell import Bell
 from understudy.core.clock import Clock
@@ -33,11 +31,10 @@ from understudy.redaction.scrub import scrub_json
 from understudy.retrieval.recollect import Recollector
 from understudy.rollout.replay.stand_ins import RecordedTools
 from understudy.rollout.worktrees import Worktrees
-from understudy.runs.detail import RunDetail
 from understudy.runs.execute import RunExecutor
 from understudy.runs.intake import RunIntake, RuntimeDefaults
 from understudy.runs.model import DebugLevel, EndingHook, Run
-from understudy.runs.service import RunService
+from understudy.runs.service import RunDetail, RunService
 from understudy.runs.sidechain_links import SidechainLinks
 from understudy.runs.sidechains import SidechainService
 from understudy.runs.stops import StopSignals

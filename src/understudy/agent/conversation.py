@@ -11,7 +11,7 @@ from typing import Final
 
 from understudy.agent.budget import clip, list_tokens
 from understudy.agent.inputs import input_tokens
-from understudy.core.tokens import estimate_tokens
+from understudy.core.text import estimate_tokens
 from understudy.providers.base import (
     AssistantMessage,
     FilePart,

@@ -1,31 +1,98 @@
 """Judges the tool calls of a run by what is in force at that moment."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from understudy.agent.circumstances import Circumstances
-from understudy.agent.daemon_rules import rules_in
 from understudy.agents.model import require_agent
 from understudy.core.audit import AuditEntry, AuditOutcome
-from understudy.core.errors import DamagedRecord, Invalid, NotFound
+from understudy.core.errors import DamagedRecord, Invalid, NotFound, coded_error
+from understudy.core.principal import Principal
 from understudy.core.text import preview
+from understudy.mcp_client.visibility import SERVER, McpVisibility
+from understudy.permissions.globs import matches
 from understudy.permissions.model import CallRule, CallVerdict, Level, PermissionDecision
-from understudy.permissions.rules import read_document
-from understudy.permissions.sidechain_verdict import SessionRuleSource, readings
+from understudy.permissions.rules import read_document, write_document
+from understudy.permissions.sidechain_verdict import (
+    RuleSet,
+    SessionRuleSource,
+    decide_in_all,
+    readings,
+)
 from understudy.permissions.sidechains import SessionRules, read_session_rules
-from understudy.runs.model import Run
+from understudy.runs.model import Run, require_run
+from understudy.runtime.model import Revision
+from understudy.runtime.service import RuntimeService
 from understudy.sessions.model import Session, require_session
-from understudy.tools.base import Tool
+from understudy.sessions.scopes import effective_capability_scope
+from understudy.tools.base import Approval, Tool, ToolContext, ToolError
+from understudy.work.db_retry import retry_while_db_down
 
 if TYPE_CHECKING:
-    from understudy.storage.unit import Unit
+    from understudy.storage.unit import Unit, Units
 
+DEFAULTS: Final = {
+    Approval.ALWAYS: PermissionDecision.ASK,
+    Approval.NEVER: PermissionDecision.ALLOW,
+}
+SWITCHED_OFF: Final = CallVerdict(
+    decision=PermissionDecision.DENY,
+    level=Level.DAEMON,
+    reason="the tool is switched off for all agents",
+)
+HIDDEN: Final = CallVerdict(
+    decision=PermissionDecision.DENY,
+    level=Level.SESSION,
+    reason="the session's capability scope hides the tool",
+)
 T = TypeVar("T")
-
 MAX_REASON_CHARS: Final = 500
-
 Arguments = Mapping[str, Any]
+KEY: Final = "permissions"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    """What holds for the calls of one agent in one session, or in none."""
+
+    disabled: frozenset[str]
+    session: Session | None
+    readings: tuple[RuleSet, ...] = ()
+    # What every call gets when the rules cannot be read.
+    unreadable: CallVerdict | None = None
+
+    def verdict(self, tool: Tool, arguments: Mapping[str, Any]) -> CallVerdict:
+        """What becomes of a call."""
+        if tool.name in self.disabled:
+            return SWITCHED_OFF
+        if is_hidden(tool.name, self.session):
+            return HIDDEN
+        if self.unreadable is not None:
+            return self.unreadable
+        return decide_in_all(tool.name, arguments, self.readings, DEFAULTS[tool.approval])
+
+    def depend_on_arguments(self, tool: Tool) -> bool:
+        """Whether there are rules about what the tool is called with."""
+        return any(
+            placed.rule.arguments and matches(placed.rule.tool, tool.name)
+            for reading in self.readings
+            for placed in reading.placed
+        )
+
+
+def is_hidden(name: str, session: Session | None) -> bool:
+    """Whether the session's capability scope hides a tool; only those of MCP servers can be."""
+    server, slash, tool = name.partition("/")
+    if session is None or not slash:
+        return False
+    try:
+        scope = effective_capability_scope(session)
+        hides_server = scope is not None and not scope.gate(SERVER).permits(server)
+        return hides_server or McpVisibility(session).tool_hidden_by(server, tool) is not None
+    except Invalid:
+        # What was stored cannot be read, so nobody knows what it shows.
+        return True
 
 
 class UnreadableRules(Exception):
@@ -133,3 +200,89 @@ def _agent_rules(unit: "Unit", agent_id: str) -> tuple[CallRule, ...]:
 
 def _session_rules(session: Session | None) -> SessionRules:
     return SessionRules() if session is None else read_session_rules(session.permissions)
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonRules:
+    """Reads and changes the rules of the daemon; every change is a revision."""
+
+    runtime: RuntimeService
+
+    def current(self) -> tuple[Revision, tuple[CallRule, ...]]:
+        """The rules in force, and the revision they are part of."""
+        revision = self.runtime.current()
+        return revision, rules_in(revision)
+
+    def replace(
+        self,
+        principal: Principal,
+        rules: tuple[CallRule, ...],
+        *,
+        expected_revision: int | None = None,
+    ) -> tuple[Revision, tuple[CallRule, ...]]:
+        """Put other rules in place of those there are; the next tool call sees them."""
+        revision = self.runtime.change(
+            principal, {KEY: write_document(rules)}, expected_revision=expected_revision
+        )
+        return revision, rules
+
+
+def rules_in(revision: Revision) -> tuple[CallRule, ...]:
+    """The rules of a runtime document, or `DamagedRecord`."""
+    try:
+        return read_document(revision.document.get(KEY, {}))
+    except Invalid as problem:
+        raise coded_error("storage/record_damaged:daemon_rules") from problem
+
+
+@dataclass(frozen=True, slots=True)
+class Onward:
+    """Judges what a tool comes across by the same rules as a call of its own."""
+
+    units: "Units"
+    gatekeeper: Gatekeeper
+
+    async def __call__(
+        self,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        context: ToolContext,
+        *,
+        began_as: Mapping[str, Any] | None,
+    ) -> None:
+        """Raise a `ToolError` unless a call with these arguments would simply run.
+
+        What a person agreed to covers the site it was about: `began_as` is that call.
+        """
+        verdict = await retry_while_db_down(self._judge, tool, arguments, context.run_id)
+        named = ", ".join(map(str, arguments.values()))
+        match verdict.decision:
+            case PermissionDecision.DENY:
+                raise ToolError(
+                    f"it leads on to {named}, which is denied: {verdict.reason}",
+                    code="redirect_denied",
+                )
+            case PermissionDecision.ASK if began_as is not None and await self._was_asked(
+                tool, began_as, context
+            ):
+                return
+            case PermissionDecision.ASK:
+                raise ToolError(
+                    f"it leads on to {named}, and that must be approved: call {tool.name} for "
+                    f"it if it is needed ({verdict.reason})",
+                    code="redirect_needs_approval",
+                )
+            case PermissionDecision.ALLOW:
+                return
+
+    async def _was_asked(
+        self, tool: Tool, began_as: Mapping[str, Any], context: ToolContext
+    ) -> bool:
+        verdict = await retry_while_db_down(self._judge, tool, began_as, context.run_id)
+        return verdict.decision is PermissionDecision.ASK
+
+    def _judge(self, tool: Tool, arguments: Mapping[str, Any], run_id: str) -> CallVerdict:
+        with self.units.read() as unit:
+            run = require_run(unit, run_id)
+            (verdict,) = self.gatekeeper.judge(unit, run, [(tool, arguments)])
+            return verdict

@@ -8,10 +8,10 @@ from understudy.assets.contents import AssetContent, read_asset, require_asset
 from understudy.assets.media import MediaKind, kind_of
 from understudy.assets.model import Asset
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError
-from understudy.core.tokens import TOKENS_PER_BYTE, estimate_tokens
+from understudy.core.text import TOKENS_PER_BYTE, estimate_tokens
 from understudy.providers.base import FilePart, Part, TextPart, UserMessage
-from understudy.runs.events import input_event
-from understudy.runs.inputs import MAX_INPUT_BYTES
+from understudy.runs.intake import MAX_INPUT_BYTES
+from understudy.runs.lifecycle import input_event
 from understudy.runs.model import Run
 from understudy.sessions.journal import JournalEvent
 

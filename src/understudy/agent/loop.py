@@ -7,22 +7,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.agent.admission import Offer
-from understudy.agent.budget import prompt_limit
+from understudy.agent.budget import SpecCosts, prompt_limit, specs_of
 from understudy.agent.compaction import Compactor, Room, resumed, room_for, within
 from understudy.agent.conversation import Conversation, Piece
-from understudy.agent.debug_log import DebugLog
-from understudy.agent.history import message_data, reply_of
-from understudy.agent.model_call import ModelCaller
-from understudy.agent.recall import mark_start, recall
+from understudy.agent.history import mark_start, message_data, recall, reply_of
+from understudy.agent.model_call import DebugLog, DeltaHub, ModelCaller, Slots
 from understudy.agent.skill_prompt import CatalogueSkills
-from understudy.agent.slots import Slots
-from understudy.agent.specs import SpecCosts, specs_of
-from understudy.agent.stream import DeltaHub
 from understudy.agent.toolbox import Toolbox
 from understudy.agents.model import CONTEXT_FILES, Agent, ContextFile
 from understudy.agents.overlay import files_in_force
 from understudy.core.errors import DamagedRecord, Invalid, UnderstudyError
-from understudy.core.tokens import estimate_tokens
+from understudy.core.text import estimate_tokens
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords
 from understudy.evolution.remarks import SELF_EVOLUTION_TITLE
@@ -40,11 +35,9 @@ from understudy.providers.base import (
 from understudy.retrieval.frame import PromptBudget
 from understudy.retrieval.recollect import Recollector
 from understudy.rollout.replay.stand_ins import RecordedTools
-from understudy.runs.execute import RunExecution
-from understudy.runs.model import Run, RunEnd, RunStatus
-from understudy.runs.route_choice import check_route
-from understudy.runs.snapshot import RunReports, RunSnapshot
-from understudy.runs.steps import Steps, executed_calls
+from understudy.runs.execute import RunExecution, Steps, executed_calls
+from understudy.runs.intake import check_route
+from understudy.runs.model import Run, RunEnd, RunReports, RunSnapshot, RunStatus
 from understudy.sessions.journal import OWN_CHARS, EventKind, NewEvent
 from understudy.sessions.model import PersonaSnapshot, Session, require_session
 from understudy.tools.registry import ToolRegistry

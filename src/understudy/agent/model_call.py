@@ -1,17 +1,216 @@
 """One question to the model: in turn, counted, kept for debugging, and given up on a stop."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from itertools import count
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
-from understudy.agent.debug_log import DebugLog
-from understudy.agent.slots import Slots
-from understudy.agent.stream import DeltaHub
-from understudy.providers.base import ModelReply, ModelRequest, OnDelta, Provider, ProviderError
+from understudy.agent.history import message_data
+from understudy.core.bell import Bell
+from understudy.core.clock import Clock
+from understudy.providers.base import (
+    AssistantMessage,
+    Message,
+    ModelReply,
+    ModelRequest,
+    OnDelta,
+    OnSend,
+    Part,
+    Provider,
+    ProviderError,
+    TextPart,
+    ToolMessage,
+    UserMessage,
+)
 from understudy.runs.execute import RunExecution
+from understudy.runs.model import DebugLevel, DebugRequest
+from understudy.work.db_retry import retry_while_db_down
 
 if TYPE_CHECKING:
     from understudy.providers.registry import Routes
+    from understudy.storage.unit import Units
     from understudy.telemetry.metrics import Metrics
+
+ScrubJson = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DebugLog:
+    """Keeps what a run sent to its provider, where the run asks for it."""
+
+    units: "Units"
+    clock: Clock
+    scrub: ScrubJson
+
+    def keeper(self, execution: RunExecution, step: int) -> OnSend | None:
+        """What keeps each request of a step before it is sent; None where none is kept."""
+        run = execution.run
+        if run.debug_level is DebugLevel.OFF:
+            return None
+        tries = count(1)
+
+        async def keep(request: ModelRequest) -> None:
+            sent = {
+                "route_id": run.route.route_id,
+                "try": next(tries),
+                **request_json(request),
+            }
+            capture = DebugRequest(
+                run_id=run.run_id,
+                step=step,
+                attempt=run.attempt,
+                at_ms=self.clock.now_ms(),
+                # A long history takes a while to look through.
+                request=await asyncio.to_thread(self.scrub, sent),
+            )
+            await execution.steps.write((), also=lambda unit: unit.debug.add(capture))
+
+        return keep
+
+    async def answered(self, execution: RunExecution, step: int, reply: ModelReply) -> None:
+        """Keep the reply as well, at the level `full`."""
+        if execution.run.debug_level is not DebugLevel.FULL:
+            return
+        run = execution.run
+        response = await asyncio.to_thread(self.scrub, message_data(step, reply))
+        await retry_while_db_down(self._answer, run.run_id, step, run.attempt, response)
+
+    def _answer(self, run_id: str, step: int, attempt: int, response: dict[str, Any]) -> None:
+        with self.units.write() as unit:
+            unit.debug.answer(run_id, step=step, attempt=attempt, response=response)
+
+
+def request_json(request: ModelRequest) -> dict[str, Any]:
+    """A request in the form people know from provider APIs."""
+    return {
+        "model": request.model,
+        "system": request.system,
+        "messages": [_message_json(message) for message in request.messages],
+        "tools": [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": dict(tool.parameters),
+            }
+            for tool in request.tools
+        ],
+        "generation": dict(request.generation),
+    }
+
+
+def _part_json(part: Part) -> dict[str, Any]:
+    """A part of a message; of a file only what it is, for its bytes are kept elsewhere."""
+    if isinstance(part, TextPart):
+        return {"type": "text", "text": part.text}
+    what = f"[{part.media_type}, {len(part.data)} bytes]"
+    return {"type": "file", "file_name": part.file_name, "content": what}
+
+
+def _message_json(message: Message) -> dict[str, Any]:
+    match message:
+        case UserMessage():
+            content = [_part_json(part) for part in message.parts] or message.text
+            return {"role": "user", "content": content}
+        case AssistantMessage():
+            calls = [asdict(call) for call in message.tool_calls]
+            return {"role": "assistant", "content": message.text, "tool_calls": calls}
+        case ToolMessage():
+            return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
+
+
+class Slots:
+    """A bounded number of places; once draining, nobody enters any more and the last one leaves."""
+
+    def __init__(self, limit: int) -> None:
+        self._places = asyncio.Semaphore(limit)
+        self._draining = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._inside = 0
+
+    async def __aenter__(self) -> None:
+        await self.enter_unless_draining()
+        await self._places.acquire()
+        if self._draining.is_set():
+            self._places.release()
+            await self.enter_unless_draining()
+        self._inside += 1
+        self._idle.clear()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._places.release()
+        self._inside -= 1
+        if self._inside == 0:
+            self._idle.set()
+
+    async def enter_unless_draining(self) -> None:
+        """Go on at once, or never: what waits here is taken up by the next start."""
+        if self._draining.is_set():
+            await asyncio.Event().wait()
+
+    async def drain(self, *, timeout_s: float) -> bool:
+        """Let nobody in and wait for those inside; tells whether all have left."""
+        self._draining.set()
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._idle.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """The text of a model call in progress; `take` rises when what was said before is void."""
+
+    step: int
+    text: str
+    take: int = 0
+
+
+def delta_topic(run_id: str) -> str:
+    """The bell topic that rings when a run has said more."""
+    return f"delta:{run_id}"
+
+
+@dataclass(slots=True)
+class DeltaHub:
+    """Collects the pieces of running model calls for those who listen."""
+
+    bell: Bell
+    _spoken: dict[str, Spoken] = field(default_factory=dict)
+
+    def begin(self, run_id: str, step: int) -> None:
+        """A model call starts."""
+        self._spoken[run_id] = Spoken(step=step, text="")
+
+    def say(self, run_id: str, piece: str | None) -> None:
+        """More text, or None when the call is tried again and begins anew."""
+        spoken = self._spoken.get(run_id)
+        if spoken is None:
+            return
+        if piece is None:
+            self._spoken[run_id] = Spoken(step=spoken.step, text="", take=spoken.take + 1)
+        else:
+            self._spoken[run_id] = Spoken(
+                step=spoken.step, text=spoken.text + piece, take=spoken.take
+            )
+        self.bell.ring(delta_topic(run_id))
+
+    def end(self, run_id: str) -> None:
+        """The model call is over; its text stands in the journal, or is void."""
+        self._spoken.pop(run_id, None)
+
+    def current(self, run_id: str) -> Spoken | None:
+        """What a run of this process is saying, if it is."""
+        return self._spoken.get(run_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

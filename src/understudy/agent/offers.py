@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from understudy.agent.circumstances import HIDDEN, Circumstances, is_hidden
-from understudy.agent.gate import Gatekeeper
+from understudy.agent.gate import HIDDEN, Circumstances, Gatekeeper, is_hidden
 from understudy.agents.model import DEFAULT_AGENT_ID, Agent, require_agent
 from understudy.agents.switches import hidden_tools
 from understudy.core import audit

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from understudy.agent.admission import Admitted, AskedCall, Doorkeeper, Held, Offer, RefusedCall
-from understudy.agent.slots import Slots
+from understudy.agent.model_call import Slots
 from understudy.core.audit import AuditEntry
 from understudy.providers.base import ToolCall, ToolMessage
 from understudy.rollout.worktrees import Worktrees

@@ -8,7 +8,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from understudy.agent.stream import Spoken, delta_topic
+from understudy.agent.model_call import Spoken, delta_topic
 from understudy.api.frames import Position, StreamFrame, digest_of, frame_of
 from understudy.api.services import Services
 from understudy.api.views.runs import step_of

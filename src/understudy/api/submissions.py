@@ -12,9 +12,9 @@ from understudy.api.views.sessions import session_view
 from understudy.assets.contents import draft_of
 from understudy.assets.model import AssetDraft
 from understudy.core.errors import coded_error
-from understudy.runs.detail import RunDetail
 from understudy.runs.lifecycle import TERMINAL, WAITING
 from understudy.runs.model import DebugLevel, InputItem
+from understudy.runs.service import RunDetail
 from understudy.runs.submission import Submission
 from understudy.sessions.model import ReplyTarget, require_session
 from understudy.wire.runs import (

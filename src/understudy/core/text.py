@@ -1,5 +1,6 @@
 """Rules about text that several packages share."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
@@ -24,6 +25,7 @@ UNSPACED: Final = (
 LATIN: Final = str.maketrans(
     {"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "ħ": "h", "ŋ": "ng"}
 )
+TOKENS_PER_BYTE: Final = 0.285
 
 
 def preview(text: str, limit: int = PREVIEW_CHARS) -> str:
@@ -55,3 +57,18 @@ def quoted(name: str) -> str:
 def and_more(told: Iterable[str], more: int) -> list[str]:
     """The first items, and at the end how many more there are."""
     return [*told, f"and {more} more"] if more > 0 else [*told]
+
+
+def estimate_tokens(text: str) -> int:
+    """A quick upper guess of the tokens in a text."""
+    return tokens_in_bytes(size_of(text))
+
+
+def size_of(text: str) -> int:
+    """The bytes that a text takes."""
+    return len(text.encode(errors="replace"))
+
+
+def tokens_in_bytes(size: int) -> int:
+    """The same guess for a text of so many bytes."""
+    return math.ceil(size * TOKENS_PER_BYTE)

@@ -6,24 +6,33 @@ import socket
 from functools import partial
 from typing import Final
 
-from understudy.agent.slots import Slots
-from understudy.agent.stream import DeltaHub
+from understudy.agent.model_call import DeltaHub, Slots
 from understudy.core.bell import Bell
 from understudy.core.clock import SystemClock
 from understudy.core.ids import new_id
-from understudy.daemon.stores import open_blobs, open_run_memories, open_skill_bundles
 from understudy.engine.durable import DurableEngine
 from understudy.engine.takeover import Heartbeat
 from understudy.providers.registry import Routes
 from understudy.redaction.scrub import scrub
 from understudy.runs.stops import StopSignals
 from understudy.settings import Settings
+from understudy.storage.blobs import FileBlobs, SqlBlobs
 from understudy.storage.engine import open_engine
 from understudy.storage.postgres import EventListener
-from understudy.storage.unit import Units
+from understudy.storage.run_memory_files import FileRunMemories
+from understudy.storage.run_memory_rows import SqlRunMemories
+from understudy.storage.skill_bundle_cache import BundleCache
+from understudy.storage.skill_bundle_files import FileSkillBundles
+from understudy.storage.skill_bundle_rows import SqlSkillBundles
+from understudy.storage.unit import OpenBlobs, OpenRunMemories, OpenSkillBundles, Units
 from understudy.tools.processes import ChildProcesses
 
 LOCAL_EXECUTOR: Final = "local"
+ASSETS: Final = "assets"
+RUN_MEMORIES: Final = "run-memories"
+SKILLS: Final = "skills-store"
+# Copies of what is in the database, by hash, so that files of a skill can be opened.
+SKILLS_CACHE: Final = "skills-cache"
 
 
 class Ground:
@@ -77,3 +86,27 @@ class Ground:
 
 def _executor_id() -> str:
     return f"{socket.gethostname()}-{os.getpid()}-{new_id('exe')}"
+
+
+def open_blobs(settings: Settings) -> OpenBlobs:
+    """The bytes of assets."""
+    if not settings.is_sqlite:
+        return SqlBlobs
+    files = FileBlobs(settings.home / ASSETS)
+    return lambda _: files
+
+
+def open_run_memories(settings: Settings) -> OpenRunMemories:
+    """What runs left behind."""
+    if not settings.is_sqlite:
+        return SqlRunMemories
+    files = FileRunMemories(settings.home / RUN_MEMORIES)
+    return lambda _: files
+
+
+def open_skill_bundles(settings: Settings) -> OpenSkillBundles:
+    """The bundles of skills."""
+    if not settings.is_sqlite:
+        cache = BundleCache(settings.home / SKILLS_CACHE)
+        return lambda unit: SqlSkillBundles(unit.connection, cache)
+    return lambda unit: FileSkillBundles(settings.home / SKILLS, unit)

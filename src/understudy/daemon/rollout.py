@@ -8,7 +8,7 @@ import structlog
 from understudy.core.errors import UnderstudyError
 from understudy.daemon.ground import Ground
 from understudy.daemon.rollout_status import RolloutStatus
-from understudy.daemon.skill_sources import SkillSources
+from understudy.daemon.skills import SkillSources
 from understudy.learnings.events import NO_LISTENERS, Listeners
 from understudy.learnings.guard import SecretGuard
 from understudy.memory.texts import Cleaner

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import socket
 import sqlite3
@@ -9,29 +10,37 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import psycopg
 import sqlalchemy as sa
 import structlog
 import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from understudy import __version__
 from understudy.api.app import create_app
 from understudy.core.errors import UnderstudyError
-from understudy.daemon.banner import banner, program_name
-from understudy.daemon.web_server import server_config
 from understudy.daemon.wiring import Daemon
 from understudy.engine.homelock import HomeLock, HomeLocked
 from understudy.redaction.scrub import scrub, scrub_json
-from understudy.settings import Settings
+from understudy.settings import DEFAULT_BIND, Settings
 from understudy.telemetry.logs import configure_logging
 from understudy.tools.process_tree import PR_SET_DUMPABLE, prctl
 from understudy.ws.endpoint import mount
+from understudy.ws.limits import LIMITS, MAX_FRAME_BYTES, PING_S, PONG_S
 
 log = structlog.get_logger()
 
 LISTEN_BACKLOG: Final = 2048
 DATABASE_ERRORS: Final = (sa.exc.SQLAlchemyError, sqlite3.Error, psycopg.Error)
+OPEN: Final = (
+    "no token yet: whatever runs on this machine is admin, also what an agent runs"
+    " (`{program} tokens create me --role admin` ends that)"
+)
+STREAM_GRACE_S: Final = 3
 
 
 class CannotServe(Exception):
@@ -198,3 +207,92 @@ def _locked_home(settings: Settings) -> Iterator[None]:
         except OSError as problem:
             raise CannotServe(f"cannot lock {settings.home}: {problem.strerror}") from None
         yield
+
+
+def banner(
+    settings: Settings, address: Any, program: str, *, not_ready: str | None, is_open: bool
+) -> str:
+    """A few lines for the terminal; `program` is how a person calls us here.
+
+    `not_ready` tells why the default route cannot answer, where it cannot; `is_open`, that there
+    is no token.
+    """
+    host, port = address[0], address[1]
+    url = f"http://[{host}]:{port}" if ":" in str(host) else f"http://{host}:{port}"
+    lines = [
+        f"Understudy {__version__} is ready at {url}",
+        f"  home      {settings.home}",
+        f"  database  {'SQLite, embedded' if settings.is_sqlite else 'PostgreSQL'}",
+        f"  model     {_model(settings)}" + (f" (NOT READY: {not_ready})" if not_ready else ""),
+        *([f"  access    {OPEN.format(program=program)}"] if is_open else []),
+        "",
+        "Try, in another terminal:",
+        *(f"  {command}" for command in _commands(url, program)),
+        "",
+        "Ctrl-C drains and stops; whatever is under way goes on at the next start.",
+    ]
+    return "\n".join(lines)
+
+
+def program_name(argument: str) -> str:
+    """What to type to call this program: its name where that is enough, else its path."""
+    if shutil.which("understudy"):
+        return "understudy"
+    path = Path(argument).absolute()
+    if path.name != "understudy":
+        return f"{sys.executable} -m understudy.cli.main"
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def _commands(url: str, program: str) -> list[str]:
+    at = "" if url == f"http://{DEFAULT_BIND}" else f" --url {url}"
+    return [
+        f'{program} chat{at} "write hello to note.txt"',
+        f'{program} chat{at} "run date"    # asks for your approval first',
+        f"{program} chat{at}",
+        f"{program} runs list{at}",
+    ]
+
+
+def _model(settings: Settings) -> str:
+    route = settings.routes[settings.default_route]
+    if settings.is_offline:
+        return (
+            "offline script, no key found (set OPENAI_API_KEY or ANTHROPIC_API_KEY for a real one)"
+        )
+    return f"{route.model} on route {settings.default_route}"
+
+
+class ImpatientWebSocket(WebSocketsSansIOProtocol):
+    """Lets go of a client that takes nothing, instead of waiting for it with what is unsent."""
+
+    give_up_s = LIMITS.write_s
+
+    async def run_asgi(self) -> None:
+        await super().run_asgi()
+        self._give_up()
+
+    def keepalive_timeout(self) -> None:
+        super().keepalive_timeout()
+        self._give_up()
+
+    def _give_up(self) -> None:
+        # Where it is closed by then, this does nothing.
+        self.loop.call_later(self.give_up_s, self.transport.abort)
+
+
+def server_config(app: FastAPI) -> uvicorn.Config:
+    """The settings of uvicorn for an app."""
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=STREAM_GRACE_S,
+        ws=ImpatientWebSocket,
+        ws_max_size=MAX_FRAME_BYTES,
+        ws_ping_interval=PING_S,
+        ws_ping_timeout=PONG_S,
+        # A few bytes could grow to a frame; and what is secret must not show in lengths.
+        ws_per_message_deflate=False,
+    )

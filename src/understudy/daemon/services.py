@@ -6,25 +6,27 @@ from secrets import randbelow
 from typing import Any
 
 from understudy.access.tokens import TokenService
-from understudy.agent.daemon_rules import DaemonRules
-from understudy.agent.gate import Gatekeeper
+from understudy.agent.gate import DaemonRules, Gatekeeper, Onward
 from understudy.agent.offers import ToolOffers
-from understudy.agent.onward import Onward
+from understudy.agents.service import AgentService
+from understudy.agents.user_files import UserFileService
 from understudy.assets.service import AssetService
 from understudy.core.principal import Principal
-from understudy.daemon.agents import AgentPlane
 from understudy.daemon.ground import Ground
-from understudy.daemon.known_tools import KnownTools
 from understudy.daemon.learning import LearningPlane
-from understudy.daemon.mcp import mcp_servers, session_mcp
 from understudy.daemon.rollout import RolloutPlane
-from understudy.daemon.runs import RunPlane
-from understudy.daemon.skill_sources import SkillSources
-from understudy.daemon.skills import SkillPlane
+from understudy.daemon.skills import SkillPlane, SkillSources
 from understudy.daemon.status import StatusReport
-from understudy.daemon.toolkit import toolkit
+from understudy.daemon.toolkit import KnownTools, mcp_servers, session_mcp, toolkit
 from understudy.deliveries.secret import WebhookSecret
 from understudy.deliveries.service import DeliveryService
+from understudy.evolution.context_files import AgentContextFiles
+from understudy.evolution.file_checks import FileChecks
+from understudy.evolution.proposals import ProposalService
+from understudy.evolution.record import EvolutionRecord
+from understudy.evolution.soul import SoulLimits
+from understudy.evolution.usage_review import TOPIC as SUGGESTIONS
+from understudy.evolution.usage_review import Suggester
 from understudy.mailboxes.outgoing import RunMail
 from understudy.mailboxes.service import MailboxService
 from understudy.mailboxes.worker import TOPIC as MAIL_TOPIC
@@ -40,8 +42,14 @@ from understudy.rollout.caveats import Caveats
 from understudy.rollout.checkout import Checkout, head_of
 from understudy.rollout.trials.runs import TrialRuns
 from understudy.rollout.worktrees import Worktrees
+from understudy.runs.approvals import ApprovalService, CheckInput
 from understudy.runs.intake import RunIntake, RuntimeDefaults
-from understudy.runs.model import DebugLevel, Run
+from understudy.runs.model import DebugLevel, EndingHook, Run
+from understudy.runs.questions import QuestionService
+from understudy.runs.service import RunService
+from understudy.runs.sidechain_links import SidechainLinks
+from understudy.runs.sidechains import SidechainService
+from understudy.runs.upkeep import Upkeep
 from understudy.runtime.service import RuntimeService, current_revision
 from understudy.schedules.fire import Firing
 from understudy.schedules.service import ScheduleService
@@ -51,6 +59,7 @@ from understudy.sessions.projects import ProjectService
 from understudy.sessions.service import SessionService
 from understudy.sessions.task_service import TaskService
 from understudy.skills.usage import UsageUpkeep
+from understudy.storage.postgres import SUGGESTIONS_LOCK
 from understudy.storage.unit import Unit
 from understudy.telemetry.metrics import Metrics
 from understudy.tools.registry import ToolRegistry
@@ -280,3 +289,67 @@ def _webhook_secret(ground: Ground) -> WebhookSecret:
         clock=ground.clock,
         configured=configured.get_secret_value() if configured else None,
     )
+
+
+class RunPlane:
+    """One of each; what takes runs in is there before, since trials begin runs and hear of their end."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        intake: RunIntake,
+        run_ended: EndingHook,
+        check_input: CheckInput,
+    ) -> None:
+        units, clock = ground.units, ground.clock
+        self.sidechain_links = SidechainLinks(
+            units=units, clock=clock, intake=intake, run_ended=run_ended
+        )
+        self.service = RunService(
+            units=units,
+            clock=clock,
+            intake=intake,
+            signal_stop=ground.signals.request,
+            run_ended=run_ended,
+        )
+        self.sidechains = SidechainService(
+            units=units, clock=clock, intake=intake, cancel_run=self.service.cancel
+        )
+        self.questions = QuestionService(units, clock)
+        self.approvals = ApprovalService(units, clock, check_input)
+        self.upkeep = Upkeep(
+            units=units,
+            clock=clock,
+            engine=ground.engine,
+            signals=ground.signals,
+            exclusively=units.exclusively,
+        )
+
+
+class AgentPlane:
+    """One of each."""
+
+    def __init__(self, ground: Ground, learning: LearningPlane, skills: SkillPlane) -> None:
+        units, clock = ground.units, ground.clock
+        limits = SoulLimits(max_change=ground.settings.soul_change_percent / 100)
+        checks = FileChecks(learning.guard, limits)
+        self.service = AgentService(
+            units,
+            clock,
+            route_exists=ground.route_exists,
+            deleted=(skills.service.agent_deleted,),
+            check_content=checks.by_person,
+        )
+        self.user_files = UserFileService(units, clock, checks.by_person)
+        self.context_files = AgentContextFiles(units, clock, checks)
+        self.proposals = ProposalService(units, clock)
+        self.evolution = EvolutionRecord(units)
+        self.suggester = Suggester(
+            units=units,
+            clock=clock,
+            if_free=partial(units.if_free, SUGGESTIONS_LOCK),
+            listeners=learning.listeners,
+            guard=learning.guard,
+            local_skill=skills.local_record,
+            wake=partial(ground.bell.ring, SUGGESTIONS),
+        )

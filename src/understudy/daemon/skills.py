@@ -1,33 +1,66 @@
 """The parts of skill management, given what they work with."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
+from typing import Final
 
 import structlog
 
 from understudy.access.tokens import TokenService
 from understudy.core.principal import Role
-from understudy.daemon.ground import Ground
-from understudy.daemon.skill_sources import ENVIRONMENTS, SkillSources
+from understudy.daemon.ground import SKILLS, SKILLS_CACHE, Ground
 from understudy.daemon.skill_status import SkillReport
 from understudy.runs.model import require_run
+from understudy.settings import Settings
 from understudy.skills.bundles.store import BundleChecks, Settled
 from understudy.skills.catalogue import Catalogue
+from understudy.skills.content_guard import ContentGuard, scan_skill
 from understudy.skills.dependencies.environments import Environments, find_runtimes
 from understudy.skills.dependencies.installer import PackageInstaller
 from understudy.skills.dependencies.service import DependencyService
 from understudy.skills.events import SkillEvents
 from understudy.skills.library import SkillLibrary
+from understudy.skills.local.roots import Root, RootScope, roots_for
 from understudy.skills.local.skill import record_of
+from understudy.skills.local.skills import LocalSkills
 from understudy.skills.model import LOCAL, Skill
 from understudy.skills.service import SkillService
 from understudy.skills.shipped_skills import RefusedSeed, seed
 from understudy.skills.sources import OtherSkills
+from understudy.storage.mount_folders import MountFolders
 from understudy.storage.skill_bundle_places import LOST
 from understudy.tools.base import ToolContext
 from understudy.tools.programs import Programs
 
 log = structlog.get_logger()
+
+ENVIRONMENTS: Final = "skills-env"
+
+
+class SkillSources:
+    """One of each."""
+
+    def __init__(self, ground: Ground) -> None:
+        settings = ground.settings
+        self.guard = ContentGuard(allow_acknowledged=settings.guard_allow_acknowledged)
+        self.mounts = MountFolders(settings.home)
+        self.roots = _roots(settings)
+        self.local = LocalSkills(
+            roots=self.roots,
+            guard=scan_skill,
+            clock=ground.clock,
+            stores=[settings.home / name for name in (SKILLS, SKILLS_CACHE, ENVIRONMENTS)],
+            mounts=[self.mounts.root],
+        )
+
+
+def _roots(settings: Settings) -> Sequence[Root]:
+    if settings.local_skills:
+        return roots_for(
+            explicit=settings.skill_roots, workspace=settings.workspace, home=settings.user_home
+        )
+    return [Root(path=path, scope=RootScope.EXPLICIT) for path in settings.skill_roots]
 
 
 class SkillPlane:

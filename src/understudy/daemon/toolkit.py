@@ -1,13 +1,20 @@
 """The tools every daemon has, each given the services it works with."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from understudy.core.clock import Clock
 from understudy.evolution.context_files import AgentContextFiles
 from understudy.mailboxes.outgoing import RunMail
 from understudy.mailboxes.tool import SendMail
+from understudy.mcp_client.config_servers import configured_servers
+from understudy.mcp_client.connection import OpenLink
+from understudy.mcp_client.servers import McpServers
+from understudy.mcp_client.session_servers import SessionServerService
+from understudy.redaction.scrub import scrub
 from understudy.rollout.worktrees import Worktrees
-from understudy.runs.artifact_tool import ReadArtifact
+from understudy.runs.artifacts import ReadArtifact
 from understudy.runs.ask_user import AskUser
 from understudy.runs.sidechain_tools import (
     AnswerSidechain,
@@ -16,8 +23,10 @@ from understudy.runs.sidechain_tools import (
     WaitSidechain,
 )
 from understudy.runs.sidechains import SidechainService
+from understudy.sessions.model import Session
 from understudy.sessions.task_service import TaskService
 from understudy.sessions.task_tools import Tasks
+from understudy.settings import Settings
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.service import SkillService
 from understudy.skills.tools.catalogue import ListSkills, SkillSearch
@@ -26,9 +35,11 @@ from understudy.skills.tools.manage import PublishSkill, RoleOf, SkillManage, To
 from understudy.skills.tools.use import UseSkill
 from understudy.storage.unit import Units
 from understudy.tools.base import Tool
+from understudy.tools.destinations import Destinations
 from understudy.tools.edit import EditFile
 from understudy.tools.files import ListFiles, ReadFile, WriteFile
 from understudy.tools.processes import ChildProcesses
+from understudy.tools.registry import ToolRegistry
 from understudy.tools.search import SearchFiles
 from understudy.tools.shell import Shell
 from understudy.tools.web import FetchUrl, RedirectCheck
@@ -78,3 +89,53 @@ def toolkit(
         SkillManage(desk),
         PublishSkill(desk),
     ]
+
+
+def mcp_servers(settings: Settings, clock: Clock, children: ChildProcesses) -> McpServers:
+    """The servers of the config file; none is started yet."""
+    servers = configured_servers(settings.mcp_servers, settings.environment)
+    return McpServers(
+        servers,
+        clock,
+        _loader(settings, children),
+        scrub=partial(scrub, literals=settings.secrets),
+        secrets=settings.secrets,
+    )
+
+
+def session_mcp(settings: Settings, units: Units, clock: Clock) -> SessionServerService:
+    """Reads and sets the servers of sessions."""
+    return SessionServerService(
+        units=units,
+        clock=clock,
+        destinations=Destinations(settings.fetch_allow),
+        taken=frozenset(settings.mcp_servers),
+        environment=settings.environment,
+    )
+
+
+def _loader(settings: Settings, children: ChildProcesses) -> Callable[[], OpenLink]:
+    def load() -> OpenLink:
+        from understudy.mcp_client.link import open_link
+
+        return partial(
+            open_link, destinations=Destinations(settings.fetch_allow), children=children
+        )
+
+    return load
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTools:
+    """Looks anew whenever it is asked."""
+
+    registry: ToolRegistry
+    mcp: McpServers
+
+    def __call__(self, session: Session | None) -> Sequence[Tool]:
+        """Every tool, for one session or in general."""
+        return (*self.registry.all(), *self.mcp.known(session))
+
+    def describe(self) -> list[dict[str, object]]:
+        """What a client may know of each tool."""
+        return [*self.registry.describe(), *self.mcp.describe()]

@@ -14,7 +14,7 @@ from typing import Final
 import httpx2
 
 from understudy.deliveries.model import TargetAnswer
-from understudy.runs.targets import refused_because
+from understudy.runs.submission import refused_because
 from understudy.tools.addresses import Address
 
 TIMEOUT_S: Final = 10.0

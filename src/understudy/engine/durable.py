@@ -6,14 +6,15 @@ its journal, so the engine only has to call us again.
 
 import asyncio
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
-from dbos import DBOS, DBOSClient, DBOSConfig
+from dbos import DBOS, DBOSClient, DBOSConfig, Queue
+from dbos._queue import queue_worker_thread
 
-from understudy.engine.dispatch import LOOK_EVERY_S, Dispatcher
 from understudy.runs.model import Run
 
 APPLICATION: Final = "understudy"
@@ -24,9 +25,9 @@ WORKFLOW: Final = "run"
 NOTIFICATION_POLL_S: Final = 0.2
 BATCH: Final = 500
 MAX_THREADS: Final = 64
-
 # Works on a run; tells whether its session may have another one waiting.
 Execute = Callable[[str], Awaitable[bool]]
+LOOK_EVERY_S: Final = 1.0
 
 
 class DurableEngine:
@@ -201,3 +202,52 @@ def _work_table(dialect: str) -> sa.TableClause:
         sa.column("executor_id"),
         schema="dbos" if dialect == "postgresql" else None,
     )
+
+
+class Nudge(threading.Event):
+    """The stop event of a queue worker, whose wait can also be cut short."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rung = threading.Event()
+
+    def ring(self) -> None:
+        """Let the worker look now."""
+        self._rung.set()
+
+    def set(self) -> None:
+        """Let the worker end."""
+        super().set()
+        self._rung.set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait to be rung or stopped; tells whether it was stopped."""
+        self._rung.wait(timeout)
+        self._rung.clear()
+        return self.is_set()
+
+
+class Dispatcher:
+    """Runs the engine's own queue worker in a thread that listens to a nudge."""
+
+    def __init__(self, instance: DBOS, queue: Queue) -> None:
+        self._nudge = Nudge()
+        # Its settings are ours and never change, so they need not be read again at every look.
+        queue.database_backed_queue = False
+        arguments: tuple[Any, ...] = (self._nudge, instance, queue)
+        self._thread = threading.Thread(
+            target=queue_worker_thread, args=arguments, name="dispatcher", daemon=True
+        )
+
+    def start(self) -> None:
+        """Begin to take runs."""
+        self._thread.start()
+
+    def look(self) -> None:
+        """Say that there may be something to take; may be called from any thread."""
+        self._nudge.ring()
+
+    def stop(self) -> None:
+        """Take no more runs."""
+        self._nudge.set()
+        self._thread.join(timeout=10)

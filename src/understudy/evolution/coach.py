@@ -34,9 +34,8 @@ from understudy.evolution.run_settings import (
     settings_in,
     soul_version_in,
 )
-from understudy.runs.execute import RunExecution
+from understudy.runs.execute import RunExecution, Steps, counted_calls
 from understudy.runs.model import Run
-from understudy.runs.steps import Steps, counted_calls
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.model import Session
 from understudy.work.db_retry import retry_while_db_down

@@ -9,8 +9,8 @@ from understudy.agents.switches import Switches
 from understudy.evolution.answers import words_to_answer
 from understudy.i18n.catalogue import say
 from understudy.i18n.locales import LOCALES, locale_of
+from understudy.runs.execute import Also
 from understudy.runs.model import Run
-from understudy.runs.steps import Also
 from understudy.sessions.journal import EventKind, NewEvent
 
 SILENT: Final = "NO_REPLY"

@@ -8,8 +8,7 @@ from understudy.agents.model import SOUL, ContextFile
 from understudy.agents.switches import Switches, switches_in
 from understudy.i18n.locales import DEFAULT, locale_of
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import TRIAL_SOURCE, Run, RunKind
-from understudy.runs.snapshot import RunReports
+from understudy.runs.model import TRIAL_SOURCE, Run, RunKind, RunReports
 from understudy.sessions.model import Session
 
 if TYPE_CHECKING:

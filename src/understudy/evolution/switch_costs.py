@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from understudy.agents.model import Agent
 from understudy.agents.switches import resolve, soul_locks
-from understudy.core.tokens import estimate_tokens
+from understudy.core.text import estimate_tokens
 from understudy.evolution.remarks import (
     SELF_EVOLUTION,
     SELF_EVOLUTION_TITLE,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from understudy.core.invisible_characters import is_unseen
-from understudy.core.tokens import size_of, tokens_in_bytes
+from understudy.core.text import size_of, tokens_in_bytes
 
 MARK_BYTES: Final = 6
 GAP: Final = "\n\n"

@@ -9,16 +9,20 @@ from understudy.core.clock import Clock
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
-from understudy.runs.answerable import is_for_another
-from understudy.runs.detail import RunDetail, detail_of
-from understudy.runs.events import run_event
-from understudy.runs.lifecycle import TERMINAL
+from understudy.runs.lifecycle import TERMINAL, run_event
 from understudy.runs.model import Run
 from understudy.runs.offers import hold_offers, is_open, settle_offer
 from understudy.runs.open_requests import RequestReader, RunPlace
-from understudy.runs.receipts import keep_receipt, known_run, receipt_for
-from understudy.runs.requests import REQUEST, PersonRequest, RequestKind, RequestState
+from understudy.runs.requests import (
+    REQUEST,
+    PersonRequest,
+    RequestKind,
+    RequestState,
+    is_for_another,
+)
+from understudy.runs.service import RunDetail, detail_of
 from understudy.runs.sleep import go_on_or_wait
+from understudy.runs.submission import keep_receipt, known_run, receipt_for
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units

@@ -11,8 +11,7 @@ from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord
 from understudy.core.principal import DAEMON
-from understudy.runs.events import run_event
-from understudy.runs.lifecycle import TERMINAL
+from understudy.runs.lifecycle import TERMINAL, run_event
 from understudy.runs.model import Run, StopRequest
 from understudy.runs.offers import let_lapse
 from understudy.runs.requests import Audience, PersonRequest, RequestKind, RequestState

@@ -1,28 +1,43 @@
 """Taking in a run: checked, given its route and its place in line, handed to the engine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
+from understudy.assets.contents import keep, refer
+from understudy.assets.model import Asset, AssetDraft, ReferenceKind
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
+from understudy.core.scope import Scope
 from understudy.core.text import preview
 from understudy.i18n.locales import locale_of
+from understudy.providers.registry import RouteInfo
 from understudy.runs.deliveries import pending_deliveries
-from understudy.runs.events import run_event
-from understudy.runs.inputs import refer_to_assets, take_input
-from understudy.runs.model import DebugLevel, Route, Run, RunInput, RunRequest, RunStatus
-from understudy.runs.route_choice import RouteWish, choose_route
-from understudy.runs.submission import Submission, check_limits, language_of
-from understudy.sessions.model import Session, SessionStatus
+from understudy.runs.lifecycle import run_event
+from understudy.runs.model import (
+    DebugLevel,
+    GivenAs,
+    InputItem,
+    Route,
+    Run,
+    RunInput,
+    RunRequest,
+    RunStatus,
+)
+from understudy.runs.submission import Submission, check_limits, items_of, language_of
+from understudy.sessions.journal import caller_metadata
+from understudy.sessions.model import RoutePolicy, Session, SessionStatus
 from understudy.sessions.scopes import effective_credential_scope
 
 if TYPE_CHECKING:
     from understudy.providers.registry import Routes
     from understudy.storage.unit import Unit
+
+# What a model call can carry; more would be refused by every provider.
+MAX_INPUT_BYTES: Final = 24 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,3 +148,123 @@ def _request_of(submission: Submission, run_input: RunInput) -> RunRequest:
         actor_id=submission.actor_id,
         text_preview=preview(run_input.text) or None,
     )
+
+
+def take_input(
+    unit: "Unit", principal: Principal, submission: Submission, *, now_ms: int
+) -> RunInput:
+    """The input with every file in it an asset that is there and stays."""
+    given = items_of(submission)
+    if any(_is_file(item) for item in given.values()):
+        unit.assets.hold()
+    items = tuple(
+        _kept(unit, principal, item, pointer=pointer, now_ms=now_ms)
+        for pointer, item in given.items()
+    )
+    _check_size(items)
+    return RunInput(items=items, metadata=caller_metadata(submission.metadata))
+
+
+def refer_to_assets(unit: "Unit", run: Run) -> None:
+    """Keep the assets of a run's input from being deleted."""
+    for asset_id in dict.fromkeys(item.asset_id for item in run.input.items):
+        if asset_id is not None:
+            refer(unit, asset_id, ReferenceKind.RUN, run.run_id)
+
+
+def _is_file(item: InputItem | AssetDraft) -> bool:
+    return isinstance(item, AssetDraft) or item.type != "text"
+
+
+def _kept(
+    unit: "Unit",
+    principal: Principal,
+    item: InputItem | AssetDraft,
+    *,
+    pointer: str,
+    now_ms: int,
+) -> InputItem:
+    if isinstance(item, AssetDraft):
+        kept, _ = keep(unit, principal, item, now_ms=now_ms)
+        # The same content may have been there before, under another name.
+        return _item_of(kept, file_name=item.file_name, given_as="inline")
+    if item.type == "text":
+        return item
+    asset = unit.assets.get(item.asset_id or "")
+    if asset is None:
+        raise coded_error(
+            "assets/asset_not_found:in_input", pointer=pointer, asset_id=item.asset_id
+        )
+    # What a schedule fires with was taken before, and knows its name and how it came.
+    return _item_of(asset, file_name=item.file_name or asset.file_name, given_as=item.given_as)
+
+
+def _item_of(asset: Asset, *, file_name: str, given_as: GivenAs | None) -> InputItem:
+    return InputItem(
+        type="asset_reference",
+        asset_id=asset.asset_id,
+        file_name=file_name,
+        media_type=asset.media_type,
+        size=asset.size,
+        given_as=given_as,
+    )
+
+
+def _check_size(items: tuple[InputItem, ...]) -> None:
+    # The same asset twice goes over the wire twice.
+    if sum(item.size or 0 for item in items) > MAX_INPUT_BYTES:
+        raise coded_error("assets/input_assets_too_large", limit_bytes=MAX_INPUT_BYTES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteWish:
+    """What each level says about the route, the nearest first."""
+
+    override: str | None = None
+    override_generation: Mapping[str, Any] | None = None
+    policy: RoutePolicy | None = None
+    agent_route: str | None = None
+    default_route: str
+
+
+def choose_route(wish: RouteWish, catalogue: "Routes", scope: Scope | None) -> Route:
+    """The route in force: run override, then session policy, then agent, then daemon default."""
+    own = dict(wish.override_generation or {})
+    policy = wish.policy or RoutePolicy()
+    # A model named without its provider belongs to the default route, not to the policy's.
+    follows_policy = wish.override is None and "model" not in own
+    route_id = (
+        wish.override
+        or (policy.provider if follows_policy else None)
+        or wish.agent_route
+        or wish.default_route
+    )
+    meant_for = policy.provider or wish.agent_route or wish.default_route
+    generation = {**_policy_generation(policy, is_own_route=route_id == meant_for), **own}
+    info = check_route(route_id, catalogue, scope)
+    model = generation.pop("model", None) or info.model
+    return Route(route_id=route_id, model=str(model), generation=generation)
+
+
+def check_route(route_id: str, catalogue: "Routes", scope: Scope | None) -> RouteInfo:
+    """The route, if it exists, may be used, and is ready."""
+    info = catalogue.find(route_id)
+    if info is None:
+        raise coded_error("routes/route_not_found:in_body", pointer="/provider", route_id=route_id)
+    if scope is not None and not scope.gate("route").permits(route_id):
+        raise coded_error(
+            "runtime/route_blocked_by_credential_scope", pointer="/provider", route_id=route_id
+        )
+    if not info.ready:
+        raise coded_error(
+            "routes/route_not_ready", pointer="/provider", route_id=route_id, reason=info.reason
+        )
+    return info
+
+
+def _policy_generation(policy: RoutePolicy, *, is_own_route: bool) -> dict[str, Any]:
+    """The policy's settings; its model only goes with the route it was meant for."""
+    settings = dict(policy.generation)
+    if not is_own_route:
+        settings.pop("model", None)
+    return settings

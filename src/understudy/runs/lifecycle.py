@@ -1,12 +1,13 @@
 """Which status of a run may follow which."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from understudy.core.machine import Machine
-from understudy.runs.model import RunStatus
+from understudy.runs.model import Run, RunStatus
+from understudy.sessions.journal import EventKind, NewEvent
 
 _S = RunStatus
-
 RUN: Final = Machine(
     name="run",
     domain="runs",
@@ -36,3 +37,40 @@ RUN: Final = Machine(
 TERMINAL: Final = RUN.terminal
 WAITING: Final = frozenset({_S.WAITING_FOR_APPROVAL, _S.WAITING_FOR_USER_QUESTION})
 ACTIVE: Final = frozenset({_S.RUNNING}) | WAITING
+# The event that says a run reached a status; the others are written where they happen.
+STATUS_EVENTS: Mapping[RunStatus, str] = {
+    RunStatus.RUNNING: "started",
+    RunStatus.WAITING_FOR_APPROVAL: "waiting_for_approval",
+    RunStatus.WAITING_FOR_USER_QUESTION: "waiting_for_user_question",
+    RunStatus.COMPLETED: "completed",
+    RunStatus.FAILED: "failed",
+    RunStatus.INTERRUPTED: "interrupted",
+    RunStatus.CANCELLED: "cancelled",
+}
+ITEM_FIELDS: Final = ("type", "text", "asset_id", "media_type", "size")
+
+
+def run_event(run: Run, what: str, status: RunStatus, **more: Any) -> NewEvent:
+    """A step in the life of a run; each happens at most once, but for resumes."""
+    return NewEvent(
+        kind=EventKind.RUN,
+        run_id=run.run_id,
+        data={"type": what, "status": str(status), "agent_id": run.agent_id, **more},
+    )
+
+
+def status_event(run: Run, **more: Any) -> NewEvent:
+    """The event that says which status the run has now."""
+    return run_event(run, STATUS_EVENTS[run.status], run.status, **more)
+
+
+def input_event(run: Run) -> NewEvent:
+    """What the user sent, with asset ids and never paths."""
+    items = [
+        {name: value for name in ITEM_FIELDS if (value := getattr(item, name))}
+        for item in run.input.items
+    ]
+    data: dict[str, Any] = {"items": items, "user_id": run.user_id}
+    if run.input.metadata:
+        data["metadata"] = dict(run.input.metadata)
+    return NewEvent(kind=EventKind.INPUT, run_id=run.run_id, data=data)

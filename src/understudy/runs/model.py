@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Where a run comes from that only tries something out: there is nobody to ask, nothing to remember.
 TRIAL_SOURCE: Final = "trial"
+GivenAs: TypeAlias = Literal["inline", "attachment"]
 
 
 class RunKind(StrEnum):
@@ -82,9 +83,6 @@ class RunRequest:
     source_kind: str = "api"
     actor_id: str = "api-user"
     text_preview: str | None = None
-
-
-GivenAs: TypeAlias = Literal["inline", "attachment"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,3 +244,38 @@ class RunEnd:
 
     status: RunStatus
     error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReports:
+    """How the prompt of a run came about; kept when the run has ended.
+
+    None where the run began under a version that did not write it down.
+    """
+
+    # The injection report: which memories the prompt was told of.
+    memory: Mapping[str, Any] | None = None
+    # Which skills were offered, and which of them were listed.
+    skills: Mapping[str, Any] | None = None
+    # The switches that the run goes by, its language, and the version of SOUL.md.
+    evolution: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSnapshot:
+    """What the prompt of a run is built from; only the reports are left once the run has ended."""
+
+    system: str
+    tools: tuple[str, ...]
+    max_steps: int
+    # The history is what the journal holds from this offset on, up to the input of the run.
+    history_from: int
+    input_offset: int
+    # Older versions wrote none of these down.
+    # Patterns of the tools that the model is not told of.
+    withheld: tuple[str, ...] = ()
+    # The offset of the checkpoint that stands for what is older.
+    checkpoint: int | None = None
+    # Where in the workspace the session works.
+    workdir: str | None = None
+    reports: RunReports = field(default_factory=RunReports)

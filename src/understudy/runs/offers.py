@@ -13,7 +13,7 @@ from understudy.core.audit import AuditEntry
 from understudy.core.clock import DAY_MS
 from understudy.core.ids import new_id
 from understudy.core.principal import DAEMON
-from understudy.runs.events import run_event
+from understudy.runs.lifecycle import run_event
 from understudy.runs.model import Run
 from understudy.runs.requests import REQUEST, PersonRequest, RequestKind, RequestState
 from understudy.sessions.model import require_session

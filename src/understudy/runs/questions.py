@@ -9,13 +9,10 @@ from understudy.core.clock import Clock
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.principal import Principal
 from understudy.runs.answers import QuestionResolution, check_answers
-from understudy.runs.detail import RunDetail, detail_of
-from understudy.runs.events import run_event
 from understudy.runs.expiry import expire_due
-from understudy.runs.lifecycle import TERMINAL
+from understudy.runs.lifecycle import TERMINAL, run_event
 from understudy.runs.model import Run, StopRequest, require_run
 from understudy.runs.open_requests import RequestReader, RunPlace
-from understudy.runs.receipts import keep_receipt, known_run, receipt_for
 from understudy.runs.requests import (
     REQUEST,
     Audience,
@@ -23,7 +20,9 @@ from understudy.runs.requests import (
     RequestKind,
     RequestState,
 )
+from understudy.runs.service import RunDetail, detail_of
 from understudy.runs.sleep import go_on_or_wait, stop
+from understudy.runs.submission import keep_receipt, known_run, receipt_for
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units

@@ -1,11 +1,12 @@
 """What a run asks of people: to approve a tool call, to answer questions, or to take up an offer."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from understudy.core.machine import Machine
+from understudy.core.principal import Principal, Role
 from understudy.runs.model import RunStatus
 
 
@@ -112,3 +113,34 @@ def shown(request: PersonRequest) -> dict[str, Any]:
         "resolved_at_ms": request.resolved_at_ms,
     }
     return view | {name: value for name, value in optional.items() if value is not None}
+
+
+Rule = Callable[[PersonRequest, Principal], bool]
+
+ACTIONS: Final[Mapping[RequestKind, tuple[str, ...]]] = {
+    RequestKind.APPROVAL: ("allow", "deny"),
+    RequestKind.OFFER: ("allow", "deny"),
+    RequestKind.QUESTION: ("answer", "decline", "cancel"),
+}
+
+
+def is_for_another(request: PersonRequest, reader: Principal) -> bool:
+    """Whether it is an offer to somebody else: only the user that it was made to can answer."""
+    return request.kind is RequestKind.OFFER and request.user_id != reader.user_id
+
+
+BLOCKERS: Final[tuple[tuple[str, Rule], ...]] = (
+    ("settled", lambda request, _: request.state is not RequestState.PENDING),
+    ("needs-operator", lambda _, reader: not reader.role.includes(Role.OPERATOR)),
+    ("for-another", is_for_another),
+)
+
+
+def blocked_by(request: PersonRequest, reader: Principal) -> tuple[str, ...]:
+    """Every reason why this reader can do nothing about it; empty means that they can."""
+    return tuple(reason for reason, blocks in BLOCKERS if blocks(request, reader))
+
+
+def actions_of(request: PersonRequest, reader: Principal) -> tuple[str, ...]:
+    """What this reader may do about it now."""
+    return () if blocked_by(request, reader) else ACTIONS[request.kind]

@@ -1,8 +1,8 @@
 """Use cases of runs that a caller starts: submit, look, cancel, interrupt."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -10,25 +10,69 @@ from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.runs.artifacts import Artifact
-from understudy.runs.detail import RunDetail, detail_of, details_of
 from understudy.runs.intake import RunIntake
-from understudy.runs.lifecycle import TERMINAL
+from understudy.runs.lifecycle import TERMINAL, WAITING
 from understudy.runs.model import (
     DebugRequest,
+    Delivery,
     EndingHook,
     Run,
     RunStatus,
     StopRequest,
     require_run,
 )
-from understudy.runs.receipts import keep_receipt, known_run, receipt_for
+from understudy.runs.requests import PersonRequest
 from understudy.runs.sleep import leave_line, stop
-from understudy.runs.submission import Submission, request_json
+from understudy.runs.submission import (
+    Submission,
+    keep_receipt,
+    known_run,
+    receipt_for,
+    request_json,
+)
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.model import require_session
 
 if TYPE_CHECKING:
-    from understudy.storage.unit import Units
+    from understudy.storage.unit import Unit, Units
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDetail:
+    """A run with what the journal and the line behind it tell about it."""
+
+    run: Run
+    outputs: tuple[JournalEvent, ...] = ()
+    queued_position: int | None = None
+    pending: tuple[PersonRequest, ...] = ()
+    # What is or was sent to webhooks, by the position of the reply target.
+    sent: Mapping[int, Delivery] = field(default_factory=dict)
+
+
+def detail_of(unit: "Unit", run: Run) -> RunDetail:
+    """A run with what is known about it."""
+    return details_of(unit, (run,))[0]
+
+
+def details_of(unit: "Unit", runs: Sequence[Run]) -> tuple[RunDetail, ...]:
+    """Some runs with what is known about them."""
+    outputs = unit.journal.outputs([run.run_id for run in runs])
+    queued = sorted({run.session_id for run in runs if run.status is RunStatus.QUEUED})
+    positions: Mapping[str, Any] = unit.runs.queued_positions(queued) if queued else {}
+    waiting = [run.run_id for run in runs if run.status in WAITING]
+    pending = unit.requests.pending(waiting) if waiting else {}
+    replying = [run.run_id for run in runs if run.reply_targets]
+    sent = unit.deliveries.of_runs(replying) if replying else {}
+    return tuple(
+        RunDetail(
+            run=run,
+            outputs=outputs.get(run.run_id, ()),
+            queued_position=positions.get(run.run_id),
+            pending=pending.get(run.run_id, ()),
+            sent=sent.get(run.run_id, {}),
+        )
+        for run in runs
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,7 @@ from understudy.runs.intake import RunIntake
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import EndingHook, Receipt, Run, RunKind, RunStatus, StopRequest
 from understudy.runs.requests import PersonRequest
-from understudy.runs.signals import Signal, SignalKind
-from understudy.runs.sleep import fail_unread, leave_line, nudge, stop
+from understudy.runs.sleep import Signal, SignalKind, fail_unread, leave_line, nudge, stop
 from understudy.runs.submission import Submission, hash_key
 from understudy.sessions.model import Session, SessionStatus
 

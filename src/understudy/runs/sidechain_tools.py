@@ -10,7 +10,6 @@ from understudy.core.principal import Principal, Role
 from understudy.runs.answers import MAX_FREEFORM_CHARS, read_resolution
 from understudy.runs.sidechain_links import question_data
 from understudy.runs.sidechains import News, SidechainService, SidechainStanding, SidechainWish
-from understudy.runs.tool_work import run_blocking
 from understudy.sessions.sidechains import MAX_LABEL_CHARS, MAX_LIVE
 from understudy.tools.base import (
     Approval,
@@ -20,6 +19,7 @@ from understudy.tools.base import (
     ToolError,
     WaitsFor,
 )
+from understudy.work.db_retry import run_blocking
 
 MAX_TASK_CHARS: Final = 100_000
 

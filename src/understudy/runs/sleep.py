@@ -6,21 +6,15 @@ brings what it waits for wakes it in the same transaction, so neither can be los
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from understudy.core.audit import AuditEntry
 from understudy.core.errors import DamagedRecord
 from understudy.runs.deliveries import queue_unread
-from understudy.runs.events import status_event
-from understudy.runs.lifecycle import RUN
+from understudy.runs.lifecycle import RUN, status_event
 from understudy.runs.model import Run, RunStatus, StopRequest
-from understudy.runs.requests import (
-    WAITING_STATUS,
-    PersonRequest,
-    shown,
-    waiting_status,
-)
-from understudy.runs.signals import SignalKind, leave_word
+from understudy.runs.requests import WAITING_STATUS, PersonRequest, shown, waiting_status
 from understudy.sessions.journal import EventKind, NewEvent
 
 if TYPE_CHECKING:
@@ -188,3 +182,28 @@ def fail_unread(unit: "Unit", run_id: str, *, reason: str, at_ms: int) -> Run | 
     run = queue_unread(unit, run_id)
     wake_next(unit, session_id, at_ms=at_ms)
     return run
+
+
+class SignalKind(StrEnum):
+    """What is to be done."""
+
+    LOOK = "look"  # a session: something happened below it, or its run waited long enough
+    STOP = "stop"  # a run: the one that it worked for has ended
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """Something that is still to be done; doing it twice does no harm."""
+
+    number: int
+    kind: SignalKind
+    target: str
+
+
+def leave_word(unit: "Unit", run_id: str, session_id: str, *, at_ms: int) -> None:
+    """Have those above and below told of a run that ended without being read."""
+    parent_id = unit.sidechains.parent_of(session_id)
+    if parent_id is not None:
+        unit.signals.add(SignalKind.LOOK, parent_id, at_ms=at_ms)
+    for below in unit.sidechains.unfinished_runs(unit.sidechains.spawned_by(run_id)):
+        unit.signals.add(SignalKind.STOP, below, at_ms=at_ms)

@@ -4,8 +4,9 @@ import hashlib
 import json
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from dataclasses import asdict, dataclass, field, replace
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from understudy.agents.model import MAX_TOOL_ITERATIONS
@@ -14,15 +15,20 @@ from understudy.assets.model import AssetDraft
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.i18n.locales import from_accept_language, locale_of
-from understudy.runs.model import DebugLevel, InputItem, RunKind
-from understudy.runs.targets import host_refused_because
+from understudy.runs.model import DebugLevel, InputItem, Receipt, Run, RunKind, require_run
 from understudy.sessions.model import ReplyTarget
+from understudy.tools.addresses import LOOPBACK, PRIVATE, SHARED, Address, blocked_by, explain
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 MAX_KEY_BYTES: Final = 256
 REPLY_PLUGINS: Final = frozenset({"local", "http"})
 WEB_SCHEMES: Final = frozenset({"http", "https"})
 # Parts of a request that the keys of earlier versions do not know of.
 LATER: Final = frozenset({"locale", "fallback_model", "skill_fingerprint"})
+# An operator's own receiver is often on the machine or the network beside us.
+ALLOWED: Final = frozenset({None, LOOPBACK, PRIVATE, SHARED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,3 +178,53 @@ def fingerprint(operation: str, request: Mapping[str, Any]) -> str:
 def _plain(value: object) -> str:
     """What JSON has no word for; the bytes of a file by what they are known by."""
     return digest(value) if isinstance(value, bytes) else str(value)
+
+
+def receipt_for(
+    principal: Principal,
+    operation: str,
+    request: Mapping[str, Any],
+    *,
+    key: str | None,
+    at_ms: int,
+) -> Receipt | None:
+    """The receipt of a request, not kept yet; None when it came without a key."""
+    if key is None:
+        return None
+    return Receipt(
+        key_hash=hash_key(principal.user_id, check_idempotency_key(key)),
+        fingerprint=fingerprint(operation, request),
+        resource_id="",
+        created_at_ms=at_ms,
+    )
+
+
+def known_run(unit: "Unit", receipt: Receipt | None) -> Run | None:
+    """The run of the first request under the same key; a conflict if that was another request."""
+    known = None if receipt is None else unit.receipts.get(receipt.key_hash)
+    if known is None or receipt is None:
+        return None
+    if known.fingerprint != receipt.fingerprint:
+        raise coded_error("idempotency/idempotency_conflict")
+    return require_run(unit, known.resource_id)
+
+
+def keep_receipt(unit: "Unit", receipt: Receipt | None, run: Run) -> None:
+    """Remember which run a key led to."""
+    if receipt is not None and not unit.receipts.add(replace(receipt, resource_id=run.run_id)):
+        raise coded_error("idempotency/idempotency_conflict")
+
+
+def refused_because(address: Address) -> str | None:
+    """Why nothing is ever sent to this address; None when something may be."""
+    reason = blocked_by(address)
+    return None if reason in ALLOWED or reason is None else explain(reason)
+
+
+def host_refused_because(host: str) -> str | None:
+    """The same for a host that is written as an address; a name is looked at when it is resolved."""
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return None
+    return refused_because(address)

@@ -9,9 +9,8 @@ from understudy.assets.contents import refer
 from understudy.assets.model import AssetDraft, ReferenceKind
 from understudy.core.errors import Invalid
 from understudy.core.principal import Principal
-from understudy.runs.inputs import take_input
+from understudy.runs.intake import check_route, take_input
 from understudy.runs.model import RunKind
-from understudy.runs.route_choice import check_route
 from understudy.runs.submission import Submission, check_limits, language_of
 from understudy.sessions.model import Session
 from understudy.sessions.scopes import effective_credential_scope

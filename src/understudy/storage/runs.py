@@ -12,11 +12,12 @@ from understudy.learnings.taint import brings_others_in
 from understudy.runs.lifecycle import ACTIVE
 from understudy.runs.model import (
     Run,
+    RunReports,
+    RunSnapshot,
     RunStatus,
     StopRequest,
     work_id,
 )
-from understudy.runs.snapshot import RunReports, RunSnapshot
 from understudy.storage.columns import optional_object, read_record
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import select_page

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
 from understudy.runs.requests import Audience, RequestState
-from understudy.runs.signals import Signal, SignalKind
+from understudy.runs.sleep import Signal, SignalKind
 from understudy.sessions.model import SessionStatus
 from understudy.sessions.sidechains import Sidechain, Spawn
 from understudy.sessions.tasks import Task

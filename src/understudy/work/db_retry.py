@@ -7,16 +7,26 @@ from typing import Final, ParamSpec, TypeVar
 
 import structlog
 
-from understudy.core.errors import DatabaseUnavailable
-from understudy.tools.base import in_thread
+from understudy.core.errors import DatabaseUnavailable, UnderstudyError
+from understudy.tools.base import ToolError, in_thread
 
 log = structlog.get_logger()
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
 FIRST_WAIT_S: Final = 0.2
 LONGEST_WAIT_S: Final = 5.0
+
+
+async def run_blocking(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do blocking work to its end, so that a run that is stopped sees what it made.
+
+    What stands against it is told to the model.
+    """
+    try:
+        return await finish_despite_db_outage(work, *args, **kwargs)
+    except UnderstudyError as problem:
+        raise ToolError(problem.detail, code=problem.code) from problem
 
 
 async def retry_while_db_down(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

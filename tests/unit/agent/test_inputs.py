@@ -10,7 +10,7 @@ from understudy.agent.inputs import (
     input_tokens,
     items_of,
 )
-from understudy.core.tokens import estimate_tokens
+from understudy.core.text import estimate_tokens
 from understudy.runs.model import InputItem, RunInput
 
 

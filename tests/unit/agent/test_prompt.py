@@ -21,7 +21,7 @@ from understudy.agent.loop import (
     render,
 )
 from understudy.agents.model import CONTEXT_FILES
-from understudy.core.tokens import estimate_tokens
+from understudy.core.text import estimate_tokens
 from understudy.sessions.persona import snapshot_of
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from understudy.agent.slots import Slots
+from understudy.agent.model_call import Slots
 
 
 async def hold(slots: Slots, release: asyncio.Event, log: list[str], name: str) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from understudy.agent.stream import DeltaHub, Spoken, delta_topic
+from understudy.agent.model_call import DeltaHub, Spoken, delta_topic
 from understudy.core.bell import Bell
 
 

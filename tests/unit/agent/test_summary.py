@@ -7,10 +7,10 @@ import pytest
 
 from tests.unit.agent.journals import answered, said
 from understudy.agent.budget import list_tokens
+from understudy.agent.compaction import MAX_SUMMARY_TOKENS, Summariser
 from understudy.agent.conversation import Piece
 from understudy.agent.history import pieces_of
-from understudy.agent.summary import MAX_SUMMARY_TOKENS, Summariser
-from understudy.core.tokens import estimate_tokens
+from understudy.core.text import estimate_tokens
 from understudy.providers.base import (
     AssistantMessage,
     FilePart,

@@ -1,6 +1,6 @@
 """What the model gets to see of tools and what is captured of requests."""
 
-from understudy.agent.debug_log import request_json
+from understudy.agent.model_call import request_json
 from understudy.providers.base import (
     AssistantMessage,
     ModelRequest,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.daemon.banner import banner
+from understudy.daemon.serve import banner
 from understudy.settings import Flags, load_settings
 
 

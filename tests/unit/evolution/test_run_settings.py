@@ -5,8 +5,7 @@ import pytest
 from tests.support.factories import make_run, make_session
 from understudy.agents.switches import Switches
 from understudy.evolution.run_settings import RunSettings, is_interactive, settings_in
-from understudy.runs.model import RunKind, RunRequest
-from understudy.runs.snapshot import RunReports
+from understudy.runs.model import RunKind, RunReports, RunRequest
 
 ALL_ON = RunSettings(
     switches=Switches(self_evolve=True, skill_evolve=True, skill_nudge_interval=3),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from understudy.core.tokens import estimate_tokens
+from understudy.core.text import estimate_tokens
 from understudy.evolution.remarks import (
     SELF_EVOLUTION,
     SELF_EVOLUTION_TITLE,

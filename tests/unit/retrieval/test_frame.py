@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.core.tokens import estimate_tokens
+from understudy.core.text import estimate_tokens
 from understudy.retrieval.frame import (
     FRAMES,
     GAP,

@@ -5,8 +5,15 @@ from dataclasses import replace
 import pytest
 
 from understudy.core.principal import Principal, Role
-from understudy.runs.answerable import ACTIONS, BLOCKERS, actions_of, blocked_by
-from understudy.runs.requests import PersonRequest, RequestKind, RequestState
+from understudy.runs.requests import (
+    ACTIONS,
+    BLOCKERS,
+    PersonRequest,
+    RequestKind,
+    RequestState,
+    actions_of,
+    blocked_by,
+)
 
 ANN = Principal(user_id="ann", role=Role.OPERATOR)
 ROOT = Principal(user_id="root", role=Role.ADMIN)

@@ -8,8 +8,7 @@ import pytest
 
 from tests.support.factories import make_run
 from understudy.core.errors import InvalidTransition
-from understudy.runs.events import STATUS_EVENTS, status_event
-from understudy.runs.lifecycle import ACTIVE, RUN, TERMINAL, WAITING
+from understudy.runs.lifecycle import ACTIVE, RUN, STATUS_EVENTS, TERMINAL, WAITING, status_event
 from understudy.runs.model import RunStatus
 
 DOCS = Path(__file__).parents[3] / "docs" / "concepts" / "runs.md"

@@ -8,8 +8,8 @@ import pytest
 from understudy.core.errors import Invalid
 from understudy.core.scope import CREDENTIAL_KINDS, Scope
 from understudy.providers.registry import RouteInfo, Routes
+from understudy.runs.intake import RouteWish, choose_route
 from understudy.runs.model import Route
-from understudy.runs.route_choice import RouteWish, choose_route
 from understudy.sessions.model import RoutePolicy
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.factories import make_event
-from understudy.runs.steps import counted_calls
+from understudy.runs.execute import counted_calls
 from understudy.sessions.journal import EventKind
 
 # What the journal says of a call, and how many it counts for. Older journals do not tell a call

@@ -6,7 +6,7 @@ from tests.support.factories import ODD_TEXTS, make_run
 from understudy.agents.model import MAX_TOOL_ITERATIONS
 from understudy.assets.contents import draft_of_bytes
 from understudy.core.errors import Invalid
-from understudy.runs.events import input_event
+from understudy.runs.lifecycle import input_event
 from understudy.runs.model import InputItem, RunInput
 from understudy.runs.submission import (
     Submission,

@@ -8,7 +8,7 @@ import pytest
 from tests.support.factories import make_agent
 from understudy.agents.model import AgentType
 from understudy.agents.switches import hidden_tools
-from understudy.core.tokens import estimate_tokens
+from understudy.core.text import estimate_tokens
 from understudy.permissions.model import PermissionDecision
 from understudy.skills.runtime_settings import RuntimeSettings
 from understudy.skills.tools.fork import ForkTools, tools_for, tools_for_promoted

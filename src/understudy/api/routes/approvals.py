@@ -15,9 +15,9 @@ from understudy.api.views.runs import approval_preview, approval_view, question_
 from understudy.core.principal import Principal
 from understudy.runs.answers import read_resolution
 from understudy.runs.approvals import Resolution
-from understudy.runs.detail import RunDetail
 from understudy.runs.open_requests import RunPlace
 from understudy.runs.requests import RequestState
+from understudy.runs.service import RunDetail
 from understudy.wire.approvals import (
     ApprovalView,
     CancelQuestion,

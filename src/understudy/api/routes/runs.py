@@ -15,8 +15,8 @@ from understudy.api.submissions import AcceptLanguage, answer_inline, submission
 from understudy.api.views.runs import run_event_view, run_view
 from understudy.core.page import Page
 from understudy.runs.artifacts import Artifact
-from understudy.runs.detail import RunDetail
 from understudy.runs.model import DebugRequest, RunStatus
+from understudy.runs.service import RunDetail
 from understudy.wire.base import Items
 from understudy.wire.events import RunEventView
 from understudy.wire.runs import RunView, SubmitInput

@@ -5,12 +5,11 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from understudy.core.principal import Principal
-from understudy.runs.answerable import actions_of
 from understudy.runs.deliveries import shown_deliveries
-from understudy.runs.detail import RunDetail
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run
-from understudy.runs.requests import PersonRequest, RequestKind, shown
+from understudy.runs.requests import PersonRequest, RequestKind, actions_of, shown
+from understudy.runs.service import RunDetail
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.wire.approvals import ApprovalView, QuestionView
 from understudy.wire.events import RunEventView

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from understudy.api.views.runs import output_view, run_event_view
 from understudy.core.page import encode_cursor
 from understudy.core.scope import Scope
-from understudy.runs.detail import RunDetail
+from understudy.runs.service import RunDetail
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.model import Session, SessionStatus
 from understudy.sessions.scopes import effective_capability_scope, effective_credential_scope

@@ -10,9 +10,8 @@ from pydantic import BaseModel
 
 from understudy.core.errors import DamagedRecord
 from understudy.rollout.trials.runs import is_of_trial
-from understudy.runs.execute import MAX_RUN_EVENTS, RunExecution
+from understudy.runs.execute import MAX_RUN_EVENTS, RunExecution, Steps
 from understudy.runs.model import Run
-from understudy.runs.steps import Steps
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.sessions.sidechains import Spawn, spawns_of
 from understudy.tools.base import Approval, Effect, Tool, ToolContext, ToolError, in_thread

@@ -7,10 +7,10 @@ from typing import Any, Final
 from pydantic import BaseModel, Field
 
 from understudy.core.text import preview
-from understudy.runs.tool_work import run_blocking
 from understudy.skills.catalogue import MAX_QUERY_CHARS, Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.tools.base import Approval, Effect, Parameters, ToolContext, ToolError
+from understudy.work.db_retry import run_blocking
 
 PAGE: Final = 50
 DEFAULT_RESULTS: Final = 5

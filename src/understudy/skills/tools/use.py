@@ -10,7 +10,6 @@ from pydantic import BaseModel, BeforeValidator, Field
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, NotFound
 from understudy.core.text import quoted
-from understudy.runs.tool_work import run_blocking
 from understudy.sessions.model import require_session
 from understudy.sessions.sidechains import Spawn
 from understudy.skills.catalogue import Catalogue, Loaded
@@ -21,6 +20,7 @@ from understudy.skills.runtime_settings import SkillContext
 from understudy.skills.tools.fork import Forks
 from understudy.skills.usage import Use
 from understudy.tools.base import Approval, Effect, Parameters, ToolContext, ToolError
+from understudy.work.db_retry import run_blocking
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units

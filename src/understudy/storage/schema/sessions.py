@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from understudy.runs.signals import SignalKind
+from understudy.runs.sleep import SignalKind
 from understudy.sessions.model import SessionStatus
 from understudy.sessions.tasks import TaskStatus
 from understudy.storage.columns import Json, Ms, RowNumber
