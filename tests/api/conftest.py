@@ -21,7 +21,7 @@ def fresh_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     daemon = Daemon(settings_at(tmp_path_factory.mktemp("fresh")))
     daemon.migrate()
     daemon.services.agents.service.ensure_built_in()
-    daemon.ground.database.dispose()
+    daemon.resources.database.dispose()
     return daemon.settings.home / "understudy.db"
 
 
@@ -30,7 +30,7 @@ def idle_daemon(home: Path, database: Path, **environment: str) -> Daemon:
     settings = settings_at(home, **environment)
     shutil.copy(database, settings.home / "understudy.db")
     daemon = Daemon(settings)
-    daemon.ground.state = "ready"
+    daemon.resources.state = "ready"
     return daemon
 
 
@@ -39,7 +39,7 @@ def daemon(tmp_path: Path, fresh_database: Path) -> Iterator[Daemon]:
     """A daemon that works on nothing."""
     daemon = idle_daemon(tmp_path / "home", fresh_database)
     yield daemon
-    daemon.ground.database.dispose()
+    daemon.resources.database.dispose()
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def guarded(tmp_path: Path, fresh_database: Path) -> Iterator[TestClient]:
     daemon = idle_daemon(tmp_path / "guarded", fresh_database, UNDERSTUDY_ADMIN_TOKEN=ADMIN)
     with TestClient(create_app(daemon.services), base_url="http://127.0.0.1:4600") as client:
         yield client
-    daemon.ground.database.dispose()
+    daemon.resources.database.dispose()
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory, fresh_database: Path) ->
     daemon = idle_daemon(home, fresh_database, UNDERSTUDY_ADMIN_TOKEN=ADMIN)
     with TestClient(create_app(daemon.services), base_url="http://127.0.0.1:4600") as client:
         yield desk_over(client, daemon, ADMIN)
-    daemon.ground.database.dispose()
+    daemon.resources.database.dispose()
 
 
 @pytest.fixture

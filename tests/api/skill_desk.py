@@ -91,7 +91,7 @@ class Desk:
 
     def clear(self) -> None:
         """Take every skill away, and what was written down of it."""
-        with self.daemon.ground.database.begin() as connection:
+        with self.daemon.resources.database.begin() as connection:
             for table in reversed(metadata.sorted_tables):
                 if table.name.startswith(CLEARED):
                     connection.execute(table.delete())

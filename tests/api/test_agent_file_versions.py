@@ -131,6 +131,6 @@ def test_the_share_of_a_soul_that_may_change_comes_from_the_settings(tmp_path: P
     settings = settings_at(tmp_path, config="[evolution]\nsoul_change_percent = 25\n")
     daemon = Daemon(settings)
     limits = daemon.services.agents.context_files.checks.limits
-    daemon.ground.database.dispose()
+    daemon.resources.database.dispose()
 
     assert limits.max_change == 0.25

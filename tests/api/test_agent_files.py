@@ -33,7 +33,7 @@ def proposal(desk: Desk, path: str, proposal_id: str = "", **fields: Any) -> str
         "created_at_ms": 1,
     }
     made = FileProposal(**(values | fields))
-    with desk.daemon.ground.units.write() as unit:
+    with desk.daemon.resources.units.write() as unit:
         unit.proposals.add(made)
     return f"{path}/proposals/{made.proposal_id}"
 

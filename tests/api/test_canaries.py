@@ -49,7 +49,7 @@ def queued_use(daemon: Daemon, fingerprint: str) -> str:
         at_ms=NOW,
         fingerprint=fingerprint,
     )
-    with daemon.ground.units.write() as unit:
+    with daemon.resources.units.write() as unit:
         unit.sessions.add(make_session(run.session_id))
         unit.runs.add(run)
         unit.skill_uses.add(use)

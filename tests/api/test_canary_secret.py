@@ -5,7 +5,7 @@ from understudy.daemon.wiring import Daemon
 
 def test_a_start_makes_the_secret_that_canaries_are_drawn_by_and_keeps_it(daemon: Daemon) -> None:
     def secret() -> str | None:
-        with daemon.ground.units.read() as unit:
+        with daemon.resources.units.read() as unit:
             return unit.canary_secret.get()
 
     assert secret() is None

@@ -12,7 +12,7 @@ NOW = 1_700_000_000_000
 
 
 def checkpoint(daemon: Daemon, data: Any) -> None:
-    with daemon.ground.units.write() as unit:
+    with daemon.resources.units.write() as unit:
         event = NewEvent(kind=EventKind.CHECKPOINT, run_id="run_1", data=data)
         unit.journal.append("s1", (event,), at_ms=NOW)
 

@@ -21,7 +21,7 @@ def run(live: Live) -> dict[str, str]:
 
 
 def change(live: Live, statement: str, *values: str) -> None:
-    with live.daemon.ground.database.begin() as connection:
+    with live.daemon.resources.database.begin() as connection:
         connection.exec_driver_sql(statement, values)
 
 
@@ -57,7 +57,7 @@ def test_odd_numbers_and_errors_of_a_run_are_shown_as_far_as_they_go(
     live: Live, run: dict[str, str]
 ) -> None:
     run_id = run["run_id"]
-    with live.daemon.ground.database.begin() as connection:
+    with live.daemon.resources.database.begin() as connection:
         (text,) = connection.exec_driver_sql(
             "SELECT state FROM runs WHERE run_id = ?", (run_id,)
         ).one()

@@ -14,7 +14,7 @@ def test_the_probes_answer_in_plain_text(api: TestClient, daemon: Daemon) -> Non
     assert api.get("/healthz").text == "ok\n"
     assert api.get("/readyz").text == "ready\n"
     for state in ("starting", "draining"):
-        daemon.ground.state = state
+        daemon.resources.state = state
         answer = api.get("/readyz")
         assert answer.status_code == 503
         assert (answer.json()["domain"], answer.json()["code"]) == ("readiness", f"daemon_{state}")
@@ -22,7 +22,7 @@ def test_the_probes_answer_in_plain_text(api: TestClient, daemon: Daemon) -> Non
 
 
 def test_a_draining_daemon_answers_reads_and_takes_no_work(api: TestClient, daemon: Daemon) -> None:
-    daemon.ground.state = "draining"
+    daemon.resources.state = "draining"
     assert api.get("/v1/sessions").status_code == 200
     answer = api.post("/v1/sessions", json={})
     assert (answer.status_code, answer.json()["code"]) == (503, "daemon_draining")

@@ -71,11 +71,11 @@ def test_a_key_that_a_crash_left_behind_is_free_after_a_while(
     api: TestClient, daemon: Daemon
 ) -> None:
     api.post("/v1/personas", json={"soul": "A"}, headers=key("k1"))
-    with daemon.ground.database.begin() as connection:
+    with daemon.resources.database.begin() as connection:
         connection.exec_driver_sql("UPDATE responses SET status = NULL")
     started = api.post("/v1/personas", json={"soul": "A"}, headers=key("k1"))
     assert (started.status_code, started.json()["code"]) == (409, "idempotency_conflict")
-    with daemon.ground.database.begin() as connection:
+    with daemon.resources.database.begin() as connection:
         connection.exec_driver_sql("UPDATE responses SET created_at_ms = created_at_ms - 61000")
     assert api.post("/v1/personas", json={"soul": "A"}, headers=key("k1")).status_code == 201
 

@@ -344,7 +344,7 @@ def test_another_value_of_the_same_subject_must_replace_the_first(api: TestClien
 
 
 def test_another_scope_that_says_otherwise_is_told_of(daemon: Daemon, api: TestClient) -> None:
-    with daemon.ground.units.write() as unit:
+    with daemon.resources.units.write() as unit:
         unit.sessions.add(make_session("s1"))
     wide = learn(api, "Project codename is Atlas.")
     candidate_id = propose(
@@ -546,7 +546,7 @@ def test_a_damaged_candidate_is_missing_from_lists_and_told_by_itself(
     daemon: Daemon, api: TestClient
 ) -> None:
     broken, whole = propose(api), propose(api, "Y is red")
-    with daemon.ground.database.begin() as connection:
+    with daemon.resources.database.begin() as connection:
         connection.exec_driver_sql(
             "UPDATE learning_candidates SET body = '{}' WHERE candidate_id = ?", (broken,)
         )

@@ -206,13 +206,13 @@ def test_an_earlier_policy_is_brought_back_and_other_settings_stay(api: TestClie
 
 def test_a_change_has_what_waits_reviewed_again(daemon: Daemon, api: TestClient) -> None:
     candidate_id = propose(api)
-    with daemon.ground.units.write() as unit:
+    with daemon.resources.units.write() as unit:
         (job,) = unit.review_queue.claim(now_ms=2**52, until_ms=2**52, limit=5)
         assert unit.review_queue.done(job)
 
     ok(api, "POST", PATH, rules({"kind": "fact", "action": "reject"}))
 
-    with daemon.ground.units.write() as unit:
+    with daemon.resources.units.write() as unit:
         (again,) = unit.review_queue.claim(now_ms=2**52, until_ms=2**52, limit=5)
     assert again.job_id == candidate_id
 
@@ -298,7 +298,7 @@ def test_a_policy_that_cannot_be_read_closes_learning_and_is_told(
     daemon: Daemon, api: TestClient
 ) -> None:
     ok(api, "POST", PATH, {"mode": "enabled"})
-    with daemon.ground.database.begin() as connection:
+    with daemon.resources.database.begin() as connection:
         connection.exec_driver_sql(
             'UPDATE runtime_revisions SET document = \'{"learning_policy": {"mode": 5}}\''
         )

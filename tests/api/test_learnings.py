@@ -25,13 +25,13 @@ def published_by(daemon: Daemon, candidate_id: str, rule: str) -> str:
         policy_revision=1,
         matched_rule_name=rule,
     )
-    with daemon.ground.units.write() as unit:
+    with daemon.resources.units.write() as unit:
         made = publish_in(
             unit,
             candidate_id,
             PublishChanges(publish_tier=Tier.PROVISIONAL),
             by=by_policy(review),
-            now_ms=daemon.ground.clock.now_ms(),
+            now_ms=daemon.resources.clock.now_ms(),
         )
     return made.learning.learning_id
 
@@ -192,7 +192,7 @@ def test_the_chain_is_shown_both_ways(daemon: Daemon, api: TestClient) -> None:
     second = ok(
         api, "POST", f"{PATH}/{first}/supersede", {"content": "Project codename is Cygnus."}
     )["learning_id"]
-    with daemon.ground.units.write() as unit:
+    with daemon.resources.units.write() as unit:
         unit.learning_uses.add(
             LearningUse(
                 learning_id=first, learning_version=1, run_id=f"run_{n}", session_id="s1", at_ms=n
@@ -223,7 +223,7 @@ def test_the_chain_is_shown_both_ways(daemon: Daemon, api: TestClient) -> None:
 
 
 def test_what_happens_is_in_the_journal_without_its_words(daemon: Daemon, api: TestClient) -> None:
-    with daemon.ground.units.write() as unit:
+    with daemon.resources.units.write() as unit:
         unit.sessions.add(make_session("s1"))
     learning = learn(api, "The vault is green.", scope={"kind": "session", "id": "s1"})
     ok(api, "POST", f"{PATH}/{learning['learning_id']}/revoke", {"reason": "painted"})
@@ -274,7 +274,7 @@ def test_a_damaged_learning_is_missing_from_lists_and_told_by_itself(
 ) -> None:
     broken = learn(api, "The sky is blue.")["learning_id"]
     whole = learn(api, "Water is wet.")["learning_id"]
-    with daemon.ground.database.begin() as connection:
+    with daemon.resources.database.begin() as connection:
         connection.exec_driver_sql(
             "UPDATE learnings SET body = '{}' WHERE learning_id = ?", (broken,)
         )

@@ -39,7 +39,7 @@ def api(tmp_path: Path, fresh_database: Path) -> Iterator[TestClient]:
     settings = settings_at(tmp_path / "home", config=CONFIG, UNDERSTUDY_ADMIN_TOKEN=ADMIN)
     shutil.copy(fresh_database, settings.home / "understudy.db")
     daemon = Daemon(settings)
-    daemon.ground.state = "ready"
+    daemon.resources.state = "ready"
     with TestClient(
         create_app(daemon.services),
         base_url="http://127.0.0.1:4600",
@@ -49,7 +49,7 @@ def api(tmp_path: Path, fresh_database: Path) -> Iterator[TestClient]:
         yield client
         assert client.portal is not None
         client.portal.call(daemon.services.mcp.close)
-    daemon.ground.database.dispose()
+    daemon.resources.database.dispose()
 
 
 def as_role(api: TestClient, role: Role) -> dict[str, str]:

@@ -233,7 +233,7 @@ def bearer(token: str) -> dict[str, str]:
 def test_stored_rules_that_cannot_be_read_are_no_fault_of_ours(
     api: TestClient, daemon: Daemon, session: str
 ) -> None:
-    with daemon.ground.database.begin() as connection:
+    with daemon.resources.database.begin() as connection:
         connection.exec_driver_sql("UPDATE sessions SET permissions = '{\"rules\": 3}'")
 
     assert refused(api, "GET", SESSION) == (503, "storage/record_damaged")

@@ -215,7 +215,7 @@ def test_an_odd_id_that_nothing_has_is_not_found(api: TestClient) -> None:
 def test_a_failing_database_is_unavailable_and_not_internal(
     api: TestClient, daemon: Daemon
 ) -> None:
-    with daemon.ground.database.begin() as connection:
+    with daemon.resources.database.begin() as connection:
         connection.exec_driver_sql("ALTER TABLE personas RENAME TO lost")
     answer = api.get("/v1/personas")
     assert (answer.status_code, answer.json()["code"]) == (503, "database_unavailable")

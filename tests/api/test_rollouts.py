@@ -35,7 +35,7 @@ def ran(daemon: Daemon, output: str = MARKER, *, status: RunStatus = RunStatus.C
     session_id = f"of-{run.run_id}"
     run = make_run(session_id, run_id=run.run_id, status=status)
     said = NewEvent(kind=EventKind.OUTPUT, run_id=run.run_id, data={"text": output})
-    with daemon.ground.units.write() as unit:
+    with daemon.resources.units.write() as unit:
         unit.sessions.add(make_session(session_id))
         unit.runs.add(run)
         unit.journal.append(session_id, [said], at_ms=NOW)
@@ -363,7 +363,7 @@ def test_a_wrong_definition_is_refused_where_it_is_wrong(api: TestClient) -> Non
 
 def test_what_cannot_be_promoted_is_refused(daemon: Daemon, api: TestClient) -> None:
     session = {"kind": "session", "id": "s1"}
-    with daemon.ground.units.write() as unit:
+    with daemon.resources.units.write() as unit:
         unit.sessions.add(make_session("s1"))
     fact = learn(api, "The sky is blue.")["learning_id"]
     own = learn(api, "Fold the map.", kind="procedure", scope=session)["learning_id"]

@@ -232,8 +232,8 @@ def test_a_policy_that_cannot_take_hold_is_not_in_place(daemon: Daemon, api: Tes
 
 
 def test_what_is_past_its_time_and_not_yet_met_is_told(daemon: Daemon, api: TestClient) -> None:
-    archive = RunMemoryHarness(daemon.ground.units, FrozenClock(NOW))
-    with daemon.ground.units.write() as unit:
+    archive = RunMemoryHarness(daemon.resources.units, FrozenClock(NOW))
+    with daemon.resources.units.write() as unit:
         unit.sessions.add(make_session("s1"))
     archive.keep("old")
 
@@ -252,10 +252,10 @@ def test_what_is_past_its_time_and_not_yet_met_is_told(daemon: Daemon, api: Test
 def test_a_refused_policy_loses_nothing_and_is_tried_again_once_mended(
     daemon: Daemon, api: TestClient
 ) -> None:
-    archive = RunMemoryHarness(daemon.ground.units)
-    with daemon.ground.units.write() as unit:
+    archive = RunMemoryHarness(daemon.resources.units)
+    with daemon.resources.units.write() as unit:
         unit.sessions.add(make_session("s1"))
-    now = daemon.ground.clock.now_ms()
+    now = daemon.resources.clock.now_ms()
     for number in (1, 2, 3):
         archive.keep(f"run-{number}", recorded_at_ms=now - 1000 + number)
     stray = daemon.settings.home / "run-memories" / "lost+found"

@@ -129,7 +129,7 @@ def test_every_operation_keeps_to_the_document_and_a_viewer_changes_nothing(
 
 def _viewer(desk: Desk, path: str) -> Caller:
     """A viewer, at a daemon that does nothing of its own accord and whose streams end at once."""
-    desk.daemon.ground.shutting_down.set()
+    desk.daemon.resources.shutting_down.set()
     known = furniture(desk.root, path, without={"run_id"})
     return Caller(Role.VIEWER, desk.vera.headers, {"app": desk.app}, known)
 
@@ -166,7 +166,7 @@ def _can_be_wrong(operation: APIOperation) -> bool:
 def _stored(desk: Desk) -> str:
     """All that is kept but the audit, in short."""
     whole = hashlib.sha256()
-    with desk.daemon.ground.database.connect() as connection:
+    with desk.daemon.resources.database.connect() as connection:
         for table in metadata.sorted_tables:
             if table.name != "audit":
                 rows = sorted(map(repr, connection.execute(table.select())))

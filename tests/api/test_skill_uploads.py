@@ -262,7 +262,7 @@ def lenient(tmp_path: Path, fresh_database: Path) -> Iterator[Desk]:
     )
     with TestClient(create_app(daemon.services), base_url="http://127.0.0.1:4600") as client:
         yield desk_over(client, daemon, ADMIN)
-    daemon.ground.database.dispose()
+    daemon.resources.database.dispose()
 
 
 def named(problem: dict[str, Any]) -> str:

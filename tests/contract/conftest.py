@@ -17,7 +17,7 @@ from tests.support.postgres import MakeDatabase
 from tests.support.run_harness import Probe, RunHarness, make_settings
 from tests.support.sidechain_runs import SidechainRuns, make_sidechain_runs
 from understudy.core.bell import Bell
-from understudy.daemon.ground import open_run_memories, open_skill_bundles
+from understudy.daemon.resources import open_run_memories, open_skill_bundles
 from understudy.runs.ask_user import AskUser
 from understudy.runs.model import Run
 from understudy.settings import Settings

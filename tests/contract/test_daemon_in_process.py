@@ -264,7 +264,7 @@ def test_a_run_that_the_engine_lost_is_queued_again_at_start(
             fake.hold()
             run_id = await inside.submit("one")
             await asyncio.to_thread(fake.wait_for_requests, 1)
-            await asyncio.to_thread(inside.daemon.ground.engine.forget, [run_id])
+            await asyncio.to_thread(inside.daemon.resources.engine.forget, [run_id])
             return run_id
 
     async def find_it_again(run_id: str) -> None:
@@ -283,14 +283,16 @@ def test_the_engines_history_is_swept_and_ours_stays(settings: Settings) -> None
             run_id = await inside.submit("one")
             await inside.wait(run_id)
             await asyncio.sleep(0.5)
-            later = inside.daemon.ground.clock.now_ms() + 60_000
+            later = inside.daemon.resources.clock.now_ms() + 60_000
             swept = await asyncio.to_thread(
-                inside.daemon.ground.engine.sweep, finished_before_ms=later
+                inside.daemon.resources.engine.sweep, finished_before_ms=later
             )
             assert swept == 1
             assert await inside.status(run_id) is RunStatus.COMPLETED
             assert (
-                await asyncio.to_thread(inside.daemon.ground.engine.sweep, finished_before_ms=later)
+                await asyncio.to_thread(
+                    inside.daemon.resources.engine.sweep, finished_before_ms=later
+                )
                 == 0
             )
 
@@ -304,7 +306,7 @@ def test_a_damaged_run_costs_itself_and_not_the_start(settings: Settings, fake: 
             fake.hold()
             first, second = await inside.submit("one"), await inside.submit("two")
             await asyncio.to_thread(fake.wait_for_requests, 1)
-            with inside.daemon.ground.database.begin() as connection:
+            with inside.daemon.resources.database.begin() as connection:
                 statement = sa.text("UPDATE runs SET wanted = '{' WHERE run_id = :run_id")
                 connection.execute(statement, {"run_id": second})
             return first, second
@@ -314,7 +316,7 @@ def test_a_damaged_run_costs_itself_and_not_the_start(settings: Settings, fake: 
             assert (await inside.wait(first)).run.status is RunStatus.COMPLETED
             third = await inside.submit("three")
             assert (await inside.wait(third)).run.status is RunStatus.COMPLETED
-            with inside.daemon.ground.units.read() as unit:
+            with inside.daemon.resources.units.read() as unit:
                 assert unit.runs.unfinished_in("s1") == 0
                 types = [e.data.get("type") for e in unit.journal.read(run_id=second)]
             assert types[-1] == "failed"
@@ -354,11 +356,11 @@ def test_work_that_nobody_holds_is_put_back(settings: Settings, fake: FakeModel)
             await asyncio.to_thread(upkeep.put_back_stranded)
             await asyncio.to_thread(upkeep.put_back_stranded)
             assert (
-                inside.daemon.ground.engine.stranded(inside.daemon.ground.signals.active())
+                inside.daemon.resources.engine.stranded(inside.daemon.resources.signals.active())
                 == frozenset()
             )
-            assert inside.daemon.ground.engine.stranded(()) == {run_id}
-            await asyncio.to_thread(inside.daemon.ground.engine.put_back, run_id)
+            assert inside.daemon.resources.engine.stranded(()) == {run_id}
+            await asyncio.to_thread(inside.daemon.resources.engine.put_back, run_id)
             await asyncio.to_thread(fake.wait_for_requests, 2)
             fake.release()
             assert (await inside.wait(run_id)).run.status is RunStatus.COMPLETED
@@ -371,7 +373,7 @@ def test_the_end_of_a_run_has_somebody_look_for_suggestions(
 ) -> None:
     async def scenario() -> None:
         async with running(settings) as inside:
-            bell = inside.daemon.ground.bell
+            bell = inside.daemon.resources.bell
             before = bell.count(SUGGESTIONS)
             await inside.session()
             await inside.wait(await inside.submit())
@@ -385,7 +387,7 @@ def test_the_end_of_a_run_has_somebody_look_for_suggestions(
 
 def test_a_daemon_that_starts_sums_up_of_which_skills_runs_were_told(settings: Settings) -> None:
     def listed(inside: DaemonInProcess) -> list[Any]:
-        with inside.daemon.ground.database.connect() as connection:
+        with inside.daemon.resources.database.connect() as connection:
             tables = ("skill_listings", "skill_listing_days")
             counts = (f"SELECT count(*) FROM {table}" for table in tables)
             return [connection.exec_driver_sql(count).scalar() for count in counts]
@@ -393,7 +395,7 @@ def test_a_daemon_that_starts_sums_up_of_which_skills_runs_were_told(settings: S
     async def before() -> None:
         told = SkillListing(ref="skl_1", version=1, run_id="run_1", at_ms=NOW)
         async with running(settings) as inside:
-            with inside.daemon.ground.units.write() as unit:
+            with inside.daemon.resources.units.write() as unit:
                 unit.skill_uses.list_for([told])
 
     async def scenario() -> None:

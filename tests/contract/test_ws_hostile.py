@@ -382,7 +382,7 @@ def test_a_client_that_leaves_in_the_middle_leaves_nothing_behind(home: WsSkillS
 def test_a_daemon_that_stops_says_so(build: Built) -> None:
     home = build()
     with home.rpc("vic") as client:
-        home.served.loop.call_soon_threadsafe(home.services.ground.shutting_down.set)
+        home.served.loop.call_soon_threadsafe(home.services.resources.shutting_down.set)
         assert closed(client) == 1012
 
 
@@ -395,7 +395,7 @@ def test_a_change_under_way_is_answered_before_a_daemon_stops(build: Built) -> N
             client.socket.send(frame(method="skills.update", params=update))
             # Nothing is to be seen of it from here: it waits for the database.
             time.sleep(0.1)
-            home.served.loop.call_soon_threadsafe(home.services.ground.shutting_down.set)
+            home.served.loop.call_soon_threadsafe(home.services.resources.shutting_down.set)
             time.sleep(0.1)
         assert client.answer()["ok"]
         assert closed(client) == 1012

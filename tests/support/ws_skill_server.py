@@ -114,7 +114,7 @@ def ws_skill_server(
             ),
             events=events,
         ),
-        ground=SimpleNamespace(
+        resources=SimpleNamespace(
             units=units,
             clock=clock,
             settings=SimpleNamespace(is_loopback=True),

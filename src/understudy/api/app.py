@@ -124,7 +124,7 @@ def refused_entry(request: Request, refusal: ProblemAnswer) -> AuditEntry | None
     principal = getattr(request.state, "principal", None)
     action = route.operation.action or route.name_of_operation
     return AuditEntry(
-        at_ms=services_of(request).ground.clock.now_ms(),
+        at_ms=services_of(request).resources.clock.now_ms(),
         actor=principal.actor if principal else NOBODY,
         action=action,
         resource=action.partition(".")[0],
@@ -154,7 +154,7 @@ def _resource_id(request: Request, operation: Operation) -> str:
 
 def _record(services: Services, entry: AuditEntry, principal: Principal | None) -> None:
     try:
-        with services.ground.units.write() as unit:
+        with services.resources.units.write() as unit:
             if principal is not None and entry.resource == SKILLS:
                 ref, *rest = entry.resource_id.split("/")
                 skill = known_id(unit, Author(principal=principal), ref)

@@ -93,7 +93,7 @@ async def _admit(request: Request, services: Services, operation: Operation) -> 
 def _identify(request: Request, services: Services) -> Principal:
     """The caller, by token; without one only the machine's own user, never a web page."""
     token = bearer_token(request.headers.get("authorization"))
-    if token is None and services.ground.settings.is_loopback:
+    if token is None and services.resources.settings.is_loopback:
         _refuse_web_pages(request)
     return services.tokens.authenticate(token, act_for=request.headers.get(ACT_FOR))
 
@@ -107,7 +107,7 @@ def _refuse_web_pages(request: Request) -> None:
 
 def require_ready(services: Services) -> None:
     """Raise unless the daemon takes work."""
-    reason = services.ground.readiness()
+    reason = services.resources.readiness()
     if reason is not None:
         raise coded_error(f"readiness/daemon_{reason}")
 

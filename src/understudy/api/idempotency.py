@@ -93,8 +93,8 @@ async def _take(services: Services, claim: IdempotencyClaim) -> "StoredResponse 
 
 
 def _claim(services: Services, claim: IdempotencyClaim) -> "StoredResponse | None":
-    now = services.ground.clock.now_ms()
-    with services.ground.units.write() as unit:
+    now = services.resources.clock.now_ms()
+    with services.resources.units.write() as unit:
         if unit.receipts.get(claim.key_hash) is not None:
             raise coded_error("idempotency/idempotency_conflict")
         known = unit.responses.claim(claim.key_hash, claim.fingerprint, now)
@@ -112,9 +112,9 @@ def key_for_receipt(
     if key is None:
         return None
     key_hash = hash_key(principal.user_id, check_idempotency_key(key))
-    with services.ground.units.read() as unit:
+    with services.resources.units.read() as unit:
         known = unit.responses.get(key_hash)
-    if known is not None and not _is_over(known, services.ground.clock.now_ms()):
+    if known is not None and not _is_over(known, services.resources.clock.now_ms()):
         raise coded_error("idempotency/idempotency_conflict")
     return key
 
@@ -125,12 +125,12 @@ def _is_over(known: "StoredResponse", now: int) -> bool:
 
 
 def _finish(services: Services, claim: IdempotencyClaim, status: int, body: Any) -> None:
-    with services.ground.units.write() as unit:
+    with services.resources.units.write() as unit:
         unit.responses.finish(claim.key_hash, status, body)
 
 
 def _abandon(services: Services, claim: IdempotencyClaim) -> None:
-    with services.ground.units.write() as unit:
+    with services.resources.units.write() as unit:
         unit.responses.abandon(claim.key_hash)
 
 

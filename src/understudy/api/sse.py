@@ -128,12 +128,12 @@ class StreamHeartbeat:
 
     def counts(self) -> dict[str, int]:
         """How often each topic has rung; to be taken before looking for news."""
-        return {topic: self.services.ground.bell.count(topic) for topic in self.topics}
+        return {topic: self.services.resources.bell.count(topic) for topic in self.topics}
 
     @property
     def is_open(self) -> bool:
         """Whether the daemon goes on."""
-        return not self.services.ground.shutting_down.is_set()
+        return not self.services.resources.shutting_down.is_set()
 
     def sent(self) -> None:
         """Something was sent just now."""
@@ -141,7 +141,7 @@ class StreamHeartbeat:
 
     async def wait(self, seen: dict[str, int]) -> bool:
         """Wait for news since `seen`; True when a heartbeat is due."""
-        await self.services.ground.bell.wait(seen, timeout_s=POLL_S)
+        await self.services.resources.bell.wait(seen, timeout_s=POLL_S)
         return asyncio.get_running_loop().time() - self.last_sent >= HEARTBEAT_S
 
 
@@ -181,7 +181,7 @@ class RunJournal:
 
     def _read(self, after_offset: int) -> tuple[bool, Sequence[JournalEvent]]:
         # In this order: of a run that has ended, the last event is there too.
-        with self.services.ground.units.read() as unit:
+        with self.services.resources.units.read() as unit:
             has_ended = require_run(unit, self.run_id).status in TERMINAL
             events = unit.journal.read(run_id=self.run_id, after_offset=after_offset, limit=BATCH)
         return has_ended, events
@@ -197,7 +197,7 @@ async def tell_run(
     pulse.sent()
     while pulse.is_open:
         seen = pulse.counts()
-        spoken = services.ground.deltas.current(run_id)
+        spoken = services.resources.deltas.current(run_id)
         has_ended, events = await journal.news(spoken, seen, telling.position.offset)
         has_spoken = False
         for frame in _told(telling, events, spoken):
@@ -209,7 +209,7 @@ async def tell_run(
         if journal.is_behind:
             continue
         if has_spoken:
-            await services.ground.bell.wait({topic: seen[topic]}, timeout_s=BREATH_S)
+            await services.resources.bell.wait({topic: seen[topic]}, timeout_s=BREATH_S)
         elif await pulse.wait(seen):
             pulse.sent()
             yield HEARTBEAT
@@ -233,7 +233,7 @@ def start_telling(
     """A telling that takes up where the reader stands, or starts at the beginning."""
     if position is None:
         return RunStreamState(position=Position())
-    with services.ground.units.read() as unit:
+    with services.resources.units.read() as unit:
         newest = unit.journal.read_back(
             session_id, before_offset=position.offset + 1, kinds=(EventKind.MESSAGE,), limit=1
         )
@@ -245,7 +245,7 @@ async def follow_session(services: Services, session_id: str, after: int) -> Asy
     """The events of a session after an offset, as they come."""
 
     def read(after: int) -> Sequence[JournalEvent]:
-        with services.ground.units.read() as unit:
+        with services.resources.units.read() as unit:
             return unit.journal.read(session_id=session_id, after_offset=after, limit=BATCH)
 
     pulse = StreamHeartbeat(services, (f"session:{session_id}",))
@@ -257,7 +257,7 @@ async def follow_all(services: Services, after: int) -> AsyncIterator[bytes]:
     """The events of all sessions after a sequence number, as they come."""
 
     def read(after: int) -> Sequence[JournalEvent]:
-        with services.ground.units.read() as unit:
+        with services.resources.units.read() as unit:
             return unit.journal.read(after_sequence=after, limit=BATCH)
 
     async for chunk in _follow(

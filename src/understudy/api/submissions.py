@@ -90,13 +90,13 @@ async def settled(services: Services, request: Request, submitted: RunDetail) ->
     """The run once it has ended or waits for a person, or when nobody listens any more."""
     run_id, topic = submitted.run.run_id, f"session:{submitted.run.session_id}"
     while True:
-        seen = {topic: services.ground.bell.count(topic)}
+        seen = {topic: services.resources.bell.count(topic)}
         detail = await asyncio.to_thread(services.runs.service.get, run_id)
         if detail.run.status in SETTLED or await request.is_disconnected():
             return detail
-        if services.ground.shutting_down.is_set():
+        if services.resources.shutting_down.is_set():
             raise coded_error("readiness/daemon_draining:run", run_id=run_id)
-        await services.ground.bell.wait(seen, timeout_s=POLL_S)
+        await services.resources.bell.wait(seen, timeout_s=POLL_S)
 
 
 async def answer_inline(
@@ -108,6 +108,6 @@ async def answer_inline(
 
 
 def _inline_view(services: Services, detail: RunDetail) -> SessionView:
-    with services.ground.units.read() as unit:
+    with services.resources.units.read() as unit:
         session = require_session(unit, detail.run.session_id)
         return session_view(unit, session, inline=detail)

@@ -72,7 +72,7 @@ class Background:
     """Starts the chores of a daemon and ends them; one that fails is begun again."""
 
     def __init__(self, services: Services) -> None:
-        self._ground = services.ground
+        self._resources = services.resources
         self._services = services
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -94,13 +94,13 @@ class Background:
         return {look.name: look.keep_looking for look in self._looks()} | self._workers()
 
     def _looks(self) -> tuple[Look, ...]:
-        ground, services = self._ground, self._services
+        resources, services = self._resources, self._services
         return (
             Look("stranded-watch", self._put_back, STRANDED_LOOK_S, at_once=False),
             Look("sweep", self._sweep, SWEEP_EVERY_S),
             Look(
                 "expiry",
-                partial(expire_due, ground.units, ground.clock),
+                partial(expire_due, resources.units, resources.clock),
                 EXPIRY_LOOK_S,
                 at_once=False,
             ),
@@ -115,11 +115,11 @@ class Background:
 
     def _workers(self) -> dict[str, Chore]:
         """What waits for work in its own way."""
-        ground, services = self._ground, self._services
+        resources, services = self._resources, self._services
         learning, requests = services.learning, services.runs.upkeep.stop_requests
         workers: dict[str, Chore] = {
             "stop-watch": partial(
-                watch_stop_requests, ground.signals, requests, every_s=STOP_LOOK_S
+                watch_stop_requests, resources.signals, requests, every_s=STOP_LOOK_S
             ),
             "replays": self._worker(self._replays()),
             "candidates": partial(learning.keep_expiring, every_s=CANDIDATES_LOOK_S),
@@ -130,21 +130,21 @@ class Background:
             "schedules": self._worker(self._schedules()),
             "mail": self._worker(self._mail()),
         }
-        if not ground.settings.is_sqlite:
-            workers["reaper"] = Reaper(ground.settings.database_url, ground.engine).run
+        if not resources.settings.is_sqlite:
+            workers["reaper"] = Reaper(resources.settings.database_url, resources.engine).run
         return workers
 
     async def _suggesting(self) -> None:
         await when_settled(
             self._services.agents.suggester.look,
-            self._ground.bell,
+            self._resources.bell,
             SUGGESTIONS,
             settle_s=SUGGESTIONS_SETTLE_S,
             every_s=SUGGESTIONS_LOOK_S,
         )
 
     def _worker(self, duty: Duty[Any]) -> Chore:
-        return Worker(duty=duty, clock=self._ground.clock, bell=self._ground.bell).run
+        return Worker(duty=duty, clock=self._resources.clock, bell=self._resources.bell).run
 
     def _replays(self) -> ReplayDuty:
         services = self._services
@@ -153,41 +153,43 @@ class Background:
 
     def _deliveries(self) -> DeliveryDuty:
         return DeliveryDuty(
-            units=self._ground.units,
-            clock=self._ground.clock,
+            units=self._resources.units,
+            clock=self._resources.clock,
             secret=self._services.webhook_secret,
             sender=WebhookSender(),
             observer=self._services.metrics,
         )
 
     def _schedules(self) -> ScheduleDuty:
-        ground = self._ground
-        return ScheduleDuty(units=ground.units, clock=ground.clock, firing=self._services.firing)
+        resources = self._resources
+        return ScheduleDuty(
+            units=resources.units, clock=resources.clock, firing=self._services.firing
+        )
 
     def _mail(self) -> MailDuty:
-        ground = self._ground
-        delivery = MailDelivery(clock=ground.clock, intake=self._services.intake)
-        return MailDuty(units=ground.units, clock=ground.clock, delivery=delivery)
+        resources = self._resources
+        delivery = MailDelivery(clock=resources.clock, intake=self._services.intake)
+        return MailDuty(units=resources.units, clock=resources.clock, delivery=delivery)
 
     def _put_back(self) -> None:
         # What nobody holds while draining is left for the next start.
-        if self._ground.state != "draining":
+        if self._resources.state != "draining":
             self._services.runs.upkeep.put_back_stranded()
             self._services.runs.upkeep.requeue_given_up()
             self._services.runs.upkeep.wake_left()
 
     def _sweep(self) -> None:
-        ground = self._ground
-        now = ground.clock.now_ms()
-        keep_ms = ground.settings.history_retention_hours * 3600 * 1000
-        ground.engine.sweep(finished_before_ms=now - keep_ms)
-        with ground.units.write() as unit:
+        resources = self._resources
+        now = resources.clock.now_ms()
+        keep_ms = resources.settings.history_retention_hours * 3600 * 1000
+        resources.engine.sweep(finished_before_ms=now - keep_ms)
+        with resources.units.write() as unit:
             unit.responses.sweep(
                 before_ms=now - RESPONSES_KEPT_MS, unfinished_before_ms=now - UNFINISHED_KEPT_MS
             )
         self._services.run_memories.sweep()
         self._services.skill_usage.sweep()
-        with ground.units.read() as unit:
+        with resources.units.read() as unit:
             busy = unit.sessions.workdirs_in_use()
         self._services.worktrees.sweep(busy, now_ms=now)
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from understudy.daemon.ground import Ground
 from understudy.daemon.learning_status import LearningStatusReport
+from understudy.daemon.resources import Resources
 from understudy.learnings.bulk import BulkService
 from understudy.learnings.candidates import CandidateService
 from understudy.learnings.capture import LOOK_S as CAPTURE_LOOK_S
@@ -33,25 +33,25 @@ from understudy.work.queue_worker import LOOK_S, QueueWorker
 LOOK_ALONE_S: Final = 30.0
 
 
-class LearningPlane:
+class LearningServices:
     """One of each."""
 
     def __init__(
         self,
-        ground: Ground,
+        resources: Resources,
         runtime: RuntimeService,
         default_route: Callable[[], str],
         linked: tuple[LinkedHook, ...] = (),
     ) -> None:
-        self._ground = ground
+        self._resources = resources
         self._default_route = default_route
-        units, clock = ground.units, ground.clock
+        units, clock = resources.units, resources.clock
         self.counters = LearningCounters()
         self.prompts = PromptCounters()
         self.listeners = Listeners(
-            linked=linked, observer=self.counters, review=partial(ground.bell.ring, REVIEWS)
+            linked=linked, observer=self.counters, review=partial(resources.bell.ring, REVIEWS)
         )
-        self.guard = SecretGuard(ground.settings.secrets)
+        self.guard = SecretGuard(resources.settings.secrets)
         self.candidates = CandidateService(units, clock, self.listeners, self.guard)
         self.bulk_decisions = BulkService(self.candidates)
         self.learnings = LearningService(units, clock, self.listeners, guard=self.guard)
@@ -59,52 +59,52 @@ class LearningPlane:
             units=units,
             clock=clock,
             runtime=runtime,
-            route_exists=ground.route_exists,
+            route_exists=resources.route_exists,
             guard=self.guard,
         )
         self.receipts = CaptureReceipts(
-            clock=clock, settings=capture_in, capture=partial(ground.bell.ring, CAPTURES)
+            clock=clock, settings=capture_in, capture=partial(resources.bell.ring, CAPTURES)
         )
         self.summaries = RunSummaries(clock=clock, settings=capture_in, listeners=self.listeners)
         self.status = LearningStatusReport(units, self.counters.snapshot)
 
     async def keep_expiring(self, *, every_s: float) -> None:
         """Close the candidates whose time is over, for ever."""
-        await keep_expiring(self._ground.units, self._ground.clock, every_s=every_s)
+        await keep_expiring(self._resources.units, self._resources.clock, every_s=every_s)
 
     def review_worker(self, observer: Metrics) -> QueueWorker:
         """Reviews candidates as the policy says."""
-        ground = self._ground
+        resources = self._resources
         judge = Judge(
             model=self.model(observer),
-            clock=ground.clock,
-            cleaner=Cleaner(literals=ground.settings.secrets, pii=False),
+            clock=resources.clock,
+            cleaner=Cleaner(literals=resources.settings.secrets, pii=False),
         )
         reviewer = Reviewer(
-            units=ground.units,
-            clock=ground.clock,
+            units=resources.units,
+            clock=resources.clock,
             judge=judge,
             listeners=self.listeners,
             guard=self.guard,
         )
         return QueueWorker(
-            units=ground.units,
-            clock=ground.clock,
-            bell=ground.bell,
-            duty=ReviewDuty(units=ground.units, clock=ground.clock, reviewer=reviewer),
-            look_s=LOOK_ALONE_S if ground.settings.is_sqlite else LOOK_S,
+            units=resources.units,
+            clock=resources.clock,
+            bell=resources.bell,
+            duty=ReviewDuty(units=resources.units, clock=resources.clock, reviewer=reviewer),
+            look_s=LOOK_ALONE_S if resources.settings.is_sqlite else LOOK_S,
         )
 
     def capture_worker(self, observer: Metrics) -> QueueWorker:
         """Proposes what runs said."""
-        ground = self._ground
+        resources = self._resources
         return QueueWorker(
-            units=ground.units,
-            clock=ground.clock,
-            bell=ground.bell,
+            units=resources.units,
+            clock=resources.clock,
+            bell=resources.bell,
             duty=CaptureDuty(
-                units=ground.units,
-                clock=ground.clock,
+                units=resources.units,
+                clock=resources.clock,
                 extractor=Extractor(self.model(observer)),
                 settings=capture_in,
                 listeners=self.listeners,
@@ -114,4 +114,4 @@ class LearningPlane:
 
     def model(self, observer: Metrics) -> StructuredModel:
         """One for each use, so that none of them waits for another."""
-        return StructuredModel(self._ground.routes, self._default_route, observer=observer)
+        return StructuredModel(self._resources.routes, self._default_route, observer=observer)

@@ -6,7 +6,7 @@ from typing import Final
 import structlog
 
 from understudy.core.errors import UnderstudyError
-from understudy.daemon.ground import Ground
+from understudy.daemon.resources import Resources
 from understudy.daemon.rollout_status import RolloutStatus
 from understudy.daemon.skills import SkillSources
 from understudy.learnings.events import NO_LISTENERS, Listeners
@@ -45,37 +45,37 @@ OFFERED: Final[Mapping[Stage, Chooses]] = {
 }
 
 
-class RolloutPlane:
+class RolloutServices:
     """One of each; the learning plane hears of it before there are services."""
 
     def __init__(
-        self, ground: Ground, sources: SkillSources, stop_trials: StopTrials = nothing_to_stop
+        self, resources: Resources, sources: SkillSources, stop_trials: StopTrials = nothing_to_stop
     ) -> None:
-        self._ground = ground
+        self._resources = resources
         self._stop_trials = stop_trials
         self._local = sources.local
         self.counters = RolloutCounters()
         self._keeper = MountKeeper(
-            sources.mounts, Shadows(sources.local.known, ground.settings.workspace)
+            sources.mounts, Shadows(sources.local.known, resources.settings.workspace)
         )
-        self.mounts = MountSync(units=ground.units, keeper=self._keeper, guard=sources.guard)
-        self.repair = MountRepair(ground.units, self._keeper)
-        self.skills = PromotedSkills(self._keeper, self.repair, OFFERED, clock=ground.clock)
+        self.mounts = MountSync(units=resources.units, keeper=self._keeper, guard=sources.guard)
+        self.repair = MountRepair(resources.units, self._keeper)
+        self.skills = PromotedSkills(self._keeper, self.repair, OFFERED, clock=resources.clock)
         # Takes a promoted skill back together with its learning.
         self.linked = LinkedRollouts(transactions=self.transactions(NO_LISTENERS))
-        self.replay_news = ReplayNews(ground.bell)
+        self.replay_news = ReplayNews(resources.bell)
         self.status = RolloutStatus(
-            units=ground.units,
+            units=resources.units,
             keeper=self._keeper,
             unreadable=lambda: self.repair.unreadable,
             counted=self.counters.snapshot,
-            clock=ground.clock,
+            clock=resources.clock,
         )
 
     def transactions(self, listeners: Listeners) -> RolloutTransactions:
         """Who changes rollouts, with these who hear what people are asked."""
         return RolloutTransactions(
-            clock=self._ground.clock,
+            clock=self._resources.clock,
             mounts=self.mounts,
             observer=self.counters,
             listeners=listeners,
@@ -85,7 +85,7 @@ class RolloutPlane:
     def service(self, guard: SecretGuard, listeners: Listeners, caveats: Caveats) -> RolloutService:
         """What people do with rollouts."""
         return RolloutService(
-            units=self._ground.units,
+            units=self._resources.units,
             transactions=self.transactions(listeners),
             policy_of=promotion_in,
             is_taken=CatalogueNames(self._keeper.shadows),
@@ -96,7 +96,7 @@ class RolloutPlane:
     def outcomes(self, listeners: Listeners) -> OutcomeRecorder:
         """What counts the uses of promoted skills, and takes back what does worse than it did."""
         return OutcomeRecorder(
-            units=self._ground.units,
+            units=self._resources.units,
             transactions=self.transactions(listeners),
             policy_of=promotion_in,
         )
@@ -104,7 +104,7 @@ class RolloutPlane:
     def trials(self, runs: TrialRuns, guard: SecretGuard, listeners: Listeners) -> TrialService:
         """What tries rollouts before they are in force."""
         return TrialService(
-            units=self._ground.units,
+            units=self._resources.units,
             transactions=self.transactions(listeners),
             runs=runs,
             guard=guard,
@@ -112,12 +112,14 @@ class RolloutPlane:
 
     def expired_sources(self, listeners: Listeners) -> ExpiredSources:
         """What takes back the skills whose learnings are past their time."""
-        return ExpiredSources(units=self._ground.units, transactions=self.transactions(listeners))
+        return ExpiredSources(
+            units=self._resources.units, transactions=self.transactions(listeners)
+        )
 
     def replay_duty(self, runs: TrialRuns, model: StructuredModel) -> ReplayDuty:
         """What runs recorded runs again, and compares."""
-        units, clock = self._ground.units, self._ground.clock
-        cleaner = Cleaner(literals=self._ground.settings.secrets, pii=False)
+        units, clock = self._resources.units, self._resources.clock
+        cleaner = Cleaner(literals=self._resources.settings.secrets, pii=False)
         return ReplayDuty(
             units=units,
             clock=clock,
@@ -131,7 +133,7 @@ class RolloutPlane:
         # What lies in folders of the machine may have the name of a promoted skill.
         self._local.refresh()
         try:
-            make_secret(self._ground.units, self._ground.clock)
+            make_secret(self._resources.units, self._resources.clock)
             self.repair.startup()
         except UnderstudyError as problem:
             log.warning("rollout.not_repaired", code=problem.code)

@@ -68,7 +68,7 @@ def serve(settings: Settings) -> int:
 async def _run(settings: Settings, listener: socket.socket) -> None:
     daemon = await asyncio.to_thread(_open, settings)
     try:
-        daemon.ground.children.adopt()
+        daemon.resources.children.adopt()
         await _start(daemon)
         app = create_app(daemon.services)
         mount(app, daemon.services)
@@ -88,7 +88,7 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
 
 
 def _greet(daemon: Daemon, listener: socket.socket) -> None:
-    route = daemon.ground.routes.find(daemon.services.default_route())
+    route = daemon.resources.routes.find(daemon.services.default_route())
     reason = "there is no such route" if route is None else route.reason
     _say(
         banner(

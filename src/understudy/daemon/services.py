@@ -12,10 +12,10 @@ from understudy.agents.service import AgentService
 from understudy.agents.user_files import UserFileService
 from understudy.assets.service import AssetService
 from understudy.core.principal import Principal
-from understudy.daemon.ground import Ground
-from understudy.daemon.learning import LearningPlane
-from understudy.daemon.rollout import RolloutPlane
-from understudy.daemon.skills import SkillPlane, SkillSources
+from understudy.daemon.learning import LearningServices
+from understudy.daemon.resources import Resources
+from understudy.daemon.rollout import RolloutServices
+from understudy.daemon.skills import SkillServices, SkillSources
 from understudy.daemon.status import StatusReport
 from understudy.daemon.toolkit import KnownTools, mcp_servers, session_mcp, toolkit
 from understudy.deliveries.secret import WebhookSecret
@@ -68,12 +68,12 @@ from understudy.tools.registry import ToolRegistry
 class Services:
     """One of each; the API, the loop and the background work share them."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
-        settings, units, clock = ground.settings, ground.units, ground.clock
+    def __init__(self, resources: Resources) -> None:
+        self.resources = resources
+        settings, units, clock = resources.settings, resources.units, resources.clock
         self.keeper = Keeper(clock, Counters())
         maintenance = Maintenance(clock, self.keeper.counters)
-        self.runtime = _runtime(ground, maintenance)
+        self.runtime = _runtime(resources, maintenance)
         self.run_memories = RunMemoryService(
             units=units,
             clock=clock,
@@ -82,38 +82,38 @@ class Services:
             maintenance=maintenance,
         )
         self.daemon_rules = DaemonRules(self.runtime)
-        self.tokens = _tokens(ground)
-        sources = SkillSources(ground)
-        self.rollout = RolloutPlane(ground, sources, self._stop_trials)
-        self.learning = LearningPlane(
-            ground, self.runtime, self.default_route, (self.rollout.linked,)
+        self.tokens = _tokens(resources)
+        sources = SkillSources(resources)
+        self.rollout = RolloutServices(resources, sources, self._stop_trials)
+        self.learning = LearningServices(
+            resources, self.runtime, self.default_route, (self.rollout.linked,)
         )
-        self.skills = SkillPlane(ground, self.tokens, sources, self.rollout.skills)
+        self.skills = SkillServices(resources, self.tokens, sources, self.rollout.skills)
         self.skill_usage = UsageUpkeep(units, clock)
-        self.agents = AgentPlane(ground, self.learning, self.skills)
+        self.agents = AgentServices(resources, self.learning, self.skills)
         self.personas = PersonaService(units, clock)
         self.projects = ProjectService(units, clock)
-        self.sessions = SessionService(units, clock, ground.route_exists)
+        self.sessions = SessionService(units, clock, resources.route_exists)
         self.tasks = TaskService(units, clock)
         self.assets = AssetService(units, clock)
         self.inspection = MemoryInspection(units, clock, self.keeper, self.skills.catalogue)
-        self.capture = _capture(ground, self.keeper, self.learning)
-        self.intake = RunIntake(clock, ground.routes, self.defaults)
+        self.capture = _capture(resources, self.keeper, self.learning)
+        self.intake = RunIntake(clock, resources.routes, self.defaults)
         self._add_rollouts()
-        self.runs = RunPlane(ground, self.intake, self.run_ended, self._check_input)
+        self.runs = RunServices(resources, self.intake, self.run_ended, self._check_input)
         self.firing = Firing(
             clock=clock,
             intake=self.intake,
             may_still=self.tokens.may_still,
             jitter=randbelow,
         )
-        self.schedules = _schedules(ground, self.firing)
+        self.schedules = _schedules(resources, self.firing)
         self.mailboxes = MailboxService(
-            units=units, clock=clock, changed=partial(ground.bell.ring, MAIL_TOPIC)
+            units=units, clock=clock, changed=partial(resources.bell.ring, MAIL_TOPIC)
         )
         self.deliveries = DeliveryService(units, clock)
-        self.webhook_secret = _webhook_secret(ground)
-        self.mcp = mcp_servers(settings, clock, ground.children)
+        self.webhook_secret = _webhook_secret(resources)
+        self.mcp = mcp_servers(settings, clock, resources.children)
         self.session_mcp = session_mcp(settings, units, clock)
         self.tools = self._tools()
         self.metrics = self._metrics()
@@ -121,18 +121,18 @@ class Services:
 
     def _add_rollouts(self) -> None:
         """What is done with rollouts, now that there are those who hear of it."""
-        ground, guard, listeners = self.ground, self.learning.guard, self.learning.listeners
+        resources, guard, listeners = self.resources, self.learning.guard, self.learning.listeners
         self.rollouts = self.rollout.service(
             guard,
             listeners,
-            Caveats(tool_names=self._own_tool_names, has_route=ground.route_exists),
+            Caveats(tool_names=self._own_tool_names, has_route=resources.route_exists),
         )
         self.outcomes = self.rollout.outcomes(listeners)
         self.expired_sources = self.rollout.expired_sources(listeners)
-        workspace = ground.settings.workspace
+        workspace = resources.settings.workspace
         self.worktrees = Worktrees(workspace, Checkout(self.skills.programs).fill)
         self.trial_runs = TrialRuns(
-            clock=ground.clock,
+            clock=resources.clock,
             intake=self.intake,
             worktrees=self.worktrees,
             tool_names=self._tool_names,
@@ -175,19 +175,19 @@ class Services:
 
     def _tools(self) -> ToolRegistry:
         """Our own tools, each with the services that it calls."""
-        ground, settings = self.ground, self.ground.settings
+        resources, settings = self.resources, self.resources.settings
         return ToolRegistry(
             toolkit(
-                units=ground.units,
-                clock=ground.clock,
+                units=resources.units,
+                clock=resources.clock,
                 question_expires_s=settings.question_expires_s,
                 tasks=self.tasks,
                 sidechains=self.runs.sidechains,
                 mail=RunMail(self.mailboxes),
                 fetch_allow=settings.fetch_allow,
-                may_go_on=Onward(ground.units, Gatekeeper()),
+                may_go_on=Onward(resources.units, Gatekeeper()),
                 environment=settings.environment,
-                children=ground.children,
+                children=resources.children,
                 skills=self.skills.service,
                 skill_catalogue=self.skills.catalogue,
                 role_of=self.skills.role_of,
@@ -205,12 +205,12 @@ class Services:
     @property
     def offers(self) -> ToolOffers:
         """What of them a session may use."""
-        ground = self.ground
-        return ToolOffers(ground.units, ground.clock, Gatekeeper(), self.known_tools)
+        resources = self.resources
+        return ToolOffers(resources.units, resources.clock, Gatekeeper(), self.known_tools)
 
     def defaults(self, unit: Unit) -> RuntimeDefaults:
         """The route and debug level for runs that name none."""
-        settings = self.ground.settings
+        settings = self.resources.settings
         document = current_revision(unit).document
         return RuntimeDefaults(
             route_id=document.get("default_route") or settings.default_route,
@@ -219,7 +219,7 @@ class Services:
 
     def default_route(self) -> str:
         """The route of whatever names none."""
-        with self.ground.units.read() as unit:
+        with self.resources.units.read() as unit:
             return self.defaults(unit).route_id
 
     def _own_tool_names(self) -> Sequence[str]:
@@ -244,64 +244,64 @@ class Services:
             self.tools.check(tool_name, arguments)
 
 
-def _runtime(ground: Ground, maintenance: Maintenance) -> RuntimeService:
-    learning = learning_policy_hook(ground.clock, partial(ground.bell.ring, REVIEWS))
+def _runtime(resources: Resources, maintenance: Maintenance) -> RuntimeService:
+    learning = learning_policy_hook(resources.clock, partial(resources.bell.ring, REVIEWS))
     # Learning first: it waits for rows of jobs, whose holders wait for the journal, whose holders
     # wait for the lock of run memories, which the other hook takes.
-    return RuntimeService(ground.units, ground.clock, (learning, policy_hook(maintenance)))
+    return RuntimeService(resources.units, resources.clock, (learning, policy_hook(maintenance)))
 
 
-def _capture(ground: Ground, keeper: Keeper, learning: LearningPlane) -> Capture:
+def _capture(resources: Resources, keeper: Keeper, learning: LearningServices) -> Capture:
     return Capture(
-        ground.units,
-        ground.clock,
+        resources.units,
+        resources.clock,
         keeper,
-        ground.settings.secrets,
+        resources.settings.secrets,
         receipt_for=learning.receipts.receipt_for,
         hooks=(learning.summaries.kept, learning.receipts.kept),
     )
 
 
-def _tokens(ground: Ground) -> TokenService:
-    admin = ground.settings.admin_token
+def _tokens(resources: Resources) -> TokenService:
+    admin = resources.settings.admin_token
     return TokenService(
-        ground.units,
-        ground.clock,
+        resources.units,
+        resources.clock,
         admin_token=admin.get_secret_value() if admin else None,
-        is_loopback=ground.settings.is_loopback,
+        is_loopback=resources.settings.is_loopback,
     )
 
 
-def _schedules(ground: Ground, firing: Firing) -> ScheduleService:
+def _schedules(resources: Resources, firing: Firing) -> ScheduleService:
     return ScheduleService(
-        units=ground.units,
-        clock=ground.clock,
-        routes=ground.routes,
+        units=resources.units,
+        clock=resources.clock,
+        routes=resources.routes,
         firing=firing,
-        changed=partial(ground.bell.ring, SCHEDULES_TOPIC),
+        changed=partial(resources.bell.ring, SCHEDULES_TOPIC),
     )
 
 
-def _webhook_secret(ground: Ground) -> WebhookSecret:
-    configured = ground.settings.webhook_secret
+def _webhook_secret(resources: Resources) -> WebhookSecret:
+    configured = resources.settings.webhook_secret
     return WebhookSecret(
-        units=ground.units,
-        clock=ground.clock,
+        units=resources.units,
+        clock=resources.clock,
         configured=configured.get_secret_value() if configured else None,
     )
 
 
-class RunPlane:
+class RunServices:
     """One of each; what takes runs in is there before, since trials begin runs and hear of their end."""
 
     def __init__(
         self,
-        ground: Ground,
+        resources: Resources,
         intake: RunIntake,
         run_ended: EndingHook,
         check_input: CheckInput,
     ) -> None:
-        units, clock = ground.units, ground.clock
+        units, clock = resources.units, resources.clock
         self.sidechain_links = SidechainLinks(
             units=units, clock=clock, intake=intake, run_ended=run_ended
         )
@@ -309,7 +309,7 @@ class RunPlane:
             units=units,
             clock=clock,
             intake=intake,
-            signal_stop=ground.signals.request,
+            signal_stop=resources.signals.request,
             run_ended=run_ended,
         )
         self.sidechains = SidechainService(
@@ -320,23 +320,25 @@ class RunPlane:
         self.upkeep = Upkeep(
             units=units,
             clock=clock,
-            engine=ground.engine,
-            signals=ground.signals,
+            engine=resources.engine,
+            signals=resources.signals,
             exclusively=units.exclusively,
         )
 
 
-class AgentPlane:
+class AgentServices:
     """One of each."""
 
-    def __init__(self, ground: Ground, learning: LearningPlane, skills: SkillPlane) -> None:
-        units, clock = ground.units, ground.clock
-        limits = SoulLimits(max_change=ground.settings.soul_change_percent / 100)
+    def __init__(
+        self, resources: Resources, learning: LearningServices, skills: SkillServices
+    ) -> None:
+        units, clock = resources.units, resources.clock
+        limits = SoulLimits(max_change=resources.settings.soul_change_percent / 100)
         checks = FileChecks(learning.guard, limits)
         self.service = AgentService(
             units,
             clock,
-            route_exists=ground.route_exists,
+            route_exists=resources.route_exists,
             deleted=(skills.service.agent_deleted,),
             check_content=checks.by_person,
         )
@@ -351,5 +353,5 @@ class AgentPlane:
             listeners=learning.listeners,
             guard=learning.guard,
             local_skill=skills.local_record,
-            wake=partial(ground.bell.ring, SUGGESTIONS),
+            wake=partial(resources.bell.ring, SUGGESTIONS),
         )

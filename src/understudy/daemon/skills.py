@@ -9,7 +9,7 @@ import structlog
 
 from understudy.access.tokens import TokenService
 from understudy.core.principal import Role
-from understudy.daemon.ground import SKILLS, SKILLS_CACHE, Ground
+from understudy.daemon.resources import SKILLS, SKILLS_CACHE, Resources
 from understudy.daemon.skill_status import SkillReport
 from understudy.runs.model import require_run
 from understudy.settings import Settings
@@ -41,15 +41,15 @@ ENVIRONMENTS: Final = "skills-env"
 class SkillSources:
     """One of each."""
 
-    def __init__(self, ground: Ground) -> None:
-        settings = ground.settings
+    def __init__(self, resources: Resources) -> None:
+        settings = resources.settings
         self.guard = ContentGuard(allow_acknowledged=settings.guard_allow_acknowledged)
         self.mounts = MountFolders(settings.home)
         self.roots = _roots(settings)
         self.local = LocalSkills(
             roots=self.roots,
             guard=scan_skill,
-            clock=ground.clock,
+            clock=resources.clock,
             stores=[settings.home / name for name in (SKILLS, SKILLS_CACHE, ENVIRONMENTS)],
             mounts=[self.mounts.root],
         )
@@ -63,16 +63,20 @@ def _roots(settings: Settings) -> Sequence[Root]:
     return [Root(path=path, scope=RootScope.EXPLICIT) for path in settings.skill_roots]
 
 
-class SkillPlane:
+class SkillServices:
     """One of each."""
 
     def __init__(
-        self, ground: Ground, tokens: TokenService, sources: SkillSources, promoted: OtherSkills
+        self,
+        resources: Resources,
+        tokens: TokenService,
+        sources: SkillSources,
+        promoted: OtherSkills,
     ) -> None:
-        self._ground = ground
+        self._resources = resources
         self._tokens = tokens
         self._promoted = promoted
-        units, clock, settings = ground.units, ground.clock, ground.settings
+        units, clock, settings = resources.units, resources.clock, resources.settings
         self.events = SkillEvents()
         self.environments = Environments(settings.home / ENVIRONMENTS)
         self.guard, self.local, self.roots = sources.guard, sources.local, sources.roots
@@ -88,7 +92,7 @@ class SkillPlane:
             beside=self.library.beside,
         )
         self.catalogue = Catalogue(units, self.local, checks, self.environments.python, promoted)
-        self.programs = programs = Programs(settings.environment, ground.children)
+        self.programs = programs = Programs(settings.environment, resources.children)
         self.dependencies = DependencyService(
             units,
             clock,
@@ -104,7 +108,7 @@ class SkillPlane:
 
     def startup(self) -> None:
         """Have every bundle where the rows say, and the skills that come with the product."""
-        units = self._ground.units
+        units = self._resources.units
         with units.exclusively(), units.write() as unit:
             settled = unit.skill_bundles.settle(unit.skills.places())
         if settled != Settled():
@@ -112,7 +116,9 @@ class SkillPlane:
         if settled.set_aside:
             # The database may be another one than yesterday's.
             log.warning("skills.set_aside", versions=settled.set_aside, place=LOST)
-        self._refused = seed(units, self._ground.clock, self.guard, others=self._promoted).refused
+        self._refused = seed(
+            units, self._resources.clock, self.guard, others=self._promoted
+        ).refused
         for slug, why in self._refused:
             log.warning("skills.shipped_refused", slug=slug, reason=why)
 
@@ -129,7 +135,7 @@ class SkillPlane:
 
     def role_of(self, context: ToolContext) -> Role:
         """What a run may do: no more than its user could when it began, and no more than they can."""
-        with self._ground.units.read() as unit:
+        with self._resources.units.read() as unit:
             now = self._tokens.role_in_runs(unit, context.user_id)
             then = require_run(unit, context.run_id).role
         return now if then.includes(now) else then

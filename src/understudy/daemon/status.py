@@ -28,9 +28,9 @@ class StatusReport:
 
     def __call__(self, *, in_full: bool = False) -> dict[str, Any]:
         """The snapshot as a JSON object; `in_full` with what only an admin is told."""
-        services, ground = self.services, self.services.ground
-        began = ground.clock.now_ms()
-        with ground.units.read() as unit:
+        services, resources = self.services, self.services.resources
+        began = resources.clock.now_ms()
+        with resources.units.read() as unit:
             sessions = unit.sessions.count()
             runs = unit.runs.counts()
             last_sequence = unit.journal.last_sequence()
@@ -52,17 +52,17 @@ class StatusReport:
             "snapshot_at_ms": began,
             "version": __version__,
             "process_id": os.getpid(),
-            "status": ground.state,
-            "ready": ground.state == "ready",
+            "status": resources.state,
+            "ready": resources.state == "ready",
             "runtime": {
                 "route_id": defaults.route_id,
                 "debug_level": str(defaults.debug_level),
             },
             "events": {"last_sequence": last_sequence},
-            "storage": {"kind": "sqlite" if ground.settings.is_sqlite else "postgresql"},
+            "storage": {"kind": "sqlite" if resources.settings.is_sqlite else "postgresql"},
             "provider_readiness": [
                 {"route_id": route.route_id, "ready": route.ready, "reason": route.reason}
-                for route in ground.routes.all()
+                for route in resources.routes.all()
             ],
             "sessions": {"total": sessions},
             "runs": {str(status): runs.get(status, 0) for status in RunStatus},
@@ -73,7 +73,7 @@ class StatusReport:
             "health": {
                 "ok": all(each["severity"] != "error" for each in warnings),
                 "warnings": warnings,
-                "snapshot_duration_ms": ground.clock.now_ms() - began,
+                "snapshot_duration_ms": resources.clock.now_ms() - began,
             },
         }
 
@@ -86,10 +86,10 @@ class StatusReport:
                 related_id=route.route_id,
                 action="set the key its config names, then restart",
             )
-            for route in self.services.ground.routes.all()
+            for route in self.services.resources.routes.all()
             if not route.ready
         ]
-        if self.services.ground.settings.is_offline:
+        if self.services.resources.settings.is_offline:
             warnings.append(
                 warning(
                     "info",
@@ -114,7 +114,7 @@ class StatusReport:
         ]
 
     def _disk_warnings(self) -> list[dict[str, Any]]:
-        free = shutil.disk_usage(self.services.ground.settings.home).free
+        free = shutil.disk_usage(self.services.resources.settings.home).free
         if free >= LOW_DISK_BYTES:
             return []
         text = f"only {free // (1024 * 1024)} MiB are free where the home is"

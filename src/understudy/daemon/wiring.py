@@ -16,7 +16,7 @@ from understudy.agent.offers import tools_of
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.agent.toolbox import Toolbox
 from understudy.daemon.background import Background
-from understudy.daemon.ground import Ground
+from understudy.daemon.resources import Resources
 from understudy.daemon.services import Services
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords, SkillBelongings
@@ -45,19 +45,19 @@ class Daemon:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.ground = Ground(settings)
-        self.services = Services(self.ground)
+        self.resources = Resources(settings)
+        self.services = Services(self.resources)
         self._background = Background(self.services)
-        self._listeners = self.ground.listeners()
+        self._listeners = self.resources.listeners()
 
     def migrate(self) -> None:
         """Bring the database up to date."""
-        migrate(self.ground.database)
+        migrate(self.resources.database)
 
     async def start(self) -> None:
         """Begin to work: what was left under way goes on."""
-        ground, services = self.ground, self.services
-        ground.bell.attach(asyncio.get_running_loop())
+        resources, services = self.resources, self.services
+        resources.bell.attach(asyncio.get_running_loop())
         for listener in self._listeners:
             await asyncio.to_thread(listener.start)
         await asyncio.to_thread(services.agents.service.ensure_built_in)
@@ -65,47 +65,47 @@ class Daemon:
         await asyncio.to_thread(services.run_memories.startup)
         await asyncio.to_thread(services.skills.startup)
         await asyncio.to_thread(services.rollout.startup)
-        await ground.engine.start(run_executor(ground, services).execute)
+        await resources.engine.start(run_executor(resources, services).execute)
         await asyncio.to_thread(services.runs.upkeep.requeue_lost)
         self._background.start()
         # Some providers take seconds to load; not at the cost of the first run.
-        threading.Thread(target=warm_up, args=[ground], name="warm-up", daemon=True).start()
-        self.ground.state = "ready"
+        threading.Thread(target=warm_up, args=[resources], name="warm-up", daemon=True).start()
+        self.resources.state = "ready"
 
     async def drain(self) -> None:
         """Begin no new step, let those under way finish, and note that the rest is to go on."""
-        self.ground.state = "draining"
-        signals = self.ground.signals
+        self.resources.state = "draining"
+        signals = self.resources.signals
         log.info("daemon.draining", runs=len(signals.active()))
-        if not await self.ground.slots.drain(timeout_s=DRAIN_S):
+        if not await self.resources.slots.drain(timeout_s=DRAIN_S):
             log.warning("drain.incomplete", runs=len(signals.active()))
         await asyncio.to_thread(self.services.runs.upkeep.park)
-        self.ground.shutting_down.set()
+        self.resources.shutting_down.set()
 
     async def stop(self) -> None:
         """Stop everything; the database keeps what is needed to go on."""
-        self.ground.state = "stopped"
-        self.ground.shutting_down.set()
+        self.resources.state = "stopped"
+        self.resources.shutting_down.set()
         self.services.skills.stop()
         await self._background.stop()
-        await self.ground.engine.stop()
-        await self.ground.routes.close()
+        await self.resources.engine.stop()
+        await self.resources.routes.close()
         await self.services.mcp.close()
         # The engine took the thread pool with it; these only wait for their own threads.
         for listener in reversed(self._listeners):
             listener.stop()
-        self.ground.database.dispose()
+        self.resources.database.dispose()
 
 
-def run_executor(ground: Ground, services: Services) -> RunExecutor:
+def run_executor(resources: Resources, services: Services) -> RunExecutor:
     """Takes runs from the queue to their end."""
     return RunExecutor(
-        units=ground.units,
-        clock=ground.clock,
-        worker=_loop(ground, services),
-        signals=ground.signals,
+        units=resources.units,
+        clock=resources.clock,
+        worker=_loop(resources, services),
+        signals=resources.signals,
         observer=services.metrics,
-        admit=ground.slots.enter_unless_draining,
+        admit=resources.slots.enter_unless_draining,
         run_ended=services.run_ended,
         run_asked=services.runs.sidechain_links.asked,
         ready=services.skills.catalogue.refresh,
@@ -113,28 +113,28 @@ def run_executor(ground: Ground, services: Services) -> RunExecutor:
     )
 
 
-def _loop(ground: Ground, services: Services) -> AgentLoop:
-    settings, units, clock = ground.settings, ground.units, ground.clock
+def _loop(resources: Resources, services: Services) -> AgentLoop:
+    settings, units, clock = resources.settings, resources.units, resources.clock
     offers = OfferBook(clock)
     places = SkillPlaces(settings.workspace, services.skills.roots)
     consent = ConsentRecords(
-        clock, offers, SkillBelongings(units), is_local_skill=places.has, scrub=ground.scrub
+        clock, offers, SkillBelongings(units), is_local_skill=places.has, scrub=resources.scrub
     )
     doorkeeper = Doorkeeper(units, clock, Gatekeeper(), consent, settings.approval_expires_s)
     mcp = McpToolSource(services.mcp, services.session_mcp, services.offers.disabled)
     return AgentLoop(
         units=units,
-        routes=ground.routes,
+        routes=resources.routes,
         toolbox=Toolbox(
-            doorkeeper, settings.workspace, ground.slots, services.metrics, services.worktrees
+            doorkeeper, settings.workspace, resources.slots, services.metrics, services.worktrees
         ),
         registry=services.tools,
         enabled_tools=partial(tools_of, services.tools),
-        captures=DebugLog(units, clock, partial(_scrub_captured, ground)),
-        deltas=ground.deltas,
-        slots=ground.slots,
+        captures=DebugLog(units, clock, partial(_scrub_captured, resources)),
+        deltas=resources.deltas,
+        slots=resources.slots,
         observer=services.metrics,
-        compactor=Compactor(scrub=ground.scrub),
+        compactor=Compactor(scrub=resources.scrub),
         sources=(mcp,),
         skills=CatalogueSkills(services.skills.catalogue),
         memories=Recollector(clock, services.keeper, services.learning.prompts),
@@ -144,16 +144,16 @@ def _loop(ground: Ground, services: Services) -> AgentLoop:
     )
 
 
-def _scrub_captured(ground: Ground, captured: Json) -> Json:
+def _scrub_captured(resources: Resources, captured: Json) -> Json:
     """What was sent to a provider, as it may be kept: personal data goes where the policy says so."""
-    with ground.units.read() as unit:
+    with resources.units.read() as unit:
         pii = policy_in(unit).redact_pii
-    return scrub_json(captured, literals=ground.settings.secrets, pii=pii)
+    return scrub_json(captured, literals=resources.settings.secrets, pii=pii)
 
 
-def warm_up(ground: Ground) -> None:
+def warm_up(resources: Resources) -> None:
     """Let the providers, the scrubber and the scorer make what they need."""
-    ground.routes.warm()
+    resources.routes.warm()
     make_tables()
 
 

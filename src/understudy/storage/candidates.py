@@ -8,6 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
+from understudy.core.records import parsed_strictly
 from understudy.learnings.model import OPEN as OPEN_STATES
 from understudy.learnings.model import (
     AutomationReview,
@@ -34,7 +35,6 @@ from understudy.storage.paging import readable, select_page
 from understudy.storage.rows import (
     insert_into,
     insert_new_of,
-    read_values,
     replace_version,
     upsert_of,
 )
@@ -292,6 +292,6 @@ _REVIEW: Final = _OF_CANDIDATE.where(reviews.c.policy_digest == sa.bindparam("un
 def _read(row: Any) -> AutomationReview:
     return read_record(
         row,
-        lambda row: read_values(AutomationReview, row.body),
+        lambda row: parsed_strictly(AutomationReview, row.body),
         what=f"review of candidate {row.candidate_id}",
     )

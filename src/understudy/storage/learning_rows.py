@@ -8,6 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.core.principal import DAEMON
+from understudy.core.records import parsed_strictly
 from understudy.learnings.model import (
     EXPIRED,
     LIVE,
@@ -21,7 +22,7 @@ from understudy.learnings.model import (
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.storage.columns import folded, read_record, search_text
 from understudy.storage.engine import Dialect
-from understudy.storage.rows import read_values, to_row
+from understudy.storage.rows import to_row
 from understudy.storage.schema import learning_candidates, learnings
 
 # Fields that every stored body has; a body without one is damaged, although the record has a
@@ -98,7 +99,7 @@ def read_learning(row: Any) -> Learning:
     """The learning in a row, or `DamagedRecord`."""
     return read_record(
         row,
-        lambda it: read_values(Learning, _values(it, _SAID)),
+        lambda it: parsed_strictly(Learning, _values(it, _SAID)),
         what=f"learning {row.learning_id}",
     )
 
@@ -107,7 +108,7 @@ def read_candidate(row: Any) -> Candidate:
     """The candidate in a row, or `DamagedRecord`."""
     return read_record(
         row,
-        lambda it: read_values(Candidate, _values(it, _SAID_OF_CANDIDATES)),
+        lambda it: parsed_strictly(Candidate, _values(it, _SAID_OF_CANDIDATES)),
         what=f"candidate {row.candidate_id}",
     )
 

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from understudy.core.records import parsed_strictly
 from understudy.rollout.model import LIVE, Definition, Rollout, Snapshot, Stage, lost_definition
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.skills.catalogue_entry import folded
 from understudy.storage.columns import read_record
-from understudy.storage.rows import read_values, to_row
+from understudy.storage.rows import to_row
 from understudy.storage.schema import rollouts
 
 # The reason of a hold whose own reason cannot be read.
@@ -34,7 +35,7 @@ def read_rollout(row: Any) -> Rollout:
 
 def _rollout(row: Mapping[str, Any]) -> Rollout:
     body = row["body"]
-    rollout = read_values(
+    rollout = parsed_strictly(
         Rollout,
         {
             **body,
@@ -67,7 +68,7 @@ def _remnant(row: Mapping[str, Any], said: Any) -> Rollout:
     is_live, is_flagged = Stage(row["status"]) in LIVE, bool(row["is_flagged"])
     # A person may have held it, and then only a person releases it.
     is_held = is_flagged and is_live
-    return read_values(
+    return parsed_strictly(
         Rollout,
         {
             **_columns(row),
@@ -85,7 +86,7 @@ def _remnant(row: Mapping[str, Any], said: Any) -> Rollout:
 def _kept_definition(row: Mapping[str, Any], said: Any) -> Definition:
     lost = lost_definition(row["skill_name"])
     try:
-        found = read_values(Definition, {**said, "skill_name": row["skill_name"]})
+        found = parsed_strictly(Definition, {**said, "skill_name": row["skill_name"]})
     except (TypeError, ValueError):
         return lost
     return found if found.fingerprint == row["fingerprint"] else lost

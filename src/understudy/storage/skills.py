@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from understudy.core.batches import batches
 from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
+from understudy.core.records import parsed_strictly
 from understudy.skills.bundles.store import BundlePlace, Places
 from understudy.skills.model import (
     AgentGrant,
@@ -26,7 +27,7 @@ from understudy.skills.model import (
 from understudy.storage.columns import folded, read_record, search_text
 from understudy.storage.engine import Dialect
 from understudy.storage.paging import readable, select_page
-from understudy.storage.rows import from_row, insert_new, read_values, replace_version, to_row
+from understudy.storage.rows import from_row, insert_new, replace_version, to_row
 from understudy.storage.schema import (
     runs,
     skill_agent_grants,
@@ -441,7 +442,7 @@ def _trashed(row: Any) -> TrashedSkill:
     return TrashedSkill(
         trash_name=row.trash_name,
         # The row of the skill as it was, with a body of its own.
-        skill=read_values(Skill, {**row.body["body"], **row.body}),
+        skill=parsed_strictly(Skill, {**row.body["body"], **row.body}),
         deleted_by=row.deleted_by,
         deleted_at_ms=row.deleted_at_ms,
     )

@@ -152,7 +152,7 @@ class WebSocketConnection:
 
     async def _stop(self) -> Close:
         """Wait until the daemon stops; a request under way is answered first."""
-        await self._services.ground.shutting_down.wait()
+        await self._services.resources.shutting_down.wait()
         async with self._answering:
             return STOPPING
 

@@ -65,6 +65,6 @@ class Caller:
         return user_id if user_id and self._authenticate().user_id != user_id else None
 
     def _authenticate(self) -> Principal:
-        if self._token is None and self._services.ground.settings.is_loopback:
+        if self._token is None and self._services.resources.settings.is_loopback:
             refuse_foreign_host(self._headers)
         return self._services.tokens.authenticate(self._token, act_for=self._act_for)

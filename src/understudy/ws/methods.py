@@ -226,7 +226,7 @@ def _connect(services: "Services", caller: Caller, frame: RequestFrame) -> View:
 
 def _call(services: "Services", principal: Principal, method: Method, frame: RequestFrame) -> View:
     principal.require(method.role)
-    reason = services.ground.readiness() if method.action is not None else None
+    reason = services.resources.readiness() if method.action is not None else None
     if reason is not None:
         raise coded_error(f"readiness/daemon_{reason}")
     return method.answer(services, principal, _params(method.params, frame))
@@ -253,7 +253,7 @@ def _record(
         change = RefusedChange(principal=principal, action=action, ref=ref, error=error)
         is_skill = action.startswith(OF_SKILLS)
         named = (lambda unit: known_id(unit, author, ref)) if is_skill else None
-        record_refusal(services.ground.units, services.ground.clock, change, named=named)
+        record_refusal(services.resources.units, services.resources.clock, change, named=named)
 
 
 def _named(params: JsonObject) -> str:

@@ -14,7 +14,7 @@ from understudy.testing.clock import FrozenClock
 def test_reviews_are_queued_before_anybody_holds_the_run_memories() -> None:
     """The other way round, a review that is settled, a run that ends and a rollback wait in a ring."""
     done: list[str] = []
-    ground = SimpleNamespace(units=None, clock=FrozenClock(), bell=Bell())
+    resources = SimpleNamespace(units=None, clock=FrozenClock(), bell=Bell())
     maintenance = SimpleNamespace(rebuild=lambda *_: done.append("run memories"))
     unit: Any = SimpleNamespace(
         candidates=SimpleNamespace(queue_pending=lambda **_: done.append("reviews")),
@@ -29,7 +29,7 @@ def test_reviews_are_queued_before_anybody_holds_the_run_memories() -> None:
         revision=2, updated_at_ms=1, actor="admin", setting="rollback", document=document
     )
 
-    for hook in _runtime(cast("Any", ground), cast("Any", maintenance)).hooks:
+    for hook in _runtime(cast("Any", resources), cast("Any", maintenance)).hooks:
         hook(unit, before, after)
 
     assert done == ["reviews", "run memories"]

@@ -58,7 +58,7 @@ def list_audit(
 ) -> Page[AuditEntry]:
     """Who did what and who was told no, newest first; of skills only those that the caller may
     know of, so that a page can be short."""
-    with services.ground.units.read() as unit:
+    with services.resources.units.read() as unit:
         found = unit.audit.page(page, resource=resource, actor=actor)
     return _told_to(caller, found, services.skills.library)
 

@@ -28,7 +28,7 @@ def list_checkpoints(
     session_id: SessionId, services: Services, page: Paging
 ) -> Items[CheckpointView]:
     """The summaries that stand for older parts of a session, newest first."""
-    with services.ground.units.read() as unit:
+    with services.resources.units.read() as unit:
         require_session(unit, session_id)
         found = unit.journal.checkpoints(
             session_id, before_offset=_before(page), limit=page.limit + 1

@@ -96,6 +96,6 @@ def _own_view(server: SessionServer, status: ServerStatus) -> SessionMcpServerVi
 
 
 def _note_restart(services: Services, principal: Principal, name: str) -> None:
-    with services.ground.units.write() as unit:
-        now = services.ground.clock.now_ms()
+    with services.resources.units.write() as unit:
+        now = services.resources.clock.now_ms()
         unit.audit.add(audit.done(principal, "mcp_servers.restart", name, at_ms=now))

@@ -240,7 +240,7 @@ async def _over_within(services: Services, request: Request, trial: Trial, wait_
     until = time.monotonic() + min(wait_ms, most) / 1000
     while trial.state is TrialState.PENDING and (left := until - time.monotonic()) > 0:
         # A shutdown of the daemon is no reason to fail: the trial goes on after the restart.
-        if services.ground.shutting_down.is_set() or await request.is_disconnected():
+        if services.resources.shutting_down.is_set() or await request.is_disconnected():
             break
         await asyncio.sleep(min(POLL_S, left))
         trial = await asyncio.to_thread(services.trials.get, trial.skill_name, trial.trial_id)
@@ -260,7 +260,7 @@ def _shown(services: Services, caller: Principal, detail: RolloutDetail) -> Roll
 
 def _home(services: Services, caller: Principal) -> Path | None:
     """Only an admin is told of folders of the machine."""
-    return services.ground.settings.home if caller.role.includes(Role.ADMIN) else None
+    return services.resources.settings.home if caller.role.includes(Role.ADMIN) else None
 
 
 def summary_view(counted: CountedRollout, *, home: Path | None = None) -> RolloutSummary:

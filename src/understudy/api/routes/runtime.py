@@ -34,7 +34,7 @@ def _default(services: Services) -> str:
 def list_routes(services: Services, page: Paging) -> Items[RouteView]:
     """Where model calls can go; never with keys."""
     default = _default(services)
-    found = Page.cut(services.ground.routes.all(), page)
+    found = Page.cut(services.resources.routes.all(), page)
     return items(found, lambda route: _route(route, default=default))
 
 
@@ -44,7 +44,7 @@ def get_route(
     route_id: Annotated[str, Path(description="id of the route")], services: Services
 ) -> RouteView:
     """One route."""
-    found = services.ground.routes.find(route_id)
+    found = services.resources.routes.find(route_id)
     if found is None:
         raise coded_error("routes/route_not_found", route_id=route_id)
     return _route(found, default=_default(services))
@@ -93,7 +93,7 @@ def _route(route: RouteInfo, *, default: str) -> RouteView:
 
 def _default_route(services: Services, revision: Revision) -> str:
     """The route of runs that nobody chose one for."""
-    return str(revision.document.get("default_route") or services.ground.settings.default_route)
+    return str(revision.document.get("default_route") or services.resources.settings.default_route)
 
 
 def _changes(services: Services, body: ChangeRuntime) -> dict[str, Any]:
@@ -106,21 +106,21 @@ def _changes(services: Services, body: ChangeRuntime) -> dict[str, Any]:
     if not given:
         raise coded_error("runtime/runtime_change_empty")
     route = given.get("default_route")
-    if route is not None and services.ground.routes.find(route) is None:
+    if route is not None and services.resources.routes.find(route) is None:
         raise coded_error("routes/route_not_found:in_body", pointer=pointer, route_id=route)
     return given
 
 
 def _view(services: Services, revision: Revision) -> RuntimeView:
     route_id = _default_route(services, revision)
-    route = services.ground.routes.find(route_id)
+    route = services.resources.routes.find(route_id)
     return RuntimeView.of(
         revision,
         default_route=route_id,
         route_id=route_id,
         provider=route.provider if route else None,
         model=route.model if route else None,
-        debug_level=revision.document.get("debug_level") or services.ground.settings.debug_level,
+        debug_level=revision.document.get("debug_level") or services.resources.settings.debug_level,
         run_memory_policy=RUN_MEMORY_POLICY.usable(revision.document),
         learning_policy=LEARNING_POLICY.usable(revision.document),
     )

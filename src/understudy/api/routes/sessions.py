@@ -47,7 +47,7 @@ ONE: Final = "/v1/sessions/{session_id}"
 
 def _view(services: Services, changed: Session) -> SessionView:
     """The session as it stands now: its journal grew with the change."""
-    with services.ground.units.read() as unit:
+    with services.resources.units.read() as unit:
         session = require_session(unit, changed.session_id)
         return session_view(unit, session, outputs=newest_outputs(unit, session))
 
@@ -70,7 +70,7 @@ def list_sessions(
 ) -> Items[SessionView]:
     """Sessions, newest first."""
     found = services.sessions.page(page, persona_id=persona_id, status=status)
-    with services.ground.units.read() as unit:
+    with services.resources.units.read() as unit:
         return items(found, lambda session: session_view(unit, session))
 
 
@@ -198,7 +198,7 @@ def end(
 def interrupt(session_id: SessionId, services: Services, caller: Caller) -> InterruptView:
     """Stop what the session is doing now; its queued runs go on."""
     stopped = services.runs.service.interrupt(caller, session_id)
-    with services.ground.units.read() as unit:
+    with services.resources.units.read() as unit:
         session = require_session(unit, session_id)
         return InterruptView(interrupted=stopped is not None, snapshot=snapshot_view(unit, session))
 
@@ -213,7 +213,7 @@ def events(
 ) -> SessionEventsView:
     """The journal of a session, in order."""
     offset = max(after or 0, _offset(page))
-    with services.ground.units.read() as unit:
+    with services.resources.units.read() as unit:
         session = require_session(unit, session_id)
         found = unit.journal.read(session_id=session_id, after_offset=offset, limit=page.limit + 1)
         return session_events_view(unit, session, found[: page.limit], more=len(found) > page.limit)

@@ -119,5 +119,7 @@ def usage(
     ] = None,
 ) -> SkillUsage:
     """Per version, in how many runs it was on offer and used, and how those that used it ended."""
-    since = 0 if days is None else max(day_begin(services.ground.clock.now_ms() - days * DAY_MS), 0)
+    since = (
+        0 if days is None else max(day_begin(services.resources.clock.now_ms() - days * DAY_MS), 0)
+    )
     return services.skills.library.usage(caller, skill_id, page, since_ms=since)

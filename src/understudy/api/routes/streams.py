@@ -102,5 +102,5 @@ async def stream_events(
 
 
 def _last_sequence(services: Services) -> int:
-    with services.ground.units.read() as unit:
+    with services.resources.units.read() as unit:
         return unit.journal.last_sequence()

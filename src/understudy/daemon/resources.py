@@ -35,7 +35,7 @@ SKILLS: Final = "skills-store"
 SKILLS_CACHE: Final = "skills-cache"
 
 
-class Ground:
+class Resources:
     """Opened once per process; nothing here knows of a use case."""
 
     def __init__(self, settings: Settings) -> None:
