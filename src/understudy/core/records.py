@@ -4,13 +4,21 @@ Where an answer of the API differs from the record, the field says so with an an
 """
 
 import json
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
 
-from pydantic import AliasChoices, Field, TypeAdapter, ValidationError, computed_field
+from pydantic import (
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    computed_field,
+)
 
 from understudy.core.showable import showable
 
@@ -58,6 +66,21 @@ HIDDEN: Final[Any] = Field(exclude=True)
 def renamed(name: str, shown: str) -> Any:
     """A field that answers show under another name, and that is read under either."""
     return Field(serialization_alias=shown, validation_alias=AliasChoices(name, shown))
+
+
+def count(value: object) -> int:
+    """A stored count as a whole number; a value that is no number counts as 0."""
+    match value:
+        case int():
+            return int(value)
+        case float() if math.isfinite(value):
+            return int(value)
+        case _:
+            return 0
+
+
+# A count that a damaged value does not make unreadable.
+Count: TypeAlias = Annotated[int, BeforeValidator(count)]
 
 
 def shown_if_set(shown: T) -> T:

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator
 
 from understudy.core.errors import coded_error
 from understudy.core.principal import Role
-from understudy.core.records import OMIT
+from understudy.core.records import OMIT, Count
 from understudy.i18n.locales import DEFAULT, locale_of
 from understudy.sessions.model import ReplyTarget
 
@@ -116,11 +116,11 @@ class RunInput:
 class RunUsage:
     """Tokens and calls a run consumed."""
 
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    model_calls: int = 0
-    tool_calls: int = 0
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cache_read_tokens: Count = 0
+    model_calls: Count = 0
+    tool_calls: Count = 0
 
 
 class DeliveryStatus(StrEnum):

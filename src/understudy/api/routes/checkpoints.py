@@ -9,9 +9,10 @@ from understudy.api.gate import GatedRoute
 from understudy.api.operations import viewer
 from understudy.api.paging import Paging
 from understudy.api.services import Services, SessionId
-from understudy.api.views.runs import count
+from understudy.core.records import count
 from understudy.core.errors import coded_error
 from understudy.core.page import PageRequest, encode_cursor
+from understudy.core.records import count
 from understudy.sessions.journal import JournalEvent
 from understudy.sessions.model import require_session
 from understudy.wire.base import Items

@@ -1,7 +1,5 @@
 """Runs, their events, and the approvals and questions they wait for, as the API shows them."""
 
-import math
-from dataclasses import asdict
 from typing import Any, Final
 
 from understudy.core.principal import Principal
@@ -40,8 +38,6 @@ def run_view(detail: RunDetail, reader: Principal) -> RunView:
         pending_questions=[question_view(each, reader) for each in questions],
         outputs=[output_view(event) for event in detail.outputs],
         deliveries=list(shown_deliveries(run, detail.sent)),
-        error=None if run.error is None else str(run.error),
-        usage={name: count(value) for name, value in asdict(run.usage).items()},
         actions=[] if run.status in TERMINAL else ["cancel"],
     )
 
@@ -54,17 +50,6 @@ def _request(run: Run, *, approvals: int, questions: int) -> RunRequestView:
         approval_count=approvals or None,
         question_count=questions or None,
     )
-
-
-def count(value: object) -> int:
-    """A stored count as a whole number; what is none counts as nothing."""
-    match value:
-        case int():
-            return int(value)
-        case float() if math.isfinite(value):
-            return int(value)
-        case _:
-            return 0
 
 
 def step_of(event: JournalEvent) -> int | None:
