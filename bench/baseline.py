@@ -11,7 +11,7 @@ from typing import Any
 from understudy.agent.admission import Doorkeeper
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
-from understudy.agent.model_call import DebugLog, DeltaHub, Slots
+from understudy.agent.model_call import DebugLog, DeltaHub, ModelCaller, Slots
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.agent.toolbox import Toolbox
 from understudy.core.bell import Bell
@@ -132,10 +132,13 @@ def _loop(settings: Any, providers: Routes, workspace: Path) -> AgentLoop:
         ),
         registry=registry,
         enabled_tools=lambda *_: registry.names(),
-        captures=DebugLog(units, clock, lambda value: value),
-        deltas=DeltaHub(Bell()),
-        slots=slots,
-        observer=metrics,
+        model=ModelCaller(
+            routes=providers,
+            debug_log=DebugLog(units, clock, lambda value: value),
+            deltas=DeltaHub(Bell()),
+            slots=slots,
+            observer=metrics,
+        ),
         memories=Recollector(clock, Keeper(clock, Counters())),
         skills=CatalogueSkills(None),
         files=UserFiles(),

@@ -14,7 +14,7 @@ from tests.support.silent_parts import NoCoach, NoConsent, NoSkills
 from understudy.agent.admission import Doorkeeper
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
-from understudy.agent.model_call import DebugLog, DeltaHub, Slots
+from understudy.agent.model_call import DebugLog, DeltaHub, ModelCaller, Slots
 from understudy.agent.offers import tools_of
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.agent.toolbox import Toolbox
@@ -170,10 +170,15 @@ class RunHarness:
             ),
             registry=self.registry,
             enabled_tools=partial(tools_of, self.registry),
-            captures=DebugLog(self.units, self.clock, partial(scrub_json, literals=("hunter22",))),
-            deltas=DeltaHub(Bell()),
-            slots=self.slots,
-            observer=metrics,
+            model=ModelCaller(
+                routes=self.providers,
+                debug_log=DebugLog(
+                    self.units, self.clock, partial(scrub_json, literals=("hunter22",))
+                ),
+                deltas=DeltaHub(Bell()),
+                slots=self.slots,
+                observer=metrics,
+            ),
             coach=self.coach,
             consent=self.consent,
             memories=Recollector(self.clock, self.keeper),

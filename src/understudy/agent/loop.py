@@ -11,7 +11,7 @@ from understudy.agent.budget import SpecCosts, prompt_limit, specs_of
 from understudy.agent.compaction import Compactor, Room, resumed, room_for, within
 from understudy.agent.conversation import Conversation, Piece
 from understudy.agent.history import mark_start, message_data, recall, reply_of
-from understudy.agent.model_call import DebugLog, DeltaHub, ModelCaller, Slots
+from understudy.agent.model_call import ModelCaller
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.agent.toolbox import Toolbox
 from understudy.agents.model import CONTEXT_FILES, Agent, ContextFile
@@ -46,7 +46,6 @@ from understudy.work.db_retry import retry_while_db_down
 if TYPE_CHECKING:
     from understudy.providers.registry import Routes
     from understudy.storage.unit import Unit, Units
-    from understudy.telemetry.metrics import Metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,16 +106,13 @@ class AgentLoop:
     toolbox: Toolbox
     registry: ToolRegistry
     enabled_tools: Callable[["Unit", Agent | None], tuple[str, ...]]
-    captures: DebugLog
-    deltas: DeltaHub
-    slots: Slots
-    observer: "Metrics"
+    model: ModelCaller
     memories: Recollector
     skills: CatalogueSkills
     coach: EvolutionCoach
     consent: ConsentRecords
     stand_ins: RecordedTools
-    sources: tuple[McpToolSource, ...] = ()
+    mcp: McpToolSource | None = None
     compactor: Compactor = field(default_factory=Compactor)
     costs: SpecCosts = field(default_factory=SpecCosts)
 
@@ -169,29 +165,18 @@ class AgentLoop:
             return RunEnd(status=RunStatus.FAILED, error=problem.detail)
 
     async def _offer(self, execution: RunExecution) -> Offer:
-        """The tools of this run, or those that stand in for them."""
-        offer = await self._own_offer(execution)
-        if not self.stand_ins.concerns(execution.run):
-            return offer
-        registry = await retry_while_db_down(self.stand_ins.registry, execution, offer.registry)
-        return replace(offer, registry=registry)
+        """The tools of a run: as fixed at its start, with those that MCP servers have now.
 
-    async def _own_offer(self, execution: RunExecution) -> Offer:
-        """What was fixed at its start, and what other sources have now."""
-        names, withheld = execution.snapshot.tools, execution.snapshot.withheld
-        if not self.sources:
-            return Offer(registry=self.registry, names=names, withheld=withheld)
-        session = await retry_while_db_down(self._session, execution.run.session_id)
-        found = [
-            tool
-            for source in self.sources
-            for tool in await execution.stop.guard(source.tools_for(session))
-        ]
-        return Offer(
-            registry=self.registry.extended(found),
-            names=(*names, *(tool.name for tool in found)),
-            withheld=withheld,
-        )
+        In a replay, recorded answers stand in for them.
+        """
+        registry, names = self.registry, execution.snapshot.tools
+        if self.mcp is not None:
+            session = await retry_while_db_down(self._session, execution.run.session_id)
+            found = await execution.stop.guard(self.mcp.tools_for(session))
+            registry, names = registry.extended(found), (*names, *(tool.name for tool in found))
+        if self.stand_ins.concerns(execution.run):
+            registry = await retry_while_db_down(self.stand_ins.registry, execution, registry)
+        return Offer(registry=registry, names=names, withheld=execution.snapshot.withheld)
 
     def _session(self, session_id: str) -> Session:
         with self.units.read() as unit:
@@ -250,7 +235,7 @@ class AgentLoop:
         is_done = execution.steps.find(turn.key) is not None
         if is_done or known is not conversation:
             return known
-        ask = partial(self._asker.aside, execution, provider, turn.step)
+        ask = partial(self.model.call_unstreamed, execution, provider, turn.step)
         return await self.compactor.tend(execution, turn.step, conversation, room, ask)
 
     async def _nudge(
@@ -286,15 +271,15 @@ class AgentLoop:
             return reply_of(done.data)
         request = self._request(execution, offer, turn, messages)
         try:
-            reply = await self._asker.aloud(execution, provider, turn.step, request)
+            reply = await self.model.call_streamed(execution, provider, turn.step, request)
             if reply.tool_calls:
                 announced = self._announced(execution, turn, reply, offer)
                 await execution.steps.write([*reply_events(turn, reply), *announced])
             else:
                 await self._answer(execution, turn, reply)
         finally:
-            self.deltas.end(turn.run.run_id)
-        await self.captures.answered(execution, turn.step, reply)
+            self.model.deltas.end(turn.run.run_id)
+        await self.model.debug_log.answered(execution, turn.step, reply)
         return reply
 
     def _announced(
@@ -312,20 +297,10 @@ class AgentLoop:
             await execution.steps.write(reply_events(turn, reply))
             return
         if remark.text:
-            self.deltas.say(turn.run.run_id, remark.text)
+            self.model.deltas.say(turn.run.run_id, remark.text)
         whole = replace(reply, text=reply.text + remark.text)
         events = reply_events(turn, whole, own_chars=remark.own_chars)
         await execution.steps.write([*events, remark.event], also=remark.also)
-
-    @property
-    def _asker(self) -> ModelCaller:
-        return ModelCaller(
-            routes=self.routes,
-            captures=self.captures,
-            deltas=self.deltas,
-            slots=self.slots,
-            observer=self.observer,
-        )
 
     def _request(
         self, execution: RunExecution, offer: Offer, turn: LoopTurn, messages: Sequence[Message]

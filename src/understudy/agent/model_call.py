@@ -1,8 +1,9 @@
-"""One question to the model: in turn, counted, kept for debugging, and given up on a stop."""
+"""One call of a model: the slots that bound concurrent calls, its deltas, its debug log."""
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -38,14 +39,14 @@ ScrubJson = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class DebugLog:
-    """Keeps what a run sent to its provider, where the run asks for it."""
+    """Stores the provider requests of a run, scrubbed, if its debug level says so."""
 
     units: "Units"
     clock: Clock
     scrub: ScrubJson
 
     def keeper(self, execution: RunExecution, step: int) -> OnSend | None:
-        """What keeps each request of a step before it is sent; None where none is kept."""
+        """The callback that stores each request of a step before it is sent; None at level `off`."""
         run = execution.run
         if run.debug_level is DebugLevel.OFF:
             return None
@@ -62,7 +63,7 @@ class DebugLog:
                 step=step,
                 attempt=run.attempt,
                 at_ms=self.clock.now_ms(),
-                # A long history takes a while to look through.
+                # On a thread: scrubbing a long history takes a while.
                 request=await asyncio.to_thread(self.scrub, sent),
             )
             await execution.steps.write((), also=lambda unit: unit.debug.add(capture))
@@ -70,7 +71,7 @@ class DebugLog:
         return keep
 
     async def answered(self, execution: RunExecution, step: int, reply: ModelReply) -> None:
-        """Keep the reply as well, at the level `full`."""
+        """Store the reply as well, at level `full`."""
         if execution.run.debug_level is not DebugLevel.FULL:
             return
         run = execution.run
@@ -83,7 +84,7 @@ class DebugLog:
 
 
 def request_json(request: ModelRequest) -> dict[str, Any]:
-    """A request in the form people know from provider APIs."""
+    """A request in the form of provider APIs."""
     return {
         "model": request.model,
         "system": request.system,
@@ -101,7 +102,7 @@ def request_json(request: ModelRequest) -> dict[str, Any]:
 
 
 def _part_json(part: Part) -> dict[str, Any]:
-    """A part of a message; of a file only what it is, for its bytes are kept elsewhere."""
+    """A part of a message; for a file its type and size, because its bytes are an asset."""
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
     what = f"[{part.media_type}, {len(part.data)} bytes]"
@@ -121,7 +122,7 @@ def _message_json(message: Message) -> dict[str, Any]:
 
 
 class Slots:
-    """A bounded number of places; once draining, nobody enters any more and the last one leaves."""
+    """Bounds the concurrent model and tool calls of a process; while draining, none begins."""
 
     def __init__(self, limit: int) -> None:
         self._places = asyncio.Semaphore(limit)
@@ -151,12 +152,12 @@ class Slots:
             self._idle.set()
 
     async def enter_unless_draining(self) -> None:
-        """Go on at once, or never: what waits here is taken up by the next start."""
+        """Return at once, or never while draining: the next daemon resumes what waits here."""
         if self._draining.is_set():
             await asyncio.Event().wait()
 
     async def drain(self, *, timeout_s: float) -> bool:
-        """Let nobody in and wait for those inside; tells whether all have left."""
+        """Begin no call and wait for those in flight; returns whether all have ended in time."""
         self._draining.set()
         try:
             async with asyncio.timeout(timeout_s):
@@ -168,7 +169,7 @@ class Slots:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spoken:
-    """The text of a model call in progress; `take` rises when what was said before is void."""
+    """The text of a model call in flight; a retry raises `take` and makes earlier text void."""
 
     step: int
     text: str
@@ -176,23 +177,23 @@ class Spoken:
 
 
 def delta_topic(run_id: str) -> str:
-    """The bell topic that rings when a run has said more."""
+    """The bell topic of the deltas of a run."""
     return f"delta:{run_id}"
 
 
 @dataclass(slots=True)
 class DeltaHub:
-    """Collects the pieces of running model calls for those who listen."""
+    """Collects the deltas of model calls in flight for the readers of their streams."""
 
     bell: Bell
     _spoken: dict[str, Spoken] = field(default_factory=dict)
 
     def begin(self, run_id: str, step: int) -> None:
-        """A model call starts."""
+        """Begin a model call."""
         self._spoken[run_id] = Spoken(step=step, text="")
 
     def say(self, run_id: str, piece: str | None) -> None:
-        """More text, or None when the call is tried again and begins anew."""
+        """Add a delta; None when the call is retried and its text begins anew."""
         spoken = self._spoken.get(run_id)
         if spoken is None:
             return
@@ -205,43 +206,43 @@ class DeltaHub:
         self.bell.ring(delta_topic(run_id))
 
     def end(self, run_id: str) -> None:
-        """The model call is over; its text stands in the journal, or is void."""
+        """End a model call; its text is in the journal, or void."""
         self._spoken.pop(run_id, None)
 
     def current(self, run_id: str) -> Spoken | None:
-        """What a run of this process is saying, if it is."""
+        """The text of the model call that a run of this process has in flight."""
         return self._spoken.get(run_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCaller:
-    """Asks on behalf of runs."""
+    """Calls the model of a run: in a slot, counted, in the debug log, cancelled by a stop request."""
 
     routes: "Routes"
-    captures: DebugLog
+    debug_log: DebugLog
     deltas: DeltaHub
     slots: Slots
     observer: "Metrics"
 
-    async def aloud(
+    async def call_streamed(
         self, execution: RunExecution, provider: Provider, step: int, request: ModelRequest
     ) -> ModelReply:
-        """Ask for the next words of the conversation; listeners hear them as they come."""
+        """Ask for the next message of the conversation; readers get its text as it comes."""
         run_id = execution.run.run_id
         self.deltas.begin(run_id, step)
-        return await self._ask(
-            execution, provider, step, request, lambda piece: self.deltas.say(run_id, piece)
+        return await self._call(
+            execution, provider, step, request, partial(self.deltas.say, run_id)
         )
 
-    async def aside(
+    async def call_unstreamed(
         self, execution: RunExecution, provider: Provider, step: int, request: ModelRequest
     ) -> ModelReply:
-        """Ask for something that is no part of the conversation."""
-        reply = await self._ask(execution, provider, step, request, lambda _: None)
-        await self.captures.answered(execution, step, reply)
+        """Ask for text that is no part of the conversation, such as a summary of it."""
+        reply = await self._call(execution, provider, step, request, lambda _: None)
+        await self.debug_log.answered(execution, step, reply)
         return reply
 
-    async def _ask(
+    async def _call(
         self,
         execution: RunExecution,
         provider: Provider,
@@ -249,30 +250,21 @@ class ModelCaller:
         request: ModelRequest,
         on_delta: OnDelta,
     ) -> ModelReply:
+        on_send = self.debug_log.keeper(execution, step)
+
+        async def complete() -> ModelReply:
+            async with self.slots:
+                return await provider.complete(request, on_delta=on_delta, on_send=on_send)
+
         route = self.routes.find(execution.run.route.route_id)
         kind = route.provider if route else "unknown"
         try:
-            reply = await execution.stop.guard(
-                self._complete(execution, provider, step, request, on_delta)
-            )
+            reply = await execution.stop.guard(complete())
         except ProviderError:
             self.observer.model_called(kind, outcome="error")
             raise
         self.observer.model_called(kind, outcome="ok")
-        usage = reply.usage
         self.observer.tokens_used(
-            input_tokens=usage.input_tokens, output_tokens=usage.output_tokens
+            input_tokens=reply.usage.input_tokens, output_tokens=reply.usage.output_tokens
         )
         return reply
-
-    async def _complete(
-        self,
-        execution: RunExecution,
-        provider: Provider,
-        step: int,
-        request: ModelRequest,
-        on_delta: OnDelta,
-    ) -> ModelReply:
-        on_send = self.captures.keeper(execution, step)
-        async with self.slots:
-            return await provider.complete(request, on_delta=on_delta, on_send=on_send)

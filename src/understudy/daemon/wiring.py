@@ -11,7 +11,7 @@ from understudy.agent.admission import Doorkeeper
 from understudy.agent.compaction import Compactor
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
-from understudy.agent.model_call import DebugLog
+from understudy.agent.model_call import DebugLog, ModelCaller
 from understudy.agent.offers import tools_of
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.agent.toolbox import Toolbox
@@ -130,12 +130,15 @@ def _loop(resources: Resources, services: Services) -> AgentLoop:
         ),
         registry=services.tools,
         enabled_tools=partial(tools_of, services.tools),
-        captures=DebugLog(units, clock, partial(_scrub_captured, resources)),
-        deltas=resources.deltas,
-        slots=resources.slots,
-        observer=services.metrics,
+        model=ModelCaller(
+            routes=resources.routes,
+            debug_log=DebugLog(units, clock, partial(_scrub_captured, resources)),
+            deltas=resources.deltas,
+            slots=resources.slots,
+            observer=services.metrics,
+        ),
         compactor=Compactor(scrub=resources.scrub),
-        sources=(mcp,),
+        mcp=mcp,
         skills=CatalogueSkills(services.skills.catalogue),
         memories=Recollector(clock, services.keeper, services.learning.prompts),
         coach=EvolutionCoach(units, offers),

@@ -186,7 +186,7 @@ class RunExecutor:
             ended, more = await retry_while_db_down(self._end, steps, ending)
             self._count(ended)
         except RunTakenOver:
-            log.warning("run.superseded", run_id=run_id)
+            log.warning("run.taken_over", run_id=run_id)
             return True
         finally:
             self.signals.close(run_id, stop)
