@@ -7,8 +7,7 @@ from understudy.access.tokens import LOCAL_ADMIN, TOKEN_PREFIX, TokenService, ha
 from understudy.core.errors import Invalid, NotFound, Rejected, StaleVersion, Unauthenticated
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
-from understudy.runtime.model import MAX_REVISIONS
-from understudy.runtime.service import RuntimeService
+from understudy.runtime.service import MAX_REVISIONS, RuntimeService
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 

@@ -18,7 +18,7 @@ from understudy.assets.service import GRACE_MS, AssetService
 from understudy.core.audit import AuditEntry
 from understudy.core.errors import Conflict, Invalid, NotFound, UnderstudyError
 from understudy.core.page import PageRequest
-from understudy.storage.blobs import FileBlobs, SqlBlobs
+from understudy.storage.assets import FileBlobs, SqlBlobs
 from understudy.storage.schema import asset_blobs
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock

@@ -13,7 +13,7 @@ import pytest
 from tests.contract.conftest import UnitsOnDatabase
 from understudy.assets.model import MAX_ASSET_BYTES, BlobStore
 from understudy.core.errors import Unavailable
-from understudy.storage.blobs import FileBlobs, SqlBlobs
+from understudy.storage.assets import FileBlobs, SqlBlobs
 
 
 def named(data: bytes) -> str:

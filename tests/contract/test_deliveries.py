@@ -19,10 +19,8 @@ from tests.support.run_harness import until
 from understudy.core.bell import Bell
 from understudy.core.errors import Conflict, NotFound
 from understudy.core.page import PageRequest
-from understudy.deliveries.backoff import MAX_ATTEMPTS
-from understudy.deliveries.model import ClaimedDelivery, Try, TryOutcome
-from understudy.deliveries.secret import WebhookSecret
-from understudy.deliveries.service import DeliveryService
+from understudy.deliveries.model import MAX_ATTEMPTS, ClaimedDelivery, Try, TryOutcome
+from understudy.deliveries.service import DeliveryService, WebhookSecret
 from understudy.deliveries.webhook import WebhookSender
 from understudy.deliveries.worker import LEASE_MS, DeliveryDuty
 from understudy.runs.deliveries import queue_deliveries, shown_deliveries

@@ -9,7 +9,7 @@ from understudy.mailboxes.model import MAX_HOPS, MailSender, Message, NewMessage
 from understudy.mailboxes.outgoing import RunMail, hops_of
 from understudy.runs.model import RunInput, RunKind, RunStatus
 from understudy.runs.requests import Audience, PersonRequest, RequestKind
-from understudy.sessions.sidechains import Spawn
+from understudy.sessions.model import Spawn
 from understudy.storage.unit import Units
 
 

@@ -11,7 +11,6 @@ from tests.support.factories import ADMIN, ALICE, NOW, ODD_TEXTS, make_agent, ma
 from tests.support.run_harness import RunHarness
 from tests.support.schedule_harness import HOUR, PAGE, Died, ScheduleHarness
 from understudy.core.errors import Conflict, Invalid, LimitExceeded, NotFound, Rejected
-from understudy.mailboxes.delivery import WAITS_MS
 from understudy.mailboxes.model import (
     MAX_ATTEMPTS,
     MAX_CONTENT_BYTES,
@@ -22,9 +21,9 @@ from understudy.mailboxes.model import (
     MessageStatus,
     NewMessage,
 )
-from understudy.mailboxes.outgoing import RunMail
+from understudy.mailboxes.outgoing import RunMail, SendMail
 from understudy.mailboxes.service import Mailbox, MailboxService
-from understudy.mailboxes.tool import SendMail
+from understudy.mailboxes.worker import WAITS_MS
 from understudy.runs.model import RunKind, RunStatus
 from understudy.sessions.service import SessionService
 from understudy.storage.unit import Units

@@ -22,7 +22,7 @@ from understudy.core.errors import StaleVersion
 from understudy.core.page import PageRequest
 from understudy.core.principal import Role
 from understudy.runs.model import DebugRequest, Receipt
-from understudy.runtime.model import Revision
+from understudy.runtime.service import Revision
 from understudy.sessions.model import DefaultSkill, MemberKind, ProjectStatus
 from understudy.storage.unit import Units
 

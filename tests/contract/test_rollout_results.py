@@ -15,7 +15,7 @@ from understudy.rollout.model import EvidenceKind, Proof, Rollout, Stage
 from understudy.rollout.results import SkillExecution, record_executed
 from understudy.runs.model import Run, RunStatus
 from understudy.sessions.journal import EventKind, NewEvent
-from understudy.sessions.sidechains import Spawn
+from understudy.sessions.model import Spawn
 from understudy.storage.unit import Units
 
 pytestmark = pytest.mark.one_database

@@ -11,11 +11,10 @@ from understudy.core.errors import Conflict, NotFound
 from understudy.core.page import PageRequest
 from understudy.runs.model import RunStatus
 from understudy.sessions.creation import NewSession
-from understudy.sessions.model import SessionStatus
+from understudy.sessions.model import MAX_DEPTH, MAX_LIVE, SessionStatus
 from understudy.sessions.persona import PersonaFields, PersonaService
 from understudy.sessions.scopes import effective_capability_scope
 from understudy.sessions.service import SessionService
-from understudy.sessions.sidechains import MAX_DEPTH, MAX_LIVE
 from understudy.testing.fake_model import FakeModel
 
 

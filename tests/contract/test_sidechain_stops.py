@@ -20,7 +20,7 @@ from understudy.runs.model import RunStatus
 from understudy.runs.sidechain_tools import SpawnSidechain
 from understudy.runs.sidechains import SidechainService, SidechainWish
 from understudy.sessions.journal import EventKind
-from understudy.sessions.sidechains import Spawn
+from understudy.sessions.model import Spawn
 from understudy.storage.unit import Units
 from understudy.testing.answers import Answer as Answer
 from understudy.testing.answers import SeenRequest, call

@@ -11,7 +11,7 @@ from understudy.daemon.toolkit import toolkit
 from understudy.mailboxes import model as mail
 from understudy.runs import answers, artifacts, sidechain_tools
 from understudy.runs.ask_user import AskUserParameters
-from understudy.sessions import sidechains, tasks
+from understudy.sessions import model, tasks
 from understudy.skills import instructions
 from understudy.skills.bundles import limits
 from understudy.skills.tools import catalogue, use
@@ -75,7 +75,7 @@ def test_the_page_lists_the_tools_in_their_order_with_effect_and_approval() -> N
             "title and description of a task",
             f"{tasks.MAX_TITLE_CHARS} and {tasks.MAX_DESCRIPTION_CHARS:,} characters",
         ),
-        ("sidechains", f"{sidechains.MAX_DEPTH} levels deep, {sidechains.MAX_LIVE} at work"),
+        ("sidechains", f"{model.MAX_DEPTH} levels deep, {model.MAX_LIVE} at work"),
         ("the task of a sidechain", f"{sidechain_tools.MAX_TASK_CHARS:,} characters"),
         ("a message of `send_mail`", f"{mail.MAX_CONTENT_BYTES // 1024} KiB"),
         ("a message of `send_mail`", f"subject {mail.MAX_SUBJECT_CHARS} characters"),

@@ -23,8 +23,7 @@ from understudy.review.reviewer import Reviewer
 from understudy.review.service import LearningPolicyService, policy_hook
 from understudy.review.worker import TOPIC, ReviewDuty
 from understudy.runs.model import RunStatus
-from understudy.runtime.model import Revision
-from understudy.runtime.service import RuntimeService
+from understudy.runtime.service import Revision, RuntimeService
 from understudy.storage.unit import Units
 from understudy.testing.answers import Answer
 from understudy.testing.clock import FrozenClock

@@ -9,10 +9,9 @@ from understudy.access.tokens import TokenService
 from understudy.core.bell import Bell
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
-from understudy.mailboxes.delivery import MailDelivery
 from understudy.mailboxes.model import Message, NewMessage
 from understudy.mailboxes.service import MailboxService
-from understudy.mailboxes.worker import MailDuty
+from understudy.mailboxes.worker import MailDelivery, MailDuty
 from understudy.providers.registry import RouteInfo, Routes
 from understudy.runs.intake import RunIntake, RuntimeDefaults
 from understudy.runs.model import DebugLevel, Run, RunStatus

@@ -10,9 +10,8 @@ from tests.support.once_tool import Post
 from tests.support.replay_harness import TASK, ReplayHarness
 from tests.support.skill_runs import SkillRuns, author, make_skill_runs
 from tests.support.trial_harness import TrialHarness, make_trial_harness
-from understudy.mailboxes.outgoing import RunMail
+from understudy.mailboxes.outgoing import RunMail, SendMail
 from understudy.mailboxes.service import MailboxService
-from understudy.mailboxes.tool import SendMail
 from understudy.rollout.trials.trial import Trial
 from understudy.runs.ask_user import AskUser
 from understudy.runs.model import Run

@@ -14,7 +14,7 @@ from understudy.rollout.outcome import OutcomeCounts
 from understudy.rollout.outcome_recorder import OutcomeRecorder
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, RunStatus, require_run
-from understudy.sessions.sidechains import Spawn
+from understudy.sessions.model import Spawn
 from understudy.skills.usage import Use
 from understudy.storage.unit import Unit, Units
 

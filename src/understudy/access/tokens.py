@@ -23,6 +23,8 @@ LOCAL_ADMIN: Final = Principal(user_id="local", role=Role.ADMIN)
 TOKEN_ADMIN: Final = Principal(user_id="admin", role=Role.ADMIN)
 # Who runs the daemon: without tokens the one, with the admin token the other.
 ADMINISTRATORS: Final = frozenset({LOCAL_ADMIN.user_id, TOKEN_ADMIN.user_id})
+# The user for whom an admin acts.
+ACT_FOR: Final = "X-Understudy-User-Id"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,3 +159,13 @@ def _check_locale(tag: str) -> str:
     if spoken is None:
         raise coded_error("tokens/invalid_locale", pointer="/locale", locales=LOCALES)
     return spoken
+
+
+def bearer_token(header: str | None) -> str | None:
+    """The token of an `Authorization` header; anything but a bearer token is refused."""
+    if header is None:
+        return None
+    scheme, _, token = header.strip().partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise coded_error("auth/unauthorized:malformed")
+    return token.strip()

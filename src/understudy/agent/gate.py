@@ -22,8 +22,7 @@ from understudy.permissions.sidechain_verdict import (
 )
 from understudy.permissions.sidechains import SessionRules, read_session_rules
 from understudy.runs.model import Run, require_run
-from understudy.runtime.model import Revision
-from understudy.runtime.service import RuntimeService
+from understudy.runtime.service import Revision, RuntimeService
 from understudy.sessions.model import Session, require_session
 from understudy.sessions.scopes import effective_capability_scope
 from understudy.tools.base import Approval, Tool, ToolContext, ToolError

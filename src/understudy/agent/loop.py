@@ -14,8 +14,8 @@ from understudy.agent.history import mark_start, message_data, recall, reply_of
 from understudy.agent.model_call import ModelCaller
 from understudy.agent.skill_prompt import CatalogueSkills
 from understudy.agent.toolbox import Toolbox
+from understudy.agents.file_versions import files_in_force
 from understudy.agents.model import CONTEXT_FILES, Agent, ContextFile
-from understudy.agents.overlay import files_in_force
 from understudy.core.errors import DamagedRecord, Invalid, UnderstudyError
 from understudy.core.text import estimate_tokens
 from understudy.evolution.coach import EvolutionCoach

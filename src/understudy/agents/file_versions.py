@@ -1,10 +1,16 @@
 """Keeping a new version of a context file, of an agent's own or of a user's copy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from understudy.agents.model import CONTEXT_FILES, MAX_CONTEXT_FILE_BYTES, ContextFile
+from understudy.agents.model import (
+    CONTEXT_FILES,
+    MAX_CONTEXT_FILE_BYTES,
+    Agent,
+    AgentType,
+    ContextFile,
+)
 from understudy.core import audit
 from understudy.core.audit import AuditEntry
 from understudy.core.clock import Clock
@@ -17,6 +23,11 @@ if TYPE_CHECKING:
 WRITE_FILE = "agents.write_file"
 # So many others would have to write the same file in the meantime.
 MOST_TRIES: Final = 100
+# The files that a user may have a copy of, by the type of the agent; the others are for all.
+PER_USER: Final[Mapping[AgentType, frozenset[str]]] = {
+    AgentType.OPEN: frozenset(CONTEXT_FILES),
+    AgentType.PREDEFINED: frozenset({"USER.md", "HEARTBEAT.md"}),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,3 +165,18 @@ def check_size(name: str, content: str) -> None:
         raise coded_error(
             "agents/agent_file_too_large", name=name, max_context_file_bytes=MAX_CONTEXT_FILE_BYTES
         )
+
+
+def files_in_force(unit: "Unit", agent: Agent | None, user_id: str) -> tuple[ContextFile, ...]:
+    """The files that count for a user, by name; an agent that is unknown has none.
+
+    A copy that is empty hides the agent's own: the user has done away with it.
+    """
+    if agent is None:
+        return ()
+    shown = {file.name: file for file in unit.agents.files(agent.agent_id)}
+    if user_id:
+        copies = unit.user_files.files(agent.agent_id, user_id)
+        own = PER_USER[agent.agent_type]
+        shown |= {copy.name: copy for copy in copies if copy.name in own}
+    return tuple(shown[name] for name in sorted(shown) if shown[name].content)

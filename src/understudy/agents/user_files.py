@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from understudy.agents.file_versions import (
+    PER_USER,
     NewVersion,
     ShownVersion,
     check_file_name,
@@ -16,7 +17,6 @@ from understudy.agents.file_versions import (
     shown_version,
 )
 from understudy.agents.model import Agent, ContextFile, require_agent
-from understudy.agents.overlay import PER_USER
 from understudy.core.clock import Clock
 from understudy.core.errors import coded_error
 from understudy.core.ids import check_caller_id

@@ -9,8 +9,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from understudy.access.bearer import ACT_FOR, bearer_token
 from understudy.access.browsers import refuse_foreign_host, refuse_other_sites
+from understudy.access.tokens import ACT_FOR, bearer_token
 from understudy.api.idempotency import answer_once, claim_of
 from understudy.api.limits import bounded
 from understudy.api.middleware import without_stream

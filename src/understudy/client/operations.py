@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from understudy.rollout.service import RolloutDiff
     from understudy.runs.artifacts import Artifact
     from understudy.runs.model import DebugRequest
-    from understudy.runtime.model import Revision
+    from understudy.runtime.service import Revision
     from understudy.schedules.model import ScheduleExecution
     from understudy.sessions.model import Persona, Project, ProjectMember
     from understudy.sessions.tasks import TaskDetail
@@ -158,7 +158,7 @@ ANSWERS: Final = {
     "understudy.rollout.service": "RolloutDiff",
     "understudy.runs.artifacts": "Artifact",
     "understudy.runs.model": "DebugRequest",
-    "understudy.runtime.model": "Revision",
+    "understudy.runtime.service": "Revision",
     "understudy.schedules.model": "ScheduleExecution",
     "understudy.sessions.model": "Persona Project ProjectMember",
     "understudy.sessions.tasks": "TaskDetail",

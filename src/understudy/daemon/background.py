@@ -17,8 +17,7 @@ from understudy.deliveries.worker import DeliveryDuty
 from understudy.engine.takeover import Reaper
 from understudy.evolution.usage_review import REST_MS
 from understudy.evolution.usage_review import TOPIC as SUGGESTIONS
-from understudy.mailboxes.delivery import MailDelivery
-from understudy.mailboxes.worker import MailDuty
+from understudy.mailboxes.worker import MailDelivery, MailDuty
 from understudy.rollout.replay.work import ReplayDuty
 from understudy.runs.expiry import expire_due
 from understudy.runs.stops import watch_stop_requests

@@ -16,7 +16,7 @@ from understudy.providers.registry import Routes
 from understudy.redaction.scrub import scrub
 from understudy.runs.stops import StopSignals
 from understudy.settings import Settings
-from understudy.storage.blobs import FileBlobs, SqlBlobs
+from understudy.storage.assets import FileBlobs, SqlBlobs
 from understudy.storage.engine import open_engine
 from understudy.storage.postgres import EventListener
 from understudy.storage.run_memory_files import FileRunMemories

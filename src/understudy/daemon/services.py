@@ -18,8 +18,7 @@ from understudy.daemon.rollout import RolloutServices
 from understudy.daemon.skills import SkillServices, SkillSources
 from understudy.daemon.status import StatusReport
 from understudy.daemon.toolkit import KnownTools, mcp_servers, session_mcp, toolkit
-from understudy.deliveries.secret import WebhookSecret
-from understudy.deliveries.service import DeliveryService
+from understudy.deliveries.service import DeliveryService, WebhookSecret
 from understudy.evolution.context_files import AgentContextFiles
 from understudy.evolution.file_checks import FileChecks
 from understudy.evolution.proposals import ProposalService

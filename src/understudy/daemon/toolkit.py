@@ -6,8 +6,7 @@ from functools import partial
 
 from understudy.core.clock import Clock
 from understudy.evolution.context_files import AgentContextFiles
-from understudy.mailboxes.outgoing import RunMail
-from understudy.mailboxes.tool import SendMail
+from understudy.mailboxes.outgoing import RunMail, SendMail
 from understudy.mcp_client.config_servers import configured_servers
 from understudy.mcp_client.connection import OpenLink
 from understudy.mcp_client.servers import McpServers

@@ -1,7 +1,8 @@
 """Use cases of deliveries that a caller starts: look at what was tried, and have it tried again."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import secrets
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -14,6 +15,8 @@ from understudy.runs.model import require_run
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Units
+
+PREFIX: Final = "whsec_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +52,42 @@ class DeliveryService:
             unit.deliveries.try_again(delivery_id, at_ms=now)
             unit.audit.add(audit.done(principal, "deliveries.retry", delivery_id, at_ms=now))
         return next(log for log in self.of_run(run_id) if log.delivery_id == delivery_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookSecret:
+    """Finds the secret, makes it where there is none, and makes another on demand."""
+
+    units: "Units"
+    clock: Clock
+    configured: str | None = field(default=None, repr=False)
+
+    def current(self) -> str:
+        """The secret in use; made at its first use, so that nothing ever goes out unsigned."""
+        if self.configured:
+            return self.configured
+        with self.units.read() as unit:
+            known = unit.webhook_secret.get()
+        return known or self._first()
+
+    def rotate(self, principal: Principal) -> str:
+        """Make another secret and show it, this once; the old one signs nothing any more."""
+        if self.configured:
+            raise coded_error("deliveries/webhook_secret_configured")
+        made, now = _make(), self.clock.now_ms()
+        with self.units.write() as unit:
+            unit.webhook_secret.replace(made, at_ms=now)
+            unit.audit.add(audit.done(principal, "webhooks.rotate_secret", "secret", at_ms=now))
+        return made
+
+    def _first(self) -> str:
+        made = _make()
+        with self.units.write() as unit:
+            if unit.webhook_secret.add(made, at_ms=self.clock.now_ms()):
+                return made
+            # Another daemon was quicker.
+            return unit.webhook_secret.get() or made
+
+
+def _make() -> str:
+    return PREFIX + secrets.token_urlsafe(32)

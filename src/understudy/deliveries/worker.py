@@ -18,15 +18,15 @@ import structlog
 from understudy import __version__
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, coded_error
-from understudy.deliveries.backoff import wait_ms
 from understudy.deliveries.model import (
     ClaimedDelivery,
     DeliveryVerdict,
     TargetAnswer,
     Try,
     TryOutcome,
+    wait_ms,
 )
-from understudy.deliveries.secret import WebhookSecret
+from understudy.deliveries.service import WebhookSecret
 from understudy.deliveries.webhook import TIMEOUT_S, WebhookSender
 from understudy.runs.model import DeliveryStatus, Run
 from understudy.sessions.journal import JournalEvent

@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from understudy.agents.file_versions import (
+    PER_USER,
     WRITE_FILE,
     NewVersion,
     keep_version,
@@ -15,7 +16,6 @@ from understudy.agents.file_versions import (
     stored_version,
 )
 from understudy.agents.model import BOOTSTRAP, IDENTITY, SOUL, Agent, ContextFile
-from understudy.agents.overlay import PER_USER
 from understudy.agents.switches import soul_locks
 from understudy.core.clock import Clock
 from understudy.core.errors import (

@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, computed_field
 
+from understudy.core.machine import Machine
 from understudy.core.records import HIDDEN, OMIT, JsonObject, shown_if_set
 
 MAX_CONTENT_BYTES: Final = 64 * 1024
@@ -105,3 +106,20 @@ class Message:
     def run_id(self) -> str | None:
         """The run that has it, or had it last."""
         return self.run_ids[-1] if self.run_ids else None
+
+
+_S = MessageStatus
+
+MESSAGE: Final = Machine(
+    name="message",
+    domain="mailboxes",
+    conflict_code="message_state_conflict",
+    steps={
+        _S.PENDING: frozenset({_S.DELIVERING, _S.ACKED, _S.DEAD}),
+        _S.DELIVERING: frozenset({_S.PENDING, _S.ACKED, _S.DEAD}),
+        _S.DEAD: frozenset({_S.PENDING, _S.ACKED}),
+        _S.ACKED: frozenset(),
+    },
+)
+# What keeps a mailbox from being empty.
+UNDELIVERED: Final = frozenset({_S.PENDING, _S.DELIVERING})

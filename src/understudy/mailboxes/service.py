@@ -11,8 +11,14 @@ from understudy.core.ids import new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import DAEMON, Principal
 from understudy.mailboxes.letters import check_message
-from understudy.mailboxes.lifecycle import MESSAGE
-from understudy.mailboxes.model import MAX_WAITING, MailSender, Message, MessageStatus, NewMessage
+from understudy.mailboxes.model import (
+    MAX_WAITING,
+    MESSAGE,
+    MailSender,
+    Message,
+    MessageStatus,
+    NewMessage,
+)
 from understudy.sessions.creation import NewSession, new_session
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.model import Session, SessionStatus, require_session

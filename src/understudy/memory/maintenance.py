@@ -23,7 +23,7 @@ from understudy.memory.report import (
     Report,
     ReportTally,
 )
-from understudy.runtime.model import Revision
+from understudy.runtime.service import Revision
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit

@@ -15,8 +15,8 @@ from understudy.memory.policy import RUN_MEMORY_POLICY, RunMemoryPolicy, policy_
 from understudy.memory.record import Pointer, RunEvidence, RunMemoryRecord, SemanticCapture, doubt
 from understudy.memory.report import MaintenanceTrigger, report_json
 from understudy.memory.retention import Keeper, settle
-from understudy.runtime.model import Revision
 from understudy.runtime.policy import PolicyKind, VersionedPolicy
+from understudy.runtime.service import Revision
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units

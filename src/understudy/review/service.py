@@ -14,8 +14,8 @@ from understudy.learnings.model import Mode
 from understudy.review.dry_run import DEFAULT_DAYS, DryRun, dry_run, look
 from understudy.review.evaluate import Evaluation, evaluate
 from understudy.review.policy import LEARNING_POLICY, LearningPolicy, policy_in
-from understudy.runtime.model import Revision
 from understudy.runtime.policy import PolicyKind, VersionedPolicy
+from understudy.runtime.service import Revision
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units

@@ -8,7 +8,7 @@ from understudy.learnings.model import Verification
 from understudy.rollout.model import EvidenceKind, Proof, Rollout
 from understudy.runs.model import Run, RunStatus
 from understudy.sessions.journal import own_text
-from understudy.sessions.sidechains import spawns_of
+from understudy.sessions.model import spawns_of
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit

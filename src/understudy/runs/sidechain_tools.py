@@ -10,7 +10,7 @@ from understudy.core.principal import Principal, Role
 from understudy.runs.answers import MAX_FREEFORM_CHARS, read_resolution
 from understudy.runs.sidechain_links import question_data
 from understudy.runs.sidechains import News, SidechainService, SidechainStanding, SidechainWish
-from understudy.sessions.sidechains import MAX_LABEL_CHARS, MAX_LIVE
+from understudy.sessions.model import MAX_LABEL_CHARS, MAX_LIVE
 from understudy.tools.base import (
     Approval,
     Effect,

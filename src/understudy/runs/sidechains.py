@@ -20,8 +20,7 @@ from understudy.runs.requests import Audience, PersonRequest, RequestState
 from understudy.runs.submission import Submission
 from understudy.sessions.creation import NewSession, open_session
 from understudy.sessions.journal import JournalEvent
-from understudy.sessions.model import Session, require_session
-from understudy.sessions.sidechains import Sidechain, Spawn
+from understudy.sessions.model import Session, Sidechain, Spawn, require_session
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units

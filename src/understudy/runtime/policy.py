@@ -20,8 +20,7 @@ from understudy.core.errors import FieldError, Invalid, UnderstudyError, coded_e
 from understudy.core.pointer import pointer
 from understudy.core.principal import Principal
 from understudy.core.text import and_more
-from understudy.runtime.model import Revision
-from understudy.runtime.service import RuntimeService
+from understudy.runtime.service import Revision, RuntimeService
 
 log = structlog.get_logger()
 

@@ -1,17 +1,32 @@
 """Change the runtime document, look back, roll back."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
-from understudy.runtime.model import MAX_REVISIONS, Revision
+from understudy.core.records import OMIT
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
+
+MAX_REVISIONS: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """The runtime document as it stood after one change."""
+
+    revision: int
+    updated_at_ms: int
+    actor: str
+    setting: str
+    document: Mapping[str, Any] = field(default_factory=dict)
+    rollback_of_revision: Annotated[int | None, OMIT] = None
+
 
 INITIAL = Revision(revision=1, updated_at_ms=0, actor="daemon", setting="initial")
 

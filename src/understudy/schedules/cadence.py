@@ -1,9 +1,15 @@
 """When a schedule fires: its first time, the next one, and whether that is worth waiting for."""
 
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import cache
+from itertools import pairwise
 from typing import Final
+from zoneinfo import ZoneInfo, available_timezones
+
+from cronsim import CronSim, CronSimError
 
 from understudy.core.errors import coded_error
-from understudy.schedules.cron import check_cron, next_cron
 from understudy.schedules.model import Cadence, Cron, IntervalSchedule, Once
 
 MIN_INTERVAL_S: Final = 5
@@ -12,6 +18,11 @@ MAX_INTERVAL_S: Final = 10 * 366 * 24 * 3600
 MAX_PAST_MS: Final = 60_000
 # The end of the year 9999, where calendars end.
 LAST_MS: Final = 253_402_300_799_000
+MIN_GAP_S: Final = 5
+MAX_EXPRESSION_CHARS: Final = 200
+# Listed as time zones, but another one on each machine, or none at all.
+NO_TIMEZONES: Final = frozenset({"localtime", "posixrules", "Factory"})
+_SECOND: Final = timedelta(seconds=1)
 
 
 def check_cadence(cadence: Cadence, *, now_ms: int) -> None:
@@ -70,3 +81,113 @@ def sooner_fire(cadence: Cadence, *, planned_ms: int, now_ms: int) -> int:
         case Cron():
             upcoming = next_cron(cadence, now_ms)
             return planned_ms if upcoming is None else min(planned_ms, upcoming)
+
+
+def check_cron(cron: Cron, *, now_ms: int) -> None:
+    """Refuse an expression that cannot be read, never fires or fires too often."""
+    if cron.timezone not in _timezones():
+        raise coded_error(
+            "schedules/invalid_timezone", pointer="/cadence/timezone", timezone=cron.timezone[:64]
+        )
+    if len(cron.expression) > MAX_EXPRESSION_CHARS:
+        raise coded_error(
+            "schedules/invalid_cron",
+            pointer="/cadence/expression",
+            why=f"it may have at most {MAX_EXPRESSION_CHARS} characters",
+        )
+    try:
+        parsed = CronSim(cron.expression, datetime(2000, 1, 1))  # noqa: DTZ001 - a wall clock
+    except CronSimError as problem:
+        raise coded_error(
+            "schedules/invalid_cron", pointer="/cadence/expression", why=str(problem).lower()
+        ) from None
+    if _fires_too_often(parsed):
+        raise coded_error(
+            "schedules/invalid_cron",
+            pointer="/cadence/expression",
+            why=f"there must be at least {MIN_GAP_S} seconds from one time to the next",
+        )
+    if next_cron(cron, now_ms) is None:
+        raise coded_error(
+            "schedules/invalid_cron", pointer="/cadence/expression", why="there is no such time"
+        )
+
+
+def next_cron(cron: Cron, after_ms: int) -> int | None:
+    """The first moment after another at which it fires, in whole seconds; None when there is none."""
+    zone = ZoneInfo(cron.timezone)
+    after = datetime.fromtimestamp(after_ms // 1000, UTC)
+    keeps_pace = _keeps_pace(cron.expression)
+    start = _start(after.astimezone(zone), keeps_pace=keeps_pace)
+    best: datetime | None = None
+    for wall in _matches(cron.expression, start):
+        moments = _moments(wall, zone, keeps_pace=keeps_pace)
+        later = [moment for moment in (*moments, best) if moment is not None and moment > after]
+        best = min(later, default=None)
+        # First passes come in the order of the wall clock, so no later one can beat this.
+        if moments and moments[0] > after:
+            break
+    return None if best is None else round(best.timestamp()) * 1000
+
+
+def _matches(expression: str, start: datetime) -> Iterator[datetime]:
+    """Matching wall-clock times after another, for as long as there are some."""
+    try:
+        yield from CronSim(expression, start)
+    except OverflowError:
+        return  # the calendar ends with the year 9999
+
+
+def _start(local: datetime, *, keeps_pace: bool) -> datetime:
+    """From where to look on the wall clock: what comes again is looked at again."""
+    wall = local.replace(tzinfo=None, fold=0)
+    if not keeps_pace or local.fold:
+        return wall
+    return wall - max(_repeated(local), timedelta(0))
+
+
+def _repeated(local: datetime) -> timedelta:
+    """How far the clocks go back between the two passes of a wall-clock time; 0 if it comes once."""
+    first, second = local.replace(fold=0).utcoffset(), local.replace(fold=1).utcoffset()
+    return (first or timedelta(0)) - (second or timedelta(0))
+
+
+def _moments(wall: datetime, zone: tzinfo, *, keeps_pace: bool) -> tuple[datetime, ...]:
+    """The moments at which to fire for a wall-clock time, in order."""
+    local = wall.replace(tzinfo=zone)
+    first, second = local.astimezone(UTC), local.replace(fold=1).astimezone(UTC)
+    if second < first:
+        return () if keeps_pace else (_leap(second, first, zone),)
+    return (first, second) if keeps_pace and second > first else (first,)
+
+
+def _leap(before: datetime, after: datetime, zone: tzinfo) -> datetime:
+    """The moment between two at which the clocks leap ahead."""
+    offset = before.astimezone(zone).utcoffset()
+    while after - before > _SECOND:
+        middle = before + (after - before) // (2 * _SECOND) * _SECOND
+        if middle.astimezone(zone).utcoffset() == offset:
+            before = middle
+        else:
+            after = middle
+    return after
+
+
+def _keeps_pace(expression: str) -> bool:
+    return expression.split()[-4].startswith("*")
+
+
+def _fires_too_often(parsed: CronSim) -> bool:
+    seconds = sorted(parsed.seconds)
+    within = (later - earlier for earlier, later in pairwise(seconds))
+    if any(gap < MIN_GAP_S for gap in within):
+        return True
+    across = seconds[0] + 60 - seconds[-1]
+    return across < MIN_GAP_S and any(
+        (minute + 1) % 60 in parsed.minutes for minute in parsed.minutes
+    )
+
+
+@cache
+def _timezones() -> frozenset[str]:
+    return frozenset(available_timezones()) - NO_TIMEZONES

@@ -12,9 +12,9 @@ from understudy.core.text import preview
 from understudy.runs.intake import RunIntake
 from understudy.runs.model import RunStatus
 from understudy.schedules.cadence import next_fire
-from understudy.schedules.lifecycle import SCHEDULE
 from understudy.schedules.model import (
     KEPT_EXECUTIONS,
+    SCHEDULE,
     ExecutionStatus,
     MisfirePolicy,
     OverlapPolicy,

@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field
 
+from understudy.core.machine import Machine
 from understudy.core.records import OMIT
 from understudy.runs.submission import Submission
 
@@ -140,3 +141,19 @@ class NewSchedule:
     max_executions: int | None = None
     overlap_policy: OverlapPolicy = OverlapPolicy.SKIP
     misfire_policy: MisfirePolicy = MisfirePolicy.COALESCE_ONCE
+
+
+_S = ScheduleStatus
+
+SCHEDULE: Final = Machine(
+    name="schedule",
+    domain="schedules",
+    conflict_code="schedule_state_conflict",
+    steps={
+        _S.ACTIVE: frozenset({_S.PAUSED, _S.COMPLETED, _S.CANCELED}),
+        _S.PAUSED: frozenset({_S.ACTIVE, _S.COMPLETED, _S.CANCELED}),
+        _S.COMPLETED: frozenset(),
+        _S.CANCELED: frozenset(),
+    },
+)
+OPEN: Final = frozenset(_S) - SCHEDULE.terminal

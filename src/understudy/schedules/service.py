@@ -12,11 +12,12 @@ from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.schedules.cadence import check_cadence, first_fire, next_fire
 from understudy.schedules.fire import Firing, ended
-from understudy.schedules.lifecycle import OPEN, SCHEDULE
 from understudy.schedules.model import (
     MAX_EXECUTIONS,
     MAX_NAME_CHARS,
     MAX_SCHEDULES,
+    OPEN,
+    SCHEDULE,
     NewSchedule,
     Once,
     Schedule,

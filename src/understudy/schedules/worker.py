@@ -13,8 +13,7 @@ from understudy.core.page import PageRequest
 from understudy.core.principal import DAEMON
 from understudy.schedules.cadence import next_fire, sooner_fire
 from understudy.schedules.fire import Firing, RetryPolicy
-from understudy.schedules.lifecycle import OPEN
-from understudy.schedules.model import Cron, Schedule
+from understudy.schedules.model import OPEN, Cron, Schedule
 from understudy.work.worker import Claim, Sleep
 
 if TYPE_CHECKING:

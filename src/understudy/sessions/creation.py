@@ -15,7 +15,13 @@ from understudy.permissions.model import CallRule
 from understudy.permissions.rules import read_document
 from understudy.permissions.sidechains import NOTHING_RUNS, rules_for_sidechain
 from understudy.sessions.journal import EventKind, NewEvent
-from understudy.sessions.model import PersonaSnapshot, Session, SessionStatus, require_session
+from understudy.sessions.model import (
+    PersonaSnapshot,
+    Session,
+    SessionStatus,
+    check_room,
+    require_session,
+)
 from understudy.sessions.persona import take_snapshot
 from understudy.sessions.scopes import (
     effective_capability_scope,
@@ -23,7 +29,6 @@ from understudy.sessions.scopes import (
     read_capability_scope,
     read_credential_scope,
 )
-from understudy.sessions.sidechains import check_room
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit

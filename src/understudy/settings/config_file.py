@@ -17,7 +17,6 @@ from pydantic import (
 )
 
 from understudy.core.allowlist import parse_allowance
-from understudy.settings.errors import SettingsError
 from understudy.settings.mcp import McpConfig, McpServerConfig
 
 DebugLevel = Literal["off", "requests", "full"]
@@ -166,3 +165,7 @@ def _not_a_setting(key: str) -> str:
     known = next(kind.model_fields for start, kind in tables.items() if key.startswith(start))
     near = difflib.get_close_matches(key.rpartition(".")[2], known, n=1)
     return f"is not a setting; did you mean {near[0]}?" if near else "is not a setting"
+
+
+class SettingsError(Exception):
+    """The configuration cannot be used; the message names the offending key."""

@@ -11,9 +11,7 @@ from understudy.core.audit import AuditEntry
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Role
 from understudy.runs.model import Receipt
-from understudy.storage.columns import DAMAGED
-from understudy.storage.paging import select_page
-from understudy.storage.rows import from_row, insert_new, to_row
+from understudy.storage.rows import DAMAGED, from_row, insert_new, select_page, to_row
 from understudy.storage.schema import audit, receipts, responses, tokens
 
 

@@ -7,8 +7,7 @@ import sqlalchemy as sa
 
 from understudy.agents.model import UNREADABLE, Agent, ContextFile
 from understudy.core.page import Page, PageRequest
-from understudy.storage.paging import select_page
-from understudy.storage.rows import from_row, insert_new, replace_version, to_row
+from understudy.storage.rows import from_row, insert_new, replace_version, select_page, to_row
 from understudy.storage.schema import (
     agent_files,
     agents,

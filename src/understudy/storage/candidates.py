@@ -21,7 +21,6 @@ from understudy.learnings.model import (
     Origin,
 )
 from understudy.sessions.learning_scopes import LearningScope
-from understudy.storage.columns import read_record
 from understudy.storage.engine import Dialect
 from understudy.storage.job_queue import ANEW
 from understudy.storage.learning_rows import (
@@ -31,11 +30,13 @@ from understudy.storage.learning_rows import (
     read_candidate,
     without_search,
 )
-from understudy.storage.paging import readable, select_page
 from understudy.storage.rows import (
     insert_into,
     insert_new_of,
+    read_record,
+    readable,
     replace_version,
+    select_page,
     upsert_of,
 )
 from understudy.storage.schema import learning_candidates as candidates

@@ -5,8 +5,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from understudy.deliveries.backoff import MAX_ATTEMPTS
-from understudy.deliveries.model import ClaimedDelivery, Try
+from understudy.deliveries.model import MAX_ATTEMPTS, ClaimedDelivery, Try
 from understudy.runs.model import Delivery, DeliveryStatus
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import from_row, insert_new, to_row

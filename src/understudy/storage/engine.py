@@ -1,9 +1,81 @@
 """Opening the database."""
 
+import sqlite3
+from typing import Any, Final
+
 import sqlalchemy as sa
 
 from understudy.storage.postgres import PostgresDialect, open_postgres
-from understudy.storage.sqlite import SqliteDialect, open_sqlite
+
+BUSY_TIMEOUT_MS: Final = 30_000
+
+
+def open_sqlite(url: str) -> sa.Engine:
+    """An engine on a database file in WAL mode."""
+    engine = sa.create_engine(
+        url,
+        pool_size=16,
+        max_overflow=16,
+        pool_timeout=60,
+        hide_parameters=True,
+        connect_args={"check_same_thread": False, "timeout": BUSY_TIMEOUT_MS / 1000},
+    )
+    sa.event.listen(engine, "connect", _prepare)
+    return engine
+
+
+def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
+    # The driver begins a transaction before the first change, and takes the write lock with it.
+    connection.isolation_level = "IMMEDIATE"
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=NORMAL",
+        f"busy_timeout={BUSY_TIMEOUT_MS}",
+        "foreign_keys=ON",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+class SqliteDialect:
+    """How a unit of work begins and locks on SQLite."""
+
+    def begin_write(self, connection: sa.Connection) -> None:
+        """Take the write lock before the first look, so that what was read still holds."""
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    def lock_journal(self, connection: sa.Connection) -> None:
+        """Nothing to do: the write lock already puts events in order."""
+
+    def lock_assets(self, connection: sa.Connection, *, alone: bool) -> None:
+        """Nothing to do: there is no other writer."""
+
+    def lock_run_memories(self, connection: sa.Connection) -> None:
+        """Nothing to do: there is no other writer."""
+
+    def lock_scope(self, connection: sa.Connection, scope_key: str) -> None:
+        """Nothing to do: there is no other writer."""
+
+    def lock_slug(self, connection: sa.Connection, slug: str) -> None:
+        """Nothing to do: there is no other writer."""
+
+    def lock_skills(self, connection: sa.Connection) -> None:
+        """Nothing to do: there is no other writer."""
+
+    def contains(self, column: sa.Column[str], text: str) -> sa.ColumnElement[bool]:
+        """Whether a text is part of another, whatever signs are in it."""
+        return sa.func.instr(column, text) > 0
+
+    def locked(self, query: sa.Select[Any]) -> sa.Select[Any]:
+        """Nothing to do: there is no other writer."""
+        return query
+
+    def locked_if_free(self, query: sa.Select[Any]) -> sa.Select[Any]:
+        """Nothing to do: there is no other writer."""
+        return query
+
+    def announce(self, connection: sa.Connection, session_ids: set[str]) -> None:
+        """Nobody to tell: one daemon per database."""
+
 
 Dialect = SqliteDialect | PostgresDialect
 

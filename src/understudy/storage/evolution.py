@@ -17,8 +17,7 @@ from understudy.evolution.usage_rules import MAX_READ, MadeSuggestion, Suggestio
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import JournalEvent
 from understudy.storage.journal import event_of
-from understudy.storage.paging import readable, select_page
-from understudy.storage.rows import from_row, to_row, upsert_of
+from understudy.storage.rows import from_row, readable, select_page, to_row, upsert_of
 from understudy.storage.schema import (
     agent_files,
     agents,

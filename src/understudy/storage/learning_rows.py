@@ -20,9 +20,8 @@ from understudy.learnings.model import (
     LearningStatus,
 )
 from understudy.sessions.learning_scopes import LearningScope
-from understudy.storage.columns import folded, read_record, search_text
 from understudy.storage.engine import Dialect
-from understudy.storage.rows import to_row
+from understudy.storage.rows import folded, read_record, search_text, to_row
 from understudy.storage.schema import learning_candidates, learnings
 
 # Fields that every stored body has; a body without one is damaged, although the record has a

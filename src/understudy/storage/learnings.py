@@ -14,7 +14,6 @@ from understudy.learnings.model import TERM_KIND, Kind, Learning, LearningFilter
 from understudy.learnings.visibility import index_scopes
 from understudy.retrieval.terms import terms_of
 from understudy.sessions.learning_scopes import LearningScope
-from understudy.storage.columns import read_record
 from understudy.storage.engine import Dialect
 from understudy.storage.learning_rows import (
     digest_of,
@@ -23,8 +22,7 @@ from understudy.storage.learning_rows import (
     read_learning,
     without_search,
 )
-from understudy.storage.paging import readable, select_page
-from understudy.storage.rows import insert_into, replace_version
+from understudy.storage.rows import insert_into, read_record, readable, replace_version, select_page
 from understudy.storage.schema import learning_uses as uses
 from understudy.storage.schema import learnings
 from understudy.storage.schema.learnings import (

@@ -8,8 +8,7 @@ import sqlalchemy as sa
 from understudy.core.page import Page, PageRequest
 from understudy.mailboxes.model import Message, MessageStatus
 from understudy.storage.engine import Dialect
-from understudy.storage.paging import select_page
-from understudy.storage.rows import from_row, insert_new, to_row
+from understudy.storage.rows import from_row, insert_new, select_page, to_row
 from understudy.storage.schema import messages, runs
 from understudy.storage.schema.deliveries import DELIVERING, UNDELIVERED
 

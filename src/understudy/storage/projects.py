@@ -7,8 +7,7 @@ import sqlalchemy as sa
 from understudy.core.page import Page, PageRequest
 from understudy.sessions.model import Persona, Project
 from understudy.storage.engine import Dialect
-from understudy.storage.paging import select_page
-from understudy.storage.rows import from_row, insert_new, replace_version, to_row
+from understudy.storage.rows import from_row, insert_new, replace_version, select_page, to_row
 from understudy.storage.schema import personas, project_sessions, projects
 
 

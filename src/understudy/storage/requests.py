@@ -13,8 +13,7 @@ from understudy.runs.requests import (
     RequestKind,
     RequestState,
 )
-from understudy.storage.paging import readable, select_page
-from understudy.storage.rows import from_row, insert_new
+from understudy.storage.rows import from_row, insert_new, readable, select_page
 from understudy.storage.schema import requests, runs
 from understudy.storage.schema.runs import OFFERS
 

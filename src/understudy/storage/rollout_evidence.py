@@ -12,8 +12,7 @@ import sqlalchemy as sa
 from understudy.core.batches import batches
 from understudy.rollout.evidence import Counts, EvidenceSums
 from understudy.rollout.model import EvidenceKind, EvidenceRecord, Proof, Rollout
-from understudy.storage.paging import readable
-from understudy.storage.rows import from_row, insert_new, to_row
+from understudy.storage.rows import from_row, insert_new, readable, to_row
 from understudy.storage.schema import rollout_evidence as table
 
 # The name of a skill, and a fingerprint.

@@ -8,8 +8,7 @@ from understudy.core.records import parsed_strictly
 from understudy.rollout.model import LIVE, Definition, Rollout, Snapshot, Stage, lost_definition
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.skills.catalogue_entry import folded
-from understudy.storage.columns import read_record
-from understudy.storage.rows import to_row
+from understudy.storage.rows import read_record, to_row
 from understudy.storage.schema import rollouts
 
 # The reason of a hold whose own reason cannot be read.

@@ -10,8 +10,7 @@ from understudy.rollout.model import Rollout
 from understudy.rollout.replay.report import JudgedBy, ReplayCase, ReplayVerdict
 from understudy.rollout.trials.trial import Trial, TrialState
 from understudy.storage.engine import Dialect
-from understudy.storage.paging import readable, select_page
-from understudy.storage.rows import from_row, to_row
+from understudy.storage.rows import from_row, readable, select_page, to_row
 from understudy.storage.schema import rollout_replay_cases as cases
 from understudy.storage.schema import rollout_trials as trials
 from understudy.storage.schema.rollouts import PENDING

@@ -21,7 +21,6 @@ from understudy.rollout.model import (
 )
 from understudy.skills.catalogue_entry import folded
 from understudy.storage.engine import Dialect
-from understudy.storage.paging import readable, select_page
 from understudy.storage.rollout_evidence import SqlEvidence
 from understudy.storage.rollout_rows import (
     definition_row,
@@ -31,7 +30,14 @@ from understudy.storage.rollout_rows import (
     rollout_row,
     snapshot_row,
 )
-from understudy.storage.rows import from_row, insert_new, replace_version, to_row
+from understudy.storage.rows import (
+    from_row,
+    insert_new,
+    readable,
+    replace_version,
+    select_page,
+    to_row,
+)
 from understudy.storage.schema import canary_secret, learnings, rollout_events, rollouts
 from understudy.storage.schema import rollout_definitions as definitions
 from understudy.storage.schema import rollout_snapshots as table

@@ -1,24 +1,160 @@
 """Rows: from records and back, inserted unless taken, replaced only if nobody else changed them."""
 
+import json
 import re
-from collections.abc import Collection, Mapping
+import unicodedata
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import sqlalchemy as sa
+import structlog
 from sqlalchemy.dialects import postgresql, sqlite
 
-from understudy.core.errors import coded_error
+from understudy.core.errors import DamagedRecord, coded_error
+from understudy.core.page import Page, PageRequest, encode_cursor
 from understudy.core.records import parsed_strictly
-from understudy.storage.columns import read_record
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-T = TypeVar("T")
+log = structlog.get_logger()
 
+Ms = sa.BigInteger
+# Text that is sorted by its characters alone on any database, as Python sorts it.
+Sorted = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+# SQLite numbers rows by itself only in a column that is called INTEGER.
+RowNumber = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+# Between the parts of a record that is searched; in none of them, so nothing spans two.
+SEPARATOR: Final = "\x1f"
+# No database takes a NUL.
+_ODD: Final = str.maketrans(dict.fromkeys(("\0", SEPARATOR), "\ufffd"))
+T = TypeVar("T")
 # The JSON column for the fields that have no column of their own, by its name in a table.
 REST: Final = ("body", "wanted")
+# Inserts that can say what is to happen when the key is taken.
+INSERTS: Final[Mapping[str, Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+
+
+def select_page(
+    connection: sa.Connection,
+    query: sa.Select[Any],
+    request: PageRequest,
+    *,
+    by: Sequence[sa.Column[Any]],
+    read: Callable[[Any], T],
+    descending: bool = False,
+) -> Page[T]:
+    """One page of a query in the order of some columns that together are unique."""
+    columns = sa.tuple_(*by)
+    if request.after is not None:
+        _check_cursor(request, by)
+        after = sa.tuple_(*(sa.literal(part) for part in request.after))
+        query = query.where(columns < after if descending else columns > after)
+    order = [column.desc() if descending else column.asc() for column in by]
+    rows = connection.execute(query.order_by(*order).limit(request.limit + 1)).all()
+    shown = rows[: request.limit]
+    more = len(rows) > request.limit
+    last = tuple(getattr(shown[-1], column.name) for column in by) if more else None
+    return Page(
+        items=tuple(readable(shown, read)),
+        next_cursor=encode_cursor(last) if last is not None else None,
+    )
+
+
+def _check_cursor(request: PageRequest, by: Sequence[sa.Column[Any]]) -> None:
+    after = request.after or ()
+    types = [column.type.python_type for column in by]
+    fits = all(type(part) is str or abs(int(part)) < 2**63 for part in after)
+    if [type(part) for part in after] != types or not fits:
+        raise coded_error("pagination/invalid_cursor", pointer="/cursor")
+
+
+def readable(rows: Sequence[Any], read: Callable[[Any], T]) -> list[T]:
+    """The records of those rows that can be read; the others are told to the log."""
+    items = []
+    for row in rows:
+        try:
+            items.append(read(row))
+        except DamagedRecord as damaged:
+            log.exception("storage.record_damaged", detail=damaged.detail)
+    return items
+
+
+class _Damaged:
+    """What stands where stored text is not JSON: neither a value nor the absence of one."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+DAMAGED: Final = _Damaged()
+
+
+class Json(sa.types.TypeDecorator[Any]):
+    """A JSON value as text, with every odd character escaped so that both databases take it.
+
+    Text that is not JSON reads as `DAMAGED`, which no reader of a record accepts.
+    """
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
+        return None if value is None else json.dumps(value, separators=(",", ":"))
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
+        if value is None:
+            return None
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return DAMAGED
+
+
+def optional_object(value: Any) -> dict[str, Any] | None:
+    """The JSON object of a column that may be empty; a scope that is torn is not an absent one."""
+    if value is not None and not isinstance(value, dict):
+        raise TypeError("not a JSON object")
+    return value
+
+
+def read_record(row: Any, read: Callable[[Any], T], *, what: str) -> T:
+    """Turn a row into a record, or raise `DamagedRecord` naming what it is."""
+    try:
+        return read(row)
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise coded_error("storage/record_damaged", what=what) from problem
+
+
+def fields_of(stored: Any, types: Mapping[str, type[Any]], *, optional: bool) -> dict[str, Any]:
+    """The fields of these names, each of its type; only optional ones may be absent or null."""
+    if not isinstance(stored, dict):
+        raise TypeError("not a JSON object")
+    found = {name: stored.get(name) for name in types}
+    for name, value in found.items():
+        # A truth value is no number, although Python says that it is.
+        if type(value) is not types[name] and not (optional and value is None):
+            raise TypeError("a field is not of its type")
+    return found
+
+
+def list_of(stored: Any) -> Sequence[Any]:
+    """A JSON list."""
+    if not isinstance(stored, list):
+        raise TypeError("not a JSON list")
+    return stored
+
+
+def folded(text: str) -> str:
+    """The text in one case and one form, without what a database cannot keep."""
+    whole = text.encode(errors="replace").decode()
+    return unicodedata.normalize("NFC", whole).casefold().translate(_ODD)
+
+
+def search_text(*parts: str) -> str:
+    """Everything that a record is to be found by."""
+    return SEPARATOR.join(map(folded, parts))
 
 
 def to_row(
@@ -68,10 +204,6 @@ def _upsert(table: sa.Table, insert: Any) -> sa.Insert:
         index_elements=list(table.primary_key), set_=changed
     )
     return upsert
-
-
-# Inserts that can say what is to happen when the key is taken.
-INSERTS: Final[Mapping[str, Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
 def insert_new_of(table: sa.Table) -> Mapping[str, Any]:

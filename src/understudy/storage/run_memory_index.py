@@ -12,10 +12,8 @@ from understudy.memory.ports import TERM_KIND, IndexCounts
 from understudy.memory.record import Pointer, RunEvidence, RunMemoryRecord, SemanticCapture
 from understudy.retrieval.terms import terms_of
 from understudy.runs.model import RunStatus
-from understudy.storage.columns import read_record
 from understudy.storage.engine import Dialect
-from understudy.storage.paging import select_page
-from understudy.storage.rows import insert_new, upsert_of
+from understudy.storage.rows import insert_new, read_record, select_page, upsert_of
 from understudy.storage.schema import (
     run_memories,
     run_memory_backlog,

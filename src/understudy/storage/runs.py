@@ -18,10 +18,8 @@ from understudy.runs.model import (
     StopRequest,
     work_id,
 )
-from understudy.storage.columns import optional_object, read_record
 from understudy.storage.engine import Dialect
-from understudy.storage.paging import select_page
-from understudy.storage.rows import from_row, to_row
+from understudy.storage.rows import from_row, optional_object, read_record, select_page, to_row
 from understudy.storage.schema import journal, runs
 from understudy.storage.schema.runs import BRINGS_OTHERS_IN
 from understudy.storage.schema.sessions import TOOL_RESULTS

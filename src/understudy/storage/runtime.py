@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from understudy.runtime.model import Revision
+from understudy.runtime.service import Revision
 from understudy.storage.rows import from_row, insert_new, to_row
 from understudy.storage.schema import runtime_revisions, tool_switches
 

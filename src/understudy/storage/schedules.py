@@ -8,15 +8,14 @@ import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
 from understudy.runs.model import RunStatus
-from understudy.schedules.lifecycle import OPEN
 from understudy.schedules.model import (
+    OPEN,
     Schedule,
     ScheduleExecution,
     ScheduleStatus,
 )
 from understudy.storage.engine import Dialect
-from understudy.storage.paging import select_page
-from understudy.storage.rows import from_row, to_row
+from understudy.storage.rows import from_row, select_page, to_row
 from understudy.storage.schema import runs, schedule_executions, schedules
 
 # Never changed by an update.

@@ -15,8 +15,7 @@ from understudy.sessions.model import (
 )
 from understudy.storage.engine import Dialect
 from understudy.storage.messages import undelivered_in
-from understudy.storage.paging import select_page
-from understudy.storage.rows import from_row, insert_new, replace_version, to_row
+from understudy.storage.rows import from_row, insert_new, replace_version, select_page, to_row
 from understudy.storage.schema import runs, session_mcp_servers, sessions
 
 

@@ -9,11 +9,9 @@ import sqlalchemy as sa
 from understudy.core.page import Page, PageRequest
 from understudy.runs.requests import Audience, RequestState
 from understudy.runs.sleep import Signal, SignalKind
-from understudy.sessions.model import SessionStatus
-from understudy.sessions.sidechains import Sidechain, Spawn
+from understudy.sessions.model import SessionStatus, Sidechain, Spawn
 from understudy.sessions.tasks import Task
-from understudy.storage.paging import readable, select_page
-from understudy.storage.rows import from_row, replace_version, to_row
+from understudy.storage.rows import from_row, readable, replace_version, select_page, to_row
 from understudy.storage.schema import requests, runs, sessions, sidechains, signals, tasks
 from understudy.storage.sessions import read_session
 

@@ -24,10 +24,18 @@ from understudy.skills.model import (
     Visibility,
     sort_name,
 )
-from understudy.storage.columns import folded, read_record, search_text
 from understudy.storage.engine import Dialect
-from understudy.storage.paging import readable, select_page
-from understudy.storage.rows import from_row, insert_new, replace_version, to_row
+from understudy.storage.rows import (
+    folded,
+    from_row,
+    insert_new,
+    read_record,
+    readable,
+    replace_version,
+    search_text,
+    select_page,
+    to_row,
+)
 from understudy.storage.schema import (
     runs,
     skill_agent_grants,

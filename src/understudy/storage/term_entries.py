@@ -12,7 +12,7 @@ from understudy.core.batches import BATCH
 from understudy.core.errors import DamagedRecord
 from understudy.retrieval.documents import TermHit
 from understudy.retrieval.rarity import COUNT_AGE_S
-from understudy.storage.columns import read_record
+from understudy.storage.rows import read_record
 from understudy.storage.schema import term_entries
 
 log = structlog.get_logger()

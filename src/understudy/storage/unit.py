@@ -14,7 +14,7 @@ from understudy.core.errors import coded_error
 from understudy.memory.ports import RunMemoryStore
 from understudy.runs.model import Run
 from understudy.skills.bundles.store import BundleStore
-from understudy.storage.blobs import SqlBlobs
+from understudy.storage.assets import SqlBlobs
 from understudy.storage.engine import Dialect, dialect_of
 from understudy.storage.journal import JournalStore
 from understudy.storage.learnings import LearningStore

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from understudy import __version__
-from understudy.access.bearer import ACT_FOR, bearer_token
 from understudy.access.browsers import refuse_foreign_host
+from understudy.access.tokens import ACT_FOR, bearer_token
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.i18n.locales import from_accept_language, locale_of

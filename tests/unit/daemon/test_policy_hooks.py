@@ -7,7 +7,7 @@ from understudy.core.bell import Bell
 from understudy.daemon.services import _runtime
 from understudy.memory.policy import RUN_MEMORY_POLICY
 from understudy.review.policy import LEARNING_POLICY
-from understudy.runtime.model import Revision
+from understudy.runtime.service import Revision
 from understudy.testing.clock import FrozenClock
 
 

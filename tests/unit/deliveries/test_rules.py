@@ -8,8 +8,15 @@ import pytest
 
 from tests.support.factories import NOW, make_event, make_run
 from understudy.core.machine import Machine
-from understudy.deliveries.backoff import MAX_ATTEMPTS, WAITS_S, wait_ms
-from understudy.deliveries.model import DELIVERY, TargetAnswer, TryOutcome, may_retry
+from understudy.deliveries.model import (
+    DELIVERY,
+    MAX_ATTEMPTS,
+    WAITS_S,
+    TargetAnswer,
+    TryOutcome,
+    may_retry,
+    wait_ms,
+)
 from understudy.deliveries.webhook import retry_after_s
 from understudy.deliveries.worker import headers, judge, message, signature
 from understudy.runs.model import DeliveryStatus, RunStatus

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.support.factories import make_letter as letter
 from understudy.core.errors import InvalidTransition
 from understudy.mailboxes.letters import INTRODUCTION, QUOTE, framed, letter_words, submission_of
-from understudy.mailboxes.lifecycle import MESSAGE
-from understudy.mailboxes.model import MailSender, MessageStatus
+from understudy.mailboxes.model import MESSAGE, MailSender, MessageStatus
 from understudy.runs.model import RunKind
 
 DOCS = Path(__file__).parents[3] / "docs" / "howto" / "mailboxes.md"

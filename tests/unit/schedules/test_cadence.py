@@ -14,10 +14,10 @@ from understudy.schedules.cadence import (
     MAX_INTERVAL_S,
     check_cadence,
     first_fire,
+    next_cron,
     next_fire,
     sooner_fire,
 )
-from understudy.schedules.cron import next_cron
 from understudy.schedules.model import Cadence, Cron, IntervalSchedule, Once
 
 NOW = 1_700_000_000_000  # 2023-11-14 22:13:20 UTC

@@ -9,8 +9,7 @@ import pytest
 from understudy.core.errors import InvalidTransition
 from understudy.runs.model import RunStatus
 from understudy.schedules.fire import BLOCKS, RetryPolicy
-from understudy.schedules.lifecycle import OPEN, SCHEDULE
-from understudy.schedules.model import OverlapPolicy, ScheduleStatus
+from understudy.schedules.model import OPEN, SCHEDULE, OverlapPolicy, ScheduleStatus
 
 DOCS = Path(__file__).parents[3] / "docs" / "howto" / "schedules.md"
 EXPECTED = {

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.storage.columns import SEPARATOR, folded, search_text
+from understudy.storage.rows import SEPARATOR, folded, search_text
 
 
 def test_case_and_form_make_no_difference() -> None:

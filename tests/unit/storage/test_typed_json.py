@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from understudy.storage.columns import fields_of, list_of
+from understudy.storage.rows import fields_of, list_of
 
 TYPES = {"name": str, "count": int}
 

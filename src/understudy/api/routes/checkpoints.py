@@ -9,7 +9,6 @@ from understudy.api.gate import GatedRoute
 from understudy.api.operations import viewer
 from understudy.api.paging import Paging
 from understudy.api.services import Services, SessionId
-from understudy.core.records import count
 from understudy.core.errors import coded_error
 from understudy.core.page import PageRequest, encode_cursor
 from understudy.core.records import count

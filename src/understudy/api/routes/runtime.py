@@ -13,7 +13,7 @@ from understudy.core.page import Page
 from understudy.memory.policy import RUN_MEMORY_POLICY
 from understudy.providers.registry import RouteInfo
 from understudy.review.policy import LEARNING_POLICY
-from understudy.runtime.model import Revision
+from understudy.runtime.service import Revision
 from understudy.wire.base import Items
 from understudy.wire.runtime import (
     ChangeRuntime,

@@ -20,8 +20,8 @@ from understudy.core.principal import Principal
 from understudy.memory.policy import RUN_MEMORY_POLICY, RunMemoryPolicy
 from understudy.review.dry_run import DryRun
 from understudy.review.policy import LEARNING_POLICY, LearningPolicy
-from understudy.runtime.model import Revision
 from understudy.runtime.policy import PolicyKind, VersionedPolicy
+from understudy.runtime.service import Revision
 from understudy.wire.policies import (
     DryRunLearningPolicy,
     PolicyRevisionView,

@@ -13,7 +13,7 @@ from understudy.rollout.trials.runs import is_of_trial
 from understudy.runs.execute import MAX_RUN_EVENTS, RunExecution, Steps
 from understudy.runs.model import Run
 from understudy.sessions.journal import EventKind, JournalEvent
-from understudy.sessions.sidechains import Spawn, spawns_of
+from understudy.sessions.model import Spawn, spawns_of
 from understudy.tools.base import Approval, Effect, Tool, ToolContext, ToolError, in_thread
 from understudy.tools.registry import ToolRegistry
 

@@ -33,7 +33,7 @@ from understudy.runs.execute import MAX_RUN_EVENTS
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, RunStatus, require_run
 from understudy.sessions.journal import EventKind
-from understudy.sessions.sidechains import spawns_of
+from understudy.sessions.model import spawns_of
 from understudy.work.db_retry import repeat_while_db_down
 from understudy.work.worker import Claim, Sleep
 

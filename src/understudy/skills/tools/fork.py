@@ -14,7 +14,7 @@ from understudy.runs.sidechain_links import question_data
 from understudy.runs.sidechain_tools import REPORT_NOTE
 from understudy.runs.sidechains import SidechainService, SidechainStanding, SidechainWish, child_id
 from understudy.sessions.creation import SIDECHAIN_CREDENTIALS
-from understudy.sessions.sidechains import Spawn
+from understudy.sessions.model import Spawn
 from understudy.skills.catalogue import Loaded
 from understudy.skills.runtime_settings import RuntimeSettings
 from understudy.skills.usage import Use

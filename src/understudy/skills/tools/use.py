@@ -10,8 +10,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, NotFound
 from understudy.core.text import quoted
-from understudy.sessions.model import require_session
-from understudy.sessions.sidechains import Spawn
+from understudy.sessions.model import Spawn, require_session
 from understudy.skills.catalogue import Catalogue, Loaded
 from understudy.skills.catalogue_entry import CatalogueEntry, listing, named
 from understudy.skills.instructions import file_text, rendered

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from understudy.core.audit import AuditOutcome
 from understudy.core.principal import Role
-from understudy.storage.columns import Json, Ms, RowNumber
+from understudy.storage.rows import Json, Ms, RowNumber
 from understudy.storage.schema.metadata import metadata, one_of
 
 tokens = sa.Table(

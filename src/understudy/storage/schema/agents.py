@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from understudy.agents.model import AgentType
 from understudy.evolution.proposals import ProposalState
-from understudy.storage.columns import Json, Ms
+from understudy.storage.rows import Json, Ms
 from understudy.storage.schema.metadata import metadata, one_of
 
 agents = sa.Table(

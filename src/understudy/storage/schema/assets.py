@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 
 from understudy.assets.model import ReferenceKind
-from understudy.storage.columns import Ms
+from understudy.storage.rows import Ms
 from understudy.storage.schema.metadata import metadata, one_of
 
 assets = sa.Table(

@@ -5,7 +5,7 @@ import sqlalchemy as sa
 from understudy.deliveries.model import TryOutcome
 from understudy.mailboxes.model import MessageStatus
 from understudy.runs.model import DeliveryStatus
-from understudy.storage.columns import Json, Ms
+from understudy.storage.rows import Json, Ms
 from understudy.storage.schema.metadata import metadata, one_of
 
 deliveries = sa.Table(

@@ -13,7 +13,7 @@ from understudy.learnings.model import (
     Tier,
     Verification,
 )
-from understudy.storage.columns import Json, Ms
+from understudy.storage.rows import Json, Ms
 from understudy.storage.schema.metadata import metadata, one_of, some_of
 
 # Written out, as a database knows what an index is for only from the words of a query.

@@ -6,7 +6,7 @@ from understudy.rollout.model import EvidenceKind, Proof, RolloutEventName, Stag
 from understudy.rollout.outcome import SkillOutcome
 from understudy.rollout.replay.report import JudgedBy
 from understudy.rollout.trials.trial import TrialState
-from understudy.storage.columns import Json, Ms, RowNumber, Sorted
+from understudy.storage.rows import Json, Ms, RowNumber, Sorted
 from understudy.storage.schema.metadata import metadata, one_of, some_of
 
 # Written out, as a database knows what an index is for only from the words of a query.

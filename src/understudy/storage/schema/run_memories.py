@@ -7,7 +7,7 @@ full-text table on SQLite and a table with a GIN index on PostgreSQL.
 import sqlalchemy as sa
 
 from understudy.memory.record import SemanticCapture
-from understudy.storage.columns import Json, Ms, RowNumber
+from understudy.storage.rows import Json, Ms, RowNumber
 from understudy.storage.schema.metadata import metadata, one_of
 
 run_memories = sa.Table(

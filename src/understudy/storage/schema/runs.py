@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from understudy.runs.model import RunStatus
 from understudy.runs.requests import Audience, RequestKind, RequestState
-from understudy.storage.columns import Json, Ms, RowNumber
+from understudy.storage.rows import Json, Ms, RowNumber
 from understudy.storage.schema.metadata import metadata, one_of
 
 # Written out, as a database knows what an index is for only from the words of a query.

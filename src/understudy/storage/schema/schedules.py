@@ -8,7 +8,7 @@ from understudy.schedules.model import (
     OverlapPolicy,
     ScheduleStatus,
 )
-from understudy.storage.columns import Json, Ms, RowNumber
+from understudy.storage.rows import Json, Ms, RowNumber
 from understudy.storage.schema.metadata import metadata, one_of
 
 schedules = sa.Table(

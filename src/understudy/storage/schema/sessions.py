@@ -5,7 +5,7 @@ import sqlalchemy as sa
 from understudy.runs.sleep import SignalKind
 from understudy.sessions.model import SessionStatus
 from understudy.sessions.tasks import TaskStatus
-from understudy.storage.columns import Json, Ms, RowNumber
+from understudy.storage.rows import Json, Ms, RowNumber
 from understudy.storage.schema.metadata import metadata, one_of
 
 sessions = sa.Table(

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
-from understudy.storage.columns import Json, Ms, Sorted
+from understudy.storage.rows import Json, Ms, Sorted
 from understudy.storage.schema.metadata import metadata, one_of
 
 # Written out, as a database knows what an index is for only from the words of a query.
