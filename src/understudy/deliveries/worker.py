@@ -31,7 +31,7 @@ from understudy.deliveries.webhook import TIMEOUT_S, WebhookSender
 from understudy.runs.model import DeliveryStatus, Run
 from understudy.sessions.journal import JournalEvent
 from understudy.work.db_retry import retry_while_db_down
-from understudy.work.worker import Claim, Sleep
+from understudy.work.worker import Claim, WorkerSleep
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Units
@@ -57,7 +57,7 @@ class DeliveryDuty:
     """Sends the deliveries of all runs; any number of workers share one outbox."""
 
     at_once: ClassVar[int] = AT_ONCE
-    sleep: ClassVar[Sleep] = Sleep(topics=(), longest_s=LOOK_S)
+    sleep: ClassVar[WorkerSleep] = WorkerSleep(topics=(), longest_s=LOOK_S)
 
     units: "Units"
     clock: Clock

@@ -16,7 +16,7 @@ from understudy.mailboxes.model import MAX_ATTEMPTS, MESSAGE, Message, MessageSt
 from understudy.runs.intake import RunIntake
 from understudy.runs.model import Run, RunStatus
 from understudy.sessions.model import require_session
-from understudy.work.worker import Claim, Sleep
+from understudy.work.worker import Claim, WorkerSleep
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -30,9 +30,9 @@ TOPIC: Final = "mail"
 EVENTS: Final = "events"
 SETTLED_AT_ONCE: Final = 100
 # With no message in a run: another daemon may have died before it delivered a message.
-IDLE: Final = Sleep(topics=(TOPIC,), longest_s=5.0, shortest_s=0.2)
+IDLE: Final = WorkerSleep(topics=(TOPIC,), longest_s=5.0, shortest_s=0.2)
 # While a run has a message, each event may be the end of that run.
-DELIVERING: Final = Sleep(topics=(TOPIC, EVENTS), longest_s=1.0, pause_s=0.2)
+DELIVERING: Final = WorkerSleep(topics=(TOPIC, EVENTS), longest_s=1.0, pause_s=0.2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,7 @@ class MailDuty:
     """Submits a run for each due message, and settles the message when its run has ended."""
 
     at_once: ClassVar[int] = 1
-    sleep: ClassVar[Sleep] = DELIVERING
+    sleep: ClassVar[WorkerSleep] = DELIVERING
 
     units: "Units"
     clock: Clock

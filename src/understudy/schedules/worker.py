@@ -14,7 +14,7 @@ from understudy.core.principal import DAEMON
 from understudy.schedules.cadence import next_fire, sooner_fire
 from understudy.schedules.fire import Firing, RetryPolicy
 from understudy.schedules.model import OPEN, Cron, Schedule
-from understudy.work.worker import Claim, Sleep
+from understudy.work.worker import Claim, WorkerSleep
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -105,7 +105,7 @@ class ScheduleDuty:
     """Fires due schedules; each is claimed, submitted and planned anew in one transaction."""
 
     at_once: ClassVar[int] = 1
-    sleep: ClassVar[Sleep] = Sleep(topics=(TOPIC,), longest_s=LONGEST_SLEEP_S)
+    sleep: ClassVar[WorkerSleep] = WorkerSleep(topics=(TOPIC,), longest_s=LONGEST_SLEEP_S)
 
     units: "Units"
     clock: Clock

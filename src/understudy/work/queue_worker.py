@@ -18,7 +18,7 @@ from understudy.core.errors import DatabaseUnavailable, UnderstudyError
 from understudy.providers.structured import AT_ONCE as MODELS_AT_ONCE
 from understudy.tools.base import in_thread
 from understudy.work.db_retry import retry_while_db_down
-from understudy.work.worker import Claim, Sleep, Worker
+from understudy.work.worker import Claim, Worker, WorkerSleep
 
 if TYPE_CHECKING:
     from understudy.storage.job_queue import JobQueue
@@ -290,9 +290,9 @@ class Lane:
         return AT_ONCE[self.may_ask]
 
     @property
-    def sleep(self) -> Sleep:
+    def sleep(self) -> WorkerSleep:
         """Until the next job is due, or one is queued."""
-        return Sleep(topics=(self.worker.duty.topic,), longest_s=self.worker.look_s)
+        return WorkerSleep(topics=(self.worker.duty.topic,), longest_s=self.worker.look_s)
 
     def claim(self, limit: int) -> Claim[Job]:
         """Claim due jobs of the lane, and note them as held."""

@@ -15,7 +15,7 @@ SHORTEST_SLEEP_S: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sleep:
+class WorkerSleep:
     """How long a worker sleeps when nothing is due, and what wakes it earlier."""
 
     # Bell topics that end the sleep. Other daemons ring no bell here: `longest_s` bounds their delay.
@@ -34,7 +34,7 @@ class Claim(Generic[T]):
     # When the next item is due; None when none is known.
     due_at_ms: int | None = None
     # Replaces the duty's own sleep.
-    sleep: Sleep | None = None
+    sleep: WorkerSleep | None = None
     # Whether to sleep after these items instead of claiming more at once.
     is_all: bool = False
 
@@ -48,7 +48,7 @@ class Duty(Protocol[T]):
         ...
 
     @property
-    def sleep(self) -> Sleep: ...
+    def sleep(self) -> WorkerSleep: ...
 
     def claim(self, limit: int, /) -> Claim[T]:
         """Claim up to `limit` due items, on a thread; repeated while the database is down.

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from understudy.core.bell import Bell
 from understudy.core.errors import DatabaseUnavailable
 from understudy.testing.clock import FrozenClock
-from understudy.work.worker import Claim, Sleep, Worker
+from understudy.work.worker import Claim, Worker, WorkerSleep
 
-FOR_EVER = Sleep(topics=("news",), longest_s=3600.0)
+FOR_EVER = WorkerSleep(topics=("news",), longest_s=3600.0)
 
 
 @dataclass
@@ -19,7 +19,7 @@ class Numbers:
 
     waiting: list[int | Exception] = field(default_factory=list)
     at_once: int = 2
-    sleep: Sleep = FOR_EVER
+    sleep: WorkerSleep = FOR_EVER
     is_all: bool = False
     claims: int = 0
     begun: list[int] = field(default_factory=list)

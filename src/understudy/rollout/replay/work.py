@@ -35,7 +35,7 @@ from understudy.runs.model import Run, RunStatus, require_run
 from understudy.sessions.journal import EventKind
 from understudy.sessions.model import spawns_of
 from understudy.work.db_retry import repeat_while_db_down
-from understudy.work.worker import Claim, Sleep
+from understudy.work.worker import Claim, WorkerSleep
 
 if TYPE_CHECKING:
     from understudy.review.policy import JudgeSettings
@@ -161,7 +161,7 @@ class ReplayDuty:
     """Brings replays to their end, one after the other; any daemon may run one."""
 
     at_once: ClassVar[int] = 1
-    sleep: ClassVar[Sleep] = Sleep(topics=(TOPIC,), longest_s=LOOK_S)
+    sleep: ClassVar[WorkerSleep] = WorkerSleep(topics=(TOPIC,), longest_s=LOOK_S)
 
     units: "Units"
     clock: Clock
