@@ -19,7 +19,7 @@ from understudy.daemon.background import Background
 from understudy.daemon.resources import Resources
 from understudy.daemon.services import Services
 from understudy.evolution.coach import EvolutionCoach
-from understudy.evolution.consent import ConsentRecords, SkillBelongings
+from understudy.evolution.consent import ConsentRecords, SkillOwnership
 from understudy.evolution.names import SkillPlaces
 from understudy.evolution.offer_book import OfferBook
 from understudy.mcp_client.source import McpToolSource
@@ -118,7 +118,7 @@ def _loop(resources: Resources, services: Services) -> AgentLoop:
     offers = OfferBook(clock)
     places = SkillPlaces(settings.workspace, services.skills.roots)
     consent = ConsentRecords(
-        clock, offers, SkillBelongings(units), is_local_skill=places.has, scrub=resources.scrub
+        clock, offers, SkillOwnership(units), is_local_skill=places.has, scrub=resources.scrub
     )
     doorkeeper = Doorkeeper(units, clock, Gatekeeper(), consent, settings.approval_expires_s)
     mcp = McpToolSource(services.mcp, services.session_mcp, services.offers.disabled)
