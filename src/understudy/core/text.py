@@ -70,5 +70,5 @@ def size_of(text: str) -> int:
 
 
 def tokens_in_bytes(size: int) -> int:
-    """The same guess for a text of so many bytes."""
+    """The estimate for a text of so many bytes."""
     return math.ceil(size * TOKENS_PER_BYTE)
