@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from understudy.core.errors import UnderstudyError, coded_error
+from understudy.core.errors import coded_error
 
 DOMAIN: Final = "questions"
 MAX_FREEFORM_CHARS: Final = 16_000
@@ -42,23 +42,31 @@ def check_answers(questions: Sequence[Mapping[str, Any]], resolution: QuestionRe
     """Raise `Invalid` unless every question has one sound answer, or all are declined."""
     if resolution.declined:
         if resolution.answers:
-            raise _wrong("question_declined_with_answers", "answers", "declined, yet answered")
+            raise coded_error(
+                "questions/question_declined_with_answers", pointer="/resolution/answers"
+            )
         return
     by_id = {str(question["id"]): question for question in questions}
     seen: set[str] = set()
     for index, answer in enumerate(resolution.answers):
-        pointer = f"answers/{index}"
+        pointer = f"/resolution/answers/{index}"
         if answer.question_id not in by_id:
-            raise _wrong("question_unknown_answer", pointer, f"no question {answer.question_id!r}")
+            raise coded_error(
+                "questions/question_unknown_answer", pointer=pointer, question_id=answer.question_id
+            )
         if answer.question_id in seen:
-            raise _wrong("question_duplicate_answer", pointer, "answered twice")
+            raise coded_error("questions/question_duplicate_answer", pointer=pointer)
         seen.add(answer.question_id)
-        for code, is_wrong, detail in ANSWER_RULES:
+        for code, is_wrong in ANSWER_RULES:
             if is_wrong(by_id[answer.question_id], answer):
-                raise _wrong(code, pointer, detail)
+                raise coded_error(f"questions/{code}", pointer=pointer, limit=MAX_FREEFORM_CHARS)
     missing = [question_id for question_id in by_id if question_id not in seen]
     if missing:
-        raise _wrong("question_answer_missing", "answers", f"no answer to {missing[0]!r}")
+        raise coded_error(
+            "questions/question_answer_missing",
+            pointer="/resolution/answers",
+            question_id=missing[0],
+        )
 
 
 def _options(question: Mapping[str, Any]) -> set[str]:
@@ -69,36 +77,29 @@ def _is_written(answer: QuestionAnswer) -> bool:
     return bool((answer.freeform_answer or "").strip())
 
 
-# Code, test, words; the first that holds is told.
-ANSWER_RULES: Final[
-    tuple[tuple[str, Callable[[Mapping[str, Any], QuestionAnswer], bool], str], ...]
-] = (
+# Code and test; the first that holds is raised.
+ANSWER_RULES: Final[tuple[tuple[str, Callable[[Mapping[str, Any], QuestionAnswer], bool]], ...]] = (
     (
         "question_option_not_found",
         lambda question, answer: not set(answer.selected_option_ids) <= _options(question),
-        "there is no such option",
     ),
     (
         "question_duplicate_option",
         lambda _, answer: len(set(answer.selected_option_ids)) < len(answer.selected_option_ids),
-        "an option is chosen twice",
     ),
     (
         "question_single_select_violation",
         lambda question, answer: (
             not question.get("multi_select") and len(answer.selected_option_ids) > 1
         ),
-        "only one option may be chosen",
     ),
     (
         "question_answer_empty",
         lambda _, answer: not answer.selected_option_ids and not _is_written(answer),
-        "nothing is chosen and nothing is written",
     ),
     (
         "question_answer_too_long",
         lambda _, answer: len(answer.freeform_answer or "") > MAX_FREEFORM_CHARS,
-        f"a written answer has at most {MAX_FREEFORM_CHARS} characters",
     ),
 )
 
@@ -121,7 +122,3 @@ def _chosen(question: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
     if answer.get("freeform_answer"):
         parts.append(f"- {answer['freeform_answer']}")
     return "\n".join(parts)
-
-
-def _wrong(code: str, where: str, detail: str) -> UnderstudyError:
-    return coded_error(f"questions/{code}", pointer=f"/resolution/{where}", detail=detail)

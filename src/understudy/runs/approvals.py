@@ -167,7 +167,7 @@ class ApprovalService:
         """Settle an offer; the position is that in the batch."""
         index, resolution = placed
         if resolution.updated_input is not None:
-            raise _unfit(index, "an offer takes no input: it is accepted or declined as it is")
+            raise coded_error("approvals/approval_invalid_input:offer", pointer=_input_at(index))
         state = BEHAVIORS[resolution.behavior]
         answer_offer(unit, principal, run, offer, state, told=_told(resolution), at_ms=now)
 
@@ -206,7 +206,11 @@ class ApprovalService:
                 raise coded_error("daemon/denied")
             self.check_input(str(request.body.get("tool_name")), updated)
         except UnderstudyError as problem:
-            raise _unfit(index, problem.detail) from None
+            raise coded_error(
+                "approvals/approval_invalid_input",
+                pointer=_input_at(index),
+                detail=problem.detail,
+            ) from None
 
 
 def _told(resolution: Resolution) -> dict[str, Any]:
@@ -225,9 +229,8 @@ def is_word_of(user_id: str, request: PersonRequest) -> bool:
     return by.get("user_id") == user_id or by.get("is_admin") is True
 
 
-def _unfit(index: int, detail: str) -> UnderstudyError:
-    pointer = f"/resolutions/{index}/updated_input"
-    return coded_error("approvals/approval_invalid_input", pointer=pointer, detail=detail)
+def _input_at(index: int) -> str:
+    return f"/resolutions/{index}/updated_input"
 
 
 def new_approval(
@@ -301,11 +304,7 @@ def _pending(unit: "Unit", run: Run, now: int) -> dict[str, PersonRequest]:
         and (request.expires_at_ms is None or request.expires_at_ms > now)
     }
     if run.status in TERMINAL or run.stop_request is not None:
-        raise _nothing_waits(f"the run does not wait for approval; it is {run.status}")
+        raise coded_error("approvals/approval_state_conflict:run", status=run.status)
     if not open_ones:
-        raise _nothing_waits("the run waits for no approval, or the time to decide is up")
+        raise coded_error("approvals/approval_state_conflict:none_open")
     return open_ones
-
-
-def _nothing_waits(detail: str) -> UnderstudyError:
-    return coded_error("approvals/approval_state_conflict", detail=detail)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import UnderstudyError, coded_error
+from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.runs.answers import QuestionResolution, check_answers
 from understudy.runs.expiry import expire_due
@@ -154,9 +154,9 @@ def _open_question(unit: "Unit", run: Run, request_id: str) -> PersonRequest:
         if request.state is RequestState.EXPIRED:
             raise coded_error("questions/question_expired")
         if request.state is not RequestState.PENDING:
-            raise _state_conflict(f"the question was settled before: {request.state}")
+            raise coded_error("questions/question_state_conflict:settled", state=request.state)
     if run.status in TERMINAL or run.stop_request is not None:
-        raise _state_conflict(f"the run does not wait for an answer; it is {run.status}")
+        raise coded_error("questions/question_state_conflict:run", status=run.status)
     if request is None or request.kind is not RequestKind.QUESTION:
         raise coded_error(
             "questions/question_request_mismatch",
@@ -169,7 +169,3 @@ def _open_question(unit: "Unit", run: Run, request_id: str) -> PersonRequest:
             request_id=request_id,
         )
     return request
-
-
-def _state_conflict(detail: str) -> UnderstudyError:
-    return coded_error("questions/question_state_conflict", detail=detail)

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from pydantic import computed_field
 
-from understudy.core.errors import FieldError, UnderstudyError, coded_error
+from understudy.core.errors import coded_error
 from understudy.core.machine import Machine
 from understudy.core.records import HIDDEN, OMIT, extended
 from understudy.core.text import preview
@@ -107,15 +107,18 @@ class TaskList:
     def resolve(self, references: Sequence[str]) -> tuple[str, ...]:
         """The ids of tasks that another is to depend on, each once; `Invalid` names a wrong one."""
         if len(references) > MAX_DEPENDENCIES:
-            raise _wrong_dependency(
-                "too_many_dependencies", 0, f"at most {MAX_DEPENDENCIES} dependencies"
+            raise coded_error(
+                "tasks/too_many_dependencies", pointer="/depends_on/0", limit=MAX_DEPENDENCIES
             )
         known, ids = self._by_reference, []
         for index, reference in enumerate(references):
             task = known.get(reference.strip())
             if task is None:
-                shown = repr(preview(reference, MAX_REFERENCE_CHARS))
-                raise _wrong_dependency("unknown_dependency", index, f"no task {shown} here")
+                raise coded_error(
+                    "tasks/unknown_dependency",
+                    pointer=f"/depends_on/{index}",
+                    reference=preview(reference, MAX_REFERENCE_CHARS),
+                )
             ids.append(task.task_id)
         return tuple(dict.fromkeys(ids))
 
@@ -123,7 +126,7 @@ class TaskList:
         """Refuse dependencies that lead back to the task itself."""
         for index, dependency in enumerate(depends_on):
             if task_id in self._reached_from(dependency):
-                raise _wrong_dependency("dependency_cycle", index, "the tasks would wait in a ring")
+                raise coded_error("tasks/dependency_cycle", pointer=f"/depends_on/{index}")
 
     def unfinished(self, task: Task) -> tuple[str, ...]:
         """The ids of dependencies that are not completed, in order."""
@@ -186,12 +189,3 @@ def check_words(title: str, description: str | None) -> tuple[str, str | None]:
             max_description_chars=MAX_DESCRIPTION_CHARS,
         )
     return title, (description or "").strip() or None
-
-
-def _wrong_dependency(code: str, index: int, detail: str) -> UnderstudyError:
-    pointer = f"/depends_on/{index}"
-    return coded_error(
-        f"tasks/{code}",
-        errors=(FieldError(pointer=pointer, code=code, detail=detail),),
-        detail=detail,
-    )
