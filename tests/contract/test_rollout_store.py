@@ -32,7 +32,7 @@ from understudy.rollout.model import (
 from understudy.rollout.trials.trial import TrialState
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
-from understudy.storage.rollout_rows import rollout_row
+from understudy.storage.rollout_snapshots import rollout_row
 from understudy.storage.schema import (
     rollout_evidence,
     rollout_snapshots,

@@ -11,8 +11,7 @@ from understudy.cli.output import note, print_json
 
 if TYPE_CHECKING:
     from understudy.evolution.proposals import ProposalState
-    from understudy.wire.agents import FileVersionDetail, FileView
-    from understudy.wire.proposals import ProposalDetail
+    from understudy.wire.agents import FileVersionDetail, FileView, ProposalDetail
 
 commands = Commands("Context files of an agent, with their history.")
 

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
         FileVersionDetail,
         FileVersionView,
         FileView,
+        ProposalDetail,
+        ProposalView,
         UpdateAgent,
     )
     from understudy.wire.approvals import (
@@ -88,7 +90,6 @@ if TYPE_CHECKING:
     from understudy.wire.personas import CreatePersona, UpdatePersona
     from understudy.wire.policies import CandidateExplainView, PolicyRevisionView, PolicyView
     from understudy.wire.projects import AddMember, CreateProject, UpdateProject
-    from understudy.wire.proposals import ProposalDetail, ProposalView
     from understudy.wire.replies import ReplyTargetBody, WebhookSecretView
     from understudy.wire.rollouts import (
         PromoteSkill,
@@ -168,7 +169,7 @@ ANSWERS: Final = {
     "understudy.skills.dependencies.service": "Installed InstalledOne Rescan",
     "understudy.skills.diff": "SkillDiff",
     "understudy.skills.usage": "SkillUsage",
-    "understudy.wire.agents": "AgentView FileSummary FileVersionDetail FileVersionView FileView",
+    "understudy.wire.agents": "AgentView FileSummary FileVersionDetail FileVersionView FileView ProposalDetail ProposalView",
     "understudy.wire.approvals": "ApprovalView QuestionView",
     "understudy.wire.assets": "CollectedView",
     "understudy.wire.base": "Deleted Items",
@@ -179,7 +180,6 @@ ANSWERS: Final = {
     "understudy.wire.memory": "MemoryContextView",
     "understudy.wire.permissions": "PermissionsView SessionPermissionsView SessionToolView VerdictView",
     "understudy.wire.policies": "CandidateExplainView PolicyRevisionView PolicyView",
-    "understudy.wire.proposals": "ProposalDetail ProposalView",
     "understudy.wire.replies": "WebhookSecretView",
     "understudy.wire.rollouts": "RolloutSummary RolloutView SnapshotView TrialView",
     "understudy.wire.runs": "RunView",

@@ -1,4 +1,4 @@
-"""What speaks for or against rollouts: kept, counted, and the newest of it."""
+"""Queries of the evidence of rollouts: added, counted, and the newest."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -20,38 +20,41 @@ _About: TypeAlias = tuple[str, str]
 _Key: TypeAlias = tuple[str, int, str]
 
 
-class SqlEvidence:
-    """Evidence in a table; nothing of it is ever changed."""
+class EvidenceQueries:
+    """Evidence in one table; rows are never changed."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
-        # Guards, figures and lists of one unit ask for the same; forgotten when some is added.
+        # Cache of one unit: guards, figures and lists need the same sums. Cleared when evidence is added.
         self._counted: dict[_Key, EvidenceSums] = {}
 
-    def add(self, evidence: EvidenceRecord) -> bool:
-        """Keep what a run showed; False when the run speaks in this attempt already."""
+    def add_evidence(self, evidence: EvidenceRecord) -> bool:
+        """Add evidence; False when the run is evidence in this attempt already."""
         self._counted = {}
         return insert_new(self._connection, table, to_row(evidence, table))
 
-    def of_run(self, skill_name: str, attempt: int, run_id: str) -> EvidenceRecord | None:
-        """What a run showed in an attempt."""
+    def evidence_of_run(self, skill_name: str, attempt: int, run_id: str) -> EvidenceRecord | None:
+        """The evidence of a run in an attempt."""
         if not run_id.isprintable():
             return None
         values = {"wanted": skill_name, "of_attempt": attempt, "of_run": run_id}
         row = self._connection.execute(_OF_RUN, values).first()
         return None if row is None else _read(row)
 
-    def newest(
+    def newest_evidence(
         self, rollouts: Sequence[Rollout], *, limit: int
     ) -> dict[str, tuple[EvidenceRecord, ...]]:
-        """So many of each kind at most, by name and oldest first."""
-        # Of one that is looked at by itself there may be much: none of it is touched but these.
+        """The newest evidence of the current attempts, by name, up to the limit of each kind, oldest
+        first; damaged rows are left out."""
+        # One rollout may have much evidence: its query reads only the newest rows by index.
         look = self._newest_of_one if len(rollouts) == 1 else self._newest_of_many
         found = sorted(readable(look(rollouts, limit), _read), key=_IN_ORDER)
         said = {name: tuple(some) for name, some in groupby(found, key=attrgetter("skill_name"))}
         return {each.skill_name: said.get(each.skill_name, ()) for each in rollouts}
 
-    def verifiers(self, rollouts: Sequence[Rollout], *, limit: int) -> dict[str, tuple[str, ...]]:
+    def verifiers_of(
+        self, rollouts: Sequence[Rollout], *, limit: int
+    ) -> dict[str, tuple[str, ...]]:
         """The newest runs that verified the current definitions, by name and oldest first."""
         if len(rollouts) == 1:
             about = {**_about_one(rollouts[0]), "of_kind": str(EvidenceKind.VERIFICATION)}
@@ -63,8 +66,8 @@ class SqlEvidence:
             found[row.skill_name, row.fingerprint].append(row.run_id)
         return {it.skill_name: tuple(found[it.skill_name, it.fingerprint]) for it in rollouts}
 
-    def sums(self, rollouts: Sequence[Rollout]) -> dict[str, EvidenceSums]:
-        """What all of it amounts to, by name; what is about another definition is left out."""
+    def sums_of(self, rollouts: Sequence[Rollout]) -> dict[str, EvidenceSums]:
+        """The sums of all evidence for the current definitions in the current attempts, by name."""
         unknown = [it for it in rollouts if _key(it) not in self._counted]
         self._counted |= self._count(unknown)
         return {it.skill_name: self._counted[_key(it)] for it in rollouts}
@@ -137,7 +140,7 @@ _NEWEST: Final = (
     .join(_PLACED, _PLACED.c.evidence_id == table.c.evidence_id)
     .where(_PLACED.c.place <= sa.bindparam("most"))
 )
-# Reads no notes, which may be long.
+# Without notes, which may be long.
 _NAMED: Final = (
     table.c.skill_name,
     table.c.fingerprint,
@@ -155,7 +158,7 @@ _ALIKE: Final = (*_ABOUT, table.c.kind, table.c.proof, table.c.success)
 _COUNTED: Final = (
     sa.select(*_ALIKE, sa.func.count().label("number")).where(_OF_CURRENT).group_by(*_ALIKE)
 )
-# A session may have runs of both proofs, so these cannot be added up. Sidechains are no others.
+# A session may have runs of both proofs, so the counts cannot be added up. By root session.
 _SESSION: Final = table.c.root_session_id
 _SESSIONS: Final = (
     sa.select(

@@ -30,11 +30,11 @@ class TrialStore:
         return self._one(_ONE, trial_id, lock=lock)
 
     def add(self, trial: Trial) -> None:
-        """Keep a new one."""
+        """Add a row."""
         self._connection.execute(sa.insert(trials).values(to_row(trial, trials)))
 
     def update(self, trial: Trial) -> bool:
-        """Replace a trial that is pending; False when it is over, and then nothing changes."""
+        """Replace a pending trial; False when it has ended already."""
         statement = (
             sa.update(trials)
             .where(trials.c.trial_id == trial.trial_id, PENDING)
@@ -43,17 +43,17 @@ class TrialStore:
         return self._connection.execute(statement).rowcount == 1
 
     def of_run(self, run_id: str) -> Trial | None:
-        """The trial that a run executes; asked at the end of every run."""
+        """The trial of a run; read at the end of every run."""
         return self._one(_OF_RUN, run_id)
 
     def pending(self, *, limit: int, skill_name: str | None = None) -> tuple[Trial, ...]:
-        """Trials that are not over, of one skill or of all, oldest first."""
+        """Pending trials of one skill or of all, oldest first."""
         query = _PENDING if skill_name is None else _PENDING_OF
         rows = self._connection.execute(query, {"most": limit, "name": skill_name}).all()
         return tuple(readable(rows, _read_trial))
 
     def count_pending(self, skill_name: str, attempt: int, fingerprint: str) -> int:
-        """How many trials of a definition are not over; those that cannot be read among them."""
+        """The number of pending trials of a definition, damaged ones included."""
         values = {"name": skill_name, "of_attempt": attempt, "definition": fingerprint}
         return self._connection.execute(_COUNT_PENDING, values).scalar_one()
 
@@ -66,21 +66,21 @@ class TrialStore:
         )
 
     def newest_marker(self, skill_name: str, attempt: int, fingerprint: str) -> str:
-        """What the newest trial of a definition in an attempt expected that expected anything;
-        "" where none did. Replays expect something of recorded runs, and are left out."""
+        """The newest marker of a trial of a definition in an attempt; "" without one. Markers of
+        replays are left out."""
         values = {"name": skill_name, "of_attempt": attempt, "definition": fingerprint}
         row = self._connection.execute(_MARKED, values).first()
-        # One that cannot be read must not pass for one that expected nothing.
+        # A damaged trial raises: it must not count as one without a marker.
         return "" if row is None else _read_trial(row).marker
 
     def with_report(self, skill_name: str, attempt: int) -> tuple[Trial, ...]:
-        """Trials of an attempt that are over and have a report, newest first; at most fifty."""
+        """The newest ended trials of an attempt with a report, newest first."""
         values = {"name": skill_name, "of_attempt": attempt}
         return tuple(readable(self._connection.execute(_REPORTED, values).all(), _read_trial))
 
     def _one(self, query: sa.Select[Any], wanted: str, *, lock: bool = False) -> Trial | None:
         if not wanted.isprintable():
-            # Nothing is called that, and no database takes it.
+            # No trial has such an id, and no database takes it.
             return None
         locked = self._dialect.locked(query) if lock else query
         row = self._connection.execute(locked, {"wanted": wanted}).first()
@@ -88,7 +88,7 @@ class TrialStore:
 
 
 _read_trial = partial(from_row, kind=Trial)
-# Asked at the end of every run, so they are put together only once.
+# Built once: some run at the end of every run.
 _ONE: Final = sa.select(trials).where(trials.c.trial_id == sa.bindparam("wanted"))
 _OF_RUN: Final = sa.select(trials).where(trials.c.run_id == sa.bindparam("wanted"))
 _PENDING: Final = (
@@ -112,7 +112,7 @@ _MARKED: Final = (
         trials.c.attempt == sa.bindparam("of_attempt"),
         trials.c.fingerprint == sa.bindparam("definition"),
         trials.c.marker != "",
-        # No replay; what cannot be read may be one or not.
+        # Not a replay; damaged cases may be one.
         sa.type_coerce(trials.c.cases, sa.Text).not_like("[{%"),
     )
     .order_by(trials.c.trial_id.desc())
@@ -138,7 +138,7 @@ class ReplayCaseStore:
         self._connection = connection
 
     def add(self, case: ReplayCase) -> None:
-        """Keep a new one."""
+        """Add a row."""
         self._connection.execute(sa.insert(cases).values(_row(case)))
 
     def update(self, case: ReplayCase) -> None:
@@ -155,21 +155,19 @@ class ReplayCaseStore:
         return tuple(_read(row) for row in rows)
 
     def of_run(self, run_id: str) -> ReplayCase | None:
-        """The case that a run is one of the two new runs of."""
+        """The case of a run with or without the skill."""
         row = self._connection.execute(_CASE_OF_RUN, {"wanted": run_id}).first()
         return None if row is None else _read(row)
 
     def regressed(self, rollout: Rollout, *, limit: int) -> tuple[ReplayCase, ...]:
-        """Cases that fared worse with a definition, and no better since by the same yardstick.
-
-        Of the attempt and the fingerprint that a rollout has now, the one judged first to begin
-        with; also of replays that are under way, or came to no end.
+        """The cases that regressed with the current definition, and did not succeed since by the same
+        yardstick, first judged first; also of replays that are pending or failed.
         """
         rows = self._connection.execute(_REGRESSED, {**_named(rollout), "most": limit})
         return tuple(_read(row) for row in rows)
 
     def is_vouched_for(self, rollout: Rollout) -> bool:
-        """Whether a replay of it passed in which more than their end spoke for all cases."""
+        """Whether a replay of it passed in which a marker or the judge decided all cases."""
         return bool(self._connection.execute(_VOUCHED, _named(rollout)).scalar())
 
 
@@ -206,7 +204,7 @@ def _named(rollout: Rollout) -> dict[str, Any]:
 
 
 _MARKER, _STATUS = str(JudgedBy.MARKER), str(JudgedBy.STATUS)
-# Whatever speaks for it is more than how a run ended; otherwise it has to be the very same.
+# After a verdict by status any yardstick is as strict; otherwise it must be the same.
 _IS_AS_STRICT = sa.or_(
     cases.c.yardstick == _STATUS,
     sa.and_(

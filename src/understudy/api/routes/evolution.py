@@ -11,8 +11,8 @@ from understudy.api.services import AgentId, Caller, Services
 from understudy.core.page import Page
 from understudy.evolution.proposals import ProposalState
 from understudy.evolution.record import EntryKind, EvolutionEntry
+from understudy.wire.agents import ProposalDetail, ProposalView, RejectProposal
 from understudy.wire.base import Items
-from understudy.wire.proposals import ProposalDetail, ProposalView, RejectProposal
 
 router = APIRouter(tags=["agents"], route_class=GatedRoute)
 ProposalId = Annotated[str, Path(description="id of the proposal")]

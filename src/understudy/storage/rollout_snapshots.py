@@ -1,18 +1,26 @@
-"""Rollouts and their snapshots as rows, and back."""
+"""Rollouts and their snapshots as rows and back, and the queries of snapshots."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
+import sqlalchemy as sa
+
+from understudy.core.page import Page, PageRequest
 from understudy.core.records import parsed_strictly
 from understudy.rollout.model import LIVE, Definition, Rollout, Snapshot, Stage, lost_definition
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.skills.catalogue_entry import folded
-from understudy.storage.rows import read_record, to_row
+from understudy.storage.rows import insert_new, read_record, readable, select_page, to_row
+from understudy.storage.schema import rollout_definitions as definitions
+from understudy.storage.schema import rollout_snapshots as table
 from understudy.storage.schema import rollouts
+from understudy.storage.schema.rollouts import MOUNTED
 
 # The reason of a hold whose own reason cannot be read.
-HELD_UNREAD = "it was held, and why cannot be read"
+HELD_UNREAD: Final = "it was held, and why cannot be read"
+# No database takes a larger number.
+_MOST: Final = 2**31 - 1
 
 
 def rollout_row(rollout: Rollout) -> dict[str, Any]:
@@ -131,3 +139,89 @@ def _snapshot(row: Any) -> Snapshot:
         record=record,
         recorded_at_ms=row.recorded_at_ms,
     )
+
+
+class SnapshotQueries:
+    """Snapshots in one table, and their definitions in another, once for each fingerprint."""
+
+    _connection: sa.Connection
+
+    def add_snapshot(self, snapshot: Snapshot) -> None:
+        """Add a snapshot, and its definition where that is not stored yet."""
+        insert_new(self._connection, definitions, definition_row(snapshot.record.definition))
+        self._connection.execute(sa.insert(table), snapshot_row(snapshot))
+
+    def snapshot(self, skill_name: str, number: int) -> Snapshot | None:
+        """The snapshot of a revision."""
+        if not 0 < number <= _MOST:
+            return None
+        values = {"wanted": skill_name, "of_number": number}
+        row = self._connection.execute(_SNAPSHOT, values).first()
+        return None if row is None else read_snapshot(row)
+
+    def _kept_definition(self, skill_name: str, fingerprint: str) -> Any:
+        """The stored definition of a fingerprint as JSON; None without one."""
+        values = {"wanted": skill_name, "of": fingerprint}
+        return self._connection.scalar(_SAID, values)
+
+    def snapshots(self, skill_name: str, request: PageRequest) -> Page[Snapshot]:
+        """The snapshots of a rollout, newest first; damaged ones are left out."""
+        query = _SNAPSHOTS.where(table.c.skill_name == skill_name)
+        by = (table.c.number,)
+        return select_page(
+            self._connection, query, request, by=by, read=read_snapshot, descending=True
+        )
+
+    def last_other(self, skill_name: str, number: int, fingerprint: str) -> Snapshot | None:
+        """The newest snapshot before a revision that has another definition."""
+        values = {"wanted": skill_name, "of_number": number, "but": fingerprint}
+        row = self._connection.execute(_LAST_OTHER, values).first()
+        return None if row is None else read_snapshot(row)
+
+    def active_snapshots(self, skill_name: str, *, limit: int) -> tuple[Snapshot, ...]:
+        """The last active snapshot of each attempt, newest first."""
+        values = {"wanted": skill_name, "most": limit}
+        rows = self._connection.execute(_ACTIVE, values).all()
+        return tuple(readable(rows, read_snapshot))
+
+
+# Put together once.
+_SNAPSHOTS: Final = sa.select(table, definitions.c.body.label("definition")).join(
+    definitions,
+    sa.and_(
+        definitions.c.skill_name == table.c.skill_name,
+        definitions.c.fingerprint == table.c.fingerprint,
+    ),
+    # One without is damaged, and told so.
+    isouter=True,
+)
+_SAID: Final = sa.select(definitions.c.body).where(
+    definitions.c.skill_name == sa.bindparam("wanted"),
+    definitions.c.fingerprint == sa.bindparam("of"),
+)
+_SNAPSHOT: Final = _SNAPSHOTS.where(
+    table.c.skill_name == sa.bindparam("wanted"),
+    table.c.number == sa.bindparam("of_number"),
+)
+_LAST_OTHER: Final = (
+    _SNAPSHOTS.where(
+        table.c.skill_name == sa.bindparam("wanted"),
+        table.c.number < sa.bindparam("of_number"),
+        table.c.fingerprint != sa.bindparam("but"),
+    )
+    .order_by(table.c.number.desc())
+    .limit(1)
+)
+_LAST_IN_FORCE: Final = (
+    sa.select(sa.func.max(table.c.number))
+    .where(table.c.skill_name == sa.bindparam("wanted"), MOUNTED)
+    .group_by(table.c.attempt)
+)
+_ACTIVE: Final = (
+    _SNAPSHOTS.where(
+        table.c.skill_name == sa.bindparam("wanted"),
+        table.c.number.in_(_LAST_IN_FORCE),
+    )
+    .order_by(table.c.number.desc())
+    .limit(sa.bindparam("most"))
+)
