@@ -12,7 +12,7 @@ from tests.support.ws_skill_server import WsSkillServer, ws_skill_server
 from understudy.skills.events import SkillEventName
 from understudy.skills.model import Skill
 from understudy.storage.engine import open_engine
-from understudy.ws.events import AUDIENCES, is_admin
+from understudy.ws.connection import AUDIENCES, is_admin
 
 FOR_ADMINS = [name for name, audience in AUDIENCES.items() if audience is is_admin]
 

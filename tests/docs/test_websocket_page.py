@@ -8,8 +8,7 @@ import pytest
 
 from understudy.wire.websocket import ConnectParams, ErrorCode, NamedSkill
 from understudy.ws import connection
-from understudy.ws.connection import Close
-from understudy.ws.events import AUDIENCES, is_admin
+from understudy.ws.connection import AUDIENCES, Close, is_admin
 from understudy.ws.limits import LIMITS, MAX_FRAME_BYTES, PING_S, PONG_S
 from understudy.ws.methods import METHODS
 

@@ -16,7 +16,7 @@ from understudy.skills.events import SkillEvent, SkillEvents
 from understudy.skills.model import Skill
 from understudy.skills.service import SkillService
 from understudy.storage.unit import Units
-from understudy.ws.events import AUDIENCES
+from understudy.ws.connection import AUDIENCES
 
 # Names that no machine has.
 NOWHERE = "nowhere-to-be-found"

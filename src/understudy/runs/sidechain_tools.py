@@ -6,7 +6,6 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from understudy.agents.model import MAX_TOOL_ITERATIONS
-from understudy.core.principal import Principal, Role
 from understudy.runs.answers import MAX_FREEFORM_CHARS, read_resolution
 from understudy.runs.sidechain_links import question_data
 from understudy.runs.sidechains import News, SidechainService, SidechainStanding, SidechainWish
@@ -116,7 +115,7 @@ class SpawnSidechain:
         """The ids of the new session and of its run."""
         wish = SidechainWish(**arguments.model_dump())
         spawn = await run_blocking(
-            self._service.spawn, _caller(context), context.run_id, context.call_key, wish
+            self._service.spawn, context.caller, context.run_id, context.call_key, wish
         )
         return json.dumps({"session_id": spawn.session_id, "run_id": spawn.first_run_id})
 
@@ -168,7 +167,7 @@ class AnswerSidechain:
         """That the sidechain has been told."""
         resolution = read_resolution(arguments.model_dump())
         request = await run_blocking(
-            self._service.answer, _caller(context), context.session_id, resolution
+            self._service.answer, context.caller, context.session_id, resolution
         )
         return f"{request.state}; sidechain {request.session_id} goes on"
 
@@ -188,13 +187,9 @@ class CancelSidechain:
     async def call(self, arguments: CancelParameters, context: ToolContext) -> str:
         """Which runs are being stopped."""
         stopped = await run_blocking(
-            self._service.cancel, _caller(context), context.session_id, arguments.session_id
+            self._service.cancel, context.caller, context.session_id, arguments.session_id
         )
         return f"stopping {', '.join(stopped)}" if stopped else "nothing was going on there"
-
-
-def _caller(context: ToolContext) -> Principal:
-    return Principal(user_id=context.user_id, role=Role.OPERATOR)
 
 
 def _report(news: News) -> str:

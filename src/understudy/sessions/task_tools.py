@@ -7,7 +7,6 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from understudy.core.errors import UnderstudyError
-from understudy.core.principal import Principal, Role
 from understudy.core.text import preview
 from understudy.sessions.task_service import NewTask, TaskChange, TaskService
 from understudy.sessions.tasks import (
@@ -108,7 +107,7 @@ def _create(service: TaskService, wanted: TasksParameters, context: ToolContext)
         run_id=context.run_id,
         call_digest=context.call_digest,
     )
-    return f"created {_line(service.create(_caller(context), context.session_id, task))}"
+    return f"created {_line(service.create(context.caller, context.session_id, task))}"
 
 
 def _update(service: TaskService, wanted: TasksParameters, context: ToolContext) -> str:
@@ -118,7 +117,7 @@ def _update(service: TaskService, wanted: TasksParameters, context: ToolContext)
         status=wanted.status,
         depends_on=_references(wanted),
     )
-    detail = service.update(_caller(context), context.session_id, str(wanted.task), change)
+    detail = service.update(context.caller, context.session_id, str(wanted.task), change)
     return f"updated {_line(detail)}"
 
 
@@ -137,10 +136,6 @@ _ACTIONS: Final[Mapping[TaskAction, Callable[[TaskService, TasksParameters, Tool
 
 def _references(wanted: TasksParameters) -> tuple[str, ...] | None:
     return None if wanted.depends_on is None else tuple(str(each) for each in wanted.depends_on)
-
-
-def _caller(context: ToolContext) -> Principal:
-    return Principal(user_id=context.user_id, role=Role.OPERATOR)
 
 
 def _line(task: TaskDetail, *, with_description: bool = False) -> str:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, ParamSpec, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from understudy.core.errors import UnderstudyError
+from understudy.core.principal import Principal, Role
 
 # In the workspace: the folders of sessions that work apart from it.
 WORKTREES: Final = ".understudy-procedural-worktrees"
@@ -101,6 +102,11 @@ class ToolContext:
         return FolderPlace(
             self.workspace.parents[self.depth - 1], self.workspace.parts[-self.depth :]
         )
+
+    @property
+    def caller(self) -> Principal:
+        """The user of the run as a principal of the services."""
+        return Principal(user_id=self.user_id, role=Role.OPERATOR)
 
     @property
     def call_digest(self) -> str:

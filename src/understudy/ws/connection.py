@@ -1,23 +1,29 @@
-"""One connection: requests in their order, answers and events through one bounded queue."""
+"""One WebSocket connection: frames, requests in order, answers and skill events through one queue."""
 
 import asyncio
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
+from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from understudy.core.audit import current_request_id
-from understudy.core.errors import Unauthenticated
+from understudy.core.errors import Invalid, Unauthenticated, UnderstudyError, coded_error
 from understudy.core.ids import new_id
-from understudy.skills.events import SkillEvent
-from understudy.ws.errors import error_of
-from understudy.ws.events import Inbox, audible
-from understudy.ws.frames import BadFrame, answer_frame, error_frame, event_frame, fits, request_of
+from understudy.core.principal import Principal, Role
+from understudy.core.showable import showable
+from understudy.core.strict_json import check, load
+from understudy.skills.events import SkillEvent, SkillEventName
+from understudy.skills.library import SkillLibrary
+from understudy.wire.base import JsonObject
+from understudy.wire.websocket import MAX_ID_CHARS, FrameError, FrameId, RequestFrame
+from understudy.ws.errors import error_of, wrong_values
 from understudy.ws.handshake import Caller
-from understudy.ws.limits import Limits
+from understudy.ws.limits import MAX_FRAME_BYTES, Limits
 from understudy.ws.methods import answer
 from understudy.ws.quota import QuotaSlot
 
@@ -25,6 +31,162 @@ if TYPE_CHECKING:
     from understudy.daemon.services import Services
 
 log = structlog.get_logger()
+
+Audience = Callable[[SkillLibrary, Principal, SkillEvent], bool]
+# Nothing here has presence or health to count yet; the protocol has a place for both.
+STATE_VERSION: Final = {"presence": 0, "health": 0}
+
+
+def knows_the_skill(library: SkillLibrary, principal: Principal, event: SkillEvent) -> bool:
+    """Whether the caller may see the skill."""
+    if event.slug is None:
+        return False
+    try:
+        library.current(principal, event.slug)
+    except UnderstudyError:
+        return False
+    return True
+
+
+def is_admin(_: SkillLibrary, principal: Principal, __: SkillEvent) -> bool:
+    """Whether the caller is an admin: installs reveal skills of other users."""
+    return principal.role.includes(Role.ADMIN)
+
+
+# An event that is not here, no client hears of.
+AUDIENCES: Final[Mapping[SkillEventName, Audience]] = {
+    SkillEventName.DEPS_CHECKED: knows_the_skill,
+    SkillEventName.DEPS_COMPLETE: is_admin,
+    SkillEventName.DEPS_INSTALLING: is_admin,
+    SkillEventName.DEPS_INSTALLED: is_admin,
+    SkillEventName.DEP_INSTALLING: is_admin,
+    SkillEventName.DEP_INSTALLED: is_admin,
+}
+
+
+def audible(
+    library: SkillLibrary, principal: Principal, events: Iterable[SkillEvent]
+) -> list[SkillEvent]:
+    """The events that a principal may see."""
+    return [event for event in events if AUDIENCES[event.name](library, principal, event)]
+
+
+class Inbox:
+    """Events that came in and were not looked at yet; they may come from any thread."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._loop = asyncio.get_running_loop()
+        self._events: list[SkillEvent] = []
+        self._arrived = asyncio.Event()
+        self._is_over = False
+
+    def note(self, event: SkillEvent) -> None:
+        """Take an event, on the thread on which it happened."""
+        if event.name in AUDIENCES and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._add, event)
+
+    async def take(self) -> list[SkillEvent] | None:
+        """The events since the last call; waits for the first one. None after an overflow."""
+        await self._arrived.wait()
+        if self._is_over:
+            return None
+        self._arrived.clear()
+        events, self._events = self._events, []
+        return events
+
+    def _add(self, event: SkillEvent) -> None:
+        self._is_over = self._is_over or len(self._events) >= self._size
+        if not self._is_over:
+            self._events.append(event)
+        self._arrived.set()
+
+
+class BadFrame(Exception):
+    """A frame that is no request; the id is None where it has none that could be answered."""
+
+    def __init__(self, frame_id: FrameId, cause: UnderstudyError) -> None:
+        super().__init__(cause.code)
+        self.id = frame_id
+        self.cause = cause
+
+
+def request_of(text: str) -> RequestFrame:
+    """The request in a frame, or `BadFrame`."""
+    frame_id: FrameId = None
+    try:
+        value = load(text)
+        frame_id = _id_of(value)
+        check(value)
+    except Invalid as problem:
+        raise BadFrame(frame_id, problem) from None
+    try:
+        frame = RequestFrame.model_validate(value)
+    except ValidationError as found:
+        raise BadFrame(frame_id, wrong_values(found)) from None
+    if frame_id is None:
+        cause = coded_error("ws/invalid_id", pointer="/id", max_id_chars=MAX_ID_CHARS)
+        raise BadFrame(None, cause)
+    return frame
+
+
+def _id_of(value: object) -> FrameId:
+    """The id of a frame, whatever else is wrong with it; None for none that we would repeat."""
+    match value:
+        case {"id": bool()}:
+            return None
+        case {"id": int() as number} if _is_fine(number):
+            return number
+        case {"id": str() as text} if 0 < len(text) <= MAX_ID_CHARS and _is_fine(text):
+            return text
+        case _:
+            return None
+
+
+def _is_fine(value: int | str) -> bool:
+    """Whether it can be sent back: a number that is not too large, or whole characters."""
+    try:
+        check(value)
+    except Invalid:
+        return False
+    return True
+
+
+def answer_frame(frame_id: FrameId, payload: JsonObject) -> str:
+    """The answer as a frame; `LimitExceeded` when it is too large for one."""
+    text = _encode({"type": "res", "id": frame_id, "ok": True, "payload": payload})
+    if not fits(text):
+        raise coded_error("ws/answer_too_large", limit_bytes=MAX_FRAME_BYTES)
+    return text
+
+
+def error_frame(frame_id: FrameId, error: FrameError) -> str:
+    """Why it was not done."""
+    return _encode(
+        {"type": "res", "id": frame_id, "ok": False, "error": error.model_dump(mode="json")}
+    )
+
+
+def event_frame(name: str, payload: Mapping[str, object], seq: int) -> str:
+    """Something that happened; `seq` counts the events of a connection."""
+    return _encode(
+        {
+            "type": "event",
+            "event": name,
+            "payload": showable(dict(payload)),
+            "seq": seq,
+            "stateVersion": STATE_VERSION,
+        }
+    )
+
+
+def fits(text: str) -> bool:
+    """Whether a frame may hold this."""
+    return len(text) <= MAX_FRAME_BYTES and len(text.encode()) <= MAX_FRAME_BYTES
+
+
+def _encode(frame: Any) -> str:
+    return json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from understudy.core import errors
 from understudy.core.errors import Conflict, LimitExceeded, Unavailable, UnderstudyError
 from understudy.wire.websocket import RequestFrame
+from understudy.ws.connection import BadFrame, answer_frame, error_frame, event_frame, request_of
 from understudy.ws.errors import CODES, error_of
-from understudy.ws.frames import BadFrame, answer_frame, error_frame, event_frame, request_of
 from understudy.ws.limits import MAX_FRAME_BYTES
 
 ANY = st.recursive(
