@@ -19,7 +19,7 @@ from understudy.cli.requests import (
     outlook,
     question_pairs,
 )
-from understudy.cli.screen import field_lines, one_line, visible
+from understudy.cli.screen import field_lines, visible, visible_line
 
 if TYPE_CHECKING:
     from understudy.client import Client
@@ -81,7 +81,7 @@ class CallDecision:
                 case "help":
                     self._person.say(HELP)
                 case other:
-                    self._person.say([f"{one_line(visible(other), 40)!r} is not understood", *HELP])
+                    self._person.say([f"{visible_line(other, 40)!r} is not understood", *HELP])
 
     @property
     def _current(self) -> Mapping[str, Any]:
@@ -197,7 +197,7 @@ def offer_pairs(view: "ApprovalView") -> list[tuple[str, object]]:
 def offer_line(view: "ApprovalView") -> str:
     """An offer on one line; whose it is, where the reader cannot answer it."""
     whose = "" if view.actions else f" to {visible(view.user_id or 'nobody')}"
-    return f"offer{whose}: {one_line(visible(view.reason), 120)}"
+    return f"offer{whose}: {visible_line(view.reason, 120)}"
 
 
 def settle_offer(

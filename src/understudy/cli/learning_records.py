@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.cli import screen
 from understudy.cli.output import note
-from understudy.cli.screen import Pairs, one_line, visible
+from understudy.cli.screen import Pairs, visible, visible_line
 
 if TYPE_CHECKING:
     from understudy.learnings.candidates import RejectedBefore, ReviewItem, RevokedBefore
@@ -73,7 +73,7 @@ def explained_pairs(view: "CandidateExplainView") -> Pairs:
         ("policy", f"revision {view.policy_revision}, mode {view.mode}"),
         ("action", view.action),
         ("because", visible(view.reason)),
-        ("rule", _on_a_line(view.matched_rule_name)),
+        ("rule", visible_line(view.matched_rule_name)),
         ("expires", screen.ahead(view.expires_at_ms)),
         ("refused", view.refused),
         ("then", "\n".join(changed)),
@@ -83,7 +83,13 @@ def explained_pairs(view: "CandidateExplainView") -> Pairs:
 def rule_rows(rules: Sequence["RuleTraceView"]) -> list[tuple[object, ...]]:
     """The trace of every policy rule, as table rows."""
     return [
-        (each.index + 1, _on_a_line(each.name), each.action, _fits(each), _mismatches(each))
+        (
+            each.index + 1,
+            visible_line(each.name) or None,
+            each.action,
+            _fits(each),
+            _mismatches(each),
+        )
         for each in rules
     ]
 
@@ -101,13 +107,13 @@ def review_words(view: "AutomationReview") -> str:
 
 def scope_words(scope: "LearningScope | LearningScope") -> str:
     """A scope as it is typed."""
-    return f"{scope.kind}:{_on_a_line(scope.id)}"
+    return f"{scope.kind}:{visible_line(scope.id)}"
 
 
 def source_words(source: "LearningSource") -> str:
     """Where something was said."""
     named = (("run", source.run_id), ("session", source.session_id), ("agent", source.agent_id))
-    return ", ".join(f"{what} {_on_a_line(name)}" for what, name in named if name)
+    return ", ".join(f"{what} {visible_line(name)}" for what, name in named if name)
 
 
 def evidence_words(refs: Iterable["EvidenceRef"]) -> str:
@@ -117,7 +123,7 @@ def evidence_words(refs: Iterable["EvidenceRef"]) -> str:
 
 def listed(content: str) -> str:
     """A content on one line of a list."""
-    return one_line(visible(content), LISTED_CHARS)
+    return visible_line(content, LISTED_CHARS)
 
 
 def _what(view: "Candidate") -> Pairs:
@@ -165,7 +171,7 @@ def _review(review: "AutomationReview | None") -> Pairs:
     return [
         ("automation", review_words(review)),
         ("because", visible(review.reason)),
-        ("rule", _on_a_line(review.matched_rule_name)),
+        ("rule", visible_line(review.matched_rule_name)),
         ("judge", f"{judge.action}: {visible(judge.reason)}" if judge else None),
     ]
 
@@ -205,9 +211,9 @@ def _fate(view: "Candidate") -> Pairs:
 
 
 def _ref(ref: "EvidenceRef") -> str:
-    names = [f"run {_on_a_line(ref.run_id)}"] if ref.run_id else []
-    names += [f"artifact {_on_a_line(ref.artifact_id)}"] if ref.artifact_id else []
-    names += [_on_a_line(ref.note) or ""] if ref.note else []
+    names = [f"run {visible_line(ref.run_id)}"] if ref.run_id else []
+    names += [f"artifact {visible_line(ref.artifact_id)}"] if ref.artifact_id else []
+    names += [visible_line(ref.note)] if ref.note else []
     return ", ".join(names)
 
 
@@ -225,10 +231,6 @@ def _mismatches(rule: "RuleTraceView") -> str | None:
         for each in rule.mismatches
     ]
     return "; ".join(said) or None
-
-
-def _on_a_line(text: str | None) -> str | None:
-    return None if text is None else one_line(visible(text))
 
 
 LEARNING_COLUMNS: Final[screen.Layout] = {

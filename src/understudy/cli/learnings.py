@@ -28,7 +28,7 @@ from understudy.cli.learning_records import (
 from understudy.cli.options import Cursor, Key, Limit, PageOptions, TextFile
 from understudy.cli.output import ExitCode, note
 from understudy.cli.person import confirm, require_somebody
-from understudy.cli.screen import count, one_line, visible
+from understudy.cli.screen import count, visible_line
 
 if TYPE_CHECKING:
     from understudy.learnings.lineage import Lineage
@@ -199,9 +199,9 @@ def _candidate(view: "Candidate") -> str:
 
 
 def _review(view: "AutomationReview") -> Node:
-    rule = f", rule {one_line(visible(view.matched_rule_name))}" if view.matched_rule_name else ""
+    rule = f", rule {visible_line(view.matched_rule_name)}" if view.matched_rule_name else ""
     judge = view.judge
-    said = (Node(f"judge: {judge.action}, {one_line(visible(judge.reason))}"),) if judge else ()
+    said = (Node(f"judge: {judge.action}, {visible_line(judge.reason)}"),) if judge else ()
     return Node(f"review: {review_words(view)}{rule}", said)
 
 
@@ -221,7 +221,7 @@ def _this(view: "Lineage", before: Sequence[Related]) -> Node:
 
 
 def _learning(view: "Learning") -> str:
-    reason = f" ({one_line(visible(view.revoked_reason))})" if view.revoked_reason else ""
+    reason = f" ({visible_line(view.revoked_reason)})" if view.revoked_reason else ""
     where = scope_words(view.scope)
     return f"learning {view.learning_id}: {view.status}{reason}, {where}: {listed(view.content)}"
 

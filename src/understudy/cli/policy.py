@@ -26,7 +26,7 @@ from understudy.cli.policy_documents import (
     show_dry_run,
     unwrapped,
 )
-from understudy.cli.screen import one_line, visible
+from understudy.cli.screen import visible_line
 
 if TYPE_CHECKING:
     from understudy.client.errors import InvalidError
@@ -336,4 +336,4 @@ def _parts(value: object) -> dict[Any, object] | None:
 def _word(value: object) -> str:
     if value is NOTHING:
         return "–"
-    return one_line(visible(json.dumps(value, ensure_ascii=False)), MAX_CHARS)
+    return visible_line(json.dumps(value, ensure_ascii=False), MAX_CHARS)

@@ -12,7 +12,7 @@ from understudy.cli import inputs, screen
 from understudy.cli.learning_records import scope_words
 from understudy.cli.output import note
 from understudy.cli.schedules import span_words
-from understudy.cli.screen import Pairs, count, one_line, visible
+from understudy.cli.screen import Pairs, count, visible, visible_line
 
 if TYPE_CHECKING:
     from understudy.learnings.capture_settings import ModelChoice, SemanticCaptureSettings
@@ -117,7 +117,10 @@ def learning_policy_pairs(view: "PolicyView[LearningPolicy]") -> Pairs:
         ("semantic capture", _semantic(policy.capture.semantic_candidates)),
         ("rules", "\n".join(_rule(at, rule) for at, rule in enumerate(publication.rules, 1))),
         ("default action", publication.default_action),
-        ("in quarantine", ", ".join(_line(name) for name in publication.quarantined_rule_names)),
+        (
+            "in quarantine",
+            ", ".join(visible_line(name) for name in publication.quarantined_rule_names),
+        ),
         ("active from API", _allowed(publication.allow_api_origin_active_publication)),
         ("active from untrusted", _allowed(publication.allow_untrusted_active_publication)),
         ("judge", _asked(judge.model, judge.timeout_ms) if judge.enabled else "off"),
@@ -165,9 +168,11 @@ def _semantic(view: "SemanticCaptureSettings") -> str:
 
 
 def _asked(model: "ModelChoice | None", timeout_ms: int | None) -> str:
-    route = f"route {_line(model.provider)}" if model and model.provider else "the default route"
+    route = (
+        f"route {visible_line(model.provider)}" if model and model.provider else "the default route"
+    )
     generation = screen.compact(model.generation) if model else None
-    options = f" with {_line(generation)}" if generation else ""
+    options = f" with {visible_line(generation)}" if generation else ""
     return f"{route}{options}" + (f" within {timeout_ms} ms" if timeout_ms else "")
 
 
@@ -175,14 +180,14 @@ def _rule(number: int, rule: "PolicyRule") -> str:
     fields = asdict(rule)
     wants = [f"{name}={_word(fields[name])}" for name in CONDITIONS if fields.get(name) is not None]
     wants += [name for name in REQUIREMENTS if fields.get(name)]
-    name = f"{_line(rule.name)}: " if rule.name else ""
+    name = f"{visible_line(rule.name)}: " if rule.name else ""
     lasts = rule.expires_after_ms
     ends = f", ends after {span_words(lasts // 1000)}" if lasts else ""
     return f"{number}. {name}{' '.join(wants) or 'everything'} → {rule.action}{ends}"
 
 
 def _word(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else _line(str(value))
+    return str(value).lower() if isinstance(value, bool) else visible_line(str(value))
 
 
 def _allowed(is_allowed: bool) -> str:
@@ -199,7 +204,3 @@ def _promotion(view: "PromotionSettings") -> str:
 
 def _demotion(*, is_on: bool) -> str:
     return "taken back when they do worse than they did" if is_on else "stay, however they do"
-
-
-def _line(text: str | None) -> str:
-    return one_line(visible(text or ""))

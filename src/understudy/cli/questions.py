@@ -26,7 +26,7 @@ Justification = Annotated[str | None, typer.Option(help="Told to the model as we
 
 def _asked(view: "QuestionView") -> str:
     first, *more = view.questions
-    words = screen.one_line(screen.visible(first.question), 100)
+    words = screen.visible_line(first.question, 100)
     return f"{words} (and {len(more)} more)" if more else words
 
 

@@ -9,7 +9,7 @@ import typer
 
 from understudy.cli import screen
 from understudy.cli.output import ExitCode, note, understudy
-from understudy.cli.screen import Pairs, count, one_line, visible
+from understudy.cli.screen import Pairs, count, visible, visible_line
 
 if TYPE_CHECKING:
     from understudy.wire.approvals import ApprovalView, AskedView, QuestionView
@@ -50,7 +50,7 @@ def question_pairs(view: "QuestionView", run: "RunView | None" = None) -> Pairs:
         ("question", view.id),
         ("asks", parent),
         *_where(view, run),
-        *((_on_a_line(each.id), "\n".join(question_lines(each))) for each in view.questions),
+        *((visible_line(each.id), "\n".join(question_lines(each))) for each in view.questions),
         ("answered", _answers(view)),
         *_fate(view),
     ]
@@ -62,7 +62,9 @@ def question_lines(asked: "AskedView") -> list[str]:
     lines = visible(f"{heading}{asked.question}").split("\n")
     for number, option in enumerate(asked.options, start=1):
         about = f" – {option.description}" if option.description else ""
-        lines.append(f"  {number}. {_on_a_line(option.label + about)}  ({_on_a_line(option.id)})")
+        lines.append(
+            f"  {number}. {visible_line(option.label + about)}  ({visible_line(option.id)})"
+        )
         lines += [f"     | {line}" for line in visible(option.preview or "").split("\n") if line]
     return lines
 
@@ -73,7 +75,7 @@ def _where(view: "ApprovalView | QuestionView", run: "RunView | None") -> Pairs:
         ("session", view.session_id),
         ("run", view.run_id),
         ("for", run.user_id if run else None),
-        ("input", screen.one_line(visible(preview), 200) if preview else None),
+        ("input", visible_line(preview, 200) if preview else None),
         ("asked", screen.ago(view.created_at_ms)),
         ("expires", screen.ahead(view.expires_at_ms) if view.state == "pending" else None),
     ]
@@ -93,8 +95,8 @@ def _fate(view: "ApprovalView | QuestionView") -> Pairs:
 def _answers(view: "QuestionView") -> str:
     answers: list[dict[str, Any]] = (view.resolution or {}).get("answers", [])
     return "\n".join(
-        f"{_on_a_line(str(answer.get('question_id')))}: "
-        + ", ".join([*map(_on_a_line, answer.get("selected_option_ids", ())), *_freely(answer)])
+        f"{visible_line(str(answer.get('question_id')))}: "
+        + ", ".join([*map(visible_line, answer.get("selected_option_ids", ())), *_freely(answer)])
         for answer in answers
     )
 
@@ -102,10 +104,6 @@ def _answers(view: "QuestionView") -> str:
 def _freely(answer: dict[str, Any]) -> list[str]:
     written = answer.get("freeform_answer")
     return [visible(str(written))] if written else []
-
-
-def _on_a_line(text: str) -> str:
-    return screen.one_line(visible(text))
 
 
 # The part of a long tool call that is shown; the rest is counted.
@@ -156,7 +154,7 @@ def diff_lines(before: Arguments, after: Arguments) -> list[str]:
 def inline(arguments: Arguments, limit: int = MAX_INLINE) -> str:
     """A call on one line, cut where it is long."""
     given = {name: value for name, value in arguments.items() if value is not None}
-    return one_line(visible(json.dumps(given, ensure_ascii=False)), limit)
+    return visible_line(json.dumps(given, ensure_ascii=False), limit)
 
 
 def _text(value: object) -> str | None:
@@ -285,4 +283,4 @@ def _arguments(request: Request) -> Mapping[str, Any]:
 
 
 def _words(value: object, limit: int = 200) -> str:
-    return one_line(visible(str(value or "")), limit)
+    return visible_line(str(value or ""), limit)

@@ -16,7 +16,7 @@ from understudy.cli.learning_options import ReviewOptions
 from understudy.cli.learning_records import item_pairs, published_lines
 from understudy.cli.output import error_lines
 from understudy.cli.person import Left, Person, anybody
-from understudy.cli.screen import field_lines, one_line, visible
+from understudy.cli.screen import field_lines, visible, visible_line
 
 if TYPE_CHECKING:
     from understudy.client import Client
@@ -115,7 +115,7 @@ class Weighing:
                 case "help":
                     self._person.say(HELP)
                 case other:
-                    self._person.say([f"{one_line(visible(other), 40)!r} is not understood", *HELP])
+                    self._person.say([f"{visible_line(other, 40)!r} is not understood", *HELP])
 
     def _key(self) -> str:
         publish = "[p]ublish" if self._edited is None else "[p]ublish as edited"

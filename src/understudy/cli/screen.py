@@ -46,6 +46,11 @@ def one_line(text: str, limit: int = 0) -> str:
     return line[: limit - 1] + "…" if limit and len(line) > limit else line
 
 
+def visible_line(text: str | None, limit: int = 0) -> str:
+    """The text on one line with invisible characters written out; empty for None."""
+    return one_line(visible(text or ""), limit)
+
+
 def ago(at_ms: int | None, now_ms: int | None = None) -> str:
     """How long ago a moment was, in one unit; a date when it is long past."""
     if not at_ms:
