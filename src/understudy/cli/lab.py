@@ -3,7 +3,7 @@
 import gzip
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
@@ -25,7 +25,7 @@ commands = Commands("Measure the product's own parts: JSON lines on stdin, JSON 
 
 def answer_lines(answer: Callable[[Line], Line]) -> None:
     """Answer each line of stdin with one line on stdout, under the same id."""
-    for number, line in read_lines():
+    for number, line in read_lines(sys.stdin.buffer):
         try:
             made = answer(line)
         except (KeyError, TypeError, ValueError) as problem:
@@ -34,24 +34,32 @@ def answer_lines(answer: Callable[[Line], Line]) -> None:
         print(json.dumps({"id": line.get("id"), **made}))
 
 
-def read_lines() -> Iterator[tuple[int, Line]]:
-    """The objects on stdin with their line numbers; a bad line ends the command."""
-    for number, raw in enumerate(sys.stdin.buffer, 1):
+def read_lines(source: Iterable[str | bytes], name: str = "") -> Iterator[tuple[int, Line]]:
+    """The JSON objects in lines, with their line numbers; a bad line ends the command."""
+    for number, raw in enumerate(source, 1):
         if not raw.strip():
             continue
         try:
             line = json.loads(raw)
         except ValueError as problem:
-            refuse(number, f"not JSON: {problem}")
+            refuse(number, f"not JSON: {problem}", name)
         if not isinstance(line, dict):
-            refuse(number, "not a JSON object")
+            refuse(number, "not a JSON object", name)
         yield number, line
 
 
-def refuse(number: int, why: str) -> NoReturn:
-    """Say which line was bad, and leave."""
-    note(f"error: line {number}: {why}")
+def refuse(number: int, why: str, name: str = "") -> NoReturn:
+    """Say which line was bad, of which file, and leave."""
+    note(f"error: {name and f'{name}: '}line {number}: {why}")
     raise typer.Exit(ExitCode.USAGE)
+
+
+def text_of(line: Line) -> str:
+    """The `text` of a line; `TypeError` when it is not a string."""
+    text = line.get("text")
+    if not isinstance(text, str):
+        raise TypeError("`text` must be a string")
+    return text
 
 
 class SectionName(StrEnum):
@@ -81,12 +89,9 @@ def frame(
 def _framed(line: Line, *, section: SectionName) -> Line:
     from understudy.retrieval.frame import FRAMES, GAP, Note, heading, new_mark
 
-    text = line.get("text")
-    if not isinstance(text, str):
-        raise TypeError("`text` must be a string")
     frame, mark = FRAMES[section], new_mark()
     source_id, label = EXAMPLES[section]
-    note = Note(id=source_id, label=label, text=text)
+    note = Note(id=source_id, label=label, text=text_of(line))
     parts = (heading(frame.name), frame.opening(mark), frame.block(note, mark))
     return {"rendered": GAP.join(parts), "nonce": mark}
 
@@ -132,9 +137,7 @@ def _judged_statement(line: Line) -> Line:
     from understudy.learnings.checks import check_content
     from understudy.learnings.model import Kind
 
-    text = line.get("text")
-    if not isinstance(text, str):
-        raise TypeError("`text` must be a string")
+    text = text_of(line)
     try:
         check_content(text, Kind(line.get("kind", Kind.FACT)))
     except Invalid as refused:
@@ -162,7 +165,10 @@ def rank(
         (str(line.get("scope", "")), _document(docs, number, line)) for number, line in _lines(docs)
     )
     for number, line in _lines(queries):
-        asked = _text(queries, number, line, "text")
+        try:
+            asked = text_of(line)
+        except TypeError as problem:
+            refuse(number, str(problem), str(queries))
         found = collection.search(asked, str(line.get("scope", "")))
         told = [it for it in found if it.score > 0 and relevant(it, floor)][:limit]
         answer = {
@@ -177,7 +183,7 @@ def _document(path: Path, number: int, line: Line) -> "Document":
     try:
         return document_of(line)
     except (KeyError, TypeError, ValueError) as problem:
-        _refuse(path, number, f"{type(problem).__name__}: {problem}")
+        refuse(number, f"{type(problem).__name__}: {problem}", str(path))
 
 
 def document_of(line: Line) -> "Document":
@@ -216,34 +222,10 @@ def _lines(path: Path) -> Iterator[tuple[int, Line]]:
             if path.suffix == ".gz"
             else path.open(encoding="utf-8") as file
         ):
-            for number, raw in enumerate(file, 1):
-                if raw.strip():
-                    yield number, _object(path, number, raw)
+            yield from read_lines(file, str(path))
     except (OSError, EOFError, UnicodeDecodeError) as problem:
         note(f"error: {path}: {problem}")
         raise typer.Exit(ExitCode.USAGE) from problem
-
-
-def _object(path: Path, number: int, raw: str) -> Line:
-    try:
-        line = json.loads(raw)
-    except ValueError as problem:
-        _refuse(path, number, f"not JSON: {problem}")
-    if not isinstance(line, dict):
-        _refuse(path, number, "not a JSON object")
-    return line
-
-
-def _text(path: Path, number: int, line: Line, name: str) -> str:
-    value = line.get(name)
-    if not isinstance(value, str):
-        _refuse(path, number, f"`{name}` must be a string")
-    return value
-
-
-def _refuse(path: Path, number: int, why: str) -> NoReturn:
-    note(f"error: {path}: line {number}: {why}")
-    raise typer.Exit(ExitCode.USAGE)
 
 
 @commands("redact")
@@ -251,7 +233,7 @@ def redact() -> None:
     """Scrub `text` of each line: {"id","text"} → {"id","text"}."""
     from understudy.redaction.scrub import scrub
 
-    answer_lines(lambda line: {"text": scrub(_text_of(line), pii=True)})
+    answer_lines(lambda line: {"text": scrub(text_of(line), pii=True)})
 
 
 @commands("preview")
@@ -259,14 +241,7 @@ def preview() -> None:
     """Scrub, then cut `text` to `limit`: {"id","text","limit"} → {"id","preview"}."""
     from understudy.redaction.scrub import preview as cut
 
-    answer_lines(lambda line: {"preview": cut(_text_of(line), _limit(line))})
-
-
-def _text_of(line: Line) -> str:
-    text = line.get("text")
-    if not isinstance(text, str):
-        raise TypeError("`text` must be a string")
-    return text
+    answer_lines(lambda line: {"preview": cut(text_of(line), _limit(line))})
 
 
 def _limit(line: Line) -> int:
