@@ -24,7 +24,6 @@ from understudy.cli.screen import Layout, Pairs
 if TYPE_CHECKING:
     from understudy.settings import ClientSettings, Flags, Settings
 
-
 F = TypeVar("F", bound=Callable[..., Any])
 # How the answer of a command is printed: see `Commands`.
 Show: TypeAlias = Layout | str | Callable[[Any], Pairs | None]
@@ -38,7 +37,7 @@ PAGE: Final = (
 
 
 class DaemonConnection:
-    """A client for the time of one command, and the last answer as it came."""
+    """The client of one command, and the JSON of the last answer."""
 
     def __init__(self, where: "ClientSettings", *, as_json: bool) -> None:
         from understudy.client import Client
@@ -91,11 +90,15 @@ class Commands:
     ) -> Callable[[F], F]:
         """Register a function as a command; aliases work and are not listed.
 
-        A function that takes a `daemon` is called with a connection, and what it returns is printed
-        as `show` says: with a layout as a record or, where `empty` says what stands for an empty
-        list, as a table; with a text as a note, in which `{view}` and the names of arguments are
-        filled in; with a function as that prints it, or as the pairs that it returns. `page` stands for --limit and --cursor; a parameter that is a
-        dataclass stands for the options that are its fields.
+        The function takes a `daemon`, which is a connection, and returns an answer that is printed
+        as `show` says:
+
+        - a layout: as a record or, where `empty` is the text for an empty list, as a table;
+        - a text: as a note in which `{view}` (the answer) and arguments are filled in;
+        - a function: as that prints it, or as the pairs that it returns.
+
+        A parameter `page` stands for --limit and --cursor, and one whose type is a dataclass for
+        the options that are its fields. A function that returns None has printed its answer.
         """
 
         def register(function: F) -> F:
@@ -132,7 +135,6 @@ def command(
                 return
             with connect(ctx) as daemon:
                 view = function(daemon, **typed)
-                # A function that returns nothing has printed its answer, or there is none.
                 if isinstance(show, str) or (show is not None and view is not None):
                     daemon.show_answer(view, show, empty, typed)
 
@@ -158,7 +160,7 @@ def _options(group: Any) -> list[inspect.Parameter]:
 
 @contextmanager
 def connect(ctx: typer.Context) -> Iterator[DaemonConnection]:
-    """A connection; what goes wrong on it is said, and ends the command with its exit code."""
+    """A connection to the daemon; an error of a call is printed and ends the command."""
     from pydantic import ValidationError
 
     from understudy.client import ClientError
