@@ -16,7 +16,7 @@ from tests.api.test_rollouts import (
 )
 from tests.support.factories import NOW, make_run, make_session
 from understudy.daemon.wiring import Daemon
-from understudy.skills.usage import Use
+from understudy.skills.usage import RecordedUse
 
 POLICY = "/v1/runtime/learning-policy"
 
@@ -36,7 +36,7 @@ def offered(api: TestClient, path: str) -> list[str]:
 def queued_use(daemon: Daemon, fingerprint: str) -> str:
     """A run that waits for its turn, and has used the skill before."""
     run = make_run("of-somebody")
-    use = Use(
+    use = RecordedUse(
         use_id="use_1",
         skill_id=None,
         slug=NAME,

@@ -23,7 +23,7 @@ from understudy.sessions.learning_scopes import LearningScope, ScopeKind
 from understudy.skills.access import Author, require_known
 from understudy.skills.catalogue_entry import listing
 from understudy.skills.model import SkillFilter, SkillOrigin
-from understudy.skills.usage import Use
+from understudy.skills.usage import RecordedUse
 from understudy.storage.unit import Units
 
 pytestmark = pytest.mark.one_database
@@ -361,7 +361,7 @@ def test_uses_are_counted_as_the_promoted_skills_own(scenery: MountedRollouts) -
     record = scenery.activate(skill_name="sched")
     run = scenery.hand.run()
     [one] = scenery.offered()
-    use = Use(
+    use = RecordedUse(
         use_id="u1",
         skill_id=None,
         slug=one.slug,

@@ -18,7 +18,7 @@ from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.model import Session
 from understudy.settings import Settings
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.catalogue import Catalogue, Loaded
+from understudy.skills.catalogue import Catalogue, LoadedSkill
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.runtime_settings import RUNTIME_FILE
 from understudy.storage.unit import Unit
@@ -37,7 +37,7 @@ RUNTIME = f"context: fork\nagent_profile: {VERIFICATION_AGENT_ID}\n"
 class Promoted(Catalogue):
     """Takes every skill for one that was promoted."""
 
-    def load(self, unit: Unit, one: CatalogueEntry) -> Loaded:
+    def load(self, unit: Unit, one: CatalogueEntry) -> LoadedSkill:
         """As it is, with a fingerprint."""
         return replace(super().load(unit, one), fingerprint=FINGERPRINT)
 

@@ -107,7 +107,7 @@ def test_a_grant_that_began_first_is_waited_for_and_taken(
 
     def grant() -> None:
         with house.units.write() as unit:
-            unit.skills.hold(SLUG)
+            unit.skills.lock(SLUG)
             assert unit.agents.get("other") is not None
             granted.set()
             looked.wait(0.3)

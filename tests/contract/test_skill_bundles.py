@@ -70,7 +70,7 @@ def store(tmp_path: Path) -> Path:
 
 def put_one(units: Units, text: str) -> int:
     with units.write() as unit:
-        unit.skills.hold(SLUG)
+        unit.skills.lock(SLUG)
         skill = unit.skills.by_slug(SLUG)
         assert skill is not None
         return keep_version(unit, skill, make_bundle(text)).number

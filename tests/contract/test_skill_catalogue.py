@@ -202,7 +202,7 @@ class TestPins:
         """A skill at version 2, granted to agent `old` in version 1 and to `new` without a pin."""
         skill = internal(shop, "weekly", "agent:new")
         with shop.units.write() as unit:
-            unit.skills.hold("weekly")
+            unit.skills.lock("weekly")
             unit.skill_grants.give_agent(to_agent(skill, "old", pinned_version=1))
             text = skill_md("Weekly two", "Does it better", "Do it better in {baseDir}.")
             forked = {"agents/understudy.yaml": b"context: fork\n"}

@@ -12,8 +12,8 @@ from understudy.skills.access import Author
 from understudy.skills.content_guard import ContentGuard
 from understudy.skills.dependencies.names import Manager
 from understudy.skills.dependencies.service import (
-    Installed,
-    InstalledOne,
+    InstalledPackage,
+    InstalledPackages,
     NeedsStatus,
     RescannedSkill,
 )
@@ -146,7 +146,7 @@ def test_what_is_missing_is_installed_for_each_skill_and_archived_ones_come_back
 
     installed = depot.dependencies.install_missing(ROOT)
 
-    assert installed == Installed(pip=(NAME,), npm=(OTHER,))
+    assert installed == InstalledPackages(pip=(NAME,), npm=(OTHER,))
     assert sorted(depot.stock.asked) == [
         ("node-one", Manager.NPM, (OTHER,)),
         (SLUG, Manager.PIP, (NAME,)),
@@ -177,7 +177,7 @@ def test_nothing_missing_is_said_in_a_sentence(depot: DependencyHarness) -> None
 
     installed = depot.dependencies.install_missing(ROOT)
 
-    assert installed == Installed(message="every skill in use has what it needs")
+    assert installed == InstalledPackages(message="every skill in use has what it needs")
     assert depot.stock.asked == []
     assert depot.told() == []
 
@@ -242,7 +242,7 @@ def test_one_dependency_is_installed_for_those_who_need_it(depot: DependencyHarn
 
     one = depot.dependencies.install_one(ROOT, f"pip:{NOWHERE}")
 
-    assert one == InstalledOne(ok=True)
+    assert one == InstalledPackage(ok=True)
     # What the environment holds already stays with what is new.
     assert depot.stock.asked == [(SLUG, Manager.PIP, (ELSE, NAME))]
     dep = {"dep": f"pip:{NOWHERE}"}
@@ -258,7 +258,7 @@ def test_one_that_fails_says_why(depot: DependencyHarness) -> None:
     one = depot.dependencies.install_one(ROOT, PIP)
 
     error = f"pip for {SLUG}: no {NAME} to be had"
-    assert one == InstalledOne(ok=False, error=error)
+    assert one == InstalledPackage(ok=False, error=error)
     assert ("skill.dep.item.installed", {"dep": PIP, "ok": False, "error": error}) in depot.told()
 
 

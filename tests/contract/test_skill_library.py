@@ -66,7 +66,7 @@ def two_versions(shop: SkillCatalogueHarness, slug: str = "weekly", **fields: ob
     """A skill of ann's whose second version has a companion."""
     skill = shop.keep(slug, **fields)
     with shop.units.write() as unit:
-        unit.skills.hold(slug)
+        unit.skills.lock(slug)
         text = skill_md(slug, "Does it better", "Do it better.", "when-to-use: On Fridays\n")
         bundle = Bundle({"SKILL.md": text.encode(), "scripts/run.py": b"print(1)\n"})
         version = keep_version(unit, skill, bundle)

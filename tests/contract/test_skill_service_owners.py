@@ -196,7 +196,7 @@ def test_what_lies_in_a_folder_is_changed_there_by_whatever_name(
     folders = SkillCatalogueHarness(shop.units, tmp_path / "folders", shop.clock)
     folders.put_local("loc-one")
     folders.put_local(SLUG)
-    shop.beside = folders.library.beside
+    shop.unstored = folders.library.find_unstored
 
     for ref in ("loc-one", "local:loc-one", SLUG):
         for act in CHANGES.values():

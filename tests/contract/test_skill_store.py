@@ -130,7 +130,7 @@ def test_whatever_a_skill_says_is_kept_found_and_listed(units: Units) -> None:
 def test_a_slug_is_taken_once_even_when_many_try(units: Units) -> None:
     def add(at: int) -> bool:
         with units.write() as unit:
-            unit.skills.hold("weekly-report")
+            unit.skills.lock("weekly-report")
             return unit.skills.add(make_skill(skill_id=f"skl_{at}"))
 
     with ThreadPoolExecutor(10) as pool:
@@ -390,7 +390,7 @@ def test_who_holds_a_slug_keeps_others_away_until_the_end(units: Units) -> None:
     def late() -> None:
         assert held.wait(10)
         with units.write() as unit:
-            unit.skills.hold("weekly-report")
+            unit.skills.lock("weekly-report")
             skill = unit.skills.by_slug("weekly-report")
             assert skill is not None
             order.append(skill.description)
@@ -398,7 +398,7 @@ def test_who_holds_a_slug_keeps_others_away_until_the_end(units: Units) -> None:
     other = threading.Thread(target=late)
     other.start()
     with units.write() as unit:
-        unit.skills.hold("weekly-report")
+        unit.skills.lock("weekly-report")
         held.set()
         other.join(0.3)
         order.append("first")
@@ -419,7 +419,7 @@ def test_the_lock_has_the_number_that_other_programs_reckon(
         " WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND objsubid = 1"
     )
     with units.write() as unit:
-        unit.skills.hold("weekly-report")
+        unit.skills.lock("weekly-report")
         found = unit.connection.execute(query).scalars().all()
     engine.dispose()
 

@@ -23,10 +23,10 @@ from understudy.skills.local.skills import LocalSkills
 from understudy.skills.usage import (
     KEPT_DAYS,
     NO_VERSION,
+    RecordedUse,
     SkillListing,
     SkillVersionUsage,
     UsageUpkeep,
-    Use,
 )
 from understudy.storage.unit import Units
 from understudy.testing.answers import Answer, call
@@ -144,7 +144,7 @@ def note(
     with units.write() as unit:
         unit.runs.add(run)
         unit.skill_uses.add(
-            Use(
+            RecordedUse(
                 use_id=f"use_{number}",
                 skill_id=skill_id,
                 slug="weekly-report",

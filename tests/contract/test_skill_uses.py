@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from tests.support.factories import NOW
 from tests.support.skill_catalogue_harness import SkillCatalogueHarness, skill_catalogue_harness
-from understudy.skills.usage import Use
+from understudy.skills.usage import RecordedUse
 
 
 @pytest.fixture
@@ -16,8 +16,10 @@ def shop(migrated_engine: sa.Engine, tmp_path: Path) -> SkillCatalogueHarness:
     return skill_catalogue_harness(migrated_engine, tmp_path)
 
 
-def make_use(use_id: str, version: int | None = 1, skill_id: str | None = "skl_weekly") -> Use:
-    return Use(
+def make_use(
+    use_id: str, version: int | None = 1, skill_id: str | None = "skl_weekly"
+) -> RecordedUse:
+    return RecordedUse(
         use_id=use_id,
         skill_id=skill_id,
         slug="weekly",

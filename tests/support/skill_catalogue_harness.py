@@ -70,7 +70,7 @@ class SkillCatalogueHarness:
         """The same with files of one's own."""
         values = {"digest": bundle.digest, "size": bundle.size, **fields}
         with self.units.write() as unit:
-            unit.skills.hold(slug)
+            unit.skills.lock(slug)
             skill = make_skill(slug, version=next_number(unit, slug), **values)
             unit.skill_bundles.put(slug, skill.version, bundle)
             unit.skills.add(skill)

@@ -19,7 +19,7 @@ MANY = 20
 def put_one(url: str, home: Path, at: int) -> None:
     engine = open_engine(url)
     with skill_units(engine, home).write() as unit:
-        unit.skills.hold(SKILL.slug)
+        unit.skills.lock(SKILL.slug)
         version = keep_version(unit, SKILL, make_bundle(f"text {at}"))
     (home / f"number-{at}").write_text(str(version.number))
     engine.dispose()

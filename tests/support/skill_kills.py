@@ -34,7 +34,7 @@ def opened(home: Path) -> Iterator[Units]:
 
 def create(unit: Unit) -> None:
     """Make the skill."""
-    unit.skills.hold(SLUG)
+    unit.skills.lock(SLUG)
     unit.skills.add(SKILL)
     keep_version(unit, SKILL, make_bundle("one", FILES))
 

@@ -17,7 +17,7 @@ from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.dependencies.names import Manager
 from understudy.skills.events import SkillEvents
 from understudy.skills.model import Skill, SkillVersion
-from understudy.skills.service import BesideLookup, SkillService, nothing_beside
+from understudy.skills.service import SkillService, UnstoredLookup, no_unstored
 from understudy.storage.schema import skill_bundle_files
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
@@ -94,7 +94,7 @@ class SkillServiceHarness:
     heard: Heard = field(default_factory=Heard)
     machine: Bench = field(default_factory=Bench)
     guard: ContentGuard = field(default_factory=ContentGuard)
-    beside: BesideLookup = nothing_beside
+    unstored: UnstoredLookup = no_unstored
 
     @property
     def service(self) -> SkillService:
@@ -105,7 +105,7 @@ class SkillServiceHarness:
             guard=self.guard,
             machine_for=lambda _: self.machine,
             listener=self.heard,
-            beside=self.beside,
+            unstored=self.unstored,
         )
 
     def row(self, slug: str = SLUG) -> Skill:

@@ -13,7 +13,7 @@ from understudy.learnings.model import Candidate, CandidateFilter, CandidateStat
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.skills.model import Skill
-from understudy.skills.usage import SkillListing, Use
+from understudy.skills.usage import RecordedUse, SkillListing
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 
@@ -60,7 +60,7 @@ class Week:
     def use(self, status: RunStatus = RunStatus.FAILED, skill_id: str = SKILL_ID) -> str:
         """A run that used the skill, and how it ended."""
         run_id = self.run(status=status)
-        use = Use(
+        use = RecordedUse(
             use_id=run_id,
             skill_id=skill_id,
             slug="weekly",

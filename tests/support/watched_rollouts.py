@@ -15,7 +15,7 @@ from understudy.rollout.outcome_recorder import OutcomeRecorder
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, RunStatus, require_run
 from understudy.sessions.model import Spawn
-from understudy.skills.usage import Use
+from understudy.skills.usage import RecordedUse
 from understudy.storage.unit import Unit, Units
 
 
@@ -46,8 +46,8 @@ class WatchedRollouts:
             unit.skill_uses.add(self._use(run, require_rollout(unit, NAME)))
         return run
 
-    def _use(self, run: Run, rollout: Rollout) -> Use:
-        return Use(
+    def _use(self, run: Run, rollout: Rollout) -> RecordedUse:
+        return RecordedUse(
             use_id=new_id("use"),
             skill_id=None,
             slug=rollout.skill_name,

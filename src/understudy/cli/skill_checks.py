@@ -18,7 +18,7 @@ from understudy.skills.bundles.limits import MANIFEST
 if TYPE_CHECKING:
     from understudy.guard.rule import Finding
     from understudy.skills.dependencies.environments import Runtimes
-    from understudy.skills.dependencies.service import Installed, Rescan
+    from understudy.skills.dependencies.service import InstalledPackages, Rescan
 
 commands = Commands("Look at skills before they are kept.")
 
@@ -300,7 +300,7 @@ def _install_one(daemon: DaemonConnection, label: str, key: str | None) -> None:
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _show_installed(view: "Installed") -> None:
+def _show_installed(view: "InstalledPackages") -> None:
     rows = [
         (manager, name)
         for manager, names in (("system", view.system), ("pip", view.pip), ("npm", view.npm))

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from understudy.skills.access import SkillAccess
     from understudy.skills.bundles.store import BundleFile
     from understudy.skills.dependencies.environments import Runtimes
-    from understudy.skills.dependencies.service import Installed, InstalledOne, Rescan
+    from understudy.skills.dependencies.service import InstalledPackage, InstalledPackages, Rescan
     from understudy.skills.diff import SkillDiff
     from understudy.skills.usage import SkillUsage
     from understudy.wire.agents import (
@@ -166,7 +166,7 @@ ANSWERS: Final = {
     "understudy.skills.access": "SkillAccess",
     "understudy.skills.bundles.store": "BundleFile",
     "understudy.skills.dependencies.environments": "Runtimes",
-    "understudy.skills.dependencies.service": "Installed InstalledOne Rescan",
+    "understudy.skills.dependencies.service": "InstalledPackage InstalledPackages Rescan",
     "understudy.skills.diff": "SkillDiff",
     "understudy.skills.usage": "SkillUsage",
     "understudy.wire.agents": "AgentView FileSummary FileVersionDetail FileVersionView FileView ProposalDetail ProposalView",
@@ -1251,11 +1251,11 @@ class SkillDependenciesCalls(Group[S]):
         """Look again at what every skill in use needs; archive those that lack something."""
 
     @POST("/v1/skills/install-deps")
-    def install(self, *, key: str | None = None) -> Installed:
+    def install(self, *, key: str | None = None) -> InstalledPackages:
         """Install the packages that skills lack, each into the environment of its skill."""
 
     @POST("/v1/skills/install-dep")
-    def install_one(self, dep: str, *, key: str | None = None) -> InstalledOne:
+    def install_one(self, dep: str, *, key: str | None = None) -> InstalledPackage:
         """Install one package for every skill that needs it."""
 
     @GET("/v1/skills/runtimes")

@@ -9,7 +9,7 @@ from understudy.skills.access import is_live
 from understudy.skills.local.roots import LocalCatalogue
 from understudy.skills.local.skill import LocalSkill, Warned
 from understudy.skills.model import Skill
-from understudy.skills.precedence import words
+from understudy.skills.precedence import name_forms
 from understudy.skills.shipped_skills import RefusedSeed
 from understudy.skills.sources import NO_OTHERS, OtherSkills
 from understudy.storage.unit import Unit, Units
@@ -59,17 +59,17 @@ class SkillReport:
 def _covered(unit: Unit, local: Sequence[LocalSkill], others: Sequence[Skill]) -> Iterator[Warned]:
     """Those in folders that give way to another one, at least for whoever may use that."""
     everybodys = [one.skill for one in unit.skills.open_to_everybody()] if local else []
-    taken = {word for skill in everybodys for word in words(skill.slug, skill.name)}
-    promoted = {word for skill in others for word in words(skill.slug, skill.name)}
+    taken = {word for skill in everybodys for word in name_forms(skill.slug, skill.name)}
+    promoted = {word for skill in others for word in name_forms(skill.slug, skill.name)}
     for skill in local:
         kept = unit.skills.by_slug(skill.slug)
         if kept is not None and is_live(kept):
             detail = f"a kept skill has the slug {skill.slug} and comes first"
             yield Warned(path=skill.path, code="slug_kept", detail=detail)
-        elif not taken.isdisjoint(words(skill.slug, skill.name)):
+        elif not taken.isdisjoint(name_forms(skill.slug, skill.name)):
             detail = "a kept skill has its name and comes first"
             yield Warned(path=skill.path, code="name_kept", detail=detail)
-        elif not promoted.isdisjoint(words(skill.slug, skill.name)):
+        elif not promoted.isdisjoint(name_forms(skill.slug, skill.name)):
             detail = "a promoted skill has its name and comes first"
             yield Warned(path=skill.path, code="name_promoted", detail=detail)
 

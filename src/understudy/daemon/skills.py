@@ -89,7 +89,7 @@ class SkillServices:
             machine_for=self.environments.machine_for,
             listener=self.events,
             others=promoted,
-            beside=self.library.beside,
+            unstored=self.library.find_unstored,
         )
         self.catalogue = Catalogue(units, self.local, checks, self.environments.python, promoted)
         self.programs = programs = Programs(settings.environment, resources.children)

@@ -11,7 +11,7 @@ from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.document import FENCE
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.bundles.manifest import Manifest, parse
-from understudy.skills.catalogue import Loaded
+from understudy.skills.catalogue import LoadedSkill
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.instructions import Params, rendered
 from understudy.skills.model import SkillOrigin
@@ -110,10 +110,10 @@ def catalogue_entry_of(rollout: Rollout) -> CatalogueEntry:
     )
 
 
-def loaded_skill_of(rollout: Rollout) -> Loaded:
+def loaded_skill_of(rollout: Rollout) -> LoadedSkill:
     """The loaded skill, from its record alone."""
     definition = rollout.definition
-    return Loaded(
+    return LoadedSkill(
         offered=catalogue_entry_of(rollout),
         manifest=Manifest(
             name=definition.skill_name,

@@ -17,7 +17,7 @@ from understudy.skills.catalogue_entry import folded
 from understudy.skills.local.roots import RootScope
 from understudy.skills.local.skill import LocalSkill
 from understudy.skills.model import SkillFilter
-from understudy.skills.precedence import words
+from understudy.skills.precedence import name_forms
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -54,7 +54,7 @@ class Shadows:
                     word: skill
                     for skill in known.values()
                     if self._wins(skill)
-                    for word in words(skill.slug, skill.name)
+                    for word in name_forms(skill.slug, skill.name)
                 }
                 self._seen = known
             return self._by_word
@@ -86,8 +86,8 @@ class CatalogueNames:
 def hold_name(unit: "Unit", skill_name: str) -> None:
     """Lock a skill name until the unit ends."""
     name = folded(skill_name)
-    unit.skills.hold(name)
-    unit.skills.hold_name(name)
+    unit.skills.lock(name)
+    unit.skills.lock_name(name)
 
 
 def _is_called(unit: "Unit", name: str) -> bool:

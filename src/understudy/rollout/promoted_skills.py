@@ -13,10 +13,10 @@ from understudy.rollout.mounts import MountKeeper
 from understudy.rollout.repair import MountRepair
 from understudy.sessions.learning_scopes import WORKSPACE, visible_scopes
 from understudy.sessions.model import Session
-from understudy.skills.catalogue import Loaded
+from understudy.skills.catalogue import LoadedSkill
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.model import PROMOTED, Skill, SkillOrigin, Visibility
-from understudy.skills.sources import LooseSource, SkillSource
+from understudy.skills.sources import SkillSource, UnversionedSource
 
 if TYPE_CHECKING:
     from understudy.storage.mount_folders import MountFolders
@@ -83,7 +83,7 @@ class PromotedSkills:
             and self._chosen[rollout.status](unit, rollout, session)
         )
 
-    def load(self, unit: "Unit", one: CatalogueEntry) -> Loaded:
+    def load(self, unit: "Unit", one: CatalogueEntry) -> LoadedSkill:
         """The skill of a record; refused where the mounted files differ from it."""
         rollout = unit.rollouts.get(one.slug)
         if rollout is None or not self._is_up(unit, rollout):
@@ -119,10 +119,10 @@ class PromotedSkills:
             and not self._ends.is_over(unit, rollout)
         )
 
-    def _source(self, rollout: Rollout) -> LooseSource:
+    def _source(self, rollout: Rollout) -> UnversionedSource:
         place = self._keeper.folders.path(rollout.source_learning_id)
         record = replace(record_of(rollout), enabled=self._unusable(rollout) is None)
-        return LooseSource(record, bundle_of(rollout.definition), place)
+        return UnversionedSource(record, bundle_of(rollout.definition), place)
 
     def _unusable(self, rollout: Rollout) -> str | None:
         """Why the skill cannot be used now; None if it can. A canary has no files."""

@@ -26,7 +26,7 @@ _MayDo = Callable[[Skill, Principal], bool]
 
 
 class AccessReason(StrEnum):
-    """What decided."""
+    """The rule that decided whether a skill may be used."""
 
     INACTIVE = "inactive"
     DISABLED = "disabled"
@@ -40,7 +40,7 @@ class AccessReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """The decision."""
+    """Whether a skill may be used, and the rule that decided it."""
 
     allowed: bool
     reason: AccessReason
@@ -48,7 +48,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessQuery:
-    """What is asked: which skill, for whom, and what was granted to them."""
+    """A skill, the user who wants to use it, and the grants to the agent and the user."""
 
     skill: Skill
     # Empty where no user is known; nobody owns anything then.
@@ -75,7 +75,7 @@ RULES: Final[tuple[tuple[AccessReason, bool, Callable[[AccessQuery], bool]], ...
 
 
 def access(skill: Skill, *, agent_granted: bool, user_granted: bool, user_id: str) -> Access:
-    """Whether they may use it, and what decided."""
+    """Whether a user and the agent that works for them may use a skill, and why."""
     asked = AccessQuery(
         skill=skill, user_id=user_id, agent_granted=agent_granted, user_granted=user_granted
     )
@@ -86,7 +86,7 @@ def access(skill: Skill, *, agent_granted: bool, user_granted: bool, user_id: st
 
 
 def access_of(granted: GrantedSkill, user_id: str) -> Access:
-    """The same for a skill that was read together with the grants to them."""
+    """`access` for a skill that was read together with the grants to the agent and the user."""
     return access(
         granted.skill,
         agent_granted=granted.agent_grant is not None,
@@ -97,7 +97,7 @@ def access_of(granted: GrantedSkill, user_id: str) -> Access:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """A caller; agent and run are known only when a run acts."""
+    """Who changes a skill; agent and run are set only when a run does."""
 
     principal: Principal
     agent_id: str | None = None
@@ -105,34 +105,34 @@ class Author:
 
     @property
     def user_id(self) -> str:
-        """Who owns what this author makes."""
+        """The owner of the skills that this author creates."""
         return self.principal.user_id
 
     @property
     def is_admin(self) -> bool:
-        """Whether the skills of others are theirs to change as well."""
+        """Whether the author may also change the skills of others."""
         return self.principal.role.includes(Role.ADMIN)
 
 
 def find(unit: "Unit", ref: str) -> Skill | None:
-    """The skill of an id or a slug, unless it is deleted."""
+    """The skill with this id or slug; None when there is none or it is deleted."""
     skill = unit.skills.get(ref) if is_id(ref) else unit.skills.by_slug(ref)
     return skill if skill is not None and is_live(skill) else None
 
 
 def is_live(skill: Skill) -> bool:
-    """Whether it is not deleted."""
+    """Whether a skill is not deleted."""
     return skill.status is not SkillStatus.DELETED
 
 
 def owns_or_administers(skill: Skill, principal: Principal) -> bool:
-    """Whether it is theirs, or they are an admin."""
+    """Whether a caller owns a skill or is an admin."""
     is_theirs = not skill.is_system and skill.owner_id == principal.user_id != ""
     return is_theirs or principal.role.includes(Role.ADMIN)
 
 
 def knows(unit: "Unit", skill: Skill, principal: Principal, *, agent_id: str | None = None) -> bool:
-    """Whether they may know that there is such a skill; with `agent_id` as a run of that agent."""
+    """Whether a skill is visible to a caller; with `agent_id`, to a run of that agent."""
     if (
         owns_or_administers(skill, principal)
         or skill.is_system
@@ -148,7 +148,7 @@ def knows(unit: "Unit", skill: Skill, principal: Principal, *, agent_id: str | N
 
 
 def known_id(unit: "Unit", author: Author, ref: str) -> str:
-    """The id of the skill that a caller named, if they may know of it; else what they wrote."""
+    """The id of the skill that a caller named, if it is visible to them; else the name as given."""
     if ref.startswith((LOCAL, PROMOTED)):
         return ref
     try:
@@ -161,14 +161,14 @@ def known_id(unit: "Unit", author: Author, ref: str) -> str:
 
 
 def check_author(author: Author) -> None:
-    """Refuse somebody who may change nothing, and a change by nobody."""
+    """Reject an author who is no operator or has no user id."""
     author.principal.require(Role.OPERATOR)
     if not author.user_id.strip():
         raise coded_error("skills/skill_user_missing")
 
 
-def require_known(unit: "Unit", author: Author, ref: str, *, hold: bool = False) -> Skill:
-    """The skill that an author names and may know of; `hold` keeps all others from changing it.
+def require_known(unit: "Unit", author: Author, ref: str, *, lock: bool = False) -> Skill:
+    """The skill that an author names, if it is visible to them; `lock` locks its slug.
 
     Whoever has an id was given it, so they may be told that it is not theirs. By its slug they are
     told so of one that others were given; a private one of somebody else is not there.
@@ -179,8 +179,8 @@ def require_known(unit: "Unit", author: Author, ref: str, *, hold: bool = False)
     if ref.startswith(PROMOTED):
         raise coded_error("skills/skill_is_promoted", ref=ref)
     skill = find(unit, ref)
-    if skill is not None and hold:
-        unit.skills.hold(skill.slug)
+    if skill is not None and lock:
+        unit.skills.lock(skill.slug)
         skill = find(unit, ref)
     if skill is None:
         raise coded_error("skills/skill_not_found", ref=ref)
@@ -190,9 +190,9 @@ def require_known(unit: "Unit", author: Author, ref: str, *, hold: bool = False)
     return skill
 
 
-def require_mutable(unit: "Unit", author: Author, ref: str, *, hold: bool = False) -> Skill:
-    """The skill that an author may change: their own, or as an admin any that is not the product's."""
-    skill = require_known(unit, author, ref, hold=hold)
+def require_mutable(unit: "Unit", author: Author, ref: str, *, lock: bool = False) -> Skill:
+    """The skill that an author may change: their own, for an admin any but a system skill."""
+    skill = require_known(unit, author, ref, lock=lock)
     if skill.is_system:
         raise coded_error("skills/skill_is_system", slug=skill.slug)
     if not owns_or_administers(skill, author.principal):
@@ -200,9 +200,9 @@ def require_mutable(unit: "Unit", author: Author, ref: str, *, hold: bool = Fals
     return skill
 
 
-def require_switchable(unit: "Unit", author: Author, ref: str, *, hold: bool = False) -> Skill:
-    """The same to switch it on or off, which for an admin may be any."""
-    skill = require_known(unit, author, ref, hold=hold)
+def require_switchable(unit: "Unit", author: Author, ref: str, *, lock: bool = False) -> Skill:
+    """The skill that an author may enable or disable: their own, for an admin any."""
+    skill = require_known(unit, author, ref, lock=lock)
     if skill.is_system and not author.is_admin:
         raise coded_error("skills/skill_is_system", slug=skill.slug)
     if not owns_or_administers(skill, author.principal):
@@ -211,7 +211,7 @@ def require_switchable(unit: "Unit", author: Author, ref: str, *, hold: bool = F
 
 
 def require_free(skill: Skill | None, author: Author, slug: str) -> None:
-    """Refuse a new skill where another one stands; a deleted one stands nowhere."""
+    """Reject a new skill whose slug is in use; a deleted skill uses no slug."""
     if skill is None or not is_live(skill):
         return
     if skill.is_system:
@@ -232,7 +232,7 @@ def _may_publish(skill: Skill, principal: Principal) -> bool:
     return not skill.is_system and principal.role.includes(Role.ADMIN)
 
 
-# What a view offers to do, in the order of the buttons.
+# The actions that an answer offers, in the order of the buttons.
 ACTIONS: Final[Mapping[str, _MayDo]] = {
     "update": _may_change,
     "patch": _may_change,
@@ -252,7 +252,7 @@ ACTIONS: Final[Mapping[str, _MayDo]] = {
 
 
 def actions_of(skill: Skill, principal: Principal) -> tuple[str, ...]:
-    """What this caller may do with the skill."""
+    """The actions that a caller may take on a skill."""
     is_kept = skill.origin in KEPT and is_live(skill)
     if not is_kept or not principal.role.includes(Role.OPERATOR):
         return ()
@@ -269,14 +269,14 @@ class SkillAccess:
     reason: AccessReason
     # None where the answer is no, and for a skill that has no versions.
     version: Annotated[int | None, OMIT] = None
-    # Who was asked about.
+    # The agent and the user of the query.
     agent_id: Annotated[str | None, OMIT] = None
     user_id: Annotated[str | None, OMIT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSkill:
-    """A skill, and what an agent has of it when it works for the caller."""
+    """A skill, and the grant and access that an agent has to it when it works for the caller."""
 
     skill: Skill
     granted: bool

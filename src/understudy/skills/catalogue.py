@@ -25,7 +25,7 @@ from understudy.skills.local.skill import LocalSkill
 from understudy.skills.local.skills import LocalSkills
 from understudy.skills.managed_entries import ManagedEntries
 from understudy.skills.model import SkillOrigin
-from understudy.skills.precedence import counting
+from understudy.skills.precedence import unshadowed
 from understudy.skills.runtime_settings import RuntimeSettings, settings_of
 from understudy.skills.sources import NO_OTHERS, OtherSkills
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# In a body it stands for the folder of the skill.
+# Placeholder for the folder of the skill in its instructions.
 BASE_DIR: Final = "{baseDir}"
 # The parameters of BM25.
 K1: Final = 1.2
 B: Final = 0.75
-# Somebody who names a skill means it.
+# Scores of a query that names a slug, above any BM25 score.
 EXACT_SLUG: Final = 100.0
 PART_OF_SLUG: Final = 25.0
-# Of a longer query only the beginning is looked for.
+# The rest of a longer query is ignored.
 MAX_QUERY_CHARS: Final = 2_000
 _MAX_TOKEN_CHARS: Final = 64
 _MAX_TEXT_CHARS: Final = 4_000
@@ -51,18 +51,18 @@ _FIRST_UNSPACED: Final = re.compile(rf"[{UNSPACED}]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
-    """A skill in full, exactly as it was kept."""
+class LoadedSkill:
+    """A skill with its bundle, exactly as it was stored."""
 
     offered: CatalogueEntry
     manifest: Manifest
-    # What it tells an agent to do, with the folder named.
+    # The instructions, with placeholders replaced.
     body: str = field(repr=False)
     bundle: Bundle = field(repr=False)
     # Where its files can be opened on this machine.
     folder: Path | None
     settings: RuntimeSettings
-    # The Python that sees what was installed for it; None when nothing was.
+    # The Python interpreter of the skill's environment; None when nothing was installed for it.
     python: Path | None = None
     # Of the definition that was promoted; None for every other skill.
     fingerprint: str | None = None
@@ -74,7 +74,7 @@ class Loaded:
 
 
 class Catalogue:
-    """What is on offer is decided anew at every call, so that a change shows at the next turn."""
+    """Lists and loads skills. Nothing is cached here, so a change is visible at the next turn."""
 
     def __init__(
         self,
@@ -92,14 +92,14 @@ class Catalogue:
         self._others = others
 
     def refresh(self) -> None:
-        """Look into the folders of the machine if it is time; never while a unit is open."""
+        """Scan the local roots again if the interval has passed; never while a unit is open."""
         self._local.refresh()
         self._others.refresh()
 
     def offered(
         self, unit: "Unit", *, agent_id: str, user_id: str, session: Session | None
     ) -> tuple[CatalogueEntry, ...]:
-        """What they may use, by name; a session shows only what its capability scope lets through.
+        """The skills that an agent may use for a user, by name, as the session's scope permits.
 
         Reads rows and no files, so it can be called where a run starts.
         """
@@ -109,15 +109,15 @@ class Catalogue:
             return ()
         who = {"agent_id": agent_id, "user_id": user_id}
         kept = self._kept.entries(unit, **who)
-        others = counting(unit, self._others.offered(unit, session), kept, **who)
-        local = counting(unit, self._local.known().values(), (*kept, *others), **who)
+        others = unshadowed(unit, self._others.offered(unit, session), kept, **who)
+        local = unshadowed(unit, self._local.known().values(), (*kept, *others), **who)
         found = (*kept, *others, *map(_from_folder, local))
         return by_name(one for one in found if _passes(gate, one))
 
     def from_elsewhere(
         self, unit: "Unit", ref: str, session: Session
     ) -> tuple[CatalogueEntry, ...]:
-        """The promoted skill that is meant in full, also where a kept one of its name comes first."""
+        """The promoted skill with this full name, even where a stored skill shadows it."""
         gate = skill_gate(session)
         found = (one for one in self._others.offered(unit, session) if one.ref == ref)
         return () if gate is None else tuple(one for one in found if _passes(gate, one))
@@ -125,11 +125,11 @@ class Catalogue:
     def find(
         self, offered: Sequence[CatalogueEntry], query: str, limit: int
     ) -> tuple[CatalogueEntry, ...]:
-        """Those of the offered that fit the words of a query, best first."""
+        """The offered skills that match a query, best first."""
         return rank(offered, query)[: max(limit, 0)]
 
-    def load(self, unit: "Unit", one: CatalogueEntry) -> Loaded:
-        """A skill with everything in it; `NotFound` when it is gone or has become unsafe."""
+    def load(self, unit: "Unit", one: CatalogueEntry) -> LoadedSkill:
+        """A skill with its bundle; `NotFound` when it is gone or has become unsafe."""
         if one.origin is SkillOrigin.PROMOTED:
             return self._others.load(unit, one)
         if one.skill_id is None or one.version is None:
@@ -144,13 +144,13 @@ class Catalogue:
     def list_for(
         self, *, agent_id: str, user_id: str, session_id: str | None
     ) -> tuple[CatalogueEntry, ...]:
-        """The same as `offered`, in a unit of its own."""
+        """`offered` in a unit of its own."""
         self.refresh()
         with self._units.read() as unit:
             session = None if session_id is None else require_session(unit, session_id)
             return self.offered(unit, agent_id=agent_id, user_id=user_id, session=session)
 
-    def _load_local(self, one: CatalogueEntry) -> Loaded:
+    def _load_local(self, one: CatalogueEntry) -> LoadedSkill:
         opened = self._local.open(one.slug)
         if opened is None:
             raise coded_error("skills/skill_not_found", ref=one.slug)
@@ -158,7 +158,7 @@ class Catalogue:
 
 
 def _folder(unit: "Unit", slug: str, number: int) -> Path | None:
-    """Where its files can be opened; without such a place its words can be followed all the same."""
+    """The folder of a version; None when it cannot be unpacked."""
     try:
         return unit.skill_bundles.folder(slug, number)
     except (DatabaseUnavailable, DamagedRecord):
@@ -173,7 +173,7 @@ def _passes(gate: Gate, one: CatalogueEntry) -> bool:
 
 
 def _from_folder(skill: LocalSkill) -> CatalogueEntry:
-    """Whoever may write into a root of this machine may offer a skill to everybody."""
+    """The entry of a local skill: a skill in a local root is public."""
     return CatalogueEntry(
         slug=skill.slug,
         name=skill.name,
@@ -188,10 +188,10 @@ def _from_folder(skill: LocalSkill) -> CatalogueEntry:
     )
 
 
-def _loaded(one: CatalogueEntry, bundle: Bundle, folder: Path | None) -> Loaded:
+def _loaded(one: CatalogueEntry, bundle: Bundle, folder: Path | None) -> LoadedSkill:
     reading = read(bundle.manifest_text)
     body = reading.body
-    return Loaded(
+    return LoadedSkill(
         offered=one,
         manifest=reading.manifest,
         body=body if folder is None else body.replace(BASE_DIR, str(folder)),
@@ -202,7 +202,7 @@ def _loaded(one: CatalogueEntry, bundle: Bundle, folder: Path | None) -> Loaded:
 
 
 def rank(offered: Sequence[CatalogueEntry], query: str) -> tuple[CatalogueEntry, ...]:
-    """Those that fit, best first; of equals the first by name."""
+    """The skills that match a query, best first; ties by name."""
     asked = query[:MAX_QUERY_CHARS]
     terms = tuple(dict.fromkeys(tokens(asked)))
     counts = [_counted(_text(one)) for one in offered]
@@ -216,7 +216,7 @@ def rank(offered: Sequence[CatalogueEntry], query: str) -> tuple[CatalogueEntry,
 
 
 def tokens(text: str) -> Iterator[str]:
-    """Words in one case without their marks; of scripts without blanks each two neighbours."""
+    """The tokens of a text, case-folded and without accents; bigrams for scripts without spaces."""
     for run in _RUN.findall(_folded(text)):
         if _FIRST_UNSPACED.match(run):
             yield from (run[at : at + 2] for at in range(max(1, len(run) - 1)))

@@ -1,4 +1,4 @@
-"""A skill that an agent may use for a user in a session, and how it is asked for."""
+"""An entry of the catalogue: a skill that an agent may use, and the names that select it."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -17,45 +17,45 @@ from understudy.skills.usage import NO_VERSION, SkillListing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueEntry:
-    """What is told of a skill before its body is read."""
+    """What the catalogue lists of a skill, without its instructions."""
 
     slug: str
     name: str
     description: str
     origin: SkillOrigin
     # The version that would be used: the one that the agent is pinned to, else the current one;
-    # None where none are kept.
+    # None for a skill without stored versions.
     version: int | None
     digest: str
-    # None for one that lies in a folder or was promoted.
+    # None for a local or promoted skill.
     skill_id: str | None
     reason: AccessReason
     when_to_use: str = ""
     context: SkillContext = SkillContext.INLINE
     missing_deps: tuple[str, ...] = ()
-    # Why nobody can use it now, though it is on offer: a code.
+    # The code of the reason why nobody can use it now.
     unusable: str | None = None
-    # What a promoted one calls its version, in its SKILL.md.
+    # The version in the SKILL.md of a promoted skill.
     version_label: str | None = None
 
     @property
-    def told_version(self) -> int | str | None:
-        """The version as whoever asks is told it."""
+    def shown_version(self) -> int | str | None:
+        """The version as answers show it: the number, or the label of a promoted skill."""
         return self.version_label if self.version is None else self.version
 
     @property
     def ref(self) -> str:
-        """By what people find it again."""
+        """The id, or `local:` or `promoted:` and the slug."""
         return self.skill_id or f"{self.origin}:{self.slug}"
 
 
 def listing(one: CatalogueEntry, *, run_id: str, at_ms: int) -> SkillListing:
-    """That a run knows of a skill."""
+    """The listing that records that a skill was listed to a run."""
     return SkillListing(ref=one.ref, version=one.version or NO_VERSION, run_id=run_id, at_ms=at_ms)
 
 
 def named(offered: Sequence[CatalogueEntry], name: str) -> tuple[CatalogueEntry, ...]:
-    """Those that may be meant: the one of this slug or id, else all of this name in any case."""
+    """The entry with this slug or id, else all entries with this name in any case."""
     asked = name.strip()
     ways = (
         lambda one: asked in {one.slug, one.ref},
@@ -66,17 +66,17 @@ def named(offered: Sequence[CatalogueEntry], name: str) -> tuple[CatalogueEntry,
 
 
 def folded(name: str) -> str:
-    """A name, however it is written."""
+    """A name in one Unicode form and case, with single spaces."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def by_name(offered: Iterable[CatalogueEntry]) -> tuple[CatalogueEntry, ...]:
-    """In the order of lists."""
+    """Entries sorted by name, then slug."""
     return tuple(sorted(offered, key=lambda one: (sort_name(one.name), one.slug)))
 
 
 def skill_gate(session: Session | None) -> Gate | None:
-    """Which skills a session lets through; None, hence nothing, where its scope cannot be read."""
+    """The skill gate of a session's capability scope; None, which permits nothing, if damaged."""
     if session is None:
         return Gate()
     try:
@@ -87,7 +87,7 @@ def skill_gate(session: Session | None) -> Gate | None:
 
 
 def permits(gate: Gate, *, slug: str, name: str) -> bool:
-    """Whether a skill passes: denied by either of its names, let through by the slug.
+    """Whether a gate permits a skill: denied by slug or name, allowed by slug.
 
     Anybody may give their skill any name. So what could be a slug in an allow list means the skill
     of this slug and no namesake; only what cannot be one, such as two words, means a name.

@@ -1,4 +1,4 @@
-"""A change of a skill while it is made: one transaction, who makes it, and who hears of it."""
+"""A change of a skill: its transaction, its author, its audit entry and its event after commit."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from understudy.core.clock import Clock
 from understudy.skills.access import Author
 from understudy.skills.content_guard import Acknowledged
 from understudy.skills.model import Skill
-from understudy.skills.precedence import require_own_name
+from understudy.skills.precedence import require_free_name
 from understudy.skills.sources import NO_OTHERS, OtherSkills
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillChange:
-    """What is done here stands with the transaction, or not at all."""
+    """A change of a skill within one transaction."""
 
     unit: "Unit"
     author: Author
@@ -30,11 +30,11 @@ class SkillChange:
     others: OtherSkills = NO_OTHERS
 
     def require_name(self, slug: str, name: str, before: Skill | None = None) -> None:
-        """Refuse what a skill from elsewhere is called."""
-        require_own_name(self.unit, self.others, slug, name, before)
+        """Reject a slug or name that a promoted skill has."""
+        require_free_name(self.unit, self.others, slug, name, before)
 
     def save(self, skill: Skill, **fields: Any) -> Skill:
-        """Give a skill other values; whoever changes it holds its slug."""
+        """Update fields of a skill; the caller has locked its slug."""
         changed = replace(skill, **fields, updated_at_ms=self.at_ms, revision=skill.revision + 1)
         self.unit.skills.update(changed, expected_revision=skill.revision)
         return changed
@@ -46,7 +46,7 @@ class SkillChange:
         note: str = "",
         acknowledged: tuple[Acknowledged, ...] = (),
     ) -> None:
-        """Write down what was done, and tell the listener once it stands."""
+        """Add an audit entry, and notify the listener after the commit."""
         run = f"in {self.author.run_id}" if self.author.run_id else ""
         taken = "; ".join(_taken(one) for one in acknowledged)
         reason = " ".join(filter(None, (skill.slug, note, run)))
@@ -69,7 +69,7 @@ def _taken(one: Acknowledged) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillTransactions:
-    """Opens changes."""
+    """Opens transactions for changes of skills."""
 
     units: "Units"
     clock: Clock
@@ -78,12 +78,12 @@ class SkillTransactions:
 
     @contextmanager
     def by(self, author: Author) -> Iterator[SkillChange]:
-        """A change that an author makes now."""
+        """A change by an author, in a transaction of its own."""
         with self.units.write() as unit:
             yield self.within(unit, author)
 
     def within(self, unit: "Unit", author: Author) -> SkillChange:
-        """The same as a part of somebody else's transaction."""
+        """A change by an author within a transaction that is already open."""
         return SkillChange(
             unit=unit,
             author=author,

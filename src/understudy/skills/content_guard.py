@@ -30,13 +30,13 @@ from understudy.skills.runtime_settings import RUNTIME_FILE, read_settings
 MAX_REASON_CHARS: Final = 500
 # An error lists this many findings; `understudy skills scan` lists more.
 MAX_FINDINGS: Final = 100
-# A caller is told so many of each kind.
+# An error lists this many findings of each kind of problem.
 MAX_TOLD: Final = 10
 Scan = Callable[[Mapping[str, bytes]], tuple[Finding, ...]]
 REMEMBERED: Final = 64
-# Scans at the same time: one takes up to some seconds, and whoever asks for something else goes first.
+# Concurrent scans: a scan takes up to some seconds of CPU.
 AT_ONCE: Final = 2
-# How long a caller waits until it is its bundle's turn.
+# How long a caller waits for a free scan slot.
 PATIENCE_S: Final = 10.0
 _HINT: Final = (
     " (findings are acknowledged by an admin, each with a reason,"
@@ -46,7 +46,7 @@ _HINT: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledged:
-    """A finding of the guard that somebody takes responsibility for, and why."""
+    """A finding of the guard that an admin accepts, and the reason."""
 
     rule_id: str
     path: str
@@ -55,20 +55,20 @@ class Acknowledged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
-    """Findings against what was said of them."""
+class AcknowledgementCheck:
+    """The findings of a scan matched with the acknowledgements of a caller."""
 
     taken: tuple[Acknowledged, ...]
-    # What nobody answers for.
+    # Findings without an acknowledgement.
     left: tuple[Finding, ...]
-    # What fits no finding.
+    # Acknowledgements that match no finding.
     idle: tuple[Acknowledged, ...]
-    # What gives no reason that can be kept.
+    # Acknowledgements without a valid reason.
     wordless: tuple[Acknowledged, ...]
 
     @property
     def told(self) -> str:
-        """What keeps the findings from being taken as they are."""
+        """Why the findings cannot be accepted."""
         parts = (
             ("not acknowledged", [_place(one) for one in self.left]),
             ("acknowledged, but not found", [_place(one) for one in self.idle]),
@@ -80,11 +80,13 @@ class Answered:
         return "; ".join(f"{what}: {_listed(places)}" for what, places in parts if places)
 
 
-def answered(found: Sequence[Finding], acknowledged: Sequence[Acknowledged]) -> Answered:
-    """Which findings are answered for."""
+def check_acknowledged(
+    found: Sequence[Finding], acknowledged: Sequence[Acknowledged]
+) -> AcknowledgementCheck:
+    """Match findings with acknowledgements."""
     found_at = {_key(one) for one in found}
     said = {_key(one): one for one in acknowledged if _is_said(one)}
-    return Answered(
+    return AcknowledgementCheck(
         taken=tuple(said[_key(one)] for one in found if _key(one) in said),
         left=tuple(one for one in found if _key(one) not in said),
         idle=tuple(one for one in acknowledged if _key(one) not in found_at),
@@ -110,7 +112,7 @@ def _is_said(one: Acknowledged) -> bool:
 
 
 class ContentGuard:
-    """Scans bundles, a few at a time, and remembers by their digests what it found."""
+    """Scans bundles, a few at a time, with a cache of findings by digest."""
 
     def __init__(
         self,
@@ -128,16 +130,16 @@ class ContentGuard:
         self._found = RecentCache[str, tuple[Finding, ...]](REMEMBERED)
 
     def stop(self) -> None:
-        """Let no scan go on: whoever waits for one is told to come again."""
+        """Stop running and waiting scans; their callers get `Unavailable`."""
         self._stopped.set()
 
     def findings(self, bundle: Bundle) -> tuple[Finding, ...]:
-        """Every line that may not be there; empty means clean. `Unavailable` when too many ask."""
+        """The findings in a bundle; empty means clean. `Unavailable` when too many scans wait."""
         known = self._found.get(bundle.digest)
         if known is not None:
             return known
         with self._turn():
-            # Another one may have brought the same bundle.
+            # Another thread may have scanned the same bundle meanwhile.
             known = self._found.get(bundle.digest)
             if known is None:
                 known = self._scan(bundle)
@@ -147,10 +149,10 @@ class ContentGuard:
     def check(
         self, bundle: Bundle | None, author: Author, acknowledged: Sequence[Acknowledged] = ()
     ) -> tuple[Acknowledged, ...]:
-        """Raise `Unsafe` unless the bundle is clean; answers the findings that are taken as they are.
+        """The acknowledged findings of a bundle; `Unsafe` when a finding is not acknowledged.
 
-        What is said of a finding that there is not may be a mistake, so nothing is taken then, nor
-        where no bundle is to be read.
+        An acknowledgement that matches no finding may be a mistake, so it is rejected, also where
+        there is no bundle to scan.
         """
         with self.rejections.counting():
             return self._check(bundle, author, acknowledged)
@@ -159,8 +161,8 @@ class ContentGuard:
         self, bundle: Bundle | None, author: Author, acknowledged: Sequence[Acknowledged]
     ) -> tuple[Acknowledged, ...]:
         found = () if bundle is None else self.findings(bundle)
-        said = answered(found, acknowledged)
-        # What is not listed cannot be taken as it is.
+        said = check_acknowledged(found, acknowledged)
+        # A finding that is not listed cannot be acknowledged.
         may = self._allow_acknowledged and author.is_admin and is_whole(found)
         if found and (said.left or not may):
             told = f" ({said.told})" if may else _HINT
@@ -189,14 +191,14 @@ class ContentGuard:
 
 @dataclass(slots=True)
 class GuardCounters:
-    """Counts by rule; what breaks several rules counts for each of them once."""
+    """Counts rejections by rule; a rejection for several rules counts once for each."""
 
     _by_rule: Counter[str] = field(default_factory=Counter)
     _lock: Any = field(default_factory=threading.Lock, repr=False)
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Whatever the guard refuses within counts."""
+        """Count the `Unsafe` errors that are raised within."""
         try:
             yield
         except Unsafe as refusal:
@@ -205,7 +207,7 @@ class GuardCounters:
             raise
 
     def snapshot(self) -> dict[str, dict[str, int]]:
-        """The counts as they stand."""
+        """The counts now."""
         with self._lock:
             return {"rejections_total": dict(self._by_rule)}
 
@@ -213,12 +215,12 @@ class GuardCounters:
 def scan_skill(
     files: Mapping[str, bytes], *, pause: Callable[[], None] = go_on
 ) -> tuple[Finding, ...]:
-    """Every line of a skill that may not be there; each way in asks this, and not the guard alone."""
-    return scan_bundle(files, said=said_in(files), pause=pause)
+    """The findings in the files of a skill and in the parsed values of its YAML."""
+    return scan_bundle(files, said=parsed_values(files), pause=pause)
 
 
-def said_in(files: Mapping[str, bytes]) -> Iterator[ParsedValue]:
-    """What stands in the fields of SKILL.md and of the runtime settings.
+def parsed_values(files: Mapping[str, bytes]) -> Iterator[ParsedValue]:
+    """The values in the front matter of SKILL.md and in the runtime settings.
 
     A value can be written so that its line does not show what it says: with escapes, over several
     lines, beside a comment. What cannot be parsed is refused elsewhere.
@@ -244,7 +246,7 @@ _READERS: Mapping[str, Callable[[str], YamlDocument]] = {
 
 
 def _texts(value: Value) -> Iterator[str]:
-    """Every text in a value, however deep; documents are only so deep."""
+    """Every string in a value; the depth of documents is limited."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -254,7 +256,7 @@ def _texts(value: Value) -> Iterator[str]:
     else:
         for inner in value:
             yield from _texts(inner)
-        # A list is shown as a row of words.
+        # A list is shown as words in a row, which the guard reads as one text.
         yield " ".join(inner for inner in value if isinstance(inner, str))
 
 
@@ -263,7 +265,8 @@ def unsafe_error(findings: Sequence[Finding], *, hint: str = "") -> UnderstudyEr
     told = findings[:MAX_FINDINGS]
     more = len(findings) - len(told)
     lines = [
-        f"{'' if one.path == MANIFEST else one.path + ' '}line {one.line}: {one.reason} ({one.rule_id})"
+        ("" if one.path == MANIFEST else f"{one.path} ")
+        + f"line {one.line}: {one.reason} ({one.rule_id})"
         for one in told
     ]
     if is_whole(findings):

@@ -10,7 +10,7 @@ from understudy.core.records import OMIT
 from understudy.guard.texts import is_text
 from understudy.skills.bundles.bundle import Bundle
 
-# For all files together: about a second of looking, and what a person would still read.
+# Limits for all files together: about a second of CPU, and what a person would still read.
 MAX_STEPS: Final = 1_500_000
 MAX_DIFF_LINES: Final = 5_000
 MAX_DIFF_CHARS: Final = 400_000
@@ -18,7 +18,7 @@ _UNENDED: Final = "\n\\ No newline at end of file"
 
 
 class FileChange(StrEnum):
-    """What became of a file."""
+    """How a file differs."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -34,7 +34,7 @@ class FileDiff:
     old_size: Annotated[int | None, OMIT] = None
     new_size: Annotated[int | None, OMIT] = None
     diff: Annotated[str | None, OMIT] = None
-    # Not all of it is shown.
+    # Whether the diff is truncated.
     cut: bool = False
 
 
@@ -57,7 +57,7 @@ class SkillDiff(BundleDiff):
 
 @dataclass(slots=True)
 class _Room:
-    """How much may still be shown."""
+    """The lines and characters that are left for diffs."""
 
     lines: int
     chars: int
@@ -69,7 +69,7 @@ class _Room:
 
 
 def compare(old: Bundle, new: Bundle) -> BundleDiff:
-    """What changed from one bundle to the other."""
+    """The diff from one bundle to another."""
     effort, room = Effort(MAX_STEPS), _Room(MAX_DIFF_LINES, MAX_DIFF_CHARS)
     differing = [path for path in sorted({*old, *new}) if old.get(path) != new.get(path)]
     return BundleDiff(
@@ -106,7 +106,7 @@ def _shown(
         f"--- {'a/' + path if old is not None else '/dev/null'}",
         f"+++ {'b/' + path if new is not None else '/dev/null'}",
     ]
-    # One more than there is room for, so that no file is gone through in vain.
+    # One line more than there is room for: a diff that stops there is truncated.
     for line in islice(unified(_lines(old), _lines(new), effort), max(0, room.lines) + 1):
         if not room.take(line):
             return "\n".join(lines), True
@@ -115,6 +115,6 @@ def _shown(
 
 
 def _lines(data: bytes | None) -> list[str]:
-    """The lines of a text; a last one that nothing ends says so, as `patch` needs it."""
+    """The lines of a text; a last line without a newline is marked, as `patch` needs it."""
     *lines, last = (data or b"").decode(errors="replace").split("\n")
     return [*lines, last + _UNENDED] if last else lines

@@ -1,4 +1,4 @@
-"""Tells whoever listens, in this process, what happens to skills."""
+"""Events of skills, published to the subscribers in this process."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ log = structlog.get_logger()
 
 
 class SkillEventName(StrEnum):
-    """What can be told."""
+    """The names of events."""
 
     DEPS_CHECKED = "skill.deps.checked"
     DEPS_COMPLETE = "skill.deps.complete"
@@ -26,31 +26,31 @@ class SkillEventName(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillEvent:
-    """One thing that happened."""
+    """An event about one skill or about all of them."""
 
     name: SkillEventName
     payload: Mapping[str, object]
 
     @property
     def slug(self) -> str | None:
-        """The skill that it is about; None when it is about all of them."""
+        """The slug of the event's skill; None for an event about all skills."""
         slug = self.payload.get("slug")
         return slug if isinstance(slug, str) else None
 
 
-# Called in the thread that tells, so it only takes note and returns.
+# Called in the publishing thread, so it must return at once.
 Subscriber = Callable[[SkillEvent], None]
 
 
 class SkillEvents:
-    """Hands what is told to every subscriber; any thread may tell and subscribe."""
+    """Publishes events to subscribers; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._subscribers: dict[object, Subscriber] = {}
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Hear of everything from now on; call what this answers to hear no more."""
+        """Add a subscriber; the function that this returns removes it."""
         ticket = object()
         with self._lock:
             self._subscribers[ticket] = subscriber
@@ -62,7 +62,7 @@ class SkillEvents:
         return unsubscribe
 
     def tell(self, name: SkillEventName, payload: Mapping[str, object]) -> None:
-        """Tell everybody; one who fails does not keep it from the others, nor from whoever tells."""
+        """Publish an event; an exception in a subscriber is logged and does not stop the others."""
         event = SkillEvent(name=name, payload=dict(payload))
         with self._lock:
             subscribers = tuple(self._subscribers.values())
@@ -73,6 +73,6 @@ class SkillEvents:
                 log.exception("skills.event_not_taken", event_name=str(name))
 
     def changed(self, skill: Skill, what: str) -> None:
-        """A skill was changed and committed: what is remembered of it is out of date."""
+        """Publish that a change of a skill was committed, so caches of it are out of date."""
         payload = {"slug": skill.slug, "skill_id": skill.skill_id, "what": what}
         self.tell(SkillEventName.INVALIDATE, payload)

@@ -24,19 +24,19 @@ MAX_USER_CHARS: Final = 255
 
 
 def check_agent_id(agent_id: str) -> str:
-    """What an agent can be called."""
+    """The agent id itself, or `Invalid`."""
     return check_caller_id(agent_id, field="agent_id", domain="agents")
 
 
 def check_user_id(user_id: str) -> str:
-    """What a user can be called."""
+    """The user id itself, or `Invalid`."""
     if not 0 < len(user_id) <= MAX_USER_CHARS or not user_id.isprintable() or not user_id.strip():
         raise coded_error("skills/invalid_user_id", pointer="/user_id")
     return user_id
 
 
 def pinned(unit: "Unit", skill: Skill, version: int | None) -> Bundle | None:
-    """The bundle of an earlier version that an agent is to have from now on."""
+    """The bundle of an earlier version that a grant pins; None for the current version."""
     if version is None or version <= 0 or version == skill.version:
         return None
     kept = unit.skills.version(skill.skill_id, version)
@@ -52,9 +52,9 @@ def grant_agent(
     version: int | None,
     acknowledged: tuple[Acknowledged, ...] = (),
 ) -> Skill:
-    """Let an agent use a skill, perhaps in one version only; the same grant again changes nothing."""
+    """Grant a skill to an agent, maybe pinned to a version; a repeated grant changes nothing."""
     pin = version if version is not None and version > 0 else None
-    # While a slug is held, it stays.
+    # While a slug is locked, no agent is deleted.
     require_agent(change.unit, agent_id)
     if pin is not None and change.unit.skills.version(skill.skill_id, pin) is None:
         raise coded_error("skills/skill_version_not_found", slug=skill.slug, number=pin)
@@ -67,7 +67,7 @@ def grant_agent(
 
 
 def grant_user(change: SkillChange, skill: Skill, user_id: str) -> Skill:
-    """Let a user use a skill; the same grant again changes nothing."""
+    """Grant a skill to a user; a repeated grant changes nothing."""
     grant = UserGrant(
         skill_id=skill.skill_id,
         user_id=user_id,
@@ -79,24 +79,24 @@ def grant_user(change: SkillChange, skill: Skill, user_id: str) -> Skill:
 
 
 def revoke_agent(change: SkillChange, skill: Skill, agent_id: str) -> Skill:
-    """Take a skill from an agent; one that has it not keeps having it not."""
+    """Revoke the grant of an agent; without a grant nothing changes."""
     had = change.unit.skill_grants.take_agent(skill.skill_id, agent_id)
     return _settled(change, skill, REVOKE, f"from agent {agent_id}") if had else skill
 
 
 def revoke_user(change: SkillChange, skill: Skill, user_id: str) -> Skill:
-    """Take a skill from a user; the same."""
+    """Revoke the grant of a user; without a grant nothing changes."""
     had = change.unit.skill_grants.take_user(skill.skill_id, user_id)
     return _settled(change, skill, REVOKE, f"from user {user_id}") if had else skill
 
 
 def forget_agent(change: SkillChange, agent_id: str) -> None:
-    """Take every skill from an agent that goes, or another one of its id would have them.
+    """Revoke all grants of a deleted agent, so that a new agent with its id has none of them.
 
-    All skills are held, so that no grant to it is given meanwhile. There may be thousands, so the
-    audit has one entry for them, and it is about the agent.
+    All slugs are locked, so that no grant to it is added meanwhile. There may be thousands, so the
+    audit has one entry for all of them, about the agent.
     """
-    change.unit.skills.hold_all()
+    change.unit.skills.lock_all()
     count = change.unit.skill_grants.take_all_of_agent(agent_id, at_ms=change.at_ms)
     if count:
         who, reason = change.author.principal, f"{count} skills that it was granted"
@@ -105,12 +105,12 @@ def forget_agent(change: SkillChange, agent_id: str) -> None:
 
 
 def is_agent(unit: "Unit", agent_id: str) -> bool:
-    """Whether there is such an agent; while a slug is held, it stays."""
+    """Whether the agent exists; while a slug is locked, it is not deleted."""
     return unit.agents.get(agent_id) is not None
 
 
 def give_agent(change: SkillChange, skill: Skill, agent_id: str, pin: int | None = None) -> None:
-    """Add the grant alone; whoever calls sees to the visibility."""
+    """Add the grant alone; the caller updates the visibility."""
     grant = AgentGrant(
         skill_id=skill.skill_id,
         agent_id=agent_id,
@@ -122,13 +122,13 @@ def give_agent(change: SkillChange, skill: Skill, agent_id: str, pin: int | None
 
 
 def agent_grant(unit: "Unit", skill: Skill, agent_id: str) -> AgentGrant | None:
-    """What an agent was granted of a skill."""
+    """The grant of a skill to an agent; None without one."""
     granted = unit.skills.with_grants(skill.skill_id, agent_id=agent_id, user_id="")
     return None if granted is None else granted.agent_grant
 
 
 def is_caller_granted(unit: "Unit", author: Author, skill: Skill) -> bool:
-    """Whether the agent that acts has a grant; where a person acts there is none."""
+    """Whether the agent of the author's run has a grant; False for a person."""
     agent_id = author.agent_id
     return agent_id is not None and agent_grant(unit, skill, agent_id) is not None
 
@@ -140,7 +140,7 @@ def _settled(
     note: str,
     acknowledged: tuple[Acknowledged, ...] = (),
 ) -> Skill:
-    """The skill with the visibility that its grants give it now."""
+    """The skill with the visibility that follows from its grants, and the audit entry."""
     granted = change.unit.skill_grants.counts(skill.skill_id).any
     visibility = after_grants(skill.visibility, granted=granted)
     if visibility is not skill.visibility:

@@ -11,7 +11,7 @@ from understudy.guard.texts import is_text
 from understudy.skills.bundles.bundle import decode
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.bundles.paths import refused_by, tidy
-from understudy.skills.catalogue import Loaded
+from understudy.skills.catalogue import LoadedSkill
 from understudy.skills.dependencies.availability import missing_sentence
 from understudy.skills.model import SkillOrigin
 from understudy.tools.base import ToolError
@@ -38,7 +38,7 @@ _OUR_TAGS: Final = re.compile(rf"<(?=[\s/]*(?:{INSTRUCTIONS}|{ARGUMENTS}|{FACTS}
 Params = Mapping[str, Any] | str | None
 
 
-def rendered(loaded: Loaded, params: Params) -> str:
+def rendered(loaded: LoadedSkill, params: Params) -> str:
     """Everything that somebody needs who is to follow a skill; its own words only in blocks."""
     arguments = _arguments(params)
     parts = [
@@ -53,7 +53,7 @@ def rendered(loaded: Loaded, params: Params) -> str:
     return "\n\n".join(parts)
 
 
-def file_text(loaded: Loaded, path: str) -> str:
+def file_text(loaded: LoadedSkill, path: str) -> str:
     """One file of a skill."""
     data = loaded.bundle.get(tidy(path)) if refused_by(path) is None else None
     if data is None:
@@ -68,7 +68,7 @@ def file_text(loaded: Loaded, path: str) -> str:
     return decode(path, data) or "[the file is empty]"
 
 
-def _about(loaded: Loaded) -> list[str]:
+def _about(loaded: LoadedSkill) -> list[str]:
     one, settings = loaded.offered, loaded.settings
     version = "" if one.version is None else f", version {one.version}"
     facts = ABOUT_FACTS if _is_promoted(loaded) else f"{ABOUT_FACTS}; {ABOUT_FILES}"
@@ -82,7 +82,7 @@ def _about(loaded: Loaded) -> list[str]:
     return said
 
 
-def _facts(loaded: Loaded) -> list[str]:
+def _facts(loaded: LoadedSkill) -> list[str]:
     """What is known of a skill, one thing in a line, each in a form that can only be data."""
     one, settings = loaded.offered, loaded.settings
     named: list[tuple[str, Sequence[str]]] = [
@@ -96,12 +96,12 @@ def _facts(loaded: Loaded) -> list[str]:
     return [*facts, *(f"file: {each}" for each in _files(loaded))]
 
 
-def _is_promoted(loaded: Loaded) -> bool:
+def _is_promoted(loaded: LoadedSkill) -> bool:
     """Whether its files only repeat its record, and are nothing for who carries it out to read."""
     return loaded.offered.origin is SkillOrigin.PROMOTED
 
 
-def _files(loaded: Loaded) -> list[str]:
+def _files(loaded: LoadedSkill) -> list[str]:
     if _is_promoted(loaded):
         return []
     files = [each for each in loaded.files if each.path != MANIFEST]
@@ -114,7 +114,7 @@ def _quoted(text: str) -> str:
     return "".join(map(_inert, json.dumps(text, ensure_ascii=False)))
 
 
-def _body(loaded: Loaded, *, has_arguments: bool) -> str:
+def _body(loaded: LoadedSkill, *, has_arguments: bool) -> str:
     body = loaded.body.strip("\n")
     for name in ARGUMENT_NAMES:
         body = body.replace(name, GIVEN if has_arguments else NOT_GIVEN)

@@ -1,4 +1,4 @@
-"""The skills that a person may know of: lists, versions, files, and who may use what."""
+"""The skills that are visible to a person: lists, versions, files, grants and access."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -47,14 +47,14 @@ from understudy.skills.model import (
     list_key,
     number_of,
 )
-from understudy.skills.precedence import counting, stands
+from understudy.skills.precedence import is_known_stored, unshadowed
 from understudy.skills.runtime_settings import RuntimeSettings, settings_of
 from understudy.skills.slug import slug_refused, slugify
 from understudy.skills.sources import (
     NO_OTHERS,
-    KeptSource,
     OtherSkills,
     SkillSource,
+    StoredSource,
     folder_source,
 )
 from understudy.skills.usage import SkillUsage, SkillVersionUsage, summed
@@ -62,15 +62,15 @@ from understudy.skills.usage import SkillUsage, SkillVersionUsage, summed
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
-# How skills without a row are referred to.
+# Prefixes of the ids of skills without a row.
 LOOSE: Final = (LOCAL, PROMOTED)
-# Stands between the parts of a name, which no slug has.
+# Separates the parts of a promoted skill's name; no slug contains it.
 PARTS: Final = ":"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillWithManifest:
-    """A skill with what its current version says."""
+    """A skill with the manifest, instructions and settings of its current version."""
 
     skill: Skill
     manifest: Manifest
@@ -81,15 +81,15 @@ class SkillWithManifest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
-    """A version as an archive."""
+class SkillArchive:
+    """A version of a skill as a ZIP archive."""
 
     file_name: str
     content: bytes = field(repr=False)
 
 
 class SkillLibrary:
-    """What people look at; a skill that the caller may not know of looks like a missing one."""
+    """Reads skills for a caller; a skill that is not visible to them is `NotFound`."""
 
     def __init__(
         self,
@@ -105,26 +105,25 @@ class SkillLibrary:
     def page(
         self, principal: Principal, request: PageRequest, narrowed: SkillFilter
     ) -> Page[Skill]:
-        """Kept skills, promoted ones and those in folders, by name; deleted ones are only in the
-        trash."""
+        """Stored, promoted and local skills by name; deleted skills are only in the trash."""
         if narrowed.status is SkillStatus.DELETED:
             return Page(items=())
         self._local.refresh()
         seen_by = None if _is_admin(principal) else principal.user_id
         with self._units.read() as unit:
             rows = unit.skills.page(request, narrowed=replace(narrowed, seen_by=seen_by))
-            beside = self._finder.beside(
+            unstored = self._finder.unstored(
                 unit, self._local.known().values(), user_id=principal.user_id
             )
-        return merged(rows, [skill for skill in beside if fits(skill, narrowed)], request)
+        return merged(rows, [skill for skill in unstored if fits(skill, narrowed)], request)
 
     def current(self, principal: Principal, ref: str) -> Skill:
-        """The record of a skill."""
+        """The record of a skill, without its files."""
         with self._looking(principal, ref) as (_, source):
             return source.skill
 
     def get(self, principal: Principal, ref: str) -> SkillWithManifest:
-        """A skill with what its current version says."""
+        """A skill with the manifest and instructions of its current version."""
         with self._looking(principal, ref) as (_, source):
             bundle = source.bundle(None)
             folder = source.folder() if _is_admin(principal) else None
@@ -137,21 +136,21 @@ class SkillLibrary:
             path=None if folder is None else str(folder),
         )
 
-    def beside(self, author: Author, ref: str) -> Skill | None:
-        """What an author means by a slug, if it is none that is kept."""
+    def find_unstored(self, author: Author, ref: str) -> Skill | None:
+        """The local or promoted skill that a slug means to an author; None without one."""
         if slug_refused(ref) is not None:
             return None
         self._local.refresh()
         with self._units.read() as unit:
-            found = self._finder.beside_called(
+            found = self._finder.unstored_named(
                 unit, ref, user_id=author.user_id, agent_id=author.agent_id or ""
             )
         return next(iter(found), None)
 
     def versions(self, principal: Principal, ref: str, request: PageRequest) -> Page[SkillVersion]:
-        """The versions of a skill, newest first; one that is not kept has none."""
+        """The versions of a skill, newest first; a local or promoted skill has none."""
         with self._looking(principal, ref) as (unit, source):
-            if not isinstance(source, KeptSource):
+            if not isinstance(source, StoredSource):
                 return Page(items=())
             return unit.skills.versions(source.skill.skill_id, request)
 
@@ -160,7 +159,7 @@ class SkillLibrary:
     ) -> SkillUsage:
         """What became of the runs that knew of a skill since a time, by version, newest first.
 
-        Its owner and admins may look at one that lies in the trash, too.
+        Its owner and admins may also read it for a deleted skill.
         """
         self._local.refresh()
         with self._units.read() as unit:
@@ -195,34 +194,36 @@ class SkillLibrary:
             return data
 
     def diff(self, principal: Principal, ref: str, old: int, new: int) -> SkillDiff:
-        """What changed between two versions."""
+        """The diff from one version to another."""
         with self._looking(principal, ref) as (_, source):
             before, after = source.bundle(old), source.bundle(new)
         return extended(SkillDiff, compare(before, after), from_version=old, to_version=new)
 
-    def export(self, principal: Principal, ref: str, version: int | None) -> Exported:
-        """A version as an archive that every reader of the standard takes; the one that counts has
-        the name, description and tags that the skill was given."""
+    def export(self, principal: Principal, ref: str, version: int | None) -> SkillArchive:
+        """A version as an archive in the Agent Skills format; the current version with the name,
+        description and tags of the record."""
         with self._looking(principal, ref) as (_, source):
             bundle, skill = source.bundle(version), source.skill
-            is_kept = isinstance(source, KeptSource)
+            is_kept = isinstance(source, StoredSource)
         number = skill.version if version is None else version
         facts = {"version": str(number), "digest": bundle.digest} if number else {}
-        # The name of a promoted skill need not be one that a folder can have.
+        # The name of a promoted skill may not be valid as a folder name.
         slug = skill.slug if slug_refused(skill.slug) is None else slugify(skill.slug)
         words = Words(name=skill.name, description=skill.description, tags=skill.tags)
         is_current = is_kept and number == skill.version
         files = export(bundle, slug=slug, facts=facts, words=words if is_current else None)
         suffix = f"-{number}" if number else ""
-        return Exported(file_name=f"{slug}{suffix}.zip", content=write_archive(files, folder=slug))
+        return SkillArchive(
+            file_name=f"{slug}{suffix}.zip", content=write_archive(files, folder=slug)
+        )
 
     def access(
         self, principal: Principal, ref: str, *, agent_id: str | None, user_id: str | None
     ) -> SkillAccess:
         """Whether an agent that works for a user may use a skill, and why.
 
-        Everybody may ask for themselves, of a skill that they know or may use in this way; for
-        others only the owner and admins.
+        Callers may ask about themselves, for a skill that is visible to them or to the agent; about
+        others only the owner and admins may ask.
         """
         if agent_id is not None:
             check_agent_id(agent_id)
@@ -233,14 +234,14 @@ class SkillLibrary:
             skill = source.skill
             if asked != principal.user_id:
                 _require_owner(skill, principal)
-            if isinstance(source, KeptSource):
+            if isinstance(source, StoredSource):
                 granted = unit.skills.with_grants(skill.skill_id, **who)
-                if is_id(ref) or stands(unit, skill.slug, **who):
+                if is_id(ref) or is_known_stored(unit, skill.slug, **who):
                     return _access(granted or GrantedSkill(skill=skill), asked, about)
-            # They know of no kept one with this slug: for them it is one of the others.
-            beside = self._finder.beside_called(unit, skill.slug, **who)
-        if beside:
-            return _access(GrantedSkill(skill=beside[0]), asked, about)
+            # No stored skill with this slug is visible to them, so the slug means an unstored one.
+            unstored = self._finder.unstored_named(unit, skill.slug, **who)
+        if unstored:
+            return _access(GrantedSkill(skill=unstored[0]), asked, about)
         return SkillAccess(
             skill_id=skill.skill_id,
             slug=skill.slug,
@@ -252,7 +253,7 @@ class SkillLibrary:
     def grants(self, principal: Principal, ref: str) -> tuple[AgentGrant | UserGrant, ...]:
         """The grants to agents and then those to users; for the skill's owner and admins."""
         with self._looking(principal, ref) as (unit, source):
-            if not isinstance(source, KeptSource):
+            if not isinstance(source, StoredSource):
                 return ()
             _require_owner(source.skill, principal)
             skill_id = source.skill.skill_id
@@ -260,7 +261,7 @@ class SkillLibrary:
             return (*grants.to_agents(skill_id), *grants.to_users(skill_id))
 
     def of_agent(self, principal: Principal, agent_id: str) -> tuple[AgentSkill, ...]:
-        """The kept skills that an agent may use when it works for the caller, by name.
+        """The stored skills that an agent may use when it works for the caller, by name.
 
         Of those that it was granted and may not use now, the caller sees their own.
         """
@@ -276,7 +277,7 @@ class SkillLibrary:
         return tuple(_agent_skill(one, principal.user_id) for one in listed)
 
     def trash(self, principal: Principal, request: PageRequest) -> Page[TrashedSkill]:
-        """What deletions left: for an admin of all, for others of their own skills."""
+        """The deleted skills: all for an admin, their own for others."""
         owner_id = None if _is_admin(principal) else principal.user_id
         with self._units.read() as unit:
             return unit.skills.trash_page(request, owner_id=owner_id)
@@ -285,7 +286,7 @@ class SkillLibrary:
     def _looking(
         self, principal: Principal, ref: str, *, agent_id: str | None = None
     ) -> Iterator[tuple["Unit", SkillSource]]:
-        """A unit, and in it the skill that is meant; as a run of `agent_id` if one is named."""
+        """A unit, and the skill that `ref` means to a caller or to the run of an agent."""
         self._local.refresh()
         with self._units.read() as unit:
             yield unit, self._finder.find(unit, principal, ref, agent_id)
@@ -334,7 +335,7 @@ def _agent_skill(granted: GrantedSkill, user_id: str) -> AgentSkill:
 
 
 class SkillFinder:
-    """Knows where each skill stands, and which of them comes first for whom."""
+    """Finds stored, promoted and local skills, and which of them shadows which for a caller."""
 
     def __init__(self, local: LocalSkills, checks: BundleChecks, others: OtherSkills) -> None:
         self._local = local
@@ -345,7 +346,7 @@ class SkillFinder:
     def find(
         self, unit: "Unit", principal: Principal, ref: str, agent_id: str | None
     ) -> SkillSource:
-        """What is meant by an id, a slug or a name; `NotFound` if they may know of no such skill."""
+        """The skill with this id, slug or name; `NotFound` if none is visible to the caller."""
         found = self._kept_under(unit, principal, ref, agent_id)
         if found is None:
             found = self._loose_under(unit, ref, agent_id=agent_id or "", user_id=principal.user_id)
@@ -353,28 +354,28 @@ class SkillFinder:
             raise coded_error("skills/skill_not_found", ref=ref)
         return found
 
-    def beside_called(
+    def unstored_named(
         self, unit: "Unit", slug: str, *, user_id: str, agent_id: str = ""
     ) -> tuple[Skill, ...]:
-        """Those of `beside` that have this slug."""
+        """The unstored skills that have this slug."""
         found = self._local.known().get(slug)
-        beside = self.beside(
+        unstored = self.unstored(
             unit, () if found is None else (found,), user_id=user_id, agent_id=agent_id
         )
-        return tuple(skill for skill in beside if skill.slug == slug)
+        return tuple(skill for skill in unstored if skill.slug == slug)
 
-    def beside(
+    def unstored(
         self, unit: "Unit", local: Iterable[LocalSkill], *, user_id: str, agent_id: str = ""
     ) -> tuple[Skill, ...]:
-        """What has no row, and stands in the place of nothing that comes before it for a user."""
+        """The promoted and local skills that no other skill shadows for a user."""
         others = [source.skill for source in self._others.sources(unit)]
         records = [record_of(skill) for skill in local]
         if not others and not records:
             return ()
         who = {"agent_id": agent_id, "user_id": user_id}
         kept = self._kept.entries(unit, **who)
-        first = counting(unit, others, kept, **who)
-        return (*first, *counting(unit, records, (*kept, *first), **who))
+        first = unshadowed(unit, others, kept, **who)
+        return (*first, *unshadowed(unit, records, (*kept, *first), **who))
 
     def _kept_under(
         self, unit: "Unit", principal: Principal, ref: str, agent_id: str | None
@@ -385,10 +386,10 @@ class SkillFinder:
         kept = None if is_loose else find(unit, ref)
         if kept is None or not knows(unit, kept, principal, agent_id=agent_id):
             return None
-        return KeptSource(unit, kept, self._checks)
+        return StoredSource(unit, kept, self._checks)
 
     def _is_elsewhere(self, unit: "Unit", ref: str) -> bool:
-        """Whether something is meant that is not kept: a name with parts, or one that there is."""
+        """Whether a name means a promoted skill: it has parts, or such a skill exists."""
         if slug_refused(ref) is None or not self._others.is_name(ref):
             return False
         return PARTS in ref or self._others.has(unit, ref)
@@ -397,11 +398,11 @@ class SkillFinder:
         self, unit: "Unit", ref: str, *, agent_id: str, user_id: str
     ) -> SkillSource | None:
         if ref.startswith(PROMOTED):
-            # In full it means this one, whatever else has its name.
+            # The full name means this skill, whatever shadows it.
             return self._other(unit, ref)
         slug = ref.removeprefix(LOCAL)
-        beside = self.beside_called(unit, slug, agent_id=agent_id, user_id=user_id)
-        meant = next((it for it in beside if ref in {it.slug, it.skill_id}), None)
+        unstored = self.unstored_named(unit, slug, agent_id=agent_id, user_id=user_id)
+        meant = next((it for it in unstored if ref in {it.slug, it.skill_id}), None)
         if meant is None:
             return None
         if meant.origin is SkillOrigin.LOCAL:

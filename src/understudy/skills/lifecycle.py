@@ -1,4 +1,4 @@
-"""The machines of a skill: who may use it, and whether it can be used."""
+"""The state machines of a skill: visibility and status."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -17,7 +17,7 @@ VISIBILITY: Final = Machine(
     domain="skills",
 )
 
-# Only a restore or a new creation brings a deleted skill back; what it needs may be missing then.
+# A deleted skill comes back only by a restore or a new creation, maybe without its dependencies.
 STATUS: Final = Machine(
     name="skill",
     steps={
@@ -29,7 +29,7 @@ STATUS: Final = Machine(
     domain="skills",
 )
 
-# What grants make of a visibility: (as it is, whether anybody has a grant).
+# The visibility that follows from (visibility, whether there is a grant).
 _WITH_GRANTS: Final[Mapping[tuple[Visibility, bool], Visibility]] = {
     (Visibility.PRIVATE, False): Visibility.PRIVATE,
     (Visibility.PRIVATE, True): Visibility.INTERNAL,
@@ -41,5 +41,5 @@ _WITH_GRANTS: Final[Mapping[tuple[Visibility, bool], Visibility]] = {
 
 
 def after_grants(visibility: Visibility, *, granted: bool) -> Visibility:
-    """The visibility once grants were given or taken; `granted` tells whether any are left."""
+    """The visibility after a change of grants; `granted` tells whether any are left."""
     return _WITH_GRANTS[visibility, granted]

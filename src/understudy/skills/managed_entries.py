@@ -1,4 +1,4 @@
-"""What is offered of the skills that are kept, decided by access and read only when it changed."""
+"""The catalogue entries of stored skills, decided by access and cached until rows change."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# For how many agents and users the last answer is remembered; it may hold thousands of skills.
+# The number of agents and users with cached entries; there may be thousands of entries each.
 _MOST: Final = 64
 _MOST_PINNED: Final = 1_024
 
@@ -36,21 +36,21 @@ _MOST_PINNED: Final = 1_024
 class _Answer:
     stamp: Hashable
     entries: tuple[CatalogueEntry, ...] = field(repr=False)
-    # Whether everything could be read.
+    # Whether every pinned version could be read.
     is_whole: bool = True
 
 
 class ManagedEntries:
-    """Remembers what it answered; whether that still holds is looked up each time."""
+    """Caches entries by agent and user; a stamp of the rows is compared at every call."""
 
     def __init__(self, checks: BundleChecks) -> None:
         self._pinned = PinnedWords(checks)
         self._answers = RecentCache[tuple[str, str], _Answer](_MOST)
 
     def entries(self, unit: "Unit", *, agent_id: str, user_id: str) -> tuple[CatalogueEntry, ...]:
-        """What an agent may use for a user, by name.
+        """The skills that an agent may use for a user, by name.
 
-        Where nobody can tell what is granted, only what is open to everybody.
+        Where the grants cannot be read, only the skills that are open to everybody.
         """
         who = (agent_id, user_id)
         try:
@@ -79,7 +79,7 @@ class ManagedEntries:
             except DatabaseUnavailable:
                 raise
             except Unavailable as problem:
-                # Only this one is missing, and only until its files can be read.
+                # Only this skill is left out, until its files can be read.
                 log.warning("skills.pinned_unreadable", slug=granted.skill.slug, code=problem.code)
                 is_whole = False
         return _Answer(stamp, tuple(one for one in entries if one is not None), is_whole=is_whole)
@@ -87,7 +87,7 @@ class ManagedEntries:
     def _version(
         self, unit: "Unit", granted: GrantedSkill, reason: AccessReason
     ) -> CatalogueEntry | None:
-        """The version that counts; None where the one that the agent is pinned to is gone."""
+        """The entry of the pinned or the current version; None when the pinned version is gone."""
         one = _current(granted, reason)
         number = granted.agent_grant.pinned_version if granted.agent_grant else None
         if number is None or number == granted.skill.version:
@@ -121,7 +121,7 @@ class _Words:
 
 
 class PinnedWords:
-    """Remembered by digest, since a version never changes: only its first look reads files."""
+    """Name and description of pinned versions, cached by digest as a version never changes."""
 
     def __init__(self, checks: BundleChecks) -> None:
         self._checks = checks
@@ -130,8 +130,8 @@ class PinnedWords:
     def instead_of(
         self, unit: "Unit", one: CatalogueEntry, *, number: int, digest: str | None
     ) -> CatalogueEntry | None:
-        """What is offered instead of the current version; None when the pinned one is gone or is
-        not what it was, `Unavailable` when nobody can tell."""
+        """The entry of the pinned version; None when it is gone or damaged, `Unavailable` when it
+        cannot be read now."""
         if digest is None:
             return None
         words = self._known.get(digest) or self._read(unit, one, number, digest)

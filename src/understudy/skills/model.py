@@ -1,4 +1,4 @@
-"""The records of a skill: what it is, each of its versions, and who may use it."""
+"""The records of skills, their versions and their grants."""
 
 import re
 import unicodedata
@@ -19,7 +19,7 @@ _ID: Final = re.compile(rf"{ID_PREFIX}[A-Za-z0-9_-]{{1,100}}")
 
 
 def is_id(ref: str) -> bool:
-    """Whether this is an id, which unlike a slug cannot be guessed; `Invalid` when it is neither."""
+    """Whether this is an id and not a slug; `Invalid` when it is neither."""
     if _ID.fullmatch(ref):
         return True
     if slug_refused(ref) is not None and not ref.startswith((LOCAL, PROMOTED)):
@@ -52,13 +52,13 @@ class SkillOrigin(StrEnum):
     LOCAL = "local"
 
 
-# Those that have rows and versions of their own; all others only look like them.
+# The origins of skills that have rows and versions; all others have neither.
 KEPT: Final = frozenset({SkillOrigin.SYSTEM, SkillOrigin.MANAGED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skill:
-    """A skill as it stands; `version` names the bundle that is current."""
+    """A skill; `version` is the number of its current version."""
 
     skill_id: str
     slug: str
@@ -73,38 +73,38 @@ class Skill:
     updated_at_ms: int
     visibility: Visibility = Visibility.PRIVATE
     status: SkillStatus = SkillStatus.ACTIVE
-    # A switch of its own, whatever the status.
+    # Set by people, independent of the status.
     enabled: bool = True
     tags: tuple[str, ...] = ()
     frontmatter: Mapping[str, str] = field(default_factory=dict)
     missing_deps: tuple[str, ...] = ()
-    # Whether its current version works in the run itself or in a child of it.
+    # Whether the current version works in the run itself or in a sidechain.
     context: SkillContext = SkillContext.INLINE
-    # Where its versions lie while it is deleted.
+    # The name of its versions in the trash while it is deleted.
     trash_name: str | None = None
-    # Counts the changes of this record.
+    # Optimistic lock: counts the changes of this record.
     revision: int = 1
 
     @property
     def is_system(self) -> bool:
-        """Whether it came with the product, and only the product changes it."""
+        """Whether the skill is shipped with the product, which alone changes it."""
         return self.origin is SkillOrigin.SYSTEM
 
     @property
-    def told_version(self) -> int | str | None:
-        """The version as callers are told it: of a skill without stored versions, what its SKILL.md
-        says."""
+    def shown_version(self) -> int | str | None:
+        """The version as answers show it: the number, or the version in the SKILL.md of a local or
+        promoted skill."""
         return self.version if self.origin in KEPT else self.frontmatter.get("version") or None
 
     @property
     def when_to_use(self) -> str:
-        """What its manifest says about that; empty when nothing."""
+        """The `when-to-use` field of the manifest; empty without one."""
         written = (self.frontmatter.get(key) for key in ("when-to-use", "when_to_use"))
         return next(filter(None, written), "")
 
 
 def number_of(skill: Skill) -> int | None:
-    """The version that counts; None for a skill that has none that are kept."""
+    """The number of the current version; None for a skill without stored versions."""
     return skill.version if skill.origin in KEPT else None
 
 
@@ -120,13 +120,13 @@ class SkillVersion:
     created_at_ms: int
     run_id: str | None = None
     restored_from: int | None = None
-    # Where its bundle lies since the skill was deleted; one that was made anew does not show it.
+    # The name of its bundle in the trash; a skill that was created again does not list it.
     trash_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrashedSkill:
-    """What a deletion left: the skill as it stood, and where its versions lie."""
+    """A deleted skill as it was, and the name of its versions in the trash."""
 
     trash_name: str
     skill: Skill
@@ -157,12 +157,12 @@ class UserGrant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrantedSkill:
-    """A skill with what was granted of it to one agent and one user."""
+    """A skill with its grants to one agent and one user."""
 
     skill: Skill
     agent_grant: AgentGrant | None = None
     user_grant: UserGrant | None = None
-    # Of the version that the agent is pinned to; None when there is no pin, or no such version.
+    # The digest of the pinned version; None without a pin, or when there is no such version.
     pinned_digest: str | None = None
 
 
@@ -175,15 +175,15 @@ class GrantCounts:
 
     @property
     def any(self) -> bool:
-        """Whether there is one at all."""
+        """Whether there is any grant."""
         return self.agents + self.users > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillFilter:
-    """Every field narrows further; deleted skills are in no list unless their status is asked for."""
+    """A filter of lists: all fields that are set must match; deleted skills only by status."""
 
-    # Only what this user may know of; None is for somebody who may know of all.
+    # Only skills that are visible to this user; None for an admin.
     seen_by: str | None = None
     origin: SkillOrigin | None = None
     visibility: Visibility | None = None
@@ -202,12 +202,12 @@ SORTED_CHARS: Final = 200
 
 @lru_cache(maxsize=8_192)
 def sort_name(name: str) -> str:
-    """A name as lists are sorted by it: in one case, short enough, and fit for a cursor."""
+    """The sort key of a name: case-folded, printable and of limited length."""
     whole = name.encode(errors="replace").decode()
     folded = unicodedata.normalize("NFC", whole).casefold()
     return "".join(filter(str.isprintable, folded))[:SORTED_CHARS]
 
 
 def list_key(skill: Skill) -> tuple[str, str]:
-    """By what lists are sorted, and where their pages begin; the store sorts by the same."""
+    """The sort key of a skill in lists and cursors; the store sorts by the same columns."""
     return (sort_name(skill.name), skill.slug)

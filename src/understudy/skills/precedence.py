@@ -1,8 +1,6 @@
-"""Which skills count for whom: none takes the place of one that comes before it.
+"""Which skill shadows which: stored skills before promoted ones, and local ones last.
 
-Those that are kept come first, then those that were promoted, and those in folders last.
-
-What nobody looked at does not replace what somebody did.
+A skill that nobody reviewed never replaces one that somebody did.
 """
 
 from collections.abc import Iterable
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Named(Protocol):
-    """Something that a skill can be taken for."""
+    """Anything with the slug and name of a skill."""
 
     @property
     def slug(self) -> str: ...
@@ -32,7 +30,7 @@ class Named(Protocol):
 S = TypeVar("S", bound=Named)
 
 
-def counting(
+def unshadowed(
     unit: "Unit",
     later: Iterable[S],
     before: Iterable[Named],
@@ -40,27 +38,27 @@ def counting(
     agent_id: str,
     user_id: str,
 ) -> tuple[S, ...]:
-    """Those of some skills that an agent may use for a user, beside those that come before them.
+    """The skills of `later` whose slug and name no skill of `before` has.
 
-    One that is kept and cannot be used now, because it is switched off for one, keeps its slug.
+    A stored skill that cannot be used now, for example a disabled one, still shadows its slug.
     """
     some = tuple(later)
     if not some:
         return ()
-    taken = {word for one in before for word in words(one.slug, one.name)}
-    free = [skill for skill in some if taken.isdisjoint(words(skill.slug, skill.name))]
-    # Asked once for all of them: there may be thousands, and mostly none of their slugs is kept.
+    taken = {word for one in before for word in name_forms(one.slug, one.name)}
+    free = [skill for skill in some if taken.isdisjoint(name_forms(skill.slug, skill.name))]
+    # One query for all slugs: there may be thousands, and mostly none of them is stored.
     kept = unit.skills.slugs_among([skill.slug for skill in free])
     return tuple(
         skill
         for skill in free
         if skill.slug not in kept
-        or not stands(unit, skill.slug, agent_id=agent_id, user_id=user_id)
+        or not is_known_stored(unit, skill.slug, agent_id=agent_id, user_id=user_id)
     )
 
 
-def stands(unit: "Unit", slug: str, *, agent_id: str, user_id: str) -> bool:
-    """Whether a kept skill of this slug is known to a user, or to the agent that works for them."""
+def is_known_stored(unit: "Unit", slug: str, *, agent_id: str, user_id: str) -> bool:
+    """Whether a stored skill with this slug is visible to a user or to the agent of their run."""
     kept = unit.skills.by_slug(slug)
     if kept is None or not is_live(kept):
         return False
@@ -70,21 +68,21 @@ def stands(unit: "Unit", slug: str, *, agent_id: str, user_id: str) -> bool:
     except DatabaseUnavailable:
         raise
     except Unavailable:
-        # Nobody can tell what is granted.
+        # The grants cannot be read: fail closed, as if it were visible.
         return True
 
 
-def words(slug: str, name: str) -> frozenset[str]:
-    """What a skill can be taken for, however it is written."""
+def name_forms(slug: str, name: str) -> frozenset[str]:
+    """The slug and the folded name of a skill, which no skill that it shadows may have."""
     return frozenset({slug, folded(name)})
 
 
-def require_own_name(
+def require_free_name(
     unit: "Unit", others: OtherSkills, slug: str, name: str, before: Skill | None = None
 ) -> None:
-    """Refuse what a skill from elsewhere is called; what stands there already, `before`, stays."""
-    unit.skills.hold_name(folded(name))
-    stands = frozenset() if before is None else words(before.slug, before.name)
-    for word in sorted(words(slug, name) - stands):
+    """Reject a slug or name that a promoted skill has, unless the skill `before` had it already."""
+    unit.skills.lock_name(folded(name))
+    is_known_stored = frozenset() if before is None else name_forms(before.slug, before.name)
+    for word in sorted(name_forms(slug, name) - is_known_stored):
         if others.has(unit, word):
             raise coded_error("skills/skill_name_promoted", name=word)

@@ -1,4 +1,4 @@
-"""How a prompt tells an agent of the skills that it may use."""
+"""The section of the system prompt that lists the skills that an agent may use."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -10,10 +10,10 @@ from understudy.skills.bundles.standard import MAX_DESCRIPTION_CHARS
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.model import SkillOrigin
 
-# Beyond either, an agent that can search looks for all of them itself.
+# Beyond either limit, an agent with `skill_search` gets no list.
 MAX_INLINE: Final = 40
 MAX_INLINE_TOKENS: Final = 5_000
-# What the markup of an entry counts for.
+# The estimated markup of an entry.
 _ENTRY_CHARS: Final = 10
 _CHARS_PER_TOKEN: Final = 4
 _MAX_NAME_CHARS: Final = 200
@@ -32,7 +32,7 @@ _SEARCH: Final = (
 )
 _PARTIAL: Final = "Skills for which there is no room in this list: {count}."
 
-# Who comes first where there is no room for all: what others put there by the dozen comes last.
+# The order in which skills get a place in a list that is too short for all.
 _FIRST: Final = {
     AccessReason.OWNER: 0,
     AccessReason.USER_GRANT: 1,
@@ -43,7 +43,7 @@ _FIRST: Final = {
 
 
 def skills_section(offered: Sequence[CatalogueEntry], *, can_search: bool, can_use: bool) -> str:
-    """The text of the section; empty when there is nothing that the agent could open."""
+    """The text of the section; empty when the agent has no skills or no `use_skill`."""
     if not offered or not can_use:
         return ""
     shown = inlined(offered, can_search=can_search)
@@ -57,13 +57,13 @@ def skills_section(offered: Sequence[CatalogueEntry], *, can_search: bool, can_u
 
 
 def inlined(offered: Sequence[CatalogueEntry], *, can_search: bool) -> tuple[CatalogueEntry, ...]:
-    """Those that are listed: all, or where there is no room none, or the first for who cannot search."""
+    """The listed skills: all if they fit; else none with search, the first without."""
     fitting = _fitting(offered)
     return () if can_search and len(fitting) < len(offered) else fitting
 
 
 def _fitting(offered: Sequence[CatalogueEntry]) -> tuple[CatalogueEntry, ...]:
-    """Those for which there is room, in the order in which they are offered."""
+    """The skills that fit into the limits, in the order of the catalogue."""
     fitting: set[str] = set()
     chars = 0
     for one in sorted(offered, key=_rank)[:MAX_INLINE]:
@@ -84,7 +84,7 @@ def _listed(shown: Sequence[CatalogueEntry]) -> str:
 
 
 def _entry(one: CatalogueEntry) -> str:
-    """A skill as an element, every word of it escaped: they are anybody's."""
+    """A skill as an XML element; all text is escaped, as anybody may have written it."""
     version = "" if one.version is None else f" version={quoteattr(str(one.version))}"
     return "\n".join(
         [

@@ -1,4 +1,4 @@
-"""Changes to a stored skill: patch, restore, enable and disable, and its name, tags and visibility."""
+"""Changes to a stored skill: patch, restore, enable, disable, and update of its fields."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,10 +24,10 @@ from understudy.skills.lifecycle import VISIBILITY
 from understudy.skills.model import Skill, SkillStatus, Visibility
 from understudy.skills.versions import (
     Draft,
-    Drafting,
-    KeepPlan,
+    DraftMaker,
     Patch,
     StoredSkill,
+    StorePlan,
     patched,
     require_version,
     staged,
@@ -36,10 +36,10 @@ from understudy.skills.versions import (
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
-# Whoever is overtaken this often holds the slug while they look, and everybody else waits.
+# After this many concurrent changes, the revision is made while the slug is locked.
 MAX_ATTEMPTS: Final = 4
 _Denial = Callable[[], UnderstudyError]
-# What becomes of it: (as it is public or not, what is asked for, whether anybody has a grant).
+# The new visibility for (whether public now, what is asked for, whether there is a grant).
 _ASKED: Final[Mapping[tuple[bool, Visibility, bool], Visibility | _Denial]] = {
     (True, Visibility.PUBLIC, True): Visibility.PUBLIC,
     (True, Visibility.PUBLIC, False): Visibility.PUBLIC,
@@ -56,8 +56,8 @@ _ASKED: Final[Mapping[tuple[bool, Visibility, bool], Visibility | _Denial]] = {
 }
 
 
-class Turns:
-    """Locks by name, which are there as long as somebody holds or awaits one."""
+class NamedLocks:
+    """Locks by name; a lock exists as long as a thread holds it or waits for it."""
 
     def __init__(self) -> None:
         self._guard = Lock()
@@ -65,8 +65,8 @@ class Turns:
         self._wanted: dict[str, int] = {}
 
     @contextmanager
-    def of(self, name: str) -> Iterator[None]:
-        """While nobody else has the turn of this name."""
+    def held(self, name: str) -> Iterator[None]:
+        """Hold the lock of this name."""
         with self._guard:
             lock = self._locks.setdefault(name, Lock())
             self._wanted[name] = self._wanted.get(name, 0) + 1
@@ -81,39 +81,39 @@ class Turns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
-    """What a version is to become."""
+class VersionEdit:
+    """The content of the next version, and the counts of a patch."""
 
     bundle: Bundle
     matches: int = 0
     replaced: int = 0
-    # The slugs that its SKILL.md may name; None for any, because it was kept with it once.
+    # The slugs that the SKILL.md may name; None for any, as for an earlier version.
     slugs: frozenset[str] | None = None
 
 
-Editor = Callable[["Unit", Skill], Edit]
+Editor = Callable[["Unit", Skill], VersionEdit]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Renewal:
-    """Which skill gets a next version, from what, and how it is kept."""
+class SkillRevision:
+    """The request for a next version: of which skill, by which edit, and how it is stored."""
 
     ref: str
     edit: Editor
-    how: KeepPlan
+    how: StorePlan
     pointer: str
     expected_version: int | None = None
     acknowledged: tuple[Acknowledged, ...] = ()
 
 
 def patching(patch: Patch) -> Editor:
-    """The current version with a patch in its SKILL.md; its companions as they are, or not at all."""
+    """An editor that patches SKILL.md in the current version and leaves the other files."""
 
-    def edit(unit: "Unit", skill: Skill) -> Edit:
+    def edit(unit: "Unit", skill: Skill) -> VersionEdit:
         bundle = require_bundle(unit, skill.slug, require_version(unit, skill, skill.version))
         text = bundle.manifest_text
         done = patched(text, patch)
-        return Edit(
+        return VersionEdit(
             bundle=bundle.with_manifest(done.text),
             matches=done.matches,
             replaced=done.replaced,
@@ -124,102 +124,104 @@ def patching(patch: Patch) -> Editor:
 
 
 def restoring(number: int) -> Editor:
-    """An earlier version."""
+    """An editor that takes an earlier version."""
 
-    def edit(unit: "Unit", skill: Skill) -> Edit:
+    def edit(unit: "Unit", skill: Skill) -> VersionEdit:
         version = require_version(unit, skill, number)
-        return Edit(bundle=require_bundle(unit, skill.slug, version))
+        return VersionEdit(bundle=require_bundle(unit, skill.slug, version))
 
     return edit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Renewer:
-    """Makes next versions, of one skill one after another in this process. The guard takes its time
-    outside of any transaction; who was overtaken meanwhile begins again with what is there then,
-    and in the end keeps all others from doing so."""
+class Reviser:
+    """Makes next versions, one at a time per skill in this process. The guard scans outside of any
+    transaction; when the skill changed meanwhile, the edit is retried on the new version, and in
+    the end made while the slug is locked."""
 
     units: "Units"
-    drafting: Drafting
+    drafting: DraftMaker
     maker: SkillTransactions
-    turns: Turns = field(default_factory=Turns)
+    locks: NamedLocks = field(default_factory=NamedLocks)
 
-    def renew(self, author: Author, renewal: Renewal) -> StoredSkill:
-        """The skill in its next version, or as it is when nothing would change."""
-        with self.turns.of(renewal.ref):
+    def revise(self, author: Author, revision: SkillRevision) -> StoredSkill:
+        """The skill in its next version, or unchanged when the content is the same."""
+        with self.locks.held(revision.ref):
             for _ in range(MAX_ATTEMPTS):
                 with self.units.read() as unit:
-                    seen = require_mutable(unit, author, renewal.ref)
-                    edit = _edit(unit, renewal, seen)
+                    seen = require_mutable(unit, author, revision.ref)
+                    edit = _edit(unit, revision, seen)
                     if edit.bundle.digest == seen.digest:
                         return _counted(versions.unchanged(unit, author, seen), edit)
-                kept = self._keep(author, renewal, seen, edit)
+                kept = self._keep(author, revision, seen, edit)
                 if kept is not None:
                     return kept
-            return self._keep_held(author, renewal)
+            return self._keep_held(author, revision)
 
     def _keep(
-        self, author: Author, renewal: Renewal, seen: Skill, edit: Edit
+        self, author: Author, revision: SkillRevision, seen: Skill, edit: VersionEdit
     ) -> StoredSkill | None:
-        """None when somebody else was quicker."""
-        draft = self._draft(author, renewal, seen, edit)
+        """The stored version; None when the skill changed meanwhile."""
+        draft = self._draft(author, revision, seen, edit)
         with staged(self.units, draft.bundle), self.maker.by(author) as change:
-            skill = require_mutable(change.unit, author, renewal.ref, hold=True)
+            skill = require_mutable(change.unit, author, revision.ref, lock=True)
             if (skill.skill_id, skill.version) != (seen.skill_id, seen.version):
                 return None
-            return _counted(versions.keep(change, draft, skill, renewal.how), edit)
+            return _counted(versions.keep(change, draft, skill, revision.how), edit)
 
-    def _keep_held(self, author: Author, renewal: Renewal) -> StoredSkill:
+    def _keep_held(self, author: Author, revision: SkillRevision) -> StoredSkill:
         with self.maker.by(author) as change:
-            skill = require_mutable(change.unit, author, renewal.ref, hold=True)
-            edit = _edit(change.unit, renewal, skill)
-            draft = self._draft(author, renewal, skill, edit)
-            return _counted(versions.keep(change, draft, skill, renewal.how), edit)
+            skill = require_mutable(change.unit, author, revision.ref, lock=True)
+            edit = _edit(change.unit, revision, skill)
+            draft = self._draft(author, revision, skill, edit)
+            return _counted(versions.keep(change, draft, skill, revision.how), edit)
 
-    def _draft(self, author: Author, renewal: Renewal, seen: Skill, edit: Edit) -> Draft:
+    def _draft(
+        self, author: Author, revision: SkillRevision, seen: Skill, edit: VersionEdit
+    ) -> Draft:
         draft = self.drafting.draft(
             edit.bundle,
             author,
             slug=seen.slug,
-            acknowledged=renewal.acknowledged,
-            pointer=renewal.pointer,
+            acknowledged=revision.acknowledged,
+            pointer=revision.pointer,
         )
         if edit.slugs is not None and draft.manifest.slug not in edit.slugs:
-            raise coded_error("skills/skill_slug_changed", pointer=renewal.pointer, slug=seen.slug)
+            raise coded_error("skills/skill_slug_changed", pointer=revision.pointer, slug=seen.slug)
         return draft
 
 
-def _edit(unit: "Unit", renewal: Renewal, skill: Skill) -> Edit:
-    if renewal.expected_version not in {None, skill.version}:
+def _edit(unit: "Unit", revision: SkillRevision, skill: Skill) -> VersionEdit:
+    if revision.expected_version not in {None, skill.version}:
         raise coded_error("skills/skill_changed", version=skill.version, slug=skill.slug)
-    return renewal.edit(unit, skill)
+    return revision.edit(unit, skill)
 
 
-def _counted(kept: StoredSkill, edit: Edit) -> StoredSkill:
+def _counted(kept: StoredSkill, edit: VersionEdit) -> StoredSkill:
     return replace(kept, matches=edit.matches, replaced=edit.replaced)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Switching:
-    """Looks outside of any transaction, and again when the skill changed meanwhile; in the end
-    while nobody else can change it."""
+class SkillSwitch:
+    """Enables and disables skills. Dependencies are checked outside of any transaction, again
+    when the skill changed meanwhile, and in the end while the slug is locked."""
 
     units: "Units"
     machine_for: Callable[[str], LocalMachine]
     maker: SkillTransactions
 
-    def switch(self, author: Author, ref: str, *, enabled: bool) -> Skill:
-        """The skill, on or off; one that misses something is archived when it is switched on."""
+    def set_enabled(self, author: Author, ref: str, *, enabled: bool) -> Skill:
+        """Enable or disable a skill; one that lacks a dependency is archived when it is enabled."""
         for _ in range(MAX_ATTEMPTS):
             with self.units.read() as unit:
                 seen = require_switchable(unit, author, ref)
                 values = self._values(unit, seen, enabled=enabled)
             with self.maker.by(author) as change:
-                skill = require_switchable(change.unit, author, ref, hold=True)
+                skill = require_switchable(change.unit, author, ref, lock=True)
                 if (skill.skill_id, skill.version) == (seen.skill_id, seen.version):
                     return _set(change, skill, values)
         with self.maker.by(author) as change:
-            skill = require_switchable(change.unit, author, ref, hold=True)
+            skill = require_switchable(change.unit, author, ref, lock=True)
             return _set(change, skill, self._values(change.unit, skill, enabled=enabled))
 
     def _values(self, unit: "Unit", skill: Skill, *, enabled: bool) -> dict[str, Any]:
@@ -243,7 +245,7 @@ def _set(change: SkillChange, skill: Skill, values: dict[str, Any]) -> Skill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillFieldChanges:
-    """The values to set; None leaves what is there."""
+    """The values to set; None leaves a field as it is."""
 
     name: str | None = None
     description: str | None = None
@@ -266,7 +268,7 @@ _READ: Final[Mapping[str, Callable[[Value], object]]] = {
 
 
 def checked(changes: SkillFieldChanges) -> dict[str, Any]:
-    """The words to set, each as a SKILL.md could have said it; `Invalid` with every wrong one."""
+    """The values as a SKILL.md could have them; `Invalid` with every wrong one."""
     values: dict[str, Any] = {}
     wrong: list[FieldError] = []
     for name, parse_value in _READ.items():
@@ -286,7 +288,7 @@ def checked(changes: SkillFieldChanges) -> dict[str, Any]:
 
 
 def _refuse_unsafe(values: Mapping[str, Any]) -> None:
-    """Prompts show these words in place of those of SKILL.md, so the guard reads them as well."""
+    """Scan the values with the guard, as prompts show them instead of those in SKILL.md."""
     found = [
         finding
         for name, value in values.items()
@@ -297,7 +299,7 @@ def _refuse_unsafe(values: Mapping[str, Any]) -> None:
 
 
 def update(change: SkillChange, skill: Skill, changes: SkillFieldChanges) -> Skill:
-    """Set the given values; what is so already is no change."""
+    """Set the given values; without a difference nothing is saved."""
     values = checked(changes)
     if changes.visibility is not None:
         values["visibility"] = _visibility(change, skill, changes.visibility)

@@ -1,4 +1,4 @@
-"""How a skill wants to be run: with which tools, in the run itself or in a child of it."""
+"""The runtime settings of a skill: tools, context, and the profile and model of a fork."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ SETTINGS_ROW: Final = "skills/invalid_runtime_settings"
 
 
 class SkillContext(StrEnum):
-    """Where a skill does its work."""
+    """Whether a skill runs in the run itself or in a sidechain."""
 
     INLINE = "inline"
     FORK = "fork"
@@ -31,7 +31,7 @@ class SkillContext(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeSettings:
-    """What a skill's file says of its running; None and empty leave it as it is."""
+    """The settings in `agents/understudy.yaml`; None and empty change nothing of the run."""
 
     allowed_tools: tuple[str, ...] = ()
     blocked_tools: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class RuntimeSettings:
     fallback_model: Annotated[str | None, OMIT] = None
 
 
-# Another profile or model is for a child; the run itself keeps its own.
+# Only a sidechain can have another profile or model; the run itself keeps its own.
 CHILD_ONLY: Final = ("agent_profile", "provider", "model", "fallback_model")
 
 
@@ -77,12 +77,12 @@ def parse_settings(content: str, *, pointer: str = "/file") -> RuntimeSettings:
 
 
 def read_settings(content: str) -> YamlDocument:
-    """What the file says, whether or not those are settings; `UnreadableDocument` when it says nothing."""
+    """The document in the file, not validated; `UnreadableDocument` when it cannot be parsed."""
     return read_document(content.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n"))
 
 
 def settings_of(bundle: Bundle) -> RuntimeSettings:
-    """The settings that a bundle brings along; the plain ones without any."""
+    """The settings of a bundle; the defaults without a settings file."""
     data = bundle.get(RUNTIME_FILE)
     if data is None:
         return RuntimeSettings()

@@ -1,9 +1,9 @@
-"""The one place where skills are changed, whoever asks and by whatever way."""
+"""Changes to stored skills: create, patch, restore, update, enable, delete and grant."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, NotFound, coded_error
@@ -18,19 +18,19 @@ from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.lifecycle import STATUS, after_grants
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, TrashedSkill, is_id
 from understudy.skills.revisions import (
-    Renewal,
-    Renewer,
+    Reviser,
     SkillFieldChanges,
-    Switching,
+    SkillRevision,
+    SkillSwitch,
     patching,
     restoring,
 )
 from understudy.skills.sources import NO_OTHERS, OtherSkills
 from understudy.skills.versions import (
-    Drafting,
-    KeepPlan,
+    DraftMaker,
     Patch,
     StoredSkill,
+    StorePlan,
     bundle_of,
     check_patch,
     staged,
@@ -43,43 +43,36 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# What is not kept that an author means by a slug, as they see it; None when there is none.
-BesideLookup = Callable[[Author, str], Skill | None]
+# Finds the local or promoted skill that a slug means to an author; None without one.
+UnstoredLookup = Callable[[Author, str], Skill | None]
 NOT_FOUND: Final = "skill_not_found"
 _DENIALS: Final[Mapping[SkillOrigin, str]] = {
     SkillOrigin.LOCAL: "skills/skill_is_local",
     SkillOrigin.PROMOTED: "skills/skill_is_promoted",
 }
-# Where a request has the SKILL.md, if it is not in a file.
+# The pointer to the SKILL.md in a request of an action, if not `/file`.
 _POINTERS: Final = {"skills.create": "/content"}
 
 
-class SkillChanger(Protocol):
-    """Somebody who changes kept skills, and can ask what there is beside them."""
-
-    beside: BesideLookup
-
-
-S = TypeVar("S", bound=SkillChanger)
-
-
-def nothing_beside(author: Author, ref: str) -> Skill | None:
-    """Every skill is kept."""
+def no_unstored(author: Author, ref: str) -> Skill | None:
+    """The lookup of a service without local and promoted skills."""
     del author, ref
     return None
 
 
-def told_where(
-    change: Callable[Concatenate[S, Author, str, P], R],
-) -> Callable[Concatenate[S, Author, str, P], R]:
-    """A change of what an author names; what they can see and nobody keeps is not told to be missing."""
+def reject_unstored(
+    change: Callable[Concatenate["SkillService", Author, str, P], R],
+) -> Callable[Concatenate["SkillService", Author, str, P], R]:
+    """Reject the change of a local or promoted skill with its own error instead of `NotFound`."""
 
     @wraps(change)
-    def changing(self: S, author: Author, ref: str, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def changing(
+        self: "SkillService", author: Author, ref: str, /, *args: P.args, **kwargs: P.kwargs
+    ) -> R:
         try:
             return change(self, author, ref, *args, **kwargs)
         except NotFound as problem:
-            found = self.beside(author, ref) if problem.code == NOT_FOUND else None
+            found = self.unstored(author, ref) if problem.code == NOT_FOUND else None
             if found is None or found.origin not in _DENIALS:
                 raise
             raise coded_error(_DENIALS[found.origin], ref=ref) from None
@@ -99,16 +92,16 @@ class SkillService:
         machine_for: Callable[[str], LocalMachine],
         listener: "SkillEvents",
         others: OtherSkills = NO_OTHERS,
-        beside: BesideLookup = nothing_beside,
+        unstored: UnstoredLookup = no_unstored,
     ) -> None:
-        self.beside = beside
+        self.unstored = unstored
         maker = SkillTransactions(units=units, clock=clock, listener=listener, others=others)
         self._units = units
         self._guard = guard
         self._maker = maker
-        self._drafting = Drafting(guard=guard, machine_for=machine_for)
-        self._renewer = Renewer(units=units, drafting=self._drafting, maker=maker)
-        self._switching = Switching(units=units, machine_for=machine_for, maker=maker)
+        self._drafting = DraftMaker(guard=guard, machine_for=machine_for)
+        self._reviser = Reviser(units=units, drafting=self._drafting, maker=maker)
+        self._switch = SkillSwitch(units=units, machine_for=machine_for, maker=maker)
 
     def create(
         self,
@@ -118,7 +111,7 @@ class SkillService:
         slug: str | None = None,
         acknowledged: Sequence[Acknowledged] = (),
     ) -> StoredSkill:
-        """Keep a SKILL.md as a new skill, or as the next version of the author's own."""
+        """Store a SKILL.md as a new skill, or as the next version of the author's own."""
         access.check_author(author)
         bundle = bundle_of(content)
         return self.keep(
@@ -134,7 +127,7 @@ class SkillService:
         slug: str | None = None,
         acknowledged: Sequence[Acknowledged] = (),
     ) -> StoredSkill:
-        """The same with all its files; `action` is how the audit names it."""
+        """Store a bundle as a new skill or a next version; `action` is the name in the audit."""
         access.check_author(author)
         draft = self._drafting.draft(
             bundle,
@@ -144,13 +137,13 @@ class SkillService:
             pointer=_POINTERS.get(action, "/file"),
         )
         with staged(self._units, bundle), self._maker.by(author) as change:
-            change.unit.skills.hold(draft.slug)
+            change.unit.skills.lock(draft.slug)
             before = change.unit.skills.by_slug(draft.slug)
             access.require_free(before, author, draft.slug)
-            how = KeepPlan(action=action, grant_to=author.agent_id)
+            how = StorePlan(action=action, grant_to=author.agent_id)
             return versions.keep(change, draft, before, how)
 
-    @told_where
+    @reject_unstored
     def patch(
         self,
         author: Author,
@@ -163,20 +156,20 @@ class SkillService:
         expected_version: int | None = None,
         acknowledged: Sequence[Acknowledged] = (),
     ) -> StoredSkill:
-        """Replace text in SKILL.md; the companions stay as they are."""
+        """Replace text in SKILL.md; the other files stay as they are."""
         patch = Patch(find=find, replace=replace, replace_all=replace_all, strict=strict)
         check_patch(patch)
-        renewal = Renewal(
+        revision = SkillRevision(
             ref=ref,
             edit=patching(patch),
-            how=KeepPlan(action="skills.patch"),
+            how=StorePlan(action="skills.patch"),
             pointer="/replace",
             expected_version=expected_version,
             acknowledged=tuple(acknowledged),
         )
-        return self._renewer.renew(author, renewal)
+        return self._reviser.revise(author, revision)
 
-    @told_where
+    @reject_unstored
     def restore(
         self,
         author: Author,
@@ -185,28 +178,28 @@ class SkillService:
         *,
         acknowledged: Sequence[Acknowledged] = (),
     ) -> StoredSkill:
-        """Have an old version count again, as a new one."""
-        renewal = Renewal(
+        """Restore an earlier version as a new one."""
+        revision = SkillRevision(
             ref=ref,
             edit=restoring(number),
-            how=KeepPlan(action="skills.restore", restored_from=number),
+            how=StorePlan(action="skills.restore", restored_from=number),
             pointer="/version",
             acknowledged=tuple(acknowledged),
         )
-        return self._renewer.renew(author, renewal)
+        return self._reviser.revise(author, revision)
 
-    @told_where
+    @reject_unstored
     def update(self, author: Author, ref: str, changes: SkillFieldChanges) -> Skill:
         """Set name, description, tags or visibility."""
         with self._guard.rejections.counting(), self._maker.by(author) as change:
             return revisions.update(change, _mutable(change, ref), changes)
 
-    @told_where
+    @reject_unstored
     def toggle(self, author: Author, ref: str, *, enabled: bool) -> Skill:
-        """Switch a skill on or off; an admin also one that came with the product."""
-        return self._switching.switch(author, ref, enabled=enabled)
+        """Enable or disable a skill; only an admin may do so with a system skill."""
+        return self._switch.set_enabled(author, ref, enabled=enabled)
 
-    @told_where
+    @reject_unstored
     def delete(self, author: Author, ref: str) -> TrashedSkill:
         """Move a skill to the trash; an admin also one whose record cannot be read."""
         with self._maker.by(author) as change:
@@ -215,19 +208,19 @@ class SkillService:
     def undelete(
         self, author: Author, trash_name: str, *, acknowledged: Sequence[Acknowledged] = ()
     ) -> Skill:
-        """Bring a skill back from the trash, unless its slug is in use again; the guard that would
-        not let it in today does not let it come back."""
+        """Restore a skill from the trash, unless its slug is in use again; the guard scans it with
+        the rules of today."""
         access.check_author(author)
         with self._units.read() as unit:
             found = require_trashed(unit, author, trash_name)
             bundle = trashed_bundle(unit, found)
         taken = self._guard.check(bundle, author, acknowledged)
         with self._maker.by(author) as change:
-            change.unit.skills.hold(found.skill.slug)
+            change.unit.skills.lock(found.skill.slug)
             again = require_trashed(change.unit, author, trash_name)
             return undelete(change, again, taken)
 
-    @told_where
+    @reject_unstored
     def grant_agent(
         self,
         author: Author,
@@ -237,8 +230,8 @@ class SkillService:
         version: int | None = None,
         acknowledged: Sequence[Acknowledged] = (),
     ) -> Skill:
-        """Let an agent use a skill; a version of 1 or more pins it to that one, which the guard
-        reads again when it is not the one that counts."""
+        """Grant a skill to an agent; a version of 1 or more pins the grant, and the guard scans a
+        pinned version that is not current."""
         grants.check_agent_id(agent_id)
         with self._units.read() as unit:
             skill = access.require_mutable(unit, author, ref)
@@ -247,39 +240,39 @@ class SkillService:
         with self._maker.by(author) as change:
             return grants.grant_agent(change, _mutable(change, ref), agent_id, version, taken)
 
-    @told_where
+    @reject_unstored
     def grant_user(self, author: Author, ref: str, user_id: str) -> Skill:
-        """Let a user use a skill."""
+        """Grant a skill to a user."""
         grants.check_user_id(user_id)
         with self._maker.by(author) as change:
             return grants.grant_user(change, _mutable(change, ref), user_id)
 
-    @told_where
+    @reject_unstored
     def revoke_agent(self, author: Author, ref: str, agent_id: str) -> Skill:
-        """Take a skill from an agent, if it has it."""
+        """Revoke the grant of an agent, if there is one."""
         grants.check_agent_id(agent_id)
         with self._maker.by(author) as change:
             return grants.revoke_agent(change, _mutable(change, ref), agent_id)
 
-    @told_where
+    @reject_unstored
     def revoke_user(self, author: Author, ref: str, user_id: str) -> Skill:
-        """Take a skill from a user, if they have it."""
+        """Revoke the grant of a user, if there is one."""
         grants.check_user_id(user_id)
         with self._maker.by(author) as change:
             return grants.revoke_user(change, _mutable(change, ref), user_id)
 
     def agent_deleted(self, unit: "Unit", principal: Principal, agent_id: str) -> None:
-        """Hear in the transaction that deletes an agent that its grants go with it."""
+        """Revoke the grants of a deleted agent within the transaction that deletes it."""
         change = self._maker.within(unit, Author(principal=principal))
         grants.forget_agent(change, agent_id)
 
 
 def _mutable(change: SkillChange, ref: str) -> Skill:
-    return access.require_mutable(change.unit, change.author, ref, hold=True)
+    return access.require_mutable(change.unit, change.author, ref, lock=True)
 
 
 def delete(change: SkillChange, skill: Skill) -> TrashedSkill:
-    """Move a skill with all its versions to the trash, and take it from everybody."""
+    """Move a skill with all its versions to the trash, and revoke its grants."""
     unit = change.unit
     STATUS.check(skill.status, SkillStatus.DELETED)
     name = unit.skill_bundles.trash(skill.slug, at_ms=change.at_ms)
@@ -297,19 +290,19 @@ def delete(change: SkillChange, skill: Skill) -> TrashedSkill:
 
 
 def require_deletable(change: SkillChange, ref: str) -> Skill:
-    """The skill that an author may delete, with its slug held."""
+    """The skill that an author may delete, with its slug locked."""
     try:
-        return require_mutable(change.unit, change.author, ref, hold=True)
+        return require_mutable(change.unit, change.author, ref, lock=True)
     except DamagedRecord:
         if not change.author.is_admin or is_id(ref):
             raise
-    change.unit.skills.hold(ref)
+    change.unit.skills.lock(ref)
     change.unit.skills.salvage(ref)
     return require_mutable(change.unit, change.author, ref)
 
 
 def require_trashed(unit: "Unit", author: Author, trash_name: str) -> TrashedSkill:
-    """What a deletion left, for its owner and for admins; to others there is nothing."""
+    """A deleted skill, for its owner and admins; `NotFound` for others."""
     trashed = unit.skills.trashed(trash_name)
     if trashed is None or not owns_or_administers(trashed.skill, author.principal):
         raise coded_error("skills/skill_trash_not_found", trash_name=trash_name)
@@ -317,7 +310,7 @@ def require_trashed(unit: "Unit", author: Author, trash_name: str) -> TrashedSki
 
 
 def trashed_bundle(unit: "Unit", trashed: TrashedSkill) -> Bundle:
-    """What would count again, whole, or `DamagedRecord`."""
+    """The bundle of a deleted skill's current version, or `DamagedRecord`."""
     bundle = unit.skill_bundles.get(trashed.skill.slug, trashed.skill.version)
     if bundle is None or bundle.digest != trashed.skill.digest:
         raise coded_error(
@@ -329,7 +322,7 @@ def trashed_bundle(unit: "Unit", trashed: TrashedSkill) -> Bundle:
 def undelete(
     change: SkillChange, trashed: TrashedSkill, acknowledged: tuple[Acknowledged, ...] = ()
 ) -> Skill:
-    """Bring back what a deletion took, as it stood, without its grants; the slug is held."""
+    """Restore a deleted skill without its grants; the slug is locked."""
     unit, slug, name = change.unit, trashed.skill.slug, trashed.trash_name
     now = unit.skills.by_slug(slug)
     if now is None:

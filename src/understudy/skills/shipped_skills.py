@@ -1,4 +1,4 @@
-"""Brings the skills that come with the product into the store, and keeps them as they are shipped."""
+"""Seeding: stores the skills that are shipped with the product, and updates them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from understudy.skills.content_guard import ContentGuard, unsafe_error
 from understudy.skills.dependencies.availability import LocalMachine, missing
 from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
-from understudy.skills.precedence import require_own_name
+from understudy.skills.precedence import require_free_name
 from understudy.skills.runtime_settings import settings_of
 from understudy.skills.slug import check_slug
 from understudy.skills.sources import NO_OTHERS, OtherSkills
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 OWNER: Final = "system"
 ACTION: Final = "skills.seed"
 FOLDER: Final = "system"
-# Folders that begin so are shared by skills, and are none.
+# Folders with these prefixes are shared by skills and are not skills.
 NOT_SKILLS: Final = ("_", ".")
 
 
 class RefusedSeed(NamedTuple):
-    """A shipped skill that was not brought in, and why."""
+    """A shipped skill that was not stored, and why."""
 
     slug: str
     why: str
@@ -45,7 +45,7 @@ class RefusedSeed(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedReport:
-    """What became of each shipped skill."""
+    """The result of seeding, by slug."""
 
     added: tuple[str, ...] = ()
     upgraded: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class SeedReport:
 
 
 class _Step(StrEnum):
-    """What a shipped skill needs."""
+    """The step that seeds a shipped skill."""
 
     ADD = "add"
     UPGRADE = "upgrade"
@@ -68,9 +68,9 @@ def seed(
     skills: Mapping[str, Bundle] | None = None,
     others: OtherSkills = NO_OTHERS,
 ) -> SeedReport:
-    """Add what is new and make a version of what changed; somebody's own skill is left alone.
+    """Add new shipped skills and new versions of changed ones; skills of users are left alone.
 
-    Several daemons may do so at once: each looks again once it holds the slug.
+    Several daemons may seed at once: each checks again once it has locked the slug.
     """
     done: dict[_Step, list[str]] = {step: [] for step in _Step}
     refused: list[RefusedSeed] = []
@@ -101,18 +101,18 @@ def _seed_one(
         return step
     shipped = _row(slug, bundle, guard, now_ms=clock.now_ms())
     with units.write() as unit:
-        unit.skills.hold(slug)
+        unit.skills.lock(slug)
         before = unit.skills.by_slug(slug)
         step = _step(unit, before, bundle)
         if step is _Step.ADD:
-            require_own_name(unit, others, slug, shipped.name)
+            require_free_name(unit, others, slug, shipped.name)
         if step is not _Step.KEEP:
             _put(unit, shipped, bundle, before)
     return step
 
 
 def _step(unit: "Unit", before: Skill | None, bundle: Bundle) -> _Step:
-    """What is to be done, as things stand; `Rejected` when the slug is somebody's own."""
+    """The step for a shipped skill; `Rejected` when a user has its slug."""
     if before is None or not is_live(before):
         return _Step.ADD
     if not before.is_system:
@@ -123,7 +123,7 @@ def _step(unit: "Unit", before: Skill | None, bundle: Bundle) -> _Step:
 
 
 def _row(slug: str, bundle: Bundle, guard: ContentGuard, *, now_ms: int) -> Skill:
-    """What the row of a shipped skill says, but for the number; what is shipped is checked, too."""
+    """The record of a shipped skill without its version number, after the checks of any skill."""
     check_slug(slug)
     if found := guard.findings(bundle):
         raise unsafe_error(found)
@@ -150,7 +150,7 @@ def _row(slug: str, bundle: Bundle, guard: ContentGuard, *, now_ms: int) -> Skil
 
 
 def _put(unit: "Unit", shipped: Skill, bundle: Bundle, before: Skill | None) -> None:
-    """Have the shipped bundle be the version that counts; the slug is held."""
+    """Store the shipped bundle as the current version; the slug is locked."""
     skill = replace(_after(before, shipped), version=next_number(unit, shipped.slug))
     version = SkillVersion(
         skill_id=skill.skill_id,
@@ -174,7 +174,7 @@ def _put(unit: "Unit", shipped: Skill, bundle: Bundle, before: Skill | None) -> 
 
 
 def _after(before: Skill | None, shipped: Skill) -> Skill:
-    """A system skill keeps its id, its age, its switch and, while it lacks something, its status."""
+    """The shipped skill with id, age and `enabled` of its row; archived while it lacks something."""
     if before is None:
         return shipped
     known = replace(shipped, skill_id=before.skill_id, revision=before.revision + 1)

@@ -1,4 +1,4 @@
-"""The short name of a skill: a folder, a part of an address, and unique."""
+"""The slug of a skill: unique, valid as a folder name and as a part of a URL."""
 
 import hashlib
 import re
@@ -14,7 +14,7 @@ MAX_SLUG_CHARS: Final = 64
 _SHAPE: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _OTHER: Final = re.compile(r"[^a-z0-9]+")
 _HASH_CHARS: Final = 8
-# Words that stand where a slug could stand in an address, or may come to.
+# Words that paths of the API have in the place of a slug, or may have.
 RESERVED: Final = frozenset(
     {
         *("upload", "rescan-deps", "install-deps", "install-dep", "runtimes"),
@@ -25,7 +25,7 @@ RESERVED: Final = frozenset(
 
 
 def slug_refused(slug: str) -> str | None:
-    """Why this cannot be a slug; None when it can."""
+    """Why a text is not a valid slug; None when it is."""
     if not MIN_SLUG_CHARS <= len(slug) <= MAX_SLUG_CHARS:
         return f"a slug has {MIN_SLUG_CHARS} to {MAX_SLUG_CHARS} characters"
     if _SHAPE.fullmatch(slug) is None:
@@ -44,7 +44,7 @@ def check_slug(slug: str, *, pointer: str = "/slug") -> str:
 def slugify(name: str) -> str:
     """A slug for a name; names that differ in more than case and punctuation get different ones.
 
-    What a-z cannot express is told apart by a short hash of the name behind it.
+    A name that a-z cannot express gets a short hash as a suffix.
     """
     whole = unicodedata.normalize("NFKC", name).casefold()
     plain = _OTHER.sub("-", _folded(whole)).strip("-")

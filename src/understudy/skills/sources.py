@@ -1,4 +1,4 @@
-"""Where a skill stands: among those that are kept, or anywhere else, as it is there now."""
+"""Sources of skills: stored with versions, or read from a folder or a promotion as they are now."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,17 +11,17 @@ from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.store import BundleChecks, BundleFile
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.local.skill import record_of
-from understudy.skills.local.skills import Opened
+from understudy.skills.local.skills import OpenedSkill
 from understudy.skills.model import Skill, SkillVersion
 
 if TYPE_CHECKING:
-    from understudy.skills.catalogue import Loaded
+    from understudy.skills.catalogue import LoadedSkill
     from understudy.storage.unit import Unit
 
 
 @dataclass(frozen=True, slots=True)
-class KeptSource:
-    """A skill with a row, as one unit sees it."""
+class StoredSource:
+    """A stored skill, as one unit sees it."""
 
     unit: "Unit"
     skill: Skill
@@ -36,7 +36,7 @@ class KeptSource:
         return version
 
     def bundle(self, number: int | None) -> Bundle:
-        """All files of a version, exactly as they were kept."""
+        """The bundle of a version, exactly as it was stored."""
         return self.checks.require(self.unit, self.skill.slug, self.version(number))
 
     def files(self, number: int | None) -> tuple[BundleFile, ...]:
@@ -48,18 +48,18 @@ class KeptSource:
         return self.bundle(number).get(path)
 
     def folder(self) -> Path | None:
-        """Where the files of the current version lie on this machine, if they do."""
+        """The folder of the current version on this machine; None without one."""
         bundles = self.unit.skill_bundles
         return bundles.folder(self.skill.slug, self.skill.version, unpack=False)
 
 
 @dataclass(frozen=True, slots=True)
-class LooseSource:
-    """A skill that has no versions, as it is now."""
+class UnversionedSource:
+    """A local or promoted skill, which has no versions, as it is now."""
 
     skill: Skill
     contents: Bundle = field(repr=False)
-    # Where its files lie, if they do.
+    # The folder of its files, if there is one.
     place: Path | None = None
 
     def bundle(self, number: int | None) -> Bundle:
@@ -77,17 +77,17 @@ class LooseSource:
         return self.bundle(number).get(path)
 
     def folder(self) -> Path | None:
-        """Where it lies."""
+        """The folder of the skill; None without one."""
         return self.place
 
 
-# One skill, wherever it stands; without a number the current version is meant.
-SkillSource: TypeAlias = KeptSource | LooseSource
+# A skill from any source; without a number its methods read the current version.
+SkillSource: TypeAlias = StoredSource | UnversionedSource
 
 
-def folder_source(opened: Opened) -> LooseSource:
-    """A skill in a folder, as it lies there now."""
-    return LooseSource(record_of(opened.skill), opened.bundle, opened.skill.folder)
+def folder_source(opened: OpenedSkill) -> UnversionedSource:
+    """The source of a local skill, as its folder is now."""
+    return UnversionedSource(record_of(opened.skill), opened.bundle, opened.skill.folder)
 
 
 def _files(bundle: Bundle) -> tuple[BundleFile, ...]:
@@ -95,35 +95,35 @@ def _files(bundle: Bundle) -> tuple[BundleFile, ...]:
 
 
 class OtherSkills(Protocol):
-    """Somebody else who has skills; kept ones come before theirs, those in folders behind."""
+    """Promoted skills: shadowed by stored skills, before local ones."""
 
     def refresh(self) -> None:
-        """Catch up with what changed; never while a unit is open."""
+        """Read what changed; never while a unit is open."""
         ...
 
     def offered(self, unit: "Unit", session: Session | None) -> tuple[CatalogueEntry, ...]:
-        """What a session may know of; without one, what is for all. Reads rows and no files."""
+        """The skills that are visible in a session, or to all without one. Reads rows and no files."""
         ...
 
-    def load(self, unit: "Unit", one: CatalogueEntry) -> "Loaded":
-        """A skill with everything in it, or why it cannot be used."""
+    def load(self, unit: "Unit", one: CatalogueEntry) -> "LoadedSkill":
+        """A skill with its bundle; an error when it cannot be used."""
         ...
 
     def sources(self, unit: "Unit") -> Sequence[SkillSource]:
-        """What people may know of."""
+        """The skills that people may look at."""
         ...
 
     def is_name(self, ref: str) -> bool:
-        """Whether one of these skills could be called that."""
+        """Whether a promoted skill could have this name."""
         ...
 
     def has(self, unit: "Unit", name: str) -> bool:
-        """Whether one of them, offered or not yet, can be taken for what is called that."""
+        """Whether a promoted skill, offered or not yet, has this slug or name."""
         ...
 
 
 class NoOthers:
-    """Has none."""
+    """No promoted skills."""
 
     def refresh(self) -> None:
         """Nothing changes."""
@@ -132,7 +132,7 @@ class NoOthers:
         """Nothing."""
         return ()
 
-    def load(self, unit: "Unit", one: CatalogueEntry) -> "Loaded":
+    def load(self, unit: "Unit", one: CatalogueEntry) -> "LoadedSkill":
         """There is none."""
         raise coded_error("skills/skill_not_found", ref=one.slug)
 

@@ -1,4 +1,4 @@
-"""What became of the runs that were told of a skill, and of those that used it."""
+"""Usage of skills: in how many runs each was listed and used, and how those runs ended."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 Outcome: TypeAlias = Literal["succeeded", "failed", "abandoned"]
 
-# How the end of a run counts for the skills that it used; one that goes on counts for none yet.
+# How the status of a run counts for the skills that it used; a run that goes on does not count.
 OUTCOMES: Final[Mapping[RunStatus, Outcome]] = {
     RunStatus.COMPLETED: "succeeded",
     RunStatus.FAILED: "failed",
     RunStatus.INTERRUPTED: "abandoned",
     RunStatus.CANCELLED: "abandoned",
 }
-# Of a skill that lies in a folder or was promoted.
+# The version of a local or promoted skill.
 NO_VERSION: Final = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillListing:
-    """That a run was told of a version of a skill."""
+    """A version of a skill that was listed to a run."""
 
-    # The id; for one in a folder `local:` and its slug, for a promoted one `promoted:` and its name.
+    # The id; `local:` and the slug of a local skill, `promoted:` and the name of a promoted one.
     ref: str
     version: int
     run_id: str
@@ -39,7 +39,7 @@ class SkillListing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageFigures:
-    """How many runs were told of a skill, used it, and ended how."""
+    """In how many runs a skill was listed and used, and how those that used it ended."""
 
     offered: int = 0
     used: int = 0
@@ -50,13 +50,13 @@ class UsageFigures:
 
     @property
     def ended(self) -> int:
-        """The runs that used it and are over."""
+        """The number of runs that used it and have ended."""
         return self.succeeded + self.failed + self.abandoned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillVersionUsage(UsageFigures):
-    """The figures of one version; a skill that lies in a folder has only version 0."""
+    """The figures of one version; a local or promoted skill has only version 0."""
 
     ref: Annotated[str, HIDDEN] = ""
     version: int
@@ -66,18 +66,18 @@ class SkillVersionUsage(UsageFigures):
 class SkillUsage(Page[SkillVersionUsage]):
     """A page of the versions that runs knew of, newest first, and the sums over all of them."""
 
-    # Again, as Pydantic does not see the type that a page was given.
+    # Declared again: Pydantic does not see the type argument of a generic dataclass.
     items: tuple[SkillVersionUsage, ...]
     skill_id: str
     slug: str
-    # Since when is counted; 0: ever.
+    # The start of the period; 0 for all time.
     since_ms: int
     total: UsageFigures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UsedBy:
-    """How many runs that used a version are in one status."""
+class UsesByStatus:
+    """The number of runs in one status that used a version."""
 
     ref: str
     version: int
@@ -87,20 +87,20 @@ class UsedBy:
 
 
 def day_of(at_ms: int) -> int:
-    """The day (UTC) that a moment is on, counted from 1970."""
+    """The day (UTC) of a time, counted from 1970."""
     return at_ms // DAY_MS
 
 
 def day_begin(at_ms: int) -> int:
-    """When that day began: figures are those of whole days."""
+    """The start of the day (UTC) of a time; figures are those of whole days."""
     return day_of(at_ms) * DAY_MS
 
 
 def totals(
-    offered: Mapping[tuple[str, int], int], used: tuple[UsedBy, ...]
+    offered: Mapping[tuple[str, int], int], used: tuple[UsesByStatus, ...]
 ) -> tuple[SkillVersionUsage, ...]:
     """The figures of each version, the newest of each skill first."""
-    by_version: dict[tuple[str, int], list[UsedBy]] = {version: [] for version in offered}
+    by_version: dict[tuple[str, int], list[UsesByStatus]] = {version: [] for version in offered}
     for it in used:
         by_version.setdefault((it.ref, it.version), []).append(it)
     found = [
@@ -110,7 +110,7 @@ def totals(
     return tuple(sorted(found, key=lambda it: (it.ref, -it.version)))
 
 
-def _total(ref: str, version: int, offered: int, own: Sequence[UsedBy]) -> SkillVersionUsage:
+def _total(ref: str, version: int, offered: int, own: Sequence[UsesByStatus]) -> SkillVersionUsage:
     ended: dict[str, int] = {}
     for it in own:
         outcome = OUTCOMES.get(it.status)
@@ -142,12 +142,12 @@ def summed(usages: Iterable[UsageFigures]) -> UsageFigures:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
-    """One time that a run was given the body of a skill."""
+class RecordedUse:
+    """A use: a run was given the instructions of a skill."""
 
-    # Made from the tool call, so that a call that is done again counts once.
+    # Derived from the tool call, so that a retried call counts once.
     use_id: str
-    # None for one that lies in a folder or was promoted.
+    # None for a local or promoted skill.
     skill_id: str | None
     slug: str
     version: int | None
@@ -159,30 +159,30 @@ class Use:
     at_ms: int
     # Of the definition that was promoted; None for every other skill.
     fingerprint: str | None = None
-    # What that one calls its version.
+    # The version of a promoted skill, in its SKILL.md.
     version_label: str | None = None
 
     @property
-    def told_version(self) -> int | str | None:
-        """The version as whoever asks is told it."""
+    def shown_version(self) -> int | str | None:
+        """The version as answers show it: the number, or the label of a promoted skill."""
         return self.version_label if self.version is None else self.version
 
 
-# So far back it is known on which day runs were told of a skill; before, only how many there were.
+# Listings are counted by day for this long, and only in total before.
 KEPT_DAYS: Final = 90
-# So many at once, as nobody else writes meanwhile.
+# Rows per transaction, so that the write lock is not held for long.
 BATCH: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class UsageUpkeep:
-    """Sums up by day of which skills runs were told."""
+    """Aggregates listings by day."""
 
     units: "Units"
     clock: Clock
 
     def sweep(self) -> int:
-        """Sum up what there is; tells how much that was."""
+        """Aggregate all listings of ended runs; returns how many there were."""
         total = 0
         while summed := self._sum_up():
             total += summed

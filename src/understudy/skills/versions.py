@@ -32,8 +32,8 @@ from understudy.skills.slug import slug_for
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
-# What a SKILL.md says of a skill, and its row repeats.
-SAID: Final[Mapping[str, Callable[[ManifestReading], object]]] = {
+# Fields of the row that come from SKILL.md.
+FROM_MANIFEST: Final[Mapping[str, Callable[[ManifestReading], object]]] = {
     "name": lambda reading: reading.manifest.name,
     "description": described,
     "tags": lambda reading: reading.manifest.tags,
@@ -42,24 +42,24 @@ SAID: Final[Mapping[str, Callable[[ManifestReading], object]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A bundle that may be kept, and what it says of itself."""
+    """A bundle that passed all checks, with its manifest."""
 
     slug: str
     bundle: Bundle
     reading: ManifestReading
-    # Findings of the guard that an admin takes as they are.
+    # Findings of the guard that an admin acknowledged.
     acknowledged: tuple[Acknowledged, ...] = ()
     missing: tuple[str, ...] = ()
 
     @property
     def manifest(self) -> Manifest:
-        """What stands above its instructions."""
+        """The manifest of the SKILL.md."""
         return self.reading.manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drafting:
-    """Makes drafts; it takes as long as the guard does, so not within a transaction if it can be."""
+class DraftMaker:
+    """Makes drafts; the guard may take seconds, so mostly outside of a transaction."""
 
     guard: ContentGuard
     machine_for: Callable[[str], LocalMachine]
@@ -73,7 +73,7 @@ class Drafting:
         acknowledged: Sequence[Acknowledged] = (),
         pointer: str = "/content",
     ) -> Draft:
-        """Not blank, safe, readable, named, with a slug: the first that fails is told."""
+        """Check a bundle: not blank, safe, readable, named, with a slug; the first failure is raised."""
         text = bundle.manifest_text
         check_not_blank(text, pointer=pointer)
         taken = self.guard.check(bundle, author, acknowledged)
@@ -92,7 +92,7 @@ class Drafting:
 
 
 def written(content: str, *, pointer: str) -> bytes:
-    """The bytes of a text; half a character has none."""
+    """The UTF-8 bytes of a text; `Invalid` for a lone surrogate."""
     try:
         return content.encode()
     except UnicodeEncodeError:
@@ -100,14 +100,14 @@ def written(content: str, *, pointer: str) -> bytes:
 
 
 def bundle_of(content: str, *, pointer: str = "/content") -> Bundle:
-    """A skill that is its SKILL.md and nothing else."""
+    """A bundle with only a SKILL.md."""
     check_not_blank(content, pointer=pointer)
     return Bundle({MANIFEST: written(content, pointer=pointer)})
 
 
 @contextmanager
 def staged(units: "Units", bundle: Bundle) -> Iterator[None]:
-    """While a bundle may become a version; what did not is gone afterwards."""
+    """Stage a large bundle while it may become a version; it is unstaged if it does not."""
     with units.read() as unit:
         unit.skill_bundles.stage(bundle)
     try:
@@ -119,18 +119,18 @@ def staged(units: "Units", bundle: Bundle) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patch:
-    """What to look for and what to put there; without `replace_all` only the first is replaced."""
+    """The text to find and its replacement; without `replace_all` only the first match."""
 
     find: str
     replace: str
     replace_all: bool = False
-    # Refuse a text that is there more than once, unless all are meant.
+    # Reject a text that occurs more than once, unless `replace_all` is set.
     strict: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patched:
-    """The text as it is then, how often the searched text was in it, and how many were replaced."""
+    """The patched text, the number of matches, and how many were replaced."""
 
     text: str
     matches: int
@@ -138,7 +138,7 @@ class Patched:
 
 
 def check_patch(patch: Patch) -> None:
-    """Refuse a patch that does not say where."""
+    """Reject a patch with an empty `find`."""
     if not patch.find:
         raise coded_error("skills/skill_find_missing", pointer="/find")
     written(patch.find, pointer="/find")
@@ -146,14 +146,14 @@ def check_patch(patch: Patch) -> None:
 
 
 def patched(text: str, patch: Patch) -> Patched:
-    """The text with the patch in it, or why it cannot be."""
+    """The text with the patch applied; an error when it cannot be."""
     matches = text.count(patch.find)
     if matches == 0:
         raise coded_error("skills/skill_text_not_found")
     if patch.strict and matches > 1 and not patch.replace_all:
         raise coded_error("skills/skill_text_ambiguous", matches=matches)
     replaced = matches if patch.replace_all else 1
-    # Before it is made: a hundred thousand replacements of a hundred kilobytes each fit nowhere.
+    # Before replacing: 100,000 replacements of 100 kB each do not fit into memory.
     growth = len(patch.replace.encode()) - len(patch.find.encode())
     size = len(text.encode()) + replaced * growth
     if size > MAX_MANIFEST_BYTES:
@@ -164,20 +164,20 @@ def patched(text: str, patch: Patch) -> Patched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSkill:
-    """A skill and the version that counts now; one that was so already is unchanged."""
+    """A skill and its current version; `unchanged` when the content was the same already."""
 
     skill: Skill
     version: SkillVersion
-    # Whether the agent that acts may use it.
+    # Whether the agent of the author's run has a grant.
     granted: bool = False
     unchanged: bool = False
-    # Of a patch: how often its text was there, and how often it was replaced.
+    # Of a patch: the number of replacements and of matches.
     replaced: int = 0
     matches: int = 0
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What it needs and this machine has not; it can be used all the same."""
+        """The dependencies that this machine lacks; the skill can be used nevertheless."""
         return self.skill.missing_deps
 
     @property
@@ -189,19 +189,19 @@ class StoredSkill:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeepPlan:
-    """How a draft is kept."""
+class StorePlan:
+    """How a draft is stored."""
 
     action: str
-    # The agent that may use it from then on.
+    # The agent that gets a grant.
     grant_to: str | None = None
     restored_from: int | None = None
 
 
-def keep(change: SkillChange, draft: Draft, before: Skill | None, how: KeepPlan) -> StoredSkill:
-    """Have a draft be the version that counts; `before` is the row of its slug, if there is one."""
+def keep(change: SkillChange, draft: Draft, before: Skill | None, how: StorePlan) -> StoredSkill:
+    """Store a draft as the current version; `before` is the row of its slug, if there is one."""
     if how.grant_to is not None and not grants.is_agent(change.unit, how.grant_to):
-        # The agent was deleted while it worked; another one of its id is not to have the skill.
+        # The agent was deleted meanwhile; a new agent with its id must not get the grant.
         how = replace(how, grant_to=None)
     if before is not None and is_live(before):
         before, how = _granted(change, before, how)
@@ -223,7 +223,7 @@ def keep(change: SkillChange, draft: Draft, before: Skill | None, how: KeepPlan)
 
 
 def unchanged(unit: "Unit", author: Author, skill: Skill) -> StoredSkill:
-    """The skill as it stands."""
+    """The skill as it is, as a result without a change."""
     return StoredSkill(
         skill=skill,
         version=require_version(unit, skill, skill.version),
@@ -233,7 +233,7 @@ def unchanged(unit: "Unit", author: Author, skill: Skill) -> StoredSkill:
 
 
 def is_current(unit: "Unit", skill: Skill, bundle: Bundle) -> bool:
-    """Whether this is what counts already, whole; what is damaged can be put anew."""
+    """Whether the bundle is the current version already, and is not damaged."""
     is_same = is_live(skill) and skill.digest == bundle.digest
     return is_same and unit.skill_bundles.get(skill.slug, skill.version) == bundle
 
@@ -241,7 +241,7 @@ def is_current(unit: "Unit", skill: Skill, bundle: Bundle) -> bool:
 def put(
     unit: "Unit", skill: Skill, version: SkillVersion, bundle: Bundle, before: Skill | None
 ) -> None:
-    """Have a bundle be the version that counts; `before` is the row as it was, if there was one."""
+    """Store a bundle as the current version; `before` is the row as it was, if there was one."""
     unit.skill_bundles.put(skill.slug, version.number, bundle)
     if before is None:
         unit.skills.add(skill)
@@ -258,10 +258,10 @@ def require_version(unit: "Unit", skill: Skill, number: int) -> SkillVersion:
     return version
 
 
-def _granted(change: SkillChange, skill: Skill, how: KeepPlan) -> tuple[Skill, KeepPlan]:
-    """A live skill that the agent may use, and how it is kept now that this is settled.
+def _granted(change: SkillChange, skill: Skill, how: StorePlan) -> tuple[Skill, StorePlan]:
+    """A live skill with a grant to the agent of the plan, and the plan without the grant.
 
-    A grant that it has stays as it is, for somebody may have pinned it.
+    An existing grant stays as it is, as somebody may have pinned it.
     """
     agent_id = how.grant_to
     if agent_id is not None and grants.agent_grant(change.unit, skill, agent_id) is None:
@@ -270,7 +270,7 @@ def _granted(change: SkillChange, skill: Skill, how: KeepPlan) -> tuple[Skill, K
 
 
 def _row(
-    change: SkillChange, draft: Draft, before: Skill | None, number: int, how: KeepPlan
+    change: SkillChange, draft: Draft, before: Skill | None, number: int, how: StorePlan
 ) -> Skill:
     fresh = Skill(
         skill_id=new_id("skl"),
@@ -316,15 +316,17 @@ def _next(unit: "Unit", fresh: Skill, before: Skill, after: ManifestReading) -> 
 
 
 def _said(unit: "Unit", before: Skill, after: ManifestReading) -> dict[str, Any]:
-    """What changed in SKILL.md; what did not stays as somebody may have set it beside the file."""
+    """The fields that changed in SKILL.md; the others may have been set with an update."""
     data = unit.skill_bundles.read(before.slug, before.version, MANIFEST)
     if data is None:
-        return {name: says(after) for name, says in SAID.items()}
+        return {name: says(after) for name, says in FROM_MANIFEST.items()}
     earlier = read(data.decode(errors="replace"))
-    return {name: says(after) for name, says in SAID.items() if says(after) != says(earlier)}
+    return {
+        name: says(after) for name, says in FROM_MANIFEST.items() if says(after) != says(earlier)
+    }
 
 
-def _version(change: SkillChange, skill: Skill, how: KeepPlan) -> SkillVersion:
+def _version(change: SkillChange, skill: Skill, how: StorePlan) -> SkillVersion:
     return SkillVersion(
         skill_id=skill.skill_id,
         number=skill.version,

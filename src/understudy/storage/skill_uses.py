@@ -12,10 +12,10 @@ from understudy.runs.model import RunStatus
 from understudy.skills.model import LOCAL, PROMOTED
 from understudy.skills.usage import (
     NO_VERSION,
+    RecordedUse,
     SkillListing,
     SkillVersionUsage,
-    Use,
-    UsedBy,
+    UsesByStatus,
     day_begin,
     day_of,
     totals,
@@ -34,14 +34,14 @@ class SkillUseStore:
         self._connection = connection
         self._dialect = dialect
 
-    def add(self, use: Use) -> bool:
+    def add(self, use: RecordedUse) -> bool:
         """Note a use; False when it was noted before."""
         return insert_new(self._connection, uses, asdict(use))
 
-    def get(self, use_id: str) -> Use | None:
+    def get(self, use_id: str) -> RecordedUse | None:
         """A use that was noted; None without one."""
         row = self._connection.execute(_ONE, {"use": use_id}).mappings().one_or_none()
-        return None if row is None else Use(**row)
+        return None if row is None else RecordedUse(**row)
 
     def list_for(self, listings: Sequence[SkillListing]) -> None:
         """Note of which skills runs were told; once is enough."""
@@ -118,7 +118,7 @@ class SkillUseStore:
             for row in self._connection.execute(query, values):
                 offered[row.ref, row.version] += row.runs
         found = tuple(
-            UsedBy(
+            UsesByStatus(
                 ref=row.ref,
                 version=row.version,
                 status=RunStatus(row.status),
@@ -132,7 +132,7 @@ class SkillUseStore:
 
 # What only tries something out is no use of what it happens to take up.
 _IN_EARNEST: Final = runs.c.trial_id.is_(None)
-_ONE: Final = sa.select(*(uses.c[each.name] for each in fields(Use))).where(
+_ONE: Final = sa.select(*(uses.c[each.name] for each in fields(RecordedUse))).where(
     uses.c.use_id == sa.bindparam("use")
 )
 # What stands before the slug of a skill that has no row.

@@ -149,17 +149,17 @@ class SkillStore:
         self._connection = connection
         self._dialect = dialect
 
-    def hold(self, slug: str) -> None:
+    def lock(self, slug: str) -> None:
         """Let nobody else, in any process or daemon, change the skill of this slug until the unit
         ends. What was read before may have changed by then."""
         self._dialect.lock_slug(self._connection, slug)
 
-    def hold_name(self, name: str) -> None:
+    def lock_name(self, name: str) -> None:
         """Let nobody else give a skill this name until the unit ends; slugs are held before."""
         # No slug has such a sign.
         self._dialect.lock_slug(self._connection, f"name:{name}")
 
-    def hold_all(self) -> None:
+    def lock_all(self) -> None:
         """The same for every slug at once; only by a unit that holds none."""
         self._dialect.lock_skills(self._connection)
 

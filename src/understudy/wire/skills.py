@@ -51,7 +51,7 @@ class SkillView(View):
         return cls.of(
             skill,
             id=skill.skill_id,
-            version=skill.told_version,
+            version=skill.shown_version,
             actions=actions_of(skill, caller),
             **more,
         )
@@ -133,7 +133,7 @@ class OfferedSkill(View):
     @classmethod
     def from_entry(cls, entry: CatalogueEntry) -> Self:
         """A skill in the catalogue of an agent."""
-        return cls.of(entry, id=entry.skill_id, version=entry.told_version)
+        return cls.of(entry, id=entry.skill_id, version=entry.shown_version)
 
 
 class AgentSkillView(View):

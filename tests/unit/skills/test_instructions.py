@@ -11,7 +11,7 @@ import pytest
 from understudy.skills.access import AccessReason
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import read
-from understudy.skills.catalogue import Loaded
+from understudy.skills.catalogue import LoadedSkill
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.instructions import file_text, rendered
 from understudy.skills.model import SkillOrigin
@@ -27,7 +27,7 @@ def loaded(
     name: str = "Plot",
     folder: str = "store",
     files: Mapping[str, str] | None = None,
-) -> Loaded:
+) -> LoadedSkill:
     more = {path: text.encode() for path, text in (files or {}).items()}
     bundle = Bundle({"SKILL.md": SKILL_MD.encode(), "scripts/plot.py": b"print(1)\n", **more})
     offered = CatalogueEntry(
@@ -41,7 +41,7 @@ def loaded(
         reason=AccessReason.OWNER,
     )
     reading = read(bundle.manifest_text)
-    return Loaded(
+    return LoadedSkill(
         offered=offered,
         manifest=reading.manifest,
         body=reading.body,

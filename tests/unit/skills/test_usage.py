@@ -6,11 +6,18 @@ from dataclasses import replace
 from understudy.core.clock import DAY_MS
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import RunStatus
-from understudy.skills.usage import OUTCOMES, SkillVersionUsage, UsedBy, day_begin, day_of, totals
+from understudy.skills.usage import (
+    OUTCOMES,
+    SkillVersionUsage,
+    UsesByStatus,
+    day_begin,
+    day_of,
+    totals,
+)
 
 
-def used(status: RunStatus, runs: int, *, version: int = 1, at: int = 5) -> UsedBy:
-    return UsedBy(ref="skl_1", version=version, status=status, runs=runs, last_at_ms=at)
+def used(status: RunStatus, runs: int, *, version: int = 1, at: int = 5) -> UsesByStatus:
+    return UsesByStatus(ref="skl_1", version=version, status=status, runs=runs, last_at_ms=at)
 
 
 def test_every_end_of_a_run_counts_for_something_and_nothing_else_does() -> None:

@@ -22,7 +22,7 @@ from understudy.skills.bundles.archive import MAX_ARCHIVE_BYTES, read_archive
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.content_guard import Acknowledged
 from understudy.skills.dependencies.environments import Runtimes
-from understudy.skills.dependencies.service import Installed, InstalledOne, Rescan
+from understudy.skills.dependencies.service import InstalledPackage, InstalledPackages, Rescan
 from understudy.skills.library import SkillWithManifest
 from understudy.skills.model import (
     SkillFilter,
@@ -217,14 +217,14 @@ def rescan(services: Services, caller: Caller) -> Rescan:
 
 @router.post(ALL + "/install-deps", operation_id="skills.install")
 @admin()
-def install(services: Services, caller: Caller) -> Installed:
+def install(services: Services, caller: Caller) -> InstalledPackages:
     """Install the packages that skills lack, each into the environment of its skill."""
     return services.skills.dependencies.install_missing(Author(principal=caller))
 
 
 @router.post(ALL + "/install-dep", operation_id="skills.install_one")
 @admin(action="skills.install", body_id="dep")
-def install_one(body: InstallDependency, services: Services, caller: Caller) -> InstalledOne:
+def install_one(body: InstallDependency, services: Services, caller: Caller) -> InstalledPackage:
     """Install one package for every skill that needs it."""
     return services.skills.dependencies.install_one(Author(principal=caller), body.dep)
 

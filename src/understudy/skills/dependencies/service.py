@@ -49,7 +49,7 @@ class NeedsStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
+class SkillNeeds:
     """What the current version of a skill needs, and what of it is missing here."""
 
     skill: Skill
@@ -76,7 +76,7 @@ class Needs:
         return not self.is_damaged and known != (self.status, self.missing)
 
 
-def needs_in_use(units: "Units", environments: Environments) -> Iterator[Needs]:
+def needs_in_use(units: "Units", environments: Environments) -> Iterator[SkillNeeds]:
     """The needs of every skill that is enabled and not deleted, by name."""
     after = None
     while True:
@@ -88,10 +88,12 @@ def needs_in_use(units: "Units", environments: Environments) -> Iterator[Needs]:
             with units.read() as unit:
                 requirements = requirements_of(unit, skill)
             if requirements is None:
-                yield Needs(skill=skill, requirements=Requirements(), missing=(), is_damaged=True)
+                yield SkillNeeds(
+                    skill=skill, requirements=Requirements(), missing=(), is_damaged=True
+                )
             else:
                 lacking = missing(requirements, machine)
-                yield Needs(skill=skill, requirements=requirements, missing=lacking)
+                yield SkillNeeds(skill=skill, requirements=requirements, missing=lacking)
         if page.next_cursor is None:
             return
         after = decode_cursor(page.next_cursor)
@@ -109,9 +111,9 @@ def requirements_of(unit: "Unit", skill: Skill) -> Requirements | None:
     return find_requirements(bundle, manifest.read(bundle.manifest_text).manifest)
 
 
-def keep(change: SkillChange, needs: Needs) -> bool:
+def keep(change: SkillChange, needs: SkillNeeds) -> bool:
     """Write down what was found out; False when the skill has changed since, and it is moot."""
-    change.unit.skills.hold(needs.skill.slug)
+    change.unit.skills.lock(needs.skill.slug)
     skill = change.unit.skills.get(needs.skill.skill_id)
     is_same = skill is not None and skill.version == needs.skill.version
     if skill is None or not is_same or not skill.enabled or not is_live(skill):
@@ -132,7 +134,7 @@ class InstallPlan:
     names: tuple[str, ...]
 
 
-def plans_for_missing(needs: Needs) -> Iterator[InstallPlan]:
+def plans_for_missing(needs: SkillNeeds) -> Iterator[InstallPlan]:
     """For each manager that has something to bring, all of it: an environment sees no other."""
     lacking = {check_dependency(label).manager for label in needs.missing}
     for manager, names in _packages(needs):
@@ -140,7 +142,7 @@ def plans_for_missing(needs: Needs) -> Iterator[InstallPlan]:
             yield InstallPlan(slug=needs.skill.slug, manager=manager, names=names)
 
 
-def plans_for_one(needs: Needs, dependency: Dependency) -> Iterator[InstallPlan]:
+def plans_for_one(needs: SkillNeeds, dependency: Dependency) -> Iterator[InstallPlan]:
     """One package for a skill that needs it or could use it, beside those that it does not lack."""
     wanted = {_key(label) for label in (*needs.requirements.listed, *needs.requirements.optional)}
     if _key(dependency.label) not in wanted:
@@ -154,7 +156,7 @@ def plans_for_one(needs: Needs, dependency: Dependency) -> Iterator[InstallPlan]
             yield InstallPlan(slug=needs.skill.slug, manager=manager, names=held)
 
 
-def _packages(needs: Needs) -> tuple[tuple[Manager, tuple[str, ...]], ...]:
+def _packages(needs: SkillNeeds) -> tuple[tuple[Manager, tuple[str, ...]], ...]:
     return (Manager.PIP, needs.requirements.pip), (Manager.NPM, needs.requirements.npm)
 
 
@@ -181,7 +183,7 @@ class Rescan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Installed:
+class InstalledPackages:
     """What was installed, by who installs it; `message` stands alone when nothing was missing."""
 
     system: tuple[str, ...] = ()
@@ -192,7 +194,7 @@ class Installed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InstalledOne:
+class InstalledPackage:
     """Whether one dependency is there now, for every skill that needs it."""
 
     ok: bool
@@ -232,13 +234,13 @@ class DependencyService:
         self._events.tell(SkillEventName.DEPS_COMPLETE, {})
         return rescan
 
-    def install_missing(self, author: Author) -> Installed:
+    def install_missing(self, author: Author) -> InstalledPackages:
         """Install what the skills in use lack, and check all of them again."""
         author.principal.require(Role.ADMIN)
         with self._installer.alone():
             lacking = [one for one in self._needs() if one.missing]
             if not lacking:
-                return Installed(message=NOTHING_MISSING)
+                return InstalledPackages(message=NOTHING_MISSING)
             labels = {label for one in lacking for label in one.missing}
             self._events.tell(SkillEventName.DEPS_INSTALLING, {"count": len(labels)})
             by_hand = [label for label in sorted(labels) if _is_by_hand(check_dependency(label))]
@@ -252,19 +254,19 @@ class DependencyService:
         self._events.tell(SkillEventName.DEPS_COMPLETE, {})
         return installed
 
-    def install_one(self, author: Author, label: str) -> InstalledOne:
+    def install_one(self, author: Author, label: str) -> InstalledPackage:
         """Install one dependency for every skill that needs it, and check all of them again."""
         author.principal.require(Role.ADMIN)
         dependency = check_dependency(label)
         if _is_by_hand(dependency):
-            return InstalledOne(ok=False, error=next_step(label))
+            return InstalledPackage(ok=False, error=next_step(label))
         with self._installer.alone():
             plans = [plan for one in self._needs() for plan in plans_for_one(one, dependency)]
             if not plans:
-                return InstalledOne(ok=False, error=f"no skill in use needs {dependency.label}")
+                return InstalledPackage(ok=False, error=f"no skill in use needs {dependency.label}")
             self._events.tell(SkillEventName.DEP_INSTALLING, {"dep": dependency.label})
             installed = self._install(plans)
-        one = InstalledOne(ok=not installed.errors, error="; ".join(installed.errors))
+        one = InstalledPackage(ok=not installed.errors, error="; ".join(installed.errors))
         self._events.tell(
             SkillEventName.DEP_INSTALLED,
             {"dep": dependency.label, "ok": one.ok} | ({} if one.ok else {"error": one.error}),
@@ -273,7 +275,7 @@ class DependencyService:
         self._check(author)
         return one
 
-    def _needs(self) -> Iterable[Needs]:
+    def _needs(self) -> Iterable[SkillNeeds]:
         return needs_in_use(self._units, self._environments)
 
     def _check(self, author: Author) -> Rescan:
@@ -290,11 +292,13 @@ class DependencyService:
             self._events.tell(SkillEventName.DEPS_CHECKED, payload)
         return Rescan(updated=updated, results=tuple(results))
 
-    def _keep(self, author: Author, needs: Needs) -> bool:
+    def _keep(self, author: Author, needs: SkillNeeds) -> bool:
         with self._maker.by(author) as change:
             return keep(change, needs)
 
-    def _install(self, plans: Iterable[InstallPlan], errors: Iterable[str] = ()) -> Installed:
+    def _install(
+        self, plans: Iterable[InstallPlan], errors: Iterable[str] = ()
+    ) -> InstalledPackages:
         until = time.monotonic() + INSTALL_WITHIN_S
         there: dict[Manager, set[str]] = {manager: set() for manager in Manager}
         failed = list(errors)
@@ -302,7 +306,7 @@ class DependencyService:
             brought = bring(self._installer, plan, held=self._held(plan), until=until)
             there[plan.manager].update(brought.names)
             failed += brought.errors
-        return Installed(
+        return InstalledPackages(
             pip=tuple(sorted(there[Manager.PIP])),
             npm=tuple(sorted(there[Manager.NPM])),
             errors=tuple(failed),
@@ -326,18 +330,18 @@ def _is_by_hand(dependency: Dependency) -> bool:
     return dependency.manager is Manager.SYSTEM
 
 
-def _result(installed: Installed) -> dict[str, list[str]]:
+def _result(installed: InstalledPackages) -> dict[str, list[str]]:
     told = asdict(installed)
     return {name: list(told[name]) for name in ("system", "pip", "npm", "errors")}
 
 
-def _summary(installed: Installed) -> str:
+def _summary(installed: InstalledPackages) -> str:
     named = [*(f"pip:{name}" for name in installed.pip), *(f"npm:{name}" for name in installed.npm)]
     return f"installed {', '.join(named) or 'nothing'}; {len(installed.errors)} failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brought:
+class EnvironmentInstall:
     """What the environment of a skill holds now, and why it does not hold the rest."""
 
     names: tuple[str, ...] = ()
@@ -346,13 +350,13 @@ class Brought:
 
 def bring(
     installer: "PackageInstaller", plan: InstallPlan, *, held: frozenset[str], until: float
-) -> Brought:
+) -> EnvironmentInstall:
     """Have an environment hold what a plan says. Where that fails, each package is tried alone, and
     those that can be had come without the others; never in the place of more that it `held`."""
     cause = installer.install(plan.slug, plan.manager, plan.names, within_s=_left(until))
     if cause is None:
-        return Brought(names=plan.names)
-    together = Brought(errors=(f"{plan.manager} for {plan.slug}: {cause}",))
+        return EnvironmentInstall(names=plan.names)
+    together = EnvironmentInstall(errors=(f"{plan.manager} for {plan.slug}: {cause}",))
     if len(plan.names) == 1:
         return together
     causes = {
@@ -366,11 +370,11 @@ def bring(
         f"{plan.manager}:{name} for {plan.slug}: {why}" for name, why in causes.items() if why
     )
     if not had or not held <= {*had}:
-        return Brought(errors=errors)
+        return EnvironmentInstall(errors=errors)
     cause = installer.install(plan.slug, plan.manager, had, within_s=_left(until))
     if cause is None:
-        return Brought(names=had, errors=errors)
-    return Brought(errors=(*errors, f"{plan.manager} for {plan.slug}: {cause}"))
+        return EnvironmentInstall(names=had, errors=errors)
+    return EnvironmentInstall(errors=(*errors, f"{plan.manager} for {plan.slug}: {cause}"))
 
 
 def _left(until: float) -> float:

@@ -170,7 +170,7 @@ _UNREADABLE: Final = "the skill cannot be read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class OpenedSkill:
     """A local skill as it lies there now, with all of its files."""
 
     skill: LocalSkill
@@ -240,7 +240,7 @@ class LocalSkills:
         """What was there at the last look, by slug; reads nothing."""
         return self._by_slug
 
-    def open(self, slug: str) -> Opened | None:
+    def open(self, slug: str) -> OpenedSkill | None:
         """A skill with its files as they are at this moment; None when it is gone, or not safe."""
         known = self._by_slug.get(slug)
         if known is None or not _can_be_read(folder_of(known.path)):
@@ -252,7 +252,7 @@ class LocalSkills:
             return None
         if (loaded.skill.slug, loaded.skill.name) != (slug, known.name):
             return None
-        return Opened(skill=loaded.skill, bundle=bundle)
+        return OpenedSkill(skill=loaded.skill, bundle=bundle)
 
     def stop(self) -> None:
         """Look no more."""

@@ -107,7 +107,7 @@ def _shown(one: CatalogueEntry) -> dict[str, Any]:
         "description": preview(one.description, DESCRIPTION_CHARS),
         "when_to_use": preview(one.when_to_use, DESCRIPTION_CHARS),
         "origin": str(one.origin),
-        "version": one.told_version,
+        "version": one.shown_version,
         "context": str(one.context) if one.context != "inline" else None,
         "missing": list(one.missing_deps),
         "unusable": one.unusable,

@@ -15,9 +15,9 @@ from understudy.runs.sidechain_tools import REPORT_NOTE
 from understudy.runs.sidechains import SidechainService, SidechainStanding, SidechainWish, child_id
 from understudy.sessions.creation import SIDECHAIN_CREDENTIALS
 from understudy.sessions.model import Spawn
-from understudy.skills.catalogue import Loaded
+from understudy.skills.catalogue import LoadedSkill
 from understudy.skills.runtime_settings import RuntimeSettings
-from understudy.skills.usage import Use
+from understudy.skills.usage import RecordedUse
 from understudy.tools.base import NotYet, ToolContext, WaitsFor
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Forks:
         """The sidechain that this very call began before."""
         return unit.sidechains.spawn_of(child_id(context.call_key))
 
-    def begin(self, context: ToolContext, loaded: Loaded, instructions: str) -> Spawn:
+    def begin(self, context: ToolContext, loaded: LoadedSkill, instructions: str) -> Spawn:
         """A sidechain that carries out a skill; the same call again finds the one it began."""
         settings, slug = loaded.settings, loaded.offered.slug
         wish = SidechainWish(
@@ -172,7 +172,7 @@ class Forks:
         return spawn
 
     def outcome(
-        self, context: ToolContext, spawn: Spawn, use: Use | None, *, until_ms: int | None
+        self, context: ToolContext, spawn: Spawn, use: RecordedUse | None, *, until_ms: int | None
     ) -> str:
         """What the sidechain said or asks; raises `NotYet` while it works and there is time."""
         news = self.sidechains.news(
@@ -215,10 +215,10 @@ def _note(*, is_asking: bool, is_live: bool) -> str:
     return GOES_ON if is_live else REPORT_NOTE
 
 
-def _used(use: Use | None) -> dict[str, Any]:
+def _used(use: RecordedUse | None) -> dict[str, Any]:
     if use is None:
         return {}
-    return {"name": use.slug, "version": use.told_version, "digest": use.digest}
+    return {"name": use.slug, "version": use.shown_version, "digest": use.digest}
 
 
 def _shown(standing: SidechainStanding, spawn: Spawn) -> dict[str, Any]:

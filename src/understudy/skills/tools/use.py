@@ -11,13 +11,13 @@ from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, NotFound
 from understudy.core.text import quoted
 from understudy.sessions.model import Spawn, require_session
-from understudy.skills.catalogue import Catalogue, Loaded
+from understudy.skills.catalogue import Catalogue, LoadedSkill
 from understudy.skills.catalogue_entry import CatalogueEntry, listing, named
 from understudy.skills.instructions import file_text, rendered
 from understudy.skills.model import PROMOTED, SkillOrigin
 from understudy.skills.runtime_settings import SkillContext
 from understudy.skills.tools.fork import Forks
-from understudy.skills.usage import Use
+from understudy.skills.usage import RecordedUse
 from understudy.tools.base import Approval, Effect, Parameters, ToolContext, ToolError
 from understudy.work.db_retry import run_blocking
 
@@ -96,12 +96,12 @@ class UseSkill:
         until_ms = spawn.created_at_ms + arguments.timeout_ms if arguments.wait else None
         return await run_blocking(self._outcome, context, spawn, until_ms)
 
-    def _before(self, context: ToolContext) -> tuple[Spawn | None, Use | None]:
+    def _before(self, context: ToolContext) -> tuple[Spawn | None, RecordedUse | None]:
         """What this very call did before, if it is made again."""
         with self._units.read() as unit:
             return self._forks.begun(unit, context), unit.skill_uses.get(context.call_digest)
 
-    def _load(self, name: str, context: ToolContext, use: Use | None = None) -> Loaded:
+    def _load(self, name: str, context: ToolContext, use: RecordedUse | None = None) -> LoadedSkill:
         """The skill that is meant; for a call that is made again, in the version that it got."""
         self._catalogue.refresh()
         with self._units.read() as unit:
@@ -127,9 +127,9 @@ class UseSkill:
             unit, agent_id=context.agent_id, user_id=context.user_id, session=session
         )
 
-    def _note(self, loaded: Loaded, context: ToolContext) -> None:
+    def _note(self, loaded: LoadedSkill, context: ToolContext) -> None:
         one = loaded.offered
-        use = Use(
+        use = RecordedUse(
             use_id=context.call_digest,
             skill_id=one.skill_id,
             slug=one.slug,
@@ -159,7 +159,7 @@ class UseSkill:
         return self._forks.outcome(context, spawn, use, until_ms=until_ms if is_patient else None)
 
 
-def _used_before(offered: Sequence[CatalogueEntry], use: Use) -> tuple[CatalogueEntry, ...]:
+def _used_before(offered: Sequence[CatalogueEntry], use: RecordedUse) -> tuple[CatalogueEntry, ...]:
     """The skill of a use, if it still may be used, in the version of then."""
     return tuple(
         replace(one, version=use.version, digest=use.digest)

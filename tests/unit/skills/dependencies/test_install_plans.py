@@ -5,7 +5,7 @@ from understudy.skills.dependencies.names import Manager, check_dependency
 from understudy.skills.dependencies.requirements import Requirements
 from understudy.skills.dependencies.service import (
     InstallPlan,
-    Needs,
+    SkillNeeds,
     plans_for_missing,
     plans_for_one,
 )
@@ -15,8 +15,8 @@ ALL = Requirements(
 )
 
 
-def needs(*missing: str, requirements: Requirements = ALL) -> Needs:
-    return Needs(skill=make_skill("a-skill"), requirements=requirements, missing=missing)
+def needs(*missing: str, requirements: Requirements = ALL) -> SkillNeeds:
+    return SkillNeeds(skill=make_skill("a-skill"), requirements=requirements, missing=missing)
 
 
 def pip(*names: str) -> InstallPlan:
