@@ -13,7 +13,7 @@ from understudy.core.clock import DAY_MS
 from understudy.core.errors import Invalid
 from understudy.learnings.model import CandidateState, Kind, ReviewAction, Tier
 from understudy.providers.registry import Routes
-from understudy.review.dry_run import DryRun, dry_run, look
+from understudy.review.dry_run import DryRun, dry_run, read_input
 from understudy.storage.unit import Units
 
 pytestmark = pytest.mark.anyio
@@ -133,8 +133,8 @@ async def test_it_says_when_there_is_more_than_it_looked_at(desk: ReviewHarness)
     now = desk.clock.now_ms()
 
     with desk.units.read() as unit:
-        some = dry_run(look(unit, days=7, now_ms=now, most=2), enabled, now_ms=now)
-        all_of_them = dry_run(look(unit, days=7, now_ms=now, most=3), enabled, now_ms=now)
+        some = dry_run(read_input(unit, days=7, now_ms=now, most=2), enabled, now_ms=now)
+        all_of_them = dry_run(read_input(unit, days=7, now_ms=now, most=3), enabled, now_ms=now)
 
     assert (some.truncated, some.pending_count, len(some.changes)) == (True, 2, 2)
     assert (all_of_them.truncated, all_of_them.pending_count) == (False, 3)

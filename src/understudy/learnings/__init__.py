@@ -1,1 +1,1 @@
-"""What was learned: candidates that wait for review, and learnings that count."""
+"""Learnings: candidates found in runs or proposed by people, and published learnings."""

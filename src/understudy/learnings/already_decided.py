@@ -1,4 +1,4 @@
-"""What need not be proposed: what is known, what waits already, what a person declined."""
+"""Statements that need no proposal: known, already proposed, or declined by a person."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ from understudy.core.errors import DamagedRecord
 from understudy.learnings.extraction import FoundStatement
 from understudy.learnings.keys import key_of
 from understudy.learnings.model import Candidate, Kind, Learning, PolicyDecision
-from understudy.learnings.quotations import carrying, plain_words, sentences
+from understudy.learnings.quotations import best_sentence, plain_words, sentences
 from understudy.learnings.visibility import prompt_visible
 from understudy.memory.record import RunEvidence
 from understudy.sessions.learning_scopes import (
@@ -44,9 +44,9 @@ def is_known(unit: "Unit", scope: LearningScope, kind: Kind, key: str, *, now_ms
     if unit.candidates.proposed_with_key(scope, kind, key, now_ms=now_ms) is not None:
         return True
     seen = (
-        it for each in _seen_from(unit, scope) for it in unit.learnings.with_key(each, kind, key)
+        it for each in _visible_from(unit, scope) for it in unit.learnings.with_key(each, kind, key)
     )
-    live = [it for it in _met(seen, scope) if not it.is_expired(now_ms)]
+    live = [it for it in _from_runs_or_scope(seen, scope) if not it.is_expired(now_ms)]
     if any(it.policy_decision is PolicyDecision.AUTOMATIC for it in live):
         return True
     return bool(prompt_visible(unit.learnings, live, now_ms=now_ms))
@@ -61,30 +61,32 @@ def declined(
     """
     keys = _keys_in(content)
     rejected = [it for key in keys for it in unit.candidates.rejected_by_people(scope, kind, key)]
-    revoked = [it for key in keys for it in taken_back(unit, scope, kind, key)]
+    revoked = [it for key in keys for it in revoked_learnings(unit, scope, kind, key)]
     if not rejected and not revoked:
         return None
     times: list[tuple[int, str | None]] = [
         *((it.decided_at_ms or 0, it.candidate_id) for it in rejected),
         *((it.revoked_at_ms or 0, it.source_candidate_id) for it in revoked),
     ]
-    told = (*rejected, *_made_of(unit, revoked))
+    told = (*rejected, *_source_candidates(unit, revoked))
     return Declined(
         candidate_id=max(times, key=lambda it: (it[0], it[1] or ""))[1],
         is_repeated=digest is not None and any(it.evidence_digest == digest for it in told),
     )
 
 
-def taken_back(unit: "Unit", scope: LearningScope, kind: Kind, key: str) -> tuple[Learning, ...]:
+def revoked_learnings(
+    unit: "Unit", scope: LearningScope, kind: Kind, key: str
+) -> tuple[Learning, ...]:
     """Learnings with this key that a person revoked, newest first."""
-    found = unit.learnings.revoked_by_people(_seen_from(unit, scope), kind, key)
-    return tuple(_met(found, scope))
+    found = unit.learnings.revoked_by_people(_visible_from(unit, scope), kind, key)
+    return tuple(_from_runs_or_scope(found, scope))
 
 
 def evidence_digest(proposal: FoundStatement, evidence: RunEvidence) -> str:
     """The digest of the sentence that carries a statement; the request comes before the outcome."""
-    asked, share = carrying(proposal.content, evidence.request)
-    answered, other = carrying(proposal.content, evidence.outcome)
+    asked, share = best_sentence(proposal.content, evidence.request)
+    answered, other = best_sentence(proposal.content, evidence.outcome)
     found = answered if other > share else asked
     # A statement found in no sentence is its own evidence.
     text = found or " ".join(plain_words(proposal.content))
@@ -97,7 +99,7 @@ def _keys_in(content: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key_of(it).semantic for it in (content, *said)))
 
 
-def _made_of(unit: "Unit", learnings: Sequence[Learning]) -> Iterator[Candidate]:
+def _source_candidates(unit: "Unit", learnings: Sequence[Learning]) -> Iterator[Candidate]:
     """The readable candidates that learnings were published from."""
     for learning in learnings:
         if learning.source_candidate_id is None:
@@ -110,12 +112,12 @@ def _made_of(unit: "Unit", learnings: Sequence[Learning]) -> Iterator[Candidate]
             yield candidate
 
 
-def _met(learnings: Iterable[Learning], scope: LearningScope) -> Iterator[Learning]:
+def _from_runs_or_scope(learnings: Iterable[Learning], scope: LearningScope) -> Iterator[Learning]:
     """Learnings of this scope, and those of wider scopes that came from runs."""
     return (it for it in learnings if it.scope == scope or it.source.run_id is not None)
 
 
-def _seen_from(unit: "Unit", scope: LearningScope) -> Sequence[LearningScope]:
+def _visible_from(unit: "Unit", scope: LearningScope) -> Sequence[LearningScope]:
     """The scopes visible wherever this scope is, itself included."""
     if scope.kind is not ScopeKind.SESSION:
         return tuple(dict.fromkeys((scope, WORKSPACE)))

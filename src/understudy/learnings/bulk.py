@@ -1,4 +1,4 @@
-"""Many candidates at once: each decided for itself, with a preview of what would be refused."""
+"""Bulk decisions: many candidates, each in its own transaction, with a dry run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -15,7 +15,7 @@ from understudy.core.principal import Principal
 from understudy.core.records import Omitted
 from understudy.learnings.candidates import CandidateService
 from understudy.learnings.checks import check_reason
-from understudy.learnings.decisions import by_hand, reject_quietly
+from understudy.learnings.decisions import by_hand, reject_with_notices
 from understudy.learnings.events import NO_LISTENERS
 from understudy.learnings.guard import SecretGuard
 from understudy.learnings.model import (
@@ -162,20 +162,20 @@ class BulkService:
         service = self.candidates
         is_published = request.action is BulkAction.PUBLISH
         found = candidates_of(service.units, candidate_ids) if is_published else {}
-        look = partial(_look_at, service.guard, found)
-        looked_at = {it: _outcome(it, look) for it in candidate_ids}
+        check = partial(_check_candidate, service.guard, found)
+        checked = {it: _outcome(it, check) for it in candidate_ids}
         with service.units.read() as unit:
             preview = _Preview(
                 request=request,
                 publication=Publication(
-                    unit=as_if(unit),
+                    unit=discarding_unit(unit),
                     by=by_hand(principal),
                     now_ms=service.clock.now_ms(),
                     listeners=NO_LISTENERS,
                 ),
             )
             return tuple(
-                _outcome(it, preview.act) if seen.done else seen for it, seen in looked_at.items()
+                _outcome(it, preview.act) if seen.done else seen for it, seen in checked.items()
             )
 
 
@@ -224,12 +224,12 @@ class _Preview:
 
     def _reject(self, candidate_id: str) -> None:
         at = self.publication
-        reject_quietly(
+        reject_with_notices(
             at.unit, candidate_id, by=at.by, now_ms=at.now_ms, reason=self.request.reason
         )
 
 
-def _look_at(guard: SecretGuard, found: Mapping[str, Candidate], candidate_id: str) -> None:
+def _check_candidate(guard: SecretGuard, found: Mapping[str, Candidate], candidate_id: str) -> None:
     """Check one candidate for secrets before the read transaction of the dry run."""
     if candidate_id in found:
         guard.check_stored(found[candidate_id])
@@ -254,19 +254,19 @@ def candidates_of(units: "Units", candidate_ids: Sequence[str]) -> Mapping[str, 
     return found
 
 
-def as_if(unit: "Unit") -> "Unit":
+def discarding_unit(unit: "Unit") -> "Unit":
     """A unit whose writes of decisions are visible in it alone and are never committed."""
-    return cast("Unit", _AsIf(unit))
+    return cast("Unit", _DiscardingUnit(unit))
 
 
-class _AsIf:
+class _DiscardingUnit:
     """Reads go to the wrapped unit; the stores that a decision writes to are overlays."""
 
     def __init__(self, unit: "Unit") -> None:
         self._unit = unit
         self.candidates = _Candidates(unit.candidates)
         self.learnings = _Learnings(unit.learnings)
-        self.audit = _Nowhere()
+        self.audit = _DiscardedAudit()
 
     def after_commit(self, _act: object) -> None:
         """Never called: nothing is committed."""
@@ -275,7 +275,7 @@ class _AsIf:
         return getattr(self._unit, name)
 
 
-class _Nowhere:
+class _DiscardedAudit:
     """An audit log that discards its entries."""
 
     def add(self, _entry: object) -> None:

@@ -1,4 +1,4 @@
-"""Use cases of candidates: propose, look, publish, reject."""
+"""Use cases of candidates: propose, list, show to a reviewer, publish, reject."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ from understudy.core.clock import Clock
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.core.records import Omitted, extended, reduced
-from understudy.learnings.already_decided import declined, taken_back
+from understudy.learnings.already_decided import declined, revoked_learnings
 from understudy.learnings.checks import check_reason
 from understudy.learnings.conflicts import conflict_with, contradictions, duplicate_of
 from understudy.learnings.decisions import by_hand, reject, require_candidate
@@ -23,7 +23,7 @@ from understudy.learnings.model import (
 )
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
 from understudy.learnings.publication import PublishChanges, Published, publish
-from understudy.learnings.taint import may_repeat_others
+from understudy.learnings.taint import may_repeat_untrusted
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
             for it in unit.candidates.rejected_by_people(*key)
         ),
         revoked_before=tuple(
-            reduced(RevokedBefore, it, reason=it.revoked_reason) for it in taken_back(unit, *key)
+            reduced(RevokedBefore, it, reason=it.revoked_reason)
+            for it in revoked_learnings(unit, *key)
         ),
     )
 
@@ -108,7 +109,7 @@ class CandidateService:
         made = make_candidate(wanted, origin=Origin.API, now_ms=now)
         self.guard.check(texts_of(wanted))
         with self.units.write() as unit:
-            candidate = _judged_by_its_past(unit, made)
+            candidate = _marked_by_history(unit, made)
             propose(unit, candidate, by=principal, now_ms=now, listeners=self.listeners)
         return candidate
 
@@ -145,7 +146,7 @@ class CandidateService:
         """Publish a candidate as a learning; a retry answers the same learning."""
         changes = wanted or PublishChanges()
         self.guard.check(texts_of_changes(changes))
-        self._look_at(candidate_id, changes)
+        self._check_stored(candidate_id, changes)
         with self.units.write() as unit:
             return publish(
                 unit,
@@ -171,19 +172,19 @@ class CandidateService:
                 reason=given,
             )
 
-    def _look_at(self, candidate_id: str, wanted: PublishChanges) -> None:
+    def _check_stored(self, candidate_id: str, wanted: PublishChanges) -> None:
         """Check the stored content for secrets before the write transaction takes its lock."""
         if wanted.content is None:
             self.guard.check_stored(self.get(candidate_id))
 
 
-def _judged_by_its_past(unit: "Unit", candidate: Candidate) -> Candidate:
+def _marked_by_history(unit: "Unit", candidate: Candidate) -> Candidate:
     """The candidate, marked as untrusted or declined by the runs it names and by its history."""
     refs = candidate.evidence_refs
     named = dict.fromkeys((candidate.source.run_id, *(ref.run_id for ref in refs)))
     # An artifact is the result of a tool, so it is untrusted.
     is_untrusted = any(ref.artifact_id is not None for ref in refs) or any(
-        may_repeat_others(unit, run_id) for run_id in named if run_id is not None
+        may_repeat_untrusted(unit, run_id) for run_id in named if run_id is not None
     )
     before = declined(unit, candidate.scope, candidate.kind, candidate.content)
     return replace(

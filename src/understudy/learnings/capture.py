@@ -107,7 +107,7 @@ class Lesson:
             failure_markers=memory.failure_markers,
         )
 
-    def may_repeat_others(self, proposal: FoundStatement) -> bool:
+    def may_repeat_untrusted(self, proposal: FoundStatement) -> bool:
         """Whether a statement may repeat untrusted text; a label stands in the request itself."""
         if self.is_untrusted or proposal.is_quoted:
             return True
@@ -270,7 +270,7 @@ class CaptureDuty:
             source=_source(lesson.run),
             evidence_refs=_evidence_refs(lesson.record),
             capture_path=proposal.path,
-            derived_from_untrusted=lesson.may_repeat_others(proposal),
+            derived_from_untrusted=lesson.may_repeat_untrusted(proposal),
             reproposal_of=before.candidate_id if before else None,
             declined_before=before is not None,
             evidence_digest=digest,

@@ -1,4 +1,4 @@
-"""What the policy says about proposing candidates from runs."""
+"""Capture settings of the learning policy: which candidates are proposed from runs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a candidate or a learning must be before it is kept."""
+"""Checks of the fields of candidates and learnings before they are stored."""
 
 from collections.abc import Callable, Sequence
 from typing import Final

@@ -132,12 +132,12 @@ def reject(
     unit: "Unit", candidate_id: str, *, by: Decider, now_ms: int, reason: str | None = None
 ) -> Candidate:
     """Reject a candidate; one that was rejected before stays as it is."""
-    rejected, told = reject_quietly(unit, candidate_id, by=by, now_ms=now_ms, reason=reason)
+    rejected, told = reject_with_notices(unit, candidate_id, by=by, now_ms=now_ms, reason=reason)
     tell(unit, told, at_ms=now_ms)
     return rejected
 
 
-def reject_quietly(
+def reject_with_notices(
     unit: "Unit", candidate_id: str, *, by: Decider, now_ms: int, reason: str | None = None
 ) -> tuple[Candidate, tuple[LearningNotice, ...]]:
     """Reject a candidate, and answer the notices that `tell` writes at the end of the unit."""
@@ -194,7 +194,7 @@ def _reject(unit: "Unit", found: tuple[Expired, ...], *, now_ms: int) -> int:
     # Rows are locked in the order of their ids, which avoids deadlocks.
     for candidate_id in sorted(it.candidate_id for it in found):
         if _is_open(unit, candidate_id):
-            told += reject_quietly(
+            told += reject_with_notices(
                 unit, candidate_id, by=by_policy(), now_ms=now_ms, reason=EXPIRED
             )[1]
     tell(unit, told, at_ms=now_ms)

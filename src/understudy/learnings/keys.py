@@ -1,4 +1,4 @@
-"""What makes two statements the same, and what a statement is about.
+"""Semantic keys: when two statements are the same, and what a statement is about.
 
 `The project codename is Atlas.` and `project codename: atlas` are one statement; with another
 name in place of Atlas it is a contradiction.
@@ -71,7 +71,7 @@ class Key:
 def key_of(content: str) -> Key:
     """The key of a statement; ignores blanks, case, punctuation and the width of letters."""
     line = plain(content)
-    for before, after in partings(line):
+    for before, after in splits(line):
         subject, value = _subject(before), " ".join(exact_words(after))
         # A number is a value however short it is.
         if subject and (_weight(value) >= MIN_VALUE or value.isdigit()):
@@ -158,7 +158,7 @@ DELIMITERS: Final = (
 )  # fmt: skip
 
 
-def partings(line: str) -> Iterator[tuple[str, str]]:
+def splits(line: str) -> Iterator[tuple[str, str]]:
     """The splits of a normalised text into subject and value, by precedence."""
     if _WRAPPED.fullmatch(line):
         line = line.strip('()"“”«»「」* ')

@@ -89,7 +89,7 @@ def check_changes(wanted: PublishChanges) -> None:
     check_expiry(wanted.expires_at_ms)
 
 
-def shaped(candidate: Candidate, wanted: PublishChanges) -> Candidate:
+def with_changes(candidate: Candidate, wanted: PublishChanges) -> Candidate:
     """The candidate with the changes applied, trimmed, checked and keyed."""
     kind = wanted.kind or candidate.kind
     if kind is Kind.RUN_SUMMARY and candidate.kind is not Kind.RUN_SUMMARY:
@@ -195,7 +195,7 @@ class Publication:
             )
         if candidate.is_expired(self.now_ms):
             raise coded_error("learnings/candidate_expired", candidate_id=candidate_id)
-        return self._decide(candidate, shaped(candidate, wanted), wanted)
+        return self._decide(candidate, with_changes(candidate, wanted), wanted)
 
     def _decide(self, candidate: Candidate, shape: Candidate, wanted: PublishChanges) -> Published:
         self.unit.learnings.hold(shape.scope)

@@ -117,7 +117,7 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def carrying(statement: str, text: str) -> tuple[str, float]:
+def best_sentence(statement: str, text: str) -> tuple[str, float]:
     """The sentence with the largest share of the words of a statement, and that share."""
     wanted = set(plain_words(statement))
     best, share = "", 0.0

@@ -1,4 +1,4 @@
-"""Secrets that only their name gives away: a weak password, a key made of words.
+"""Secrets recognised by the name they are assigned to: weak passwords, keys made of words.
 
 What looks drawn by lot is found by the redaction package, which must leave ordinary text alone. A
 statement that is to be remembered is held to more: whatever is assigned to the name of a secret

@@ -61,7 +61,7 @@ def has_heard_untrusted(unit: "Unit", run: Run) -> bool:
     return unit.runs.has_heard_others(run)
 
 
-def may_repeat_others(unit: "Unit", run_id: str) -> bool:
+def may_repeat_untrusted(unit: "Unit", run_id: str) -> bool:
     """Whether a statement from a run may repeat untrusted text; False for a deleted run."""
     try:
         run = unit.runs.get(run_id)

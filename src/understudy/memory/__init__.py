@@ -1,1 +1,1 @@
-"""Recovered run memory: what the next run may know of those before it."""
+"""Run memory: records of ended runs for later prompts, their retention and repair."""

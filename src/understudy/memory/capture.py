@@ -1,4 +1,4 @@
-"""Making the memory of a run, in the transaction that ends it."""
+"""Capture: the run memory of a run is made in the transaction that ends the run."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -166,7 +166,7 @@ class Capture:
                 run = _ended_run(unit, run_id)
                 done = run is None or self._remember(unit, run)
                 if done:
-                    unit.run_memory_index.made_up_for(run_id)
+                    unit.run_memory_index.clear_postponed(run_id)
                 return done
         except UnderstudyError as problem:
             is_given_up = isinstance(problem, NotMade)
@@ -178,7 +178,7 @@ class Capture:
         log.warning("run_memory.still_missing", run_id=run_id, reason=problem.detail)
         with self.units.write() as unit:
             index = unit.run_memory_index
-            index.made_up_for(run_id)
+            index.clear_postponed(run_id)
             if not is_given_up:
                 index.postpone(run_id, reason=problem.code, at_ms=self.clock.now_ms())
 

@@ -1,4 +1,4 @@
-"""Looking through everything that is kept: what may stay, what must go, and why."""
+"""Consistency of run memories: compares the store with the index, the runs and the policy."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from understudy.core.errors import coded_error
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.memory.ports import Found
 from understudy.memory.record import Pointer, RunMemoryRecord, doubt_at_start, pointer_to
-from understudy.memory.retention import Doomed, doomed, newest_first
+from understudy.memory.retention import RecordsToDelete, newest_first, records_to_delete
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import RunStatus
 
@@ -54,16 +54,16 @@ class Survey:
         """The place in the store of the sound record of a run."""
         return (self.unchanged.get(run_id) or self.changed[run_id])[1]
 
-    def doomed(self, policy: RunMemoryPolicy, *, now_ms: int) -> Doomed:
+    def records_to_delete(self, policy: RunMemoryPolicy, *, now_ms: int) -> RecordsToDelete:
         """The records that the policy no longer allows, of all sessions."""
         by_session: dict[str, list[Pointer]] = defaultdict(list)
         for pointer in self.pointers():
             by_session[pointer.session_id].append(pointer)
         found = [
-            doomed(newest_first(pointers), policy, now_ms=now_ms)
+            records_to_delete(newest_first(pointers), policy, now_ms=now_ms)
             for pointers in by_session.values()
         ]
-        return Doomed(
+        return RecordsToDelete(
             expired=tuple(pointer for each in found for pointer in each.expired),
             overflow=tuple(pointer for each in found for pointer in each.overflow),
         )

@@ -131,7 +131,7 @@ class _Rebuild:
         found = self._survey()
         for orphan in found.orphans:
             self._remove_orphan(orphan, found)
-        leaving = found.doomed(self.policy, now_ms=self.tally.checked_at_ms)
+        leaving = found.records_to_delete(self.policy, now_ms=self.tally.checked_at_ms)
         self._remove(leaving.expired, found, MaintenanceReason.TTL_EXPIRED)
         self._remove(leaving.overflow, found, MaintenanceReason.SESSION_OVERFLOW)
         self._agree(found)
@@ -261,12 +261,12 @@ def policy_hook(maintenance: Maintenance) -> Callable[["Unit", Revision, Revisio
         setting = RUN_MEMORY_POLICY.setting
         if before.document.get(setting) == after.document.get(setting):
             return
-        take_hold(unit, maintenance, RUN_MEMORY_POLICY.stored(after.document))
+        enforce_policy(unit, maintenance, RUN_MEMORY_POLICY.stored(after.document))
 
     return enforce
 
 
-def take_hold(unit: "Unit", maintenance: Maintenance, policy: RunMemoryPolicy) -> None:
+def enforce_policy(unit: "Unit", maintenance: Maintenance, policy: RunMemoryPolicy) -> None:
     """Enforce a policy in the transaction that changes it, or refuse the change."""
     try:
         maintenance.rebuild(unit, policy, MaintenanceTrigger.RUNTIME_POLICY)

@@ -1,4 +1,4 @@
-"""What run memory needs from outside: where the records are kept."""
+"""The port to the store of run memories, which are files or rows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

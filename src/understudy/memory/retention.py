@@ -49,7 +49,7 @@ def _rewrite(unit: "Unit", run_id: str, receipt: SemanticCapture) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doomed:
+class RecordsToDelete:
     """Records to delete; one that is both expired and over the limit counts as expired."""
 
     expired: tuple[Pointer, ...] = ()
@@ -66,15 +66,15 @@ def newest_first(pointers: Sequence[Pointer]) -> list[Pointer]:
     return sorted(pointers, key=lambda it: (it.recorded_at_ms, it.run_id), reverse=True)
 
 
-def doomed(
+def records_to_delete(
     pointers: Sequence[Pointer], policy: RunMemoryPolicy, *, now_ms: int, newer: int = 0
-) -> Doomed:
+) -> RecordsToDelete:
     """The records to delete of a session, newest first; `newer` ones precede `pointers`."""
     room = max(policy.max_tracked_per_session - newer, 0)
     expired = tuple(it for it in pointers if policy.is_expired(it.recorded_at_ms, now_ms=now_ms))
     living = [it for it in pointers if not policy.is_expired(it.recorded_at_ms, now_ms=now_ms)]
     overflow = tuple(it for it in living[room:] if not is_awaited(it, now_ms=now_ms))
-    return Doomed(expired=expired, overflow=overflow)
+    return RecordsToDelete(expired=expired, overflow=overflow)
 
 
 def is_awaited(pointer: Pointer, *, now_ms: int) -> bool:
@@ -116,7 +116,7 @@ class Keeper:
             return False
         index.add(record, stamp=stamp)
         index.keep_evidence(evidence)
-        index.made_up_for(record.run_id)
+        index.clear_postponed(record.run_id)
         unit.after_commit(partial(self.counters.add, stored_total=1))
         self._prune(unit, record, policy or policy_in(unit))
         return True
@@ -150,14 +150,16 @@ class Keeper:
             pruned_overflow_total=sum(it.run_id in gone for it in leaving.overflow),
         )
 
-    def _doomed(self, index: "RunMemoryIndex", session_id: str, policy: RunMemoryPolicy) -> Doomed:
+    def _doomed(
+        self, index: "RunMemoryIndex", session_id: str, policy: RunMemoryPolicy
+    ) -> RecordsToDelete:
         now, most = self.clock.now_ms(), policy.max_tracked_per_session
         expired = index.expired(
             before_ms=policy.expired_before_ms(now), limit=PRUNED_AT_ONCE, session_id=session_id
         )
         # Records within the limit need not be read.
         past = index.in_session(session_id, limit=PRUNED_AT_ONCE, skip=most)
-        return replace(doomed(past, policy, now_ms=now, newer=most), expired=expired)
+        return replace(records_to_delete(past, policy, now_ms=now, newer=most), expired=expired)
 
     def _count(self, unit: "Unit", **amounts: int) -> None:
         if any(amounts.values()):

@@ -10,7 +10,7 @@ from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.principal import Principal
-from understudy.memory.maintenance import Maintenance, take_hold
+from understudy.memory.maintenance import Maintenance, enforce_policy
 from understudy.memory.policy import RUN_MEMORY_POLICY, RunMemoryPolicy, policy_in
 from understudy.memory.record import Pointer, RunEvidence, RunMemoryRecord, SemanticCapture, doubt
 from understudy.memory.report import MaintenanceTrigger, report_json
@@ -67,7 +67,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
             index = unit.run_memory_index
             index.hold()
             # A postponed record is cancelled.
-            was_postponed = index.made_up_for(run_id)
+            was_postponed = index.clear_postponed(run_id)
             if index.get(run_id) is None and not was_postponed:
                 raise coded_error("run_memories/run_memory_not_found", run_id=run_id)
             self.keeper.forget(unit, [run_id])
@@ -97,7 +97,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
         )
         if last.is_failed and self.maintenance.last() is last:
             with self.units.write() as unit:
-                take_hold(unit, self.maintenance, policy_in(unit))
+                enforce_policy(unit, self.maintenance, policy_in(unit))
         return changed
 
     def startup(self) -> None:

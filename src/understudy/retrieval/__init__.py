@@ -1,1 +1,1 @@
-"""What is found for a question, how well it fits, and why."""
+"""Retrieval: what is injected into a prompt or found by a search, and why."""

@@ -1,4 +1,4 @@
-"""The time that a question speaks of, and how well a record's own time fits it."""
+"""Periods of time that a question names, and how well the time of a record fits."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Sections of the system text that hold what was noted down earlier: data that cannot leave its frame.
+"""Memory sections of the system text: their frame, injection-safe quoting, and token budget.
 
 Every note is one JSON string on one line of its own, between two lines that carry a mark. The mark
 is drawn anew for each prompt, so nothing that was written before can know it.

@@ -146,7 +146,9 @@ class Fit:
     matched_fields: tuple[str, ...] = ()
 
 
-def fitting(asked: SearchRequest, kind: str | None, documents: Sequence[Document]) -> Iterator[Fit]:
+def matching_documents(
+    asked: SearchRequest, kind: str | None, documents: Sequence[Document]
+) -> Iterator[Fit]:
     """The documents with a score; without a query all documents in their order.
 
     Term statistics come from the index for the kinds it has, else from the documents.

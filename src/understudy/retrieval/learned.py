@@ -1,4 +1,4 @@
-"""What a session has learned that has to do with an input: found, judged, chosen."""
+"""Learnings for a prompt: read by index, judged by visibility rules, then chosen."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final

@@ -1,4 +1,4 @@
-"""What a question looks for: clues with their weight, a subject, a time."""
+"""A question as weighted clues: terms, similar words, names and a period."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Which terms of a question are looked up: the rarest first, while their postings can be afforded."""
+"""The plan of index lookups: the rarest terms first, within a budget of postings."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Finding runs of the past: those of the session, or of every scope it sees."""
+"""Search of run memories: of the session, or of every scope it sees."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from understudy.retrieval.hits import (
     SearchRequest,
     SearchResult,
     excerpt,
-    fitting,
+    matching_documents,
 )
 from understudy.retrieval.rarity import SCAN_LIMIT
 from understudy.retrieval.recovered import document_of
@@ -104,7 +104,9 @@ def _keys(asked: SearchRequest) -> tuple[str, ...]:
 
 def _results(asked: SearchRequest, seen: Sequence[Seen]) -> Iterator[SearchResult]:
     by_run = {each.record.run_id: each for each in seen}
-    for fit in fitting(asked, TERM_KIND, [document_of(each.record.memory) for each in seen]):
+    for fit in matching_documents(
+        asked, TERM_KIND, [document_of(each.record.memory) for each in seen]
+    ):
         yield _result(asked, by_run[fit.id], fit)
 
 

@@ -22,7 +22,7 @@ from understudy.retrieval.hits import (
     SearchRequest,
     SearchResult,
     excerpt,
-    fitting,
+    matching_documents,
 )
 from understudy.retrieval.learned import is_small, read
 from understudy.retrieval.rarity import SCAN_LIMIT
@@ -48,7 +48,7 @@ def visible_skills(asked: SearchRequest) -> Hits:
     """The offered skills that match the query."""
     by_ref = {one.ref: one for one in _offered_skills(asked)}
     documents = [_document(one) for one in by_ref.values()]
-    fits = fitting(asked, None, documents)
+    fits = matching_documents(asked, None, documents)
     return Hits(results=tuple(_skill_result(by_ref[fit.id], fit) for fit in fits))
 
 
@@ -124,7 +124,7 @@ def _in_sight(asked: SearchRequest) -> list[str]:
 
 def _results(asked: SearchRequest, visible: Sequence[Learning]) -> Iterator[SearchResult]:
     by_id = {it.learning_id: it for it in visible}
-    for fit in fitting(asked, TERM_KIND, [document_of(it) for it in visible]):
+    for fit in matching_documents(asked, TERM_KIND, [document_of(it) for it in visible]):
         yield _result(asked, by_id[fit.id], fit)
 
 

@@ -1,4 +1,4 @@
-"""What each kind of evidence is worth."""
+"""Constants of the scorer."""
 
 from dataclasses import dataclass
 from typing import Final

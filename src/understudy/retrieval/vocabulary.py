@@ -1,4 +1,4 @@
-"""The words that retrieval knows: their forms, spellings and stems, stop words, and general rarity."""
+"""Vocabulary: stop words, spellings, stems and the rarity of words in general use."""
 
 import re
 from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""Who decides what becomes of a candidate: policy, judge, verification, people."""
+"""Review of candidates: policy, judge, verification, and escalation to people."""

@@ -97,7 +97,7 @@ class DryRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookedAt:
+class DryRunInput:
     """The input of a dry run, read at once so that no transaction is open during it."""
 
     days: int
@@ -108,13 +108,13 @@ class LookedAt:
     truncated: bool
 
 
-def look(unit: "Unit", *, days: int, now_ms: int, most: int = MAX_LOOKED_AT) -> LookedAt:
+def read_input(unit: "Unit", *, days: int, now_ms: int, most: int = MAX_LOOKED_AT) -> DryRunInput:
     """Read open candidates, and those decided in the last days."""
     if not 1 <= days <= MAX_DAYS:
         raise coded_error("runtime/invalid_days", pointer="/days", limit=MAX_DAYS)
     waiting = unit.candidates.open_ones(after=None, limit=most + 1, now_ms=now_ms)
     decided = unit.candidates.decided_since(now_ms - days * DAY_MS, limit=most + 1)
-    return LookedAt(
+    return DryRunInput(
         days=days,
         current=policy_in(unit),
         waiting=waiting[:most],
@@ -124,7 +124,7 @@ def look(unit: "Unit", *, days: int, now_ms: int, most: int = MAX_LOOKED_AT) -> 
     )
 
 
-def dry_run(looked_at: LookedAt, proposed: LearningPolicy, *, now_ms: int) -> DryRun:
+def dry_run(looked_at: DryRunInput, proposed: LearningPolicy, *, now_ms: int) -> DryRun:
     """Evaluate candidates under a proposed policy."""
     current, tried = NarrowedPolicies(looked_at.current), NarrowedPolicies(proposed)
     changes = [

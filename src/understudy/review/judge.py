@@ -1,4 +1,4 @@
-"""Asking a model about a candidate before automation acts; without a clear answer a person decides."""
+"""The judge: a model call before automation acts; it fails closed to manual review."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

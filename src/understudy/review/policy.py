@@ -1,4 +1,4 @@
-"""The learning policy: what is captured, what automation may do, and who is asked first."""
+"""The learning policy: capture, publication rules, judge, and promotion to skills."""
 
 import hashlib
 import json

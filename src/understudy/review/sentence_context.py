@@ -1,4 +1,4 @@
-"""The sentences of a text with what is said about them: doubts within, before and after."""
+"""Sentences of a text with the doubts about them: within, before and after."""
 
 import re
 from bisect import bisect_right

@@ -11,7 +11,7 @@ from understudy.learnings.capture_settings import ModelChoice
 from understudy.learnings.decisions import require_candidate
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.model import Mode
-from understudy.review.dry_run import DEFAULT_DAYS, DryRun, dry_run, look
+from understudy.review.dry_run import DEFAULT_DAYS, DryRun, dry_run, read_input
 from understudy.review.evaluate import Evaluation, evaluate
 from understudy.review.policy import LEARNING_POLICY, LearningPolicy, policy_in
 from understudy.runtime.policy import PolicyKind, VersionedPolicy
@@ -44,7 +44,7 @@ class LearningPolicyService(VersionedPolicy[LearningPolicy]):
             raise coded_error("runtime/dry_run_busy")
         try:
             with self.units.read() as unit:
-                looked_at = look(unit, days=days, now_ms=now)
+                looked_at = read_input(unit, days=days, now_ms=now)
             return dry_run(looked_at, proposed, now_ms=now)
         finally:
             self.trying.release()

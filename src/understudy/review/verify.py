@@ -55,10 +55,10 @@ def support_for(unit: "Unit", candidate: Candidate, *, now_ms: int) -> Support |
         return None
     if candidate.origin is Origin.DAEMON and candidate.kind in SEMANTIC_KINDS:
         for where, text in _kept(unit, run_id, now_ms=now_ms):
-            if is_said(candidate.content, _vouched_for(candidate.content, text)):
+            if asserts(candidate.content, _vouched_for(candidate.content, text)):
                 return Support(run_id=run_id, where=where)
     for artifact_id, body in _bodies(unit, candidate, run_id):
-        if is_said_exactly(candidate.content, body):
+        if asserts_exactly(candidate.content, body):
             return Support(run_id=run_id, where=f"artifact {artifact_id}", is_by_tool=True)
     return None
 
@@ -114,13 +114,13 @@ def _bodies(unit: "Unit", candidate: Candidate, run_id: str) -> Iterator[tuple[s
             yield artifact_id, artifact.content[:MAX_BODY_CHARS]
 
 
-def is_said_exactly(sentence: str, text: str) -> bool:
+def asserts_exactly(sentence: str, text: str) -> bool:
     """Whether a text asserts the sentence word for word."""
     wanted, where = _normal(sentence).replace("\n", " "), _normal(text)
     return bool(wanted) and _has_exactly(wanted, where, Passages.of(where))
 
 
-def is_said(sentence: str, text: str) -> bool:
+def asserts(sentence: str, text: str) -> bool:
     """Whether a text asserts the sentence, or has its content words in order in one sentence."""
     wanted, where = _normal(sentence).replace("\n", " "), _normal(text)
     if not wanted:

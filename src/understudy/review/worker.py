@@ -1,7 +1,7 @@
-"""What a worker does with candidates that wait: it has them reviewed.
+"""The review duty of the background worker: reviews queued candidates.
 
-A crash leaves the claim to run out, and the candidate is reviewed again; what a judge said of it
-was kept before.
+After a crash the lease of a job expires and the candidate is reviewed again; a verdict of the judge
+was stored before.
 """
 
 from collections.abc import Sequence
@@ -87,7 +87,7 @@ def give_up(unit: "Unit", job: Job, why: str, *, now_ms: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewDuty:
-    """Reviews the candidates of all sessions."""
+    """The worker duty that reviews queued candidates."""
 
     units: "Units"
     clock: Clock

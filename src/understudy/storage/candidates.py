@@ -1,4 +1,4 @@
-"""The stores of candidates, and of what automation made of them."""
+"""The stores of candidates and of their reviews by automation."""
 
 from collections.abc import Iterator
 from dataclasses import asdict

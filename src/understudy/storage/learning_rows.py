@@ -1,4 +1,4 @@
-"""Candidates, learnings and their filters as rows, and back."""
+"""Rows of candidates and learnings, and the SQL conditions of their filters."""
 
 from collections.abc import Iterator
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Run memories as files of one directory: plain JSON, replaced all at once, for the owner alone.
+"""Run memories as JSON files in one directory, replaced atomically, readable by the owner alone.
 
 They are only written and removed within a unit that writes, so on SQLite, where there is one such
 unit at a time and one daemon per home, nobody meets a file that another is about to name.
@@ -26,10 +26,10 @@ SAFE: Final = "__safe"
 MAX_BYTES: Final = 1024 * 1024
 MOST_KNOWN: Final = 2048
 _SAFE_NAME: Final = re.compile(r"id-((?:[0-9a-f]{2})+)\.json")
-# What older versions named a file after: an id that is one harmless part of a path.
+# Legacy file names: a run id that is a safe part of a path.
 _HARMLESS: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
-# What is wrong with one file alone; the others can still be read.
+# Errors of one file; the other files can still be read.
 _OF_ONE_FILE: Final = frozenset({errno.EACCES, errno.EPERM, errno.EIO})
 
 Identity = tuple[int, int, int, int]
@@ -40,11 +40,11 @@ class FileRunMemories:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        # Records as they were last read; a run reads those of its session again and again.
+        # A cache of records: a run reads those of its session again and again.
         self._known: dict[str, tuple[Identity, RunMemoryRecord]] = {}
 
     def put(self, record: RunMemoryRecord) -> str:
-        """Keep a record, in place of an older one; answers its stamp."""
+        """Write a record, replacing an older one; answers its stamp."""
         data = (json.dumps(record_json(record), indent=2) + "\n").encode()
         with _speaking("kept"):
             self._directory.mkdir(mode=0o700, exist_ok=True)
@@ -91,7 +91,7 @@ class FileRunMemories:
 
     @contextmanager
     def _places(self) -> Iterator[tuple[int | None, int | None]]:
-        """Where records are and where they were before, as far as there are such places."""
+        """The existing directories: the canonical one and the legacy one."""
         with _speaking("read"), ExitStack() as stack:
             safe = raw = None
             with suppress(FileNotFoundError):
@@ -100,7 +100,7 @@ class FileRunMemories:
             yield safe, raw
 
     def delete(self, run_ids: Sequence[str]) -> None:
-        """Remove records under both their names; one that is not there is fine."""
+        """Delete records under both names; a missing one is ignored."""
         for run_id in run_ids:
             path = f"{SAFE}/{_safe_name(run_id)}"
             self._known.pop(run_id, None)
@@ -111,11 +111,11 @@ class FileRunMemories:
                     self._act(raw_name, _remove)
 
     def is_there(self) -> bool:
-        """Whether there is a directory for records; before the first one there may be none."""
+        """Whether the directory exists; before the first record it may not."""
         return (self._directory / SAFE).is_dir()
 
     def scan(self) -> Iterable[Found]:
-        """Everything that is there, also what does not belong."""
+        """Every entry of the directories, also foreign ones."""
         with _listing():
             return tuple(
                 _canonical(entry) if place else _legacy(entry)
@@ -124,25 +124,25 @@ class FileRunMemories:
             )
 
     def set_aside(self, found: Found) -> None:
-        """Take something from its place until it is known whether it goes for good."""
+        """Rename an entry until the transaction commits or rolls back."""
         if found.path is not None:
             with _deleting(found.path, found.run_id):
                 self._act(found.path, asides.set_aside)
 
     def put_back(self, found: Found) -> None:
-        """Have something that was set aside where it was."""
+        """Rename an entry that was set aside back."""
         if found.path is not None:
             with _speaking("put back"):
                 self._act(found.path, asides.put_back)
 
     def discard(self, found: Found) -> None:
-        """Remove for good what was set aside."""
+        """Delete an entry that was set aside."""
         if found.path is not None:
             with _deleting(found.path, found.run_id):
                 self._act(found.path, asides.drop)
 
     def left_aside(self) -> Iterable[Found]:
-        """What a crash left set aside, as it was before."""
+        """Entries that a crash left set aside, under their former names."""
         with _listing():
             return tuple(
                 Found(path=place + name, run_id=_run_of(name) if place else _raw_run_of(name))
@@ -158,7 +158,7 @@ class FileRunMemories:
                 yield from ((f"{SAFE}/", entry) for entry in entries)
 
     def _act(self, path: str, act: Callable[[int, str], None]) -> None:
-        """Do that to a name in one of our two directories, and nowhere else."""
+        """Apply an action to a name in one of the two directories, and nowhere else."""
         *within, name = path.split("/")
         if within not in ([], [SAFE]) or name in {"", ".", ".."}:
             raise FileNotFoundError(2, "not a file of this store")
@@ -218,13 +218,13 @@ def _stamp(status: os.stat_result) -> str:
 
 
 def _identity(directory: int | None, name: str) -> Identity | None:
-    """What changes whenever a plain file does, whoever changes it; None when there is none."""
+    """Inode, size, mtime and ctime of a plain file, which change with it; None if there is none."""
     if directory is None:
         return None
     try:
         found = os.stat(name, dir_fd=directory, follow_symlinks=False)
     except OSError:
-        # Reading says what is wrong.
+        # Reading the file reports the error.
         return None
     if not stat.S_ISREG(found.st_mode):
         return None
@@ -258,7 +258,7 @@ def _loaded(data: bytes) -> Any:
 
 @contextmanager
 def _speaking(what: str) -> Iterator[None]:
-    """Say of a file system that fails that it does."""
+    """Turn file system errors into `Unavailable`."""
     try:
         yield
     except OSError as problem:
@@ -269,7 +269,7 @@ def _speaking(what: str) -> Iterator[None]:
 
 @contextmanager
 def _listing() -> Iterator[None]:
-    """Say that the store cannot be looked through."""
+    """Turn file system errors of a scan into `Unavailable`."""
     try:
         yield
     except OSError as problem:
@@ -280,7 +280,7 @@ def _listing() -> Iterator[None]:
 
 @contextmanager
 def _deleting(path: str, run_id: str | None) -> Iterator[None]:
-    """Say which file could not be removed, and whose it is."""
+    """Turn file system errors of a deletion into `Unavailable` with the file name."""
     try:
         yield
     except OSError as problem:
@@ -293,5 +293,5 @@ def _deleting(path: str, run_id: str | None) -> Iterator[None]:
 
 
 def _shown(path: str) -> str:
-    # A name of the file system may hold bytes that are no text.
+    # File names may contain bytes that are no valid text.
     return path.encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""The index of run memories: by session, by scope, by the words in them, and what is still to do."""
+"""The index of run memories: pointers by session and scope, terms, evidence and backlog."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
@@ -26,7 +26,7 @@ from understudy.storage.term_index import TermIndex
 
 
 class RunMemoryIndex:
-    """Pointers, scopes, evidence and backlog in tables; words in the index of terms."""
+    """Pointers, scopes, evidence and backlog in tables; terms in the term index."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect, terms: TermIndex) -> None:
         self._connection = connection
@@ -35,13 +35,13 @@ class RunMemoryIndex:
         self._is_held = False
 
     def hold(self) -> None:
-        """Let nobody else change run memories until the unit ends; asked for again, it is held."""
+        """Lock run memories until the unit ends; reentrant."""
         if not self._is_held:
             self._dialect.lock_run_memories(self._connection)
             self._is_held = True
 
     def add(self, record: RunMemoryRecord, *, stamp: str = "") -> None:
-        """Point to a record, in place of an older pointer to the same run."""
+        """Index a record, replacing an older pointer of the same run."""
         run_id, at_ms = record.run_id, record.memory.recorded_at_ms
         values = {
             "run_id": run_id,
@@ -59,7 +59,7 @@ class RunMemoryIndex:
         self._terms.put(TERM_KIND, run_id, scopes=scopes, terms=words_of(record), at_ms=at_ms)
 
     def forget(self, run_ids: Sequence[str]) -> int:
-        """Drop pointers, and the evidence kept with them; tells how many there were."""
+        """Delete pointers and their evidence; answers how many."""
         dropped = 0
         for some in batches(run_ids):
             dropped += self._connection.execute(_FORGET, {"run_ids": some}).rowcount
@@ -88,7 +88,7 @@ class RunMemoryIndex:
 
     def in_scopes(self, scope_keys: Sequence[str], *, limit: int) -> tuple[Pointer, ...]:
         """The pointers of records in any of these scopes, in the same order."""
-        # Scope by scope, because only so does the index give the newest without reading all.
+        # One query per scope, so that the index gives the newest without reading all rows.
         found = {
             (row.recorded_at_ms, row.run_id)
             for key in dict.fromkeys(scope_keys)
@@ -119,7 +119,7 @@ class RunMemoryIndex:
             yield _read(row), row.stamp if row.is_sound else ""
 
     def settle(self, run_id: str, receipt: SemanticCapture, *, stamp: str | None = None) -> None:
-        """Note how far learning from a run has come, and the stamp if its record changed."""
+        """Store the capture receipt of a run, and the stamp of its record if that changed."""
         changed = {"semantic_capture": str(receipt)} | ({"stamp": stamp} if stamp else {})
         self._connection.execute(
             sa.update(run_memories).where(run_memories.c.run_id == run_id).values(changed)
@@ -129,7 +129,7 @@ class RunMemoryIndex:
         """Runs whose receipt is pending, oldest first."""
         query = (
             sa.select(run_memories.c.run_id)
-            # Spelled out, as the index over these is.
+            # A literal, to match the partial index.
             .where(sa.text("semantic_capture = 'pending'"))
             .order_by(run_memories.c.recorded_at_ms, run_memories.c.run_id)
             .limit(limit)
@@ -137,13 +137,13 @@ class RunMemoryIndex:
         return tuple(self._connection.execute(query).scalars())
 
     def counts(self, *, before_ms: int | None = None) -> IndexCounts:
-        """How much is indexed; stale is what was recorded before that time."""
-        # No record is older than the epoch, so nothing is stale where no time is given.
+        """Counts of the index; records made before the given time are stale."""
+        # No record is older than the epoch.
         row = self._connection.execute(_COUNTS, {"before_ms": before_ms or 0}).one()
         return IndexCounts(**row._mapping)  # noqa: SLF001 - SQLAlchemy's API
 
     def keep_evidence(self, evidence: RunEvidence) -> None:
-        """Keep what learning reads, beside the pointer."""
+        """Store the evidence of a run."""
         values = {
             "run_id": evidence.run_id,
             "request": evidence.request,
@@ -152,7 +152,7 @@ class RunMemoryIndex:
         self._connection.execute(_KEEP_EVIDENCE[self._connection.dialect.name], values)
 
     def evidence(self, run_id: str) -> RunEvidence | None:
-        """What learning reads of a run."""
+        """The evidence of a run."""
         query = sa.select(run_memory_evidence).where(run_memory_evidence.c.run_id == run_id)
         row = self._connection.execute(query).first()
         return (
@@ -160,22 +160,22 @@ class RunMemoryIndex:
         )
 
     def postpone(self, run_id: str, *, reason: str, at_ms: int) -> None:
-        """Note that the record of a run could not be kept and is to be made later."""
+        """Put a run into the backlog: its record is to be made later."""
         values = {"run_id": run_id, "reason": reason, "at_ms": at_ms}
         insert_new(self._connection, run_memory_backlog, values)
 
     def postponed(self, *, limit: int) -> tuple[str, ...]:
-        """Runs whose record is still to be made, oldest first."""
+        """The backlog, oldest first."""
         backlog = run_memory_backlog.c
         query = sa.select(backlog.run_id).order_by(backlog.at_ms, backlog.run_id).limit(limit)
         return tuple(self._connection.execute(query).scalars())
 
-    def made_up_for(self, run_id: str) -> bool:
-        """Note that this is no longer to be done; tells whether it was."""
+    def clear_postponed(self, run_id: str) -> bool:
+        """Remove a run from the backlog; answers whether it was there."""
         return self._connection.execute(_MADE_UP_FOR, {"of": run_id}).rowcount > 0
 
     def owners(self, run_ids: Sequence[str]) -> Mapping[str, tuple[str, RunStatus]]:
-        """Session and status of those of these runs that exist."""
+        """Session and status of the runs among `run_ids` that exist."""
         return {
             row.run_id: (row.session_id, RunStatus(row.status))
             for some in batches(run_ids)
@@ -184,7 +184,7 @@ class RunMemoryIndex:
 
 
 def words_of(record: RunMemoryRecord) -> tuple[str, ...]:
-    """The terms of everything that is said in a record."""
+    """The terms of a record."""
     memory = record.memory
     said = (
         memory.summary,
@@ -195,7 +195,7 @@ def words_of(record: RunMemoryRecord) -> tuple[str, ...]:
     return terms_of("\n".join(dict.fromkeys(text for text in said if text)))
 
 
-# Asked whenever a run ends or begins, so they are put together only once.
+# Built once: they run whenever a run begins or ends.
 _POINT: Final = upsert_of(run_memories)
 _KEEP_EVIDENCE: Final = upsert_of(run_memory_evidence)
 _ADD_SCOPES: Final = sa.insert(run_memory_scopes)
@@ -259,7 +259,7 @@ def _count(what: sa.ColumnElement[Any], name: str, *where: sa.ColumnElement[bool
 
 
 def _distinct(column: sa.Column[Any], name: str) -> Any:
-    """How many values an indexed column has: from each to the next, without reading all rows."""
+    """The number of distinct values of an indexed column, by a skip scan."""
     value = sa.select(sa.func.min(column).label("value")).cte(f"all_{name}", recursive=True)
     after = sa.select(sa.func.min(column)).where(column > value.c.value).scalar_subquery()
     values = value.union_all(sa.select(after).where(value.c.value.is_not(None)))
@@ -279,7 +279,7 @@ _COUNTS: Final = sa.select(
 )
 
 
-# Looked up, because every start reads every pointer.
+# A dict lookup is quicker than the enum call, and startup reads every pointer.
 _RECEIPTS: Final = {str(receipt): receipt for receipt in SemanticCapture}
 
 

@@ -26,7 +26,7 @@ class SqlRunMemories:
         self._connection = connection
 
     def put(self, record: RunMemoryRecord) -> str:
-        """Keep a record, in place of an older one; answers its stamp."""
+        """Write a record, replacing an older one; answers its stamp."""
         body = record_json(record)
         stamp = sha256(json.dumps(body).encode()).hexdigest()[:32]
         values = {"run_id": record.run_id, "body": body, "stamp": stamp}
@@ -57,7 +57,7 @@ class SqlRunMemories:
         return True
 
     def scan(self) -> Iterable[Found]:
-        """Everything that is there."""
+        """Every row."""
         query = sa.select(bodies.c.run_id, bodies.c.stamp)
         return tuple(
             Found(path=None, run_id=run_id, stamp=stamp)
@@ -65,18 +65,18 @@ class SqlRunMemories:
         )
 
     def set_aside(self, found: Found) -> None:
-        """Remove something; the transaction brings it back if it comes to nothing."""
+        """Delete a row; a rollback restores it."""
         if found.run_id is not None:
             self.delete([found.run_id])
 
     def put_back(self, found: Found) -> None:
-        """Nothing is to be done: the transaction was taken back."""
+        """Nothing to do: the transaction was rolled back."""
 
     def discard(self, found: Found) -> None:
-        """Nothing is to be done: it is gone with the transaction."""
+        """Nothing to do: the transaction deleted it."""
 
     def left_aside(self) -> Iterable[Found]:
-        """Nothing, whatever crashed."""
+        """None: a crash rolls back."""
         return ()
 
 
@@ -91,11 +91,11 @@ def _read(row: Any) -> RunMemoryRecord:
 
 
 def read_memory(run_id: str, load: Callable[[], Any]) -> RunMemoryRecord:
-    """The record of a run from what is loaded, or `DamagedRecord`."""
+    """The record of a run from its JSON, or `DamagedRecord`."""
     try:
         return _of(run_id, load())
     except Exception as problem:
-        # Whatever one record does to its reader, those who read many go on with the others.
+        # Any error of one record is a damaged record, so that readers of many go on.
         kind = type(problem).__name__
         log.warning("run_memory.unreadable", run_id=run_id, problem=kind)
         raise coded_error("storage/record_damaged:run_memory", run_id=run_id) from problem

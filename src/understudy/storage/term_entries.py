@@ -1,4 +1,4 @@
-"""The entries of the index of terms, and how many of each length there are."""
+"""The entries of the term index, and cached counts of them."""
 
 import time
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ def _upsert(insert: Any) -> Any:
     ).returning(term_entries.c.number)
 
 
-# Holds the row of the entry until the unit ends, whether it is new or not.
+# Locks the row of the entry until the unit ends, whether it is new or not.
 UPSERT: Final = {"sqlite": _upsert(sqlite.insert), "postgresql": _upsert(postgresql.insert)}
 OF_SOURCES: Final = (
     sa.select(term_entries.c.number, term_entries.c.tokens)
@@ -36,7 +36,7 @@ OF_SOURCES: Final = (
         term_entries.c.kind == sa.bindparam("kind"),
         term_entries.c.source_id.in_(sa.bindparam("source_ids", expanding=True)),
     )
-    # In one order, so that two who remove the same entries do not lock each other out.
+    # Deleted in one order, which avoids deadlocks.
     .order_by(term_entries.c.number)
     .with_for_update()
 )
@@ -78,7 +78,7 @@ class TermEntries:
         length: int,
         tokens: bytes,
     ) -> int:
-        """Write an entry, under the number of the older one if there is one; tells the number."""
+        """Write an entry, keeping the number of an older one; answers the number."""
         values = {
             "kind": kind,
             "source_id": source_id,
@@ -92,7 +92,7 @@ class TermEntries:
         return number
 
     def of(self, kind: str, source_ids: Sequence[str]) -> dict[int, bytes]:
-        """Numbers and tokens of some sources, held until the unit ends."""
+        """Numbers and tokens of some sources, locked until the unit ends."""
         values = {"kind": kind, "source_ids": list(source_ids)}
         return {row.number: row.tokens for row in self._connection.execute(OF_SOURCES, values)}
 
@@ -104,11 +104,11 @@ class TermEntries:
             number = rows[-1].number
 
     def delete(self, numbers: Collection[int]) -> None:
-        """Take entries out."""
+        """Delete entries."""
         self._connection.execute(DELETE, {"numbers": list(numbers)})
 
     def delete_kind(self, kind: str) -> None:
-        """Take all entries of a kind out."""
+        """Delete all entries of a kind."""
         self._connection.execute(DELETE_KIND, {"kind": kind})
 
     def totals(self, kind: str) -> tuple[int, int]:
@@ -118,7 +118,7 @@ class TermEntries:
 
 
 def candidates(rows: Sequence[Any], scopes: Collection[str]) -> list[TermHit]:
-    """Those of the rows that really are in one of the scopes."""
+    """The rows that are in one of the scopes, after hash collisions are removed."""
     allowed = frozenset(scopes)
     return [
         TermHit(source_id=row.source_id, at_ms=row.at_ms)
@@ -128,7 +128,7 @@ def candidates(rows: Sequence[Any], scopes: Collection[str]) -> list[TermHit]:
 
 
 def _scopes(row: Any) -> tuple[str, ...]:
-    """The scopes of an entry; a damaged one is in none, and so is found by nobody."""
+    """The scopes of an entry; none for a damaged one, so that it is not found."""
     try:
         return read_record(row, _read, what=f"term entry of {row.source_id}")
     except DamagedRecord as problem:
@@ -174,7 +174,7 @@ class TimedCache(Generic[K, V]):
 
 
 class TermCounts:
-    """What one process remembers of the index of terms."""
+    """The counts of the term index that one process caches."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         # How many entries hold a token.

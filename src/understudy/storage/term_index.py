@@ -1,4 +1,4 @@
-"""The index of terms: entries in a table, postings as each database does them best."""
+"""The term index: entries in a table, postings in the best form of each database."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
@@ -17,14 +17,14 @@ from understudy.storage.term_postings import (
     term_token,
 )
 
-# A scope with at least one in so many of all entries is broad: most of what is found is in it.
+# A scope with at least 1/BROAD of all entries is broad: most hits are in it.
 BROAD: Final = 2
 
 
 class Postings(Protocol):
     """Which entry holds which token; answers rows of `FOUND`, best first."""
 
-    # Whether the tokens of an entry stay until they are removed, even if the entry is gone.
+    # Whether the tokens of an entry must be removed separately.
     must_be_told: bool
 
     def add(self, number: int, tokens: bytes) -> None: ...
@@ -55,8 +55,9 @@ POSTINGS: Final[Mapping[str, Callable[[sa.Connection], Postings]]] = {
 class TermIndex:
     """Which entries of a kind hold which terms, in which scopes.
 
-    Everything happens in the caller's unit of work. A term is any text. Entries that are put or removed together in one unit are best those of one session, whose row the unit holds:
-    then two daemons never wait for each other.
+    All writes happen in the unit of work of the caller. A term is any text. A unit that puts or
+    removes several entries should have locked the row of their session, so that two daemons do not
+    deadlock.
     """
 
     def __init__(self, connection: sa.Connection, counts: TermCounts) -> None:
@@ -67,7 +68,7 @@ class TermIndex:
     def put(
         self, kind: str, source_id: str, *, scopes: Sequence[str], terms: Sequence[str], at_ms: int
     ) -> None:
-        """Index an entry, in place of an older one of the same source."""
+        """Index an entry, replacing an older one of the same source."""
         distinct = frozenset(terms)
         tokens = packed(kind, scopes=scopes, terms=distinct)
         if self._postings.must_be_told:
@@ -83,7 +84,7 @@ class TermIndex:
         self._postings.add(number, tokens)
 
     def remove(self, kind: str, source_ids: Sequence[str]) -> None:
-        """Take entries out; one that is not there is fine."""
+        """Delete entries; a missing one is ignored."""
         for some in batches(source_ids):
             entries = self._entries.of(kind, some)
             if entries:
@@ -91,18 +92,18 @@ class TermIndex:
                 self._entries.delete(entries.keys())
 
     def clear(self, kind: str) -> None:
-        """Take all entries of a kind out."""
+        """Delete all entries of a kind."""
         self._entries.delete_kind(kind)
         self._postings.restart(self._entries.all())
         self._counts.clear()
 
     def count(self, kind: str, scopes: Sequence[str]) -> int:
-        """How many entries are in any of the scopes; exact up to `SCAN_LIMIT`, then one more."""
+        """The number of entries in any of the scopes, counted up to `SCAN_LIMIT` + 1."""
         within = _scope_tokens(kind, scopes)
         held = self._frequencies(within)
         if not held:
             return 0
-        # Only entries of small scopes need to be counted one by one, as they may be in several.
+        # Entries of small scopes are counted one by one, as they may be in several scopes.
         if max(held.values()) > SCAN_LIMIT:
             return SCAN_LIMIT + 1
         return self._postings.count(within, limit=SCAN_LIMIT + 1)
@@ -128,7 +129,7 @@ class TermIndex:
             return tuple(candidates(rows, scopes))
         wanted = {term_token(kind, lookup.term): lookup.weight for lookup in chosen.whole}
         if in_scope * BROAD >= statistics.documents:
-            # The same entries in the same order, without reading the long postings of the scope.
+            # The same result without reading the long postings of the scope.
             rows = self._postings.best(wanted, scopes=(), limit=limit * BROAD)
             found = candidates(rows, scopes)
             if len(found) >= limit or len(rows) < limit * BROAD:
@@ -150,19 +151,19 @@ class TermIndex:
         return tuple(each.source_id for each in candidates(rows, scopes))
 
     def statistics(self, kind: str, terms: Sequence[str]) -> TermStatistics:
-        """How common these terms are in the whole store."""
+        """Statistics of these terms over the whole store."""
         tokens = {term_token(kind, term): term for term in terms}
         counted = self._frequencies(tokens)
         documents, length = self._totals(kind)
         return TermStatistics(
-            # Counted at different times, a term must not seem to be in more entries than there are.
+            # Counts of different times: a frequency must not exceed the number of entries.
             documents=max(documents, *counted.values(), 0),
             average_length=length / documents if documents else 0.0,
             frequencies={tokens[token]: count for token, count in counted.items()},
         )
 
     def _frequencies(self, tokens: Collection[bytes]) -> dict[bytes, int]:
-        """How many entries hold each token, large counts from memory where they are fresh."""
+        """The number of entries with each token; large counts come from the cache."""
         kept = self._counts.frequencies
         known = {token: count for token in tokens if (count := kept.get(token)) is not None}
         unknown = [token for token in tokens if token not in known]

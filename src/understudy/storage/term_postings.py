@@ -1,4 +1,4 @@
-"""The postings of the index of terms: which entry holds which token, as each database does it best."""
+"""The postings of the term index: a full-text table in SQLite, an array column in PostgreSQL."""
 
 import json
 import struct
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from understudy.storage.schema.run_memories import FOUND
 
-# Keeps a term apart from a scope of the same spelling. Tokens are stored: never change this.
+# Distinguishes a term from a scope of the same spelling. Tokens are stored: never change this.
 TERM: Final = b"term"
 SCOPE: Final = b"scope"
 SIZE: Final = 8
@@ -27,7 +27,7 @@ def scope_token(kind: str, scope: str) -> bytes:
 
 
 def packed(kind: str, *, scopes: Iterable[str], terms: Iterable[str]) -> bytes:
-    """Everything that an entry is found by, one token after the other, each once."""
+    """The distinct tokens of an entry, packed."""
     tokens = {
         *(_token(TERM, kind, term) for term in terms),
         *(_token(SCOPE, kind, scope) for scope in scopes),
@@ -100,18 +100,18 @@ class FullTextPostings:
         self._connection.execute(ADD, _row(number, tokens))
 
     def remove(self, entries: Mapping[int, bytes]) -> None:
-        """Take entries out, told as they were put in."""
+        """Delete entries, given with the tokens they were added with."""
         if entries:
             self._connection.execute(REMOVE, [_row(*entry) for entry in entries.items()])
 
     def restart(self, kept: Iterable[tuple[int, bytes]]) -> None:
-        """Begin anew with these entries; much quicker than to take most of them out."""
+        """Rebuild with these entries; much quicker than deleting most of them."""
         self._connection.execute(EMPTY)
         for number, tokens in kept:
             self.add(number, tokens)
 
     def frequencies(self, tokens: Collection[bytes]) -> Mapping[bytes, int]:
-        """How many entries hold each of the tokens; one that none holds is left out."""
+        """The number of entries with each token; tokens without entries are left out."""
         asked = json.dumps([token.hex() for token in tokens])
         rows = self._connection.execute(SQLITE_FREQUENCIES, {"tokens": asked})
         return {bytes.fromhex(token): count for token, count in rows}
@@ -143,7 +143,7 @@ def _row(number: int, tokens: bytes) -> dict[str, Any]:
 
 
 def _within(token: bytes, scopes: Collection[bytes]) -> str:
-    """A query for the token; the scope stands inside, as joining it afterwards is far slower."""
+    """A query for a token with the scope inside, as a later join is far slower."""
     return f'"{token.hex()}" AND ({_any(scopes)})' if scopes else f'"{token.hex()}"'
 
 
@@ -189,7 +189,8 @@ POSTGRES_NEWEST: Final = """
     ORDER BY number DESC LIMIT :limit
 """
 NEWEST_OF_FEW: Final = sa.text(POSTGRES_NEWEST.format(held="term_tokens.tokens")).columns(*FOUND)
-# An expression is in no index: of very many, the last are found soonest by walking backwards.
+# The expression keeps the planner off the token index: for a common token, walking the primary key
+# backwards finds the newest entries sooner.
 NEWEST_OF_MANY: Final = sa.text(
     POSTGRES_NEWEST.format(held="(term_tokens.tokens || CAST(ARRAY[] AS bigint[]))")
 ).columns(*FOUND)
@@ -221,7 +222,7 @@ class ArrayPostings:
         """Nothing to do: what was not deleted is still there."""
 
     def frequencies(self, tokens: Collection[bytes]) -> Mapping[bytes, int]:
-        """How many entries hold each of the tokens; one that none holds is left out."""
+        """The number of entries with each token; tokens without entries are left out."""
         by_number = dict(zip(as_numbers(b"".join(tokens)), tokens, strict=True))
         rows = self._connection.execute(POSTGRES_FREQUENCIES, {"tokens": _array(tokens)})
         return {by_number[token]: count for token, count in rows}
@@ -254,5 +255,5 @@ class ArrayPostings:
 
 
 def _array(tokens: Iterable[bytes]) -> str:
-    """Tokens as an array is written; the driver takes ten times as long over a list of numbers."""
+    """Tokens as an array literal; the driver takes ten times as long for a list."""
     return f"{{{','.join(map(str, as_numbers(b''.join(tokens))))}}}"

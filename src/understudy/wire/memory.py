@@ -1,4 +1,4 @@
-"""What the next run of a session would be given to remember, on the wire."""
+"""The memory context of a session on the wire."""
 
 from dataclasses import dataclass
 

@@ -5,7 +5,7 @@ import pytest
 from tests.support.factories import NOW
 from understudy.learnings.model import Candidate, CapturePath, Kind, Origin
 from understudy.learnings.proposal import NewCandidate, make_candidate
-from understudy.learnings.publication import PublishChanges, shaped
+from understudy.learnings.publication import PublishChanges, with_changes
 from understudy.sessions.learning_scopes import WORKSPACE
 
 ENDS = NOW + 1000
@@ -29,9 +29,12 @@ def test_what_people_are_asked_has_a_deadline_that_what_they_publish_does_not_in
 ) -> None:
     expected = None if path in ASKED else ENDS
 
-    assert shaped(found_by(path), PublishChanges()).expires_at_ms == expected
+    assert with_changes(found_by(path), PublishChanges()).expires_at_ms == expected
 
 
 @pytest.mark.parametrize("path", CapturePath)
 def test_an_end_that_somebody_gives_counts_for_every_candidate(path: CapturePath) -> None:
-    assert shaped(found_by(path), PublishChanges(expires_at_ms=ENDS + 7)).expires_at_ms == ENDS + 7
+    assert (
+        with_changes(found_by(path), PublishChanges(expires_at_ms=ENDS + 7)).expires_at_ms
+        == ENDS + 7
+    )

@@ -5,7 +5,7 @@ import pytest
 from understudy.learnings.already_decided import evidence_digest
 from understudy.learnings.extraction import FoundStatement
 from understudy.learnings.model import CapturePath, Kind
-from understudy.learnings.quotations import carrying
+from understudy.learnings.quotations import best_sentence
 from understudy.memory.record import RunEvidence
 
 ATLAS = "Project codename is Atlas"
@@ -19,8 +19,8 @@ def digest(request: str, outcome: str = "OK") -> str:
 
 def test_the_first_sentence_with_most_of_the_words_carries_it() -> None:
     text = "A project. The codename is Atlas! The project codename is Atlas; fine"
-    assert carrying(ATLAS, text) == ("the project codename is atlas", 1.0)
-    assert carrying(ATLAS, "nothing here") == ("", 0.0)
+    assert best_sentence(ATLAS, text) == ("the project codename is atlas", 1.0)
+    assert best_sentence(ATLAS, "nothing here") == ("", 0.0)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from tests.support.factories import NOW
 from understudy.core.clock import DAY_MS
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.memory.record import Pointer, SemanticCapture
-from understudy.memory.retention import doomed, newest_first
+from understudy.memory.retention import newest_first, records_to_delete
 
 POLICY = RunMemoryPolicy(retention_ms=1000, max_tracked_per_session=2, max_prompt_entries=1)
 OFF = RunMemoryPolicy(
@@ -66,7 +66,7 @@ CASES = {
 def test_what_goes(
     policy: RunMemoryPolicy, pointers: list[Pointer], expired: list[str], overflow: list[str]
 ) -> None:
-    leaving = doomed(newest_first(list(reversed(pointers))), policy, now_ms=NOW)
+    leaving = records_to_delete(newest_first(list(reversed(pointers))), policy, now_ms=NOW)
 
     assert [it.run_id for it in leaving.expired] == expired
     assert [it.run_id for it in leaving.overflow] == overflow
@@ -77,12 +77,12 @@ def test_what_goes(
 def test_what_is_still_to_be_learned_from_is_waited_for_a_day(age_ms: int, goes: bool) -> None:
     policy = RunMemoryPolicy(max_tracked_per_session=1, max_prompt_entries=1)
 
-    leaving = doomed([at(0), at(age_ms, pending=True)], policy, now_ms=NOW)
+    leaving = records_to_delete([at(0), at(age_ms, pending=True)], policy, now_ms=NOW)
 
     assert bool(leaving.overflow) is goes
 
 
 def test_newer_ones_that_are_not_shown_take_room() -> None:
-    leaving = doomed([at(3), at(4)], POLICY, now_ms=NOW, newer=1)
+    leaving = records_to_delete([at(3), at(4)], POLICY, now_ms=NOW, newer=1)
 
     assert [it.run_id for it in leaving.overflow] == ["run-4"]

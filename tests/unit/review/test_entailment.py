@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cpu_effort import takes_under
-from understudy.review.verify import MAX_OTHERS, is_said, is_said_exactly
+from understudy.review.verify import MAX_OTHERS, asserts, asserts_exactly
 
 HELIX = "Preferred editor is Helix"
 
@@ -90,36 +90,36 @@ NOT_SAID = {
 
 @pytest.mark.parametrize(("sentence", "text"), SAID.values(), ids=SAID)
 def test_what_a_text_says_is_found(sentence: str, text: str) -> None:
-    assert is_said(sentence, text)
+    assert asserts(sentence, text)
 
 
 @pytest.mark.parametrize(("sentence", "text"), NOT_SAID.values(), ids=NOT_SAID)
 def test_what_a_text_does_not_say_is_not_found(sentence: str, text: str) -> None:
-    assert not is_said(sentence, text)
+    assert not asserts(sentence, text)
 
 
 def test_telling_words_alone_are_not_the_exact_words() -> None:
-    assert not is_said_exactly("The preferred editor: Helix", "Preferred editor is Helix")
-    assert is_said_exactly("preferred EDITOR is helix.", "Preferred editor is Helix")
+    assert not asserts_exactly("The preferred editor: Helix", "Preferred editor is Helix")
+    assert asserts_exactly("preferred EDITOR is helix.", "Preferred editor is Helix")
 
 
 def test_only_a_few_words_that_change_nothing_may_stand_between() -> None:
     near = "alpha " + "still " * MAX_OTHERS + "omega"
     far = "alpha " + "still " * (MAX_OTHERS + 1) + "omega"
 
-    assert is_said("alpha omega", near)
-    assert is_said("alpha omega", "alpha is the omega")
-    assert not is_said("alpha omega", far)
-    assert not is_said("alpha omega", "alpha word omega")
+    assert asserts("alpha omega", near)
+    assert asserts("alpha omega", "alpha is the omega")
+    assert not asserts("alpha omega", far)
+    assert not asserts("alpha omega", "alpha word omega")
 
 
 def test_a_blank_sentence_is_said_nowhere() -> None:
-    assert not is_said(" . ", "anything")
+    assert not asserts(" . ", "anything")
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=60))
 def test_any_texts_can_be_compared(sentence: str, before: str, after: str) -> None:
-    assert is_said(sentence, before + sentence + after) in (True, False)
+    assert asserts(sentence, before + sentence + after) in (True, False)
 
 
 @pytest.mark.parametrize(
@@ -133,4 +133,4 @@ def test_any_texts_can_be_compared(sentence: str, before: str, after: str) -> No
     ],
 )
 def test_hostile_texts_take_no_time(sentence: str, text: str) -> None:
-    assert takes_under(2, lambda: is_said(sentence, text[: 8 * 1024]))
+    assert takes_under(2, lambda: asserts(sentence, text[: 8 * 1024]))
