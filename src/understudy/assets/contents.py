@@ -36,9 +36,9 @@ class AssetContent:
 def keep(
     unit: "Unit", principal: Principal, draft: AssetDraft, *, now_ms: int
 ) -> tuple[Asset, bool]:
-    """The asset with the draft's type and content, and whether it is new.
+    """Store a draft: the asset with its type and content, and whether it is new.
 
-    The blob is written even if it should be there: that mends one that was damaged.
+    The blob is always written, which repairs a damaged one.
     """
     unit.assets.hold()
     unit.blobs.put(draft.sha256, draft.data)
@@ -53,7 +53,7 @@ def keep(
     )
     known = unit.assets.find(draft.media_type, draft.sha256)
     if known is None and not unit.assets.add(asset):
-        # Somebody else was faster by the moment between the look and the insert.
+        # Another transaction inserted it between the query and the insert.
         known = unit.assets.find(draft.media_type, draft.sha256)
     if known is not None:
         return known, False
@@ -70,7 +70,7 @@ def require_asset(unit: "Unit", asset_id: str) -> Asset:
 
 
 def read_asset(unit: "Unit", asset_id: str) -> AssetContent:
-    """An asset with its bytes, checked; `Conflict` when they are gone or not what they were."""
+    """An asset with its bytes; `Conflict` when they are missing or have another hash."""
     asset = require_asset(unit, asset_id)
     data = unit.blobs.get(asset.sha256)
     if data is None or digest(data) != asset.sha256:
@@ -83,7 +83,7 @@ def read_asset(unit: "Unit", asset_id: str) -> AssetContent:
 
 
 def refer(unit: "Unit", asset_id: str, kind: ReferenceKind, ref_id: str) -> None:
-    """Keep an asset from being deleted while something needs it."""
+    """Add a reference, which keeps an asset from being deleted."""
     unit.assets.refer(AssetReference(asset_id=asset_id, kind=kind, ref_id=ref_id))
 
 
@@ -118,7 +118,7 @@ def draft_of_bytes(
 def decode(content_base64: str, *, pointer: str) -> bytes:
     """The bytes in a base64 text, which may be broken into lines."""
     encoded = content_base64.translate(_BLANKS)
-    # Before decoding: what is far too long is not worth the memory.
+    # Before decoding, so that too long a text takes no memory.
     _check_size(len(encoded) // 4 * 3 - 2 if encoded else 0, pointer=pointer)
     try:
         return base64.b64decode(encoded, validate=True)
@@ -127,7 +127,7 @@ def decode(content_base64: str, *, pointer: str) -> bytes:
 
 
 def digest(data: bytes) -> str:
-    """What content is known by."""
+    """The SHA-256 of some bytes."""
     return hashlib.sha256(data).hexdigest()
 
 

@@ -32,7 +32,7 @@ class Asset:
 
 
 class ReferenceKind(StrEnum):
-    """What can keep an asset from being deleted."""
+    """The kinds of records that refer to assets."""
 
     RUN = "run"
     SCHEDULE = "schedule"
@@ -40,7 +40,7 @@ class ReferenceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssetReference:
-    """Something that needs an asset for as long as it exists."""
+    """A reference from a run or a schedule, which keeps the asset from being deleted."""
 
     asset_id: str
     kind: ReferenceKind
@@ -53,7 +53,7 @@ class Cleanup:
 
     assets: tuple[Asset, ...] = ()
     blobs: int = 0
-    # Whether there is more of the same than one collection takes.
+    # Whether there is more than one collection removes.
     has_more: bool = False
 
 
@@ -61,17 +61,17 @@ class BlobStore(Protocol):
     """Bytes by their SHA-256."""
 
     def put(self, sha256: str, data: bytes) -> None:
-        """Keep bytes; what stands under that name and differs is damaged, and replaced."""
+        """Store bytes; damaged bytes under that hash are replaced."""
         ...
 
     def get(self, sha256: str) -> bytes | None:
-        """The bytes as they are now, right or wrong; None when there are none."""
+        """The bytes as they are now, damaged or not; None without any."""
         ...
 
     def delete(self, sha256: str) -> None:
-        """Remove bytes; what is not there stays so."""
+        """Delete bytes; missing bytes are no error."""
         ...
 
     def names(self) -> Sequence[str]:
-        """Everything that is kept, leftovers of a crash included."""
+        """The hashes of all blobs, leftovers of a crash included."""
         ...

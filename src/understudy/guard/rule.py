@@ -74,7 +74,7 @@ class GuardRule(ProvenRule):
     harmless: str | None = None
 
     def finding(self, path: str, line: int) -> "Finding":
-        """What the rule says of that line."""
+        """The finding of this rule on a line."""
         return Finding(
             rule_id=self.id, category=self.category, path=path, line=line, reason=self.reason
         )
@@ -112,7 +112,7 @@ class GuardBook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One line that may not be there, by which rule, and why."""
+    """A finding: the line of a file that breaks a rule, and the reason."""
 
     rule_id: str
     category: Category

@@ -1,4 +1,4 @@
-"""Scans what a skill says and holds; nothing of it is ever run."""
+"""The scan of the guard: applies rules to texts and files; nothing is ever run."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,25 +22,25 @@ from understudy.patterns.matcher import Matcher, compiled
 
 # All texts of a skill together, but for SKILL.md, which is always read: more takes too long.
 MAX_TEXT_CHARS: Final = 2 * 1024 * 1024
-# Nobody reads more of them; one that goes beyond says that there are more.
+# A scan stops after this many findings.
 MAX_FINDINGS: Final = 300
 
 Pause = Callable[[], None]
 
 
 def go_on() -> None:
-    """The scan is in nobody's way."""
+    """The default `pause`: the scan continues."""
 
 
 def scan_text(text: str, path: str = MANIFEST_NAME) -> tuple[Finding, ...]:
-    """Every line of one text that may not be there."""
+    """The findings in one text."""
     return scan_bundle({path: text.encode("utf-8", "replace")})
 
 
 def scan_bundle(
     files: Mapping[str, bytes], *, said: Iterable[ParsedValue] = (), pause: Pause = go_on
 ) -> tuple[Finding, ...]:
-    """Every line of a skill's files that may not be there, alone or with what another one says.
+    """The findings in the files of a skill, within one file or between several.
 
     `said` is what the files say once they are parsed. `pause` is called now and then, and may raise.
     """
@@ -53,7 +53,7 @@ def scan_bundle(
 
 
 def is_whole(found: Sequence[Finding]) -> bool:
-    """Whether these are all there are, or the scan ended because there were too many."""
+    """Whether the findings are complete; False when the scan stopped at the limit."""
     return len(found) <= MAX_FINDINGS
 
 
@@ -90,7 +90,7 @@ def _parsed(said: Iterable[ParsedValue]) -> Iterator[ScannedText]:
 
 
 def _in_source(source: ScannedText, pause: Pause) -> Iterator[tuple[GuardRule, int]]:
-    """Each rule that finds something, with the line in the file, once."""
+    """Each rule that matches, with the line in the file, once."""
     for rule in rule_book().rules:
         pause()
         if source.kind in rule.kinds and _reads(rule, source.path):
@@ -115,7 +115,7 @@ def _lines(rule: GuardRule, source: ScannedText) -> Iterable[int]:
 
 
 def _odd_files(file: ScannedFile) -> Iterator[Finding]:
-    """What a file is, whatever it says."""
+    """The findings about what a file is, such as a compiled program."""
     for rule, check in _file_checks():
         if _reads(rule, file.path) and check.holds(file) and not _is_harmless(rule, file):
             yield rule.finding(file.path, 1)

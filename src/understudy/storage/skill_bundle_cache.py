@@ -25,7 +25,7 @@ MAX_BYTES: Final = 1024 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """How large a copy is, and when it was used last."""
+    """The size of a copy, and when it was last used."""
 
     name: str
     size: int
@@ -33,7 +33,7 @@ class _Copy:
 
 
 class BundleCache:
-    """Folders named by the digest of what is in them; those that nobody used for longest go.
+    """An LRU cache of folders that are named by the digest of their bundle.
 
     One for all units of a daemon, which alone writes here.
     """
@@ -47,18 +47,18 @@ class BundleCache:
         self._writing = threading.Lock()
 
     def find(self, digest: str) -> Path | None:
-        """The copy of a bundle; None when there is none that is exact."""
+        """The exact copy of a bundle; None without one."""
         path = self._directory / digest
         with suppress(Invalid, LimitExceeded):
             if read_folder(path).digest == digest:
-                # Where that fails, it only goes the sooner.
+                # Without the new access time it is only evicted earlier.
                 with suppress(OSError):
                     os.utime(path)
                 return path
         return None
 
     def keep(self, bundle: Bundle) -> Path:
-        """Make a copy, in place of one that is not exact and of none that is."""
+        """Make a copy, unless there is an exact one."""
         with self._writing, _or_unavailable():
             held = self.find(bundle.digest)
             if held is not None:
@@ -72,7 +72,7 @@ class BundleCache:
         return self._directory / bundle.digest
 
     def sweep(self) -> int:
-        """Remove what a crash left and what is too much; tells how many went."""
+        """Remove leftovers of a crash and evict what is over the limit; returns how many."""
         with self._writing:
             try:
                 with opened(self._directory) as top:
@@ -83,12 +83,12 @@ class BundleCache:
             except FileNotFoundError:
                 return 0
             except OSError as problem:
-                # Copies that cannot be put in order keep nobody from starting.
+                # A failure here must not stop the start of the daemon.
                 log.warning("skills.copies_not_swept", reason=problem.strerror)
                 return 0
 
     def _make_room(self, top: int, coming: Bundle | None = None) -> int:
-        """Let those go that nobody used for longest, until there is room for what comes."""
+        """Evict the least recently used copies until there is room for a new one."""
         copies = sorted(_copies(top), key=lambda copy: copy.used_at_ns)
         count = len(copies) + (coming is not None)
         size = sum(copy.size for copy in copies) + (0 if coming is None else coming.size)
@@ -111,7 +111,7 @@ def _copies(top: int) -> Iterator[_Copy]:
 
 @contextmanager
 def _or_unavailable() -> Iterator[None]:
-    """Say of a file system that fails that it does."""
+    """Turn an `OSError` into `Unavailable`."""
     try:
         yield
     except OSError as problem:

@@ -46,7 +46,7 @@ from understudy.storage.unit import Unit
 
 log = structlog.get_logger()
 
-# Fewer files than this are written at once.
+# A bundle with fewer files is not staged.
 MANY_FILES: Final = 10
 _NAME: Final = re.compile(r"(?P<slug>[a-z0-9-]+)\.(?P<number>[1-9][0-9]{0,8})(?:-[0-9]+)?")
 
@@ -57,25 +57,25 @@ class FileSkillBundles:
     def __init__(self, directory: Path, unit: Unit) -> None:
         self._directory = directory
         self._unit = unit
-        # How to take back what this unit did, in the order in which it did it.
+        # Undo functions of this unit, in the order of its changes.
         self._undo: list[Callable[[int], None]] = []
-        # What `numbers` said of a slug that nobody put anything to since.
+        # A cache of `numbers` by slug, until the slug changes.
         self._in_use: dict[str, frozenset[int]] = {}
 
     def stage(self, bundle: Bundle) -> None:
-        """Write a large bundle down, for a later unit to name it."""
+        """Write a large bundle to disk before the unit that stores it."""
         if is_large(bundle):
             with _or_unavailable("kept"), self._made() as top:
                 stage(top, bundle)
 
     def unstage(self, bundle: Bundle) -> None:
-        """Remove what was staged and not named."""
+        """Remove a staged bundle that was not stored."""
         with _logged(), self._top() as top:
             if top is not None:
                 unstage(top, bundle)
 
     def put(self, slug: str, number: int, bundle: Bundle) -> None:
-        """Keep a bundle for good; `Conflict` when the number is in use."""
+        """Store a bundle; `Conflict` when the number is in use."""
         check_slug(slug)
         in_use = self._in_use.pop(slug, None)
         if number in (self.numbers(slug) if in_use is None else in_use):
@@ -91,14 +91,14 @@ class FileSkillBundles:
                 raise
 
     def get(self, slug: str, number: int) -> Bundle | None:
-        """The whole bundle; None when there is none, or not any more."""
+        """The bundle of a version; None without one."""
         found = self.folder(slug, number)
         if found is None:
             return None
         try:
             return read_folder(found)
         except (Invalid, LimitExceeded):
-            # It may have been moved since; if not, it is no bundle any more.
+            # The folder may have been moved meanwhile; else the bundle is damaged.
             again = self.folder(slug, number)
             return None if again in {None, found} else self.get(slug, number)
 
@@ -108,7 +108,7 @@ class FileSkillBundles:
             return None if version is None else folders.content(version, path)
 
     def folder(self, slug: str, number: int, *, unpack: bool = True) -> Path | None:
-        """Where its files can be opened; they lie there always."""
+        """The folder of a version."""
         with _or_unavailable("read"), self._top() as top:
             place = None if top is None else _place(top, slug, number)
             return None if place is None else self._directory.joinpath(*place, str(number))
@@ -134,7 +134,7 @@ class FileSkillBundles:
             moved = numbers_at(top, (slug,))
             self._undoing(partial(move, source=(TRASH, name), target=(slug,), numbers=moved))
             move_all(top, (slug,), (TRASH, name))
-            # Of a slug that has nothing to move as well, so that the name stays its own.
+            # Also for a slug without versions, so that the trash name is reserved.
             folders.make(name, within=trash)
         return name
 
@@ -151,7 +151,7 @@ class FileSkillBundles:
             move_all(top, source, (slug,))
 
     def settle(self, places: Places) -> Settled:
-        """Have every version where the rows say; what no row knows is set aside."""
+        """Move every version to the place that its row names; others are set aside."""
         done = Settled()
         self._require_folder()
         with _or_unavailable("put in order"), self._top() as top:
@@ -160,7 +160,7 @@ class FileSkillBundles:
             with _logged():
                 done += Settled(removed=unstage_all(top))
             for slug, place in tuple(all_places(top)):
-                # One folder that resists keeps no other from being put right.
+                # A folder that cannot be moved does not stop the others.
                 with _logged():
                     done += _settle(top, place, slug, places.get(slug, {}))
             for name in lost_names(top):
@@ -169,7 +169,7 @@ class FileSkillBundles:
         return done
 
     def _require_folder(self) -> None:
-        """Say which folder is none, and what to do about it."""
+        """Raise `Unavailable` when the store is not a folder."""
         with suppress(FileNotFoundError):
             if not stat.S_ISDIR(self._directory.lstat().st_mode):
                 raise coded_error(
@@ -178,7 +178,7 @@ class FileSkillBundles:
 
     @contextmanager
     def _made(self) -> Iterator[int]:
-        """The store, made unless it is there."""
+        """The top folder of the store, created if needed."""
         with suppress(FileExistsError):
             self._directory.mkdir(mode=0o755)
             with opened(self._directory.parent) as home:
@@ -188,7 +188,7 @@ class FileSkillBundles:
 
     @contextmanager
     def _top(self) -> Iterator[int | None]:
-        """The store; None before anything was put into it."""
+        """The top folder of the store; None before the first bundle."""
         with ExitStack() as stack:
             top = None
             with suppress(FileNotFoundError):
@@ -206,7 +206,7 @@ class FileSkillBundles:
                 yield stack.enter_context(inside(top, *place, str(number)))
 
     def _undoing(self, act: Callable[[int], None]) -> None:
-        """Have this done, last things first, if the unit comes to nothing."""
+        """Register an undo function for a rollback; the last one runs first."""
         if not self._undo:
             self._unit.after_rollback(self._take_back)
         self._undo.append(act)
@@ -219,7 +219,7 @@ class FileSkillBundles:
 
 
 def _place(top: int, slug: str, number: int) -> Place | None:
-    """Where a version lies; a link in its place is no version."""
+    """The place of a version; a symbolic link is not a version."""
     for place in places_of(top, slug):
         with inside(top, *place, str(number)) as version:
             if version is not None:
@@ -235,7 +235,7 @@ def _withdraw(top: int, *, slug: str, number: int) -> None:
 
 
 def _settle(top: int, place: Place, slug: str, known: Mapping[int, BundlePlace]) -> Settled:
-    """Bring one place in order."""
+    """Move the versions of one place to where their rows say."""
     unfinished: tuple[str, ...] = ()
     with inside(top, *place) as folder:
         if folder is not None:
@@ -256,7 +256,7 @@ def _settle(top: int, place: Place, slug: str, known: Mapping[int, BundlePlace])
 
 @contextmanager
 def _logged() -> Iterator[None]:
-    """Tell the log of what has to wait until the store is settled next."""
+    """Log an error that the next `settle` repairs."""
     try:
         yield
     except OSError as problem:
@@ -265,7 +265,7 @@ def _logged() -> Iterator[None]:
 
 @contextmanager
 def _or_unavailable(what: str) -> Iterator[None]:
-    """Say of a file system that fails that it does."""
+    """Turn an `OSError` into `Unavailable`."""
     try:
         yield
     except OSError as problem:
@@ -287,13 +287,13 @@ def set_aside(top: int, place: Place, slug: str, number: int) -> None:
 
 
 def lost_names(top: int) -> list[str]:
-    """Everything that was set aside."""
+    """The names of all versions that were set aside."""
     with inside(top, LOST) as lost:
         return [] if lost is None else folders.names_in(lost)
 
 
 def bring_back(top: int, name: str, places: Places) -> bool:
-    """Have what was set aside where a row says that knows exactly it again; tells whether one does."""
+    """Move a version that was set aside back if a row names it again; returns whether one does."""
     named = _NAME.fullmatch(name)
     if named is None:
         return False
@@ -309,7 +309,7 @@ def bring_back(top: int, name: str, places: Places) -> bool:
 
 
 def _put_back(top: int, name: str, place: Place, slug: str, number: int) -> None:
-    """Give a version its place, and whatever has that place another one."""
+    """Move a version to its place, and set aside what is there."""
     with inside(top, *place) as folder:
         if folder is not None and folders.is_there(str(number), within=folder):
             set_aside(top, place, slug, number)
@@ -329,26 +329,26 @@ def _is_exact(top: int, place: Place, wanted: BundlePlace) -> bool:
 
 
 def is_large(bundle: Bundle) -> bool:
-    """Whether it is worth it."""
+    """Whether a bundle is large enough to be staged."""
     return len(bundle) >= MANY_FILES
 
 
 def stage(top: int, bundle: Bundle) -> None:
-    """Write a bundle down; a disk that fails is told of when it is put."""
+    """Write a bundle to the staging folder; a failure is raised when it is stored."""
     with suppress(OSError), folders.made(STAGED, within=top) as staged:
         if not folders.is_there(bundle.digest, within=staged):
             folders.place(staged, bundle.digest, bundle)
 
 
 def unstage(top: int, bundle: Bundle) -> None:
-    """Remove what was written and not named."""
+    """Remove a staged bundle that was not stored."""
     with inside(top, STAGED) as staged:
         if staged is not None:
             folders.remove(staged, bundle.digest)
 
 
 def unstage_all(top: int) -> int:
-    """Remove what a crash left; how much it was."""
+    """Remove staged bundles that a crash left; returns how many."""
     with inside(top, STAGED) as staged:
         if staged is None:
             return 0
@@ -360,7 +360,7 @@ def unstage_all(top: int) -> int:
 
 
 def place_staged(top: int, folder: int, name: str, bundle: Bundle) -> None:
-    """Have a bundle under a new name: the staged one if there is one, else by writing it."""
+    """Place a bundle under its number: rename the staged one, else write it."""
     with inside(top, STAGED) as staged:
         if staged is not None:
             with suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""Where versions lie: in the folder of their slug, or in one of its folders in the trash.
+"""The places of versions: the folder of their slug, or a folder of the slug in the trash.
 
 A number is used once for a slug, so a version is the same one wherever it is found.
 """
@@ -16,7 +16,7 @@ from understudy.storage import bundle_folders as folders
 from understudy.storage.files import opened
 
 TRASH: Final = ".trash"
-# Versions that no row knows, and bundles that are about to become versions.
+# Folders of versions without a row, and of staged bundles.
 LOST: Final = ".lost"
 STAGED: Final = ".staged"
 # The names of the folders from the top of the store down.
@@ -27,7 +27,7 @@ _NO_FOLDER: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
 def place_of(slug: str, trash_name: str | None) -> Place:
-    """Where versions belong: in the folder of the slug unless they are in the trash."""
+    """The place of versions: the folder of the slug, or a folder in the trash."""
     return (slug,) if trash_name is None else (TRASH, trash_name)
 
 
@@ -38,7 +38,7 @@ def is_trash_of(slug: str, name: str) -> bool:
 
 
 def free_name(slug: str, number: int, is_taken: Callable[[str], bool]) -> str:
-    """A name in the trash, or among what is lost, that nothing has yet."""
+    """An unused name in the trash or among lost versions."""
     first = f"{slug}.{number}"
     others = (f"{first}-{number}" for number in count(1))
     return next(name for name in chain((first,), others) if not is_taken(name))
@@ -46,7 +46,7 @@ def free_name(slug: str, number: int, is_taken: Callable[[str], bool]) -> str:
 
 @contextmanager
 def inside(top: int, *place: str) -> Iterator[int | None]:
-    """A folder of the store; None when there is none, or a link stands there."""
+    """A folder of the store; None when there is none, or a symbolic link."""
     with ExitStack() as stack:
         here: int | None = top
         try:
@@ -60,16 +60,16 @@ def inside(top: int, *place: str) -> Iterator[int | None]:
 
 
 def places_of(top: int, slug: str) -> Iterator[Place]:
-    """Every place where versions of a slug may lie; its own folder first."""
+    """All places of the versions of a slug; its own folder first."""
     if slug_refused(slug) is None:
         yield (slug,)
-        # The trash may hold what everybody ever deleted, so it is not even sorted.
+        # Unsorted, as the trash may be large.
         mine = [name for name in _names(top, TRASH) if name.startswith(f"{slug}.")]
         yield from ((TRASH, name) for name in sorted(mine) if is_trash_of(slug, name))
 
 
 def all_places(top: int) -> Iterator[tuple[str, Place]]:
-    """Every place where versions of any slug lie, with the slug."""
+    """All places of versions, with their slugs."""
     yield from ((name, (name,)) for name in folders.names_in(top) if slug_refused(name) is None)
     for name in sorted(_names(top, TRASH)):
         named = _IN_TRASH.fullmatch(name)
@@ -78,17 +78,17 @@ def all_places(top: int) -> Iterator[tuple[str, Place]]:
 
 
 def numbers_at(top: int, place: Place) -> frozenset[int]:
-    """The numbers that are taken in a place, by whatever has them for a name."""
+    """The version numbers that are in use in a place."""
     return frozenset(int(name) for name in _names(top, *place) if _NUMBER.fullmatch(name))
 
 
 def unfinished_in(folder: int) -> tuple[str, ...]:
-    """What a crash left in a place before it was complete, or while it was removed."""
+    """Incomplete folders that a crash left in a place."""
     return tuple(name for name in folders.names_in(folder) if folders.UNFINISHED.fullmatch(name))
 
 
 def drop_place(top: int, place: Place) -> None:
-    """Remove a place that holds nothing."""
+    """Remove an empty place."""
     with inside(top, *place[:-1]) as parent:
         if parent is not None:
             folders.drop_if_empty(parent, place[-1])
@@ -96,13 +96,13 @@ def drop_place(top: int, place: Place) -> None:
 
 @contextmanager
 def made_place(top: int, place: Place) -> Iterator[int]:
-    """A place, made unless it is there."""
+    """A place, created if needed."""
     with _parent(top, place) as parent, folders.made(place[-1], within=parent) as folder:
         yield folder
 
 
 def move_all(top: int, source: Place, target: Place) -> frozenset[int]:
-    """Move every version from one place to another; tells which they were."""
+    """Move all versions from one place to another; returns their numbers."""
     moved = numbers_at(top, source)
     with _parent(top, source) as before, _parent(top, target) as after:
         if not folders.is_there(target[-1], within=after):
@@ -114,9 +114,9 @@ def move_all(top: int, source: Place, target: Place) -> frozenset[int]:
 
 
 def move(top: int, source: Place, target: Place, numbers: frozenset[int]) -> None:
-    """Move some versions; a place that is empty then is no more."""
+    """Move some versions; an empty place is removed."""
     if numbers and numbers == numbers_at(top, source) and not _is_place(top, target):
-        # The folder as it is: a disk that is full has no room for a new one.
+        # Rename the folder itself: a full disk has no room for a new one.
         move_all(top, source, target)
         return
     if numbers:

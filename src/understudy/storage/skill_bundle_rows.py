@@ -26,13 +26,13 @@ class SqlSkillBundles:
         self._cache = cache
 
     def stage(self, bundle: Bundle) -> None:
-        """Nothing is to be done: nobody waits for those who write other rows."""
+        """Do nothing: rows need no staging."""
 
     def unstage(self, bundle: Bundle) -> None:
-        """Nothing was done."""
+        """Do nothing: nothing was staged."""
 
     def put(self, slug: str, number: int, bundle: Bundle) -> None:
-        """Keep a bundle for good; `Conflict` when the number is in use."""
+        """Store a bundle; `Conflict` when the number is in use."""
         key = {"slug": check_slug(slug), "number": number}
         if not insert_new(self._connection, skill_bundles, {**key, "digest": bundle.digest}):
             raise coded_error("skills/skill_version_taken", number=number, slug=slug)
@@ -53,20 +53,20 @@ class SqlSkillBundles:
         try:
             return Bundle(files) if files else None
         except (Invalid, LimitExceeded):
-            # No bundle any more.
+            # The bundle is damaged.
             return None
 
     def read(self, slug: str, number: int, path: str) -> bytes | None:
         """One of its files; None when there is none of that path."""
         if not is_path(path):
-            # No database takes everything that may be asked for.
+            # Some databases reject unprintable values.
             return None
         values = {"slug": slug, "number": number, "path": path}
         content = self._connection.execute(_CONTENT, values).scalar()
         return None if content is None else bytes(content)
 
     def folder(self, slug: str, number: int, *, unpack: bool = True) -> Path | None:
-        """Where a copy of its files can be opened on this machine, which is made if need be."""
+        """The folder of a copy of the bundle on this machine, made if `unpack` is set."""
         if self._cache is None:
             raise coded_error("skills/skill_storage_unavailable:no_folder")
         values = {"slug": slug, "number": number}
@@ -87,16 +87,16 @@ class SqlSkillBundles:
         return free_name(check_slug(slug), at_ms // 1000, self._is_in_trash)
 
     def restore(self, slug: str, trash_name: str) -> None:
-        """Nothing is to be moved."""
+        """Do nothing: the rows of the versions say which are in the trash."""
         if not trash_name.startswith(f"{slug}.") or not self._is_in_trash(trash_name):
             raise coded_error("skills/skill_trash_not_found", trash_name=trash_name)
 
     def settle(self, places: Places) -> Settled:
-        """Bundles stand and fall with the rows; only the copies on this machine are looked at."""
+        """Sweep the cache of copies; the bundles are rows of the same transactions."""
         return Settled(removed=0 if self._cache is None else self._cache.sweep())
 
     def _keep(self, blobs: Mapping[str, bytes]) -> None:
-        # In one order, so that two who keep the same files never wait for each other.
+        # In one order, to avoid a deadlock between writers of the same files.
         rows: list[dict[str, Any]] = [
             {"sha256": name, "content": blobs[name]} for name in sorted(blobs)
         ]

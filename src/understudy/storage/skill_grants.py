@@ -1,4 +1,4 @@
-"""Who may use which skill, in two tables."""
+"""The grant store: grants of skills to agents and to users, in two tables."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -12,13 +12,13 @@ from understudy.storage.schema import skill_agent_grants, skill_user_grants, ski
 
 
 class GrantStore:
-    """Who may use which skill. Changes are made while the slug is held."""
+    """Grants of skills. Changes are made while the slug is locked."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def give_agent(self, grant: AgentGrant) -> bool:
-        """Grant to an agent; one that has a grant gets the new pin. Tells whether it is new."""
+        """Insert a grant to an agent, or update its pin; returns whether it is new."""
         is_new = insert_new(self._connection, skill_agent_grants, asdict(grant))
         if not is_new:
             statement = (
@@ -30,31 +30,31 @@ class GrantStore:
         return is_new
 
     def give_user(self, grant: UserGrant) -> bool:
-        """Grant to a user; tells whether it is new."""
+        """Insert a grant to a user; returns whether it is new."""
         return insert_new(self._connection, skill_user_grants, asdict(grant))
 
     def take_agent(self, skill_id: str, agent_id: str) -> bool:
-        """Revoke the grant of an agent; tells whether there was one."""
+        """Delete the grant of an agent; returns whether there was one."""
         return self._delete(skill_agent_grants, _is_agent(skill_id, agent_id)) > 0
 
     def take_user(self, skill_id: str, user_id: str) -> bool:
-        """Revoke the grant of a user; tells whether there was one."""
+        """Delete the grant of a user; returns whether there was one."""
         which = sa.and_(
             skill_user_grants.c.skill_id == skill_id, skill_user_grants.c.user_id == user_id
         )
         return self._delete(skill_user_grants, which) > 0
 
     def take_all(self, skill_id: str) -> GrantCounts:
-        """Revoke everything; tells how many there were."""
+        """Delete all grants of a skill; returns how many there were."""
         return GrantCounts(
             agents=self._delete(skill_agent_grants, skill_agent_grants.c.skill_id == skill_id),
             users=self._delete(skill_user_grants, skill_user_grants.c.skill_id == skill_id),
         )
 
     def take_all_of_agent(self, agent_id: str, *, at_ms: int) -> int:
-        """Revoke everything that an agent was granted, and have the skills be private that nobody
-        else was; how many grants there were. Only while all skills are held."""
-        # Set by set: an agent may have thousands, and a row that is damaged is none the less taken.
+        """Delete all grants of an agent, and make skills private that have no other grant; returns
+        how many grants there were. Only while all slugs are locked."""
+        # In set operations: there may be thousands of grants, and damaged rows are updated too.
         self._connection.execute(_MAKE_PRIVATE, {"agent": agent_id, "now": at_ms})
         return self._delete(skill_agent_grants, skill_agent_grants.c.agent_id == agent_id)
 
@@ -72,7 +72,7 @@ class GrantStore:
         return tuple(from_row(row, UserGrant) for row in self._rows(_TO_USERS, skill=skill_id))
 
     def of_agent(self, agent_id: str) -> Mapping[str, AgentGrant]:
-        """What an agent was granted, by skill."""
+        """The grants of an agent, by skill id."""
         return {row.skill_id: from_row(row, AgentGrant) for row in self._rows(_OF, agent=agent_id)}
 
     def _rows(self, query: sa.Select[Any], **values: str) -> sa.CursorResult[Any]:
@@ -114,7 +114,7 @@ _OF: Final = sa.select(skill_agent_grants).where(
     skill_agent_grants.c.agent_id == sa.bindparam("agent")
 )
 _OTHERS: Final = skill_agent_grants.alias("others")
-# Internal skills that this agent alone was granted.
+# Internal skills whose only grants are to this agent.
 _MAKE_PRIVATE: Final = (
     sa.update(skills)
     .where(

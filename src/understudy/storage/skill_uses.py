@@ -28,33 +28,33 @@ from understudy.storage.schema import skill_uses as uses
 
 
 class SkillUseStore:
-    """The uses of skills."""
+    """Uses and listings of skills."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 
     def add(self, use: RecordedUse) -> bool:
-        """Note a use; False when it was noted before."""
+        """Insert a use; False when it was inserted before."""
         return insert_new(self._connection, uses, asdict(use))
 
     def get(self, use_id: str) -> RecordedUse | None:
-        """A use that was noted; None without one."""
+        """The use with this id; None without one."""
         row = self._connection.execute(_ONE, {"use": use_id}).mappings().one_or_none()
         return None if row is None else RecordedUse(**row)
 
     def list_for(self, listings: Sequence[SkillListing]) -> None:
-        """Note of which skills runs were told; once is enough."""
+        """Insert listings; one per run and version is enough."""
         if listings:
             statement = insert_into(self._connection, skill_listings).on_conflict_do_nothing()
             self._connection.execute(statement, [asdict(each) for each in listings])
 
     def usage(self, ref: str, *, since_ms: int = 0) -> tuple[SkillVersionUsage, ...]:
-        """What became of the runs that knew of a skill since that day, by version, newest first."""
+        """The usage of a skill since a day, by version, newest first."""
         return self._totals(_LISTED_ONE, _used_by(ref), {"of": ref, **_since(since_ms)})
 
     def usage_since(self, since_ms: int) -> tuple[SkillVersionUsage, ...]:
-        """The same of all skills that runs were told of or used since that day."""
+        """The usage of all skills that were listed or used since a day."""
         return self._totals(_LISTED, _USED, _since(since_ms))
 
     def sum_up(self, *, limit: int) -> int:
@@ -67,7 +67,7 @@ class SkillUseStore:
         return len(gone)
 
     def sum_up_days(self, *, before_day: int) -> None:
-        """Count the days before one together."""
+        """Aggregate all days before a day into one."""
         day = days.c.day
         before: Counter[tuple[str, int, int]] = Counter()
         for row in self._take(days, sa.and_(day > BEFORE_THAT, day < before_day)):
@@ -77,7 +77,7 @@ class SkillUseStore:
     def runs_that_used(
         self, ref: str, version: int, *, since_ms: int, limit: int
     ) -> tuple[str, ...]:
-        """Runs that used a version, those first that did not succeed, then the newest."""
+        """The runs that used a version: failed ones first, then the newest."""
         has_succeeded = sa.case((runs.c.status == str(RunStatus.COMPLETED), 1), else_=0)
         query = (
             sa.select(uses.c.run_id)
@@ -92,7 +92,7 @@ class SkillUseStore:
     def _take(
         self, table: sa.Table, which: sa.ColumnElement[bool], *, limit: int | None = None
     ) -> Sequence[sa.Row[Any]]:
-        """Remove rows, leaving alone those that somebody else is at, and answer them."""
+        """Delete and return rows, skipping those that another transaction has locked."""
         key = tuple(table.primary_key)
         # Chosen once: PostgreSQL may look into a plain subquery again for each row, and each time
         # find others that are free.
@@ -102,7 +102,7 @@ class SkillUseStore:
         return self._connection.execute(statement).all()
 
     def _add(self, counts: Mapping[tuple[str, int, int], int]) -> None:
-        # In one order, as all do who hold several.
+        # In one order, to avoid a deadlock.
         rows = [
             {"ref": ref, "version": version, "day": day, "runs": runs}
             for (ref, version, day), runs in sorted(counts.items())
@@ -130,12 +130,12 @@ class SkillUseStore:
         return totals(offered, found)
 
 
-# What only tries something out is no use of what it happens to take up.
+# The runs of trials are not counted as uses.
 _IN_EARNEST: Final = runs.c.trial_id.is_(None)
 _ONE: Final = sa.select(*(uses.c[each.name] for each in fields(RecordedUse))).where(
     uses.c.use_id == sa.bindparam("use")
 )
-# What stands before the slug of a skill that has no row.
+# Prefixes of the ids of skills without a row.
 _PREFIX: Final = sa.case(
     (uses.c.fingerprint.is_(None), sa.literal_column(f"'{LOCAL}'")),
     else_=sa.literal_column(f"'{PROMOTED}'"),
@@ -144,7 +144,7 @@ _REF: Final = sa.func.coalesce(uses.c.skill_id, _PREFIX.concat(uses.c.slug))
 _IN_FOLDER: Final = sa.and_(uses.c.skill_id.is_(None), uses.c.fingerprint.is_(None))
 _IS_PROMOTED: Final = sa.and_(uses.c.skill_id.is_(None), uses.c.fingerprint.is_not(None))
 _version: Final = sa.func.coalesce(uses.c.version, sa.literal_column(str(NO_VERSION)))
-# What was counted together, as it is so long ago.
+# The day that holds the total of all earlier days.
 BEFORE_THAT: Final = 0
 _LISTED: Final = (
     sa.select(skill_listings.c.ref, skill_listings.c.version, sa.func.count().label("runs"))

@@ -1,4 +1,4 @@
-"""The skill store: skills, their versions, and what deletions left."""
+"""The skill store: skills, their versions, and deleted skills."""
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
@@ -48,16 +48,16 @@ from understudy.storage.schema import (
 G = TypeVar("G", AgentGrant, UserGrant)
 
 COLUMNS: Final = tuple(column for column in skills.c if column.name not in {"search", "sort_name"})
-# What a joined grant is called in a row.
+# Prefixes of the columns of a joined grant.
 OF_AGENT: Final = "agent_"
 OF_USER: Final = "user_"
 PINNED_DIGEST: Final = "pinned_digest"
-# Of an earlier life are versions that lie elsewhere than the skill itself.
+# A version whose trash name differs is of an earlier skill with this slug, which was deleted.
 IS_OF_THIS_LIFE: Final = skill_versions.c.trash_name.is_not_distinct_from(skills.c.trash_name)
 
 
 def open_to(owner: Any) -> tuple[sa.ColumnElement[bool], ...]:
-    """What needs no grant."""
+    """The conditions of skills that need no grant."""
     return (
         skills.c.origin == str(SkillOrigin.SYSTEM),
         skills.c.visibility == str(Visibility.PUBLIC),
@@ -66,7 +66,7 @@ def open_to(owner: Any) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def _with_grants() -> sa.Select[Any]:
-    """Skills, and beside each what one agent and one user were granted of it."""
+    """Skills, each joined with its grants to one agent and one user."""
     agents, users = skill_agent_grants, skill_user_grants
     joined = skills.outerjoin(
         agents,
@@ -93,8 +93,7 @@ def _with_grants() -> sa.Select[Any]:
 
 
 def _maybe_open() -> sa.CompoundSelect[Any]:
-    """What may be open to an agent and a user: each part by an index, so that it does not matter
-    how many skills there are that are not."""
+    """The ids of skills that may be open to an agent and a user; each part uses an index."""
     granted = (
         sa.select(skill_agent_grants.c.skill_id).where(
             skill_agent_grants.c.agent_id == sa.bindparam("agent")
@@ -116,7 +115,7 @@ MAYBE_OPEN: Final = (
     )
     .order_by(skills.c.sort_name, skills.c.slug)
 )
-# A skill that changed has another revision; grants have none, and little that can change.
+# A stamp of the rows: a changed skill has another revision; of a grant only the pin changes.
 MAYBE_OPEN_STAMP: Final = MAYBE_OPEN.with_only_columns(
     skills.c.skill_id,
     skills.c.revision,
@@ -143,28 +142,28 @@ WITH_GRANTS: Final = _with_grants().where(skills.c.skill_id == sa.bindparam("ski
 
 
 class SkillStore:
-    """Skills, their versions, and what deletions left. A slug has one row, deleted or not."""
+    """Skills, their versions, and deleted skills. A slug has one row, deleted or not."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 
     def lock(self, slug: str) -> None:
-        """Let nobody else, in any process or daemon, change the skill of this slug until the unit
-        ends. What was read before may have changed by then."""
+        """Lock a slug against changes by other processes and daemons until the unit ends. Rows that
+        were read before may have changed by then."""
         self._dialect.lock_slug(self._connection, slug)
 
     def lock_name(self, name: str) -> None:
-        """Let nobody else give a skill this name until the unit ends; slugs are held before."""
-        # No slug has such a sign.
+        """Lock a name until the unit ends; slugs are locked before names."""
+        # No slug contains a colon.
         self._dialect.lock_slug(self._connection, f"name:{name}")
 
     def lock_all(self) -> None:
-        """The same for every slug at once; only by a unit that holds none."""
+        """Lock all slugs at once; only in a unit that has locked none."""
         self._dialect.lock_skills(self._connection)
 
     def salvage(self, slug: str) -> Skill | None:
-        """Have a row that cannot be read be readable, with what of it can be; only while held."""
+        """Repair a damaged row from its readable columns; only while the slug is locked."""
         row = self._connection.execute(_BY_SLUG, {"slug": slug}).first()
         if row is None:
             return None
@@ -183,8 +182,8 @@ class SkillStore:
         return self._one(_BY_SLUG, slug=slug)
 
     def slugs_among(self, slugs: Collection[str]) -> frozenset[str]:
-        """Those of some slugs that a skill has, deleted or not; quick, however many they are."""
-        # Nothing is called what cannot be printed, and no database takes it.
+        """The slugs among `slugs` that a skill has, deleted or not."""
+        # No skill has an unprintable slug, and some databases reject such a value.
         asked = tuple(filter(str.isprintable, slugs))
         return frozenset(
             slug
@@ -193,11 +192,11 @@ class SkillStore:
         )
 
     def add(self, skill: Skill) -> bool:
-        """Keep a new skill; False when the slug is taken."""
+        """Insert a skill; False when the slug is taken."""
         return insert_new(self._connection, skills, _skill_row(skill))
 
     def update(self, skill: Skill, *, expected_revision: int) -> None:
-        """Replace a skill; raises `StaleVersion` when it changed meanwhile."""
+        """Update a skill; `StaleVersion` when it changed meanwhile."""
         replace_version(
             self._connection,
             skills,
@@ -224,41 +223,41 @@ class SkillStore:
         return {status: found.get(str(status), 0) for status in SkillStatus}
 
     def maybe_open(self, *, agent_id: str, user_id: str) -> tuple[GrantedSkill, ...]:
-        """Every skill that may be open to them, by name, with what `access` needs to decide.
+        """The skills that may be open to an agent and a user, by name, with their grants.
 
         Raises `Unavailable` when the grants cannot be read; the unit can still be used then.
         """
         return tuple(readable(self._granted(MAYBE_OPEN, agent_id, user_id), _read_granted))
 
     def maybe_open_stamp(self, *, agent_id: str, user_id: str) -> Hashable:
-        """Equal as long as `maybe_open` would answer the same, and much quicker; raises as it does."""
+        """A stamp that is equal as long as `maybe_open` returns the same; much cheaper to read."""
         return tuple(map(tuple, self._granted(MAYBE_OPEN_STAMP, agent_id, user_id)))
 
     def open_to_everybody(self) -> tuple[GrantedSkill, ...]:
-        """Every skill that is open to everybody, by name; grants are not looked at."""
+        """The skills that are open to everybody, by name; grants are not read."""
         rows = self._connection.execute(OPEN_TO_EVERYBODY).all()
         return tuple(GrantedSkill(skill=skill) for skill in readable(rows, _read_skill))
 
     def with_grants(self, skill_id: str, *, agent_id: str, user_id: str) -> GrantedSkill | None:
-        """One skill with what was granted of it, whatever its state."""
+        """One skill with its grants to an agent and a user, whatever its status."""
         values = {"skill": skill_id, **_who(agent_id, user_id)}
         row = self._connection.execute(WITH_GRANTS, values).first()
         return None if row is None else next(iter(readable([row], _read_granted)), None)
 
     def add_version(self, version: SkillVersion) -> None:
-        """Note a version; its number is new."""
+        """Insert a version; its number is new."""
         self._connection.execute(_ADD_VERSION, {**asdict(version), "made_in": version.run_id})
 
     def version(self, skill_id: str, number: int) -> SkillVersion | None:
-        """One version, also of a skill that is deleted; None when it lies in the trash of an
-        earlier life of the skill."""
+        """One version, also of a deleted skill; None when it is in the trash of an earlier skill
+        with this slug."""
         if not 0 < number <= _MOST_VERSIONS:
             return None
         row = self._connection.execute(_VERSION, {"skill": skill_id, "number": number}).first()
         return None if row is None else _read_version(row)
 
     def versions(self, skill_id: str, request: PageRequest) -> Page[SkillVersion]:
-        """The versions of the skill as it lives now, newest first."""
+        """The versions of a skill, newest first, without those of an earlier skill of its slug."""
         query = _VERSIONS.where(skill_versions.c.skill_id == skill_id)
         by = (skill_versions.c.number,)
         return select_page(
@@ -270,14 +269,14 @@ class SkillStore:
         return self._connection.execute(_LAST_NUMBER, {"slug": slug}).scalar() or 0
 
     def places(self) -> Places:
-        """Where each version belongs, of all skills."""
+        """The place of every version of all skills."""
         found: dict[str, dict[int, BundlePlace]] = {}
         for slug, number, trash_name, digest in self._connection.execute(_PLACES):
             found.setdefault(slug, {})[number] = BundlePlace(trash_name, digest)
         return found
 
     def trash(self, trashed: TrashedSkill) -> None:
-        """Note what a deletion left; the versions that were not in the trash are now."""
+        """Insert a deleted skill, and mark its versions as in the trash."""
         self._connection.execute(sa.insert(skill_trash), _trashed_row(trashed))
         living = sa.and_(
             skill_versions.c.skill_id == trashed.skill.skill_id,
@@ -286,7 +285,7 @@ class SkillStore:
         self._lay(living, trashed.trash_name)
 
     def untrash(self, trash_name: str) -> TrashedSkill | None:
-        """Take back what a deletion left, and have its versions be those of the skill again."""
+        """Remove a deleted skill from the trash, and mark its versions as restored."""
         found = self.trashed(trash_name)
         if found is not None:
             self._lay(skill_versions.c.trash_name == trash_name, None)
@@ -296,7 +295,7 @@ class SkillStore:
         return found
 
     def trashed(self, trash_name: str) -> TrashedSkill | None:
-        """What one deletion left."""
+        """The deleted skill with this trash name."""
         if not trash_name.isprintable():
             return None
         query = sa.select(skill_trash).where(skill_trash.c.trash_name == trash_name)
@@ -306,7 +305,7 @@ class SkillStore:
     def trash_page(
         self, request: PageRequest, *, owner_id: str | None = None
     ) -> Page[TrashedSkill]:
-        """What deletions left of everybody's skills or of one owner's, newest first."""
+        """Deleted skills of all owners or of one, newest first."""
         query = sa.select(skill_trash)
         if owner_id is not None:
             query = query.where(skill_trash.c.owner_id == owner_id)
@@ -317,13 +316,13 @@ class SkillStore:
 
     def _one(self, query: sa.Select[Any], **named: str) -> Skill | None:
         if not all(map(str.isprintable, named.values())):
-            # Nothing is called that, and no database takes it.
+            # No skill has an unprintable slug, and some databases reject such a value.
             return None
         row = self._connection.execute(query, named).first()
         return None if row is None else _read_skill(row)
 
     def _granted(self, query: sa.Select[Any], agent_id: str, user_id: str) -> Sequence[sa.Row[Any]]:
-        """The rows of a query that looks at grants; the unit outlives it when they are broken."""
+        """The rows of a query over grants, in a savepoint that keeps the unit usable on failure."""
         try:
             with self._connection.begin_nested():
                 return self._connection.execute(query, _who(agent_id, user_id)).all()
@@ -337,7 +336,7 @@ class SkillStore:
         self._connection.execute(statement)
 
 
-# No database takes a larger number.
+# The largest value of an integer column.
 _MOST_VERSIONS: Final = 2**31 - 1
 _COUNTS: Final = sa.select(skills.c.status, sa.func.count()).group_by(skills.c.status)
 _BY_ID: Final = sa.select(*COLUMNS).where(skills.c.skill_id == sa.bindparam("skill"))
@@ -348,7 +347,7 @@ _SLUGS_AMONG: Final = sa.select(skills.c.slug).where(
 
 
 def _who(agent_id: str, user_id: str) -> dict[str, str]:
-    """Whose grants are looked at; nobody is called what no database takes."""
+    """The parameters of a query over grants; an unprintable id is nobody's."""
     named = {"agent": agent_id, "user": user_id}
     return {kind: who if who.isprintable() else "" for kind, who in named.items()}
 

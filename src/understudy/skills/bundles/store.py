@@ -20,13 +20,13 @@ _MAX_DAMAGED: Final = 100
 
 
 class BundlePlace(NamedTuple):
-    """What the rows say of a version: its place in the trash, or None, and its digest."""
+    """The place of a version by its row: its trash name, or None, and its digest."""
 
     trash_name: str | None
     digest: str
 
 
-# Of every slug, for each number that the rows know.
+# The places of all versions, by slug and number.
 Places = Mapping[str, Mapping[int, BundlePlace]]
 
 
@@ -47,12 +47,12 @@ class BundleFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What bringing the bundles in line with the rows took."""
+    """How many versions `settle` moved, removed, set aside and brought back."""
 
     moved: int = 0
-    # Only what was never complete.
+    # Only incomplete bundles.
     removed: int = 0
-    # Versions that no row knows, and such that one knows again.
+    # Versions without a row, and versions whose row came back.
     set_aside: int = 0
     brought_back: int = 0
 
@@ -66,44 +66,44 @@ class Settled:
 
 
 class BundleStore(Protocol):
-    """Bundles by slug and number, never changed and never given the number of another.
+    """Immutable bundles by slug and number; a number is never used again.
 
-    What a unit does here is taken back when it comes to nothing. A bundle is found wherever it lies,
-    in its place or in the trash: the rows say which one counts and whether it may be read. Raises
-    `Unavailable` where the store itself fails.
+    The changes of a unit are undone when it rolls back. A bundle is found in its place or in the
+    trash: the rows say which version is current and who may read it. Raises `Unavailable` when the
+    store fails.
     """
 
     def stage(self, bundle: Bundle) -> None:
-        """Write a large bundle down already, in a unit that only reads, so that those who write do
-        not wait for it when it is put."""
+        """Write a large bundle before the write transaction, so that other writers do not wait for
+        it."""
         ...
 
     def unstage(self, bundle: Bundle) -> None:
-        """Remove what was staged and not put."""
+        """Remove a staged bundle that was not stored."""
         ...
 
     def put(self, slug: str, number: int, bundle: Bundle) -> None:
-        """Keep a bundle for good; `Conflict` when the number is in use."""
+        """Store a bundle; `Conflict` when the number is in use."""
         ...
 
     def get(self, slug: str, number: int) -> Bundle | None:
-        """The whole bundle; None when there is none. No link is followed."""
+        """The bundle of a version; None without one. Symbolic links are not followed."""
         ...
 
     def read(self, slug: str, number: int, path: str) -> bytes | None:
-        """One of its files; None when there is none of that path, or it is a link."""
+        """A file of a version; None when there is none, or it is a symbolic link."""
         ...
 
     def folder(self, slug: str, number: int, *, unpack: bool = True) -> Path | None:
-        """Where its files can be opened on this machine; without `unpack` only if they lie there."""
+        """The folder of a version on this machine; without `unpack` only if it exists already."""
         ...
 
     def numbers(self, slug: str) -> frozenset[int]:
-        """Every number in use, also in the trash and by bundles that no row knows."""
+        """All numbers in use, also in the trash and by bundles without a row."""
         ...
 
     def trash(self, slug: str, *, at_ms: int) -> str:
-        """Move all versions of a slug to the trash; answers the name they have there."""
+        """Move all versions of a slug to the trash; returns their trash name."""
         ...
 
     def restore(self, slug: str, trash_name: str) -> None:
@@ -111,19 +111,19 @@ class BundleStore(Protocol):
         ...
 
     def settle(self, places: Places) -> Settled:
-        """Have every version where the rows say. What they do not know of is set aside and not
-        removed: it may be another database's, and its rows may come back."""
+        """Move every version to the place that its row names. Versions without a row are set aside
+        and not removed: the row may be in another database or come back."""
         ...
 
 
 def next_number(unit: "Unit", slug: str) -> int:
-    """The number of the next version; only while the slug is held."""
+    """The number of the next version; only while the slug is locked."""
     in_use = unit.skill_bundles.numbers(slug)
     return max((unit.skills.last_number(slug), *in_use)) + 1
 
 
 def require_bundle(unit: "Unit", slug: str, version: SkillVersion) -> Bundle:
-    """The bundle of a version exactly as it was put, or `DamagedRecord`."""
+    """The bundle of a version exactly as it was stored, or `DamagedRecord`."""
     bundle = unit.skill_bundles.get(slug, version.number)
     if bundle is None or bundle.digest != version.digest:
         raise coded_error("skills/skill_bundle_damaged", number=version.number, slug=slug)
@@ -131,14 +131,14 @@ def require_bundle(unit: "Unit", slug: str, version: SkillVersion) -> Bundle:
 
 
 class BundleChecks:
-    """Notes which damaged versions anybody met; one that is whole again is forgotten."""
+    """Reads bundles and records which versions are damaged, until they are whole again."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._damaged: dict[tuple[str, int], None] = {}
 
     def require(self, unit: "Unit", slug: str, version: SkillVersion) -> Bundle:
-        """All files of a version, or `DamagedRecord` where one is not what it was."""
+        """The bundle of a version, or `DamagedRecord`."""
         met = (slug, version.number)
         try:
             bundle = require_bundle(unit, slug, version)
@@ -152,6 +152,6 @@ class BundleChecks:
         return bundle
 
     def damaged(self) -> tuple[tuple[str, int], ...]:
-        """The slugs and numbers of those that were met."""
+        """The slugs and numbers of the damaged versions."""
         with self._lock:
             return tuple(self._damaged)

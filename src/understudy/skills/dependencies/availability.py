@@ -18,7 +18,7 @@ MAX_LISTED: Final = 10
 
 
 def missing(requirements: Requirements, machine: "LocalMachine") -> tuple[str, ...]:
-    """What a skill needs and the machine has not: `pip:x`, `npm:y`, or the name of a program."""
+    """The missing dependencies of a skill: `pip:x`, `npm:y`, or the name of a program."""
     return tuple(
         one.label for one in requirements.dependencies if not machine.has(one.manager, one.name)
     )
@@ -26,7 +26,7 @@ def missing(requirements: Requirements, machine: "LocalMachine") -> tuple[str, .
 
 @dataclass(frozen=True, kw_only=True)
 class LocalMachine:
-    """This machine, with what was installed for a skill beside it.
+    """This machine, with the environment of a skill.
 
     Packages are looked up by what their installers wrote down. The files of a skill are never on
     any path here: a `sitecustomize.py` or a module named like a known one would run or mislead.
@@ -46,7 +46,7 @@ class LocalMachine:
         object.__setattr__(self, "_checks", checks)
 
     def has(self, manager: Manager, name: str) -> bool:
-        """Whether a package or program is there."""
+        """Whether a package or program is installed."""
         return is_name(manager, name) and self._checks[manager](name)
 
     def _has_program(self, name: str) -> bool:
@@ -87,7 +87,7 @@ class LocalMachine:
 _NODE_FOLDERS: Final = ("lib/node_modules", "share/nodejs", "share/node_modules")
 
 
-# Who installs programs on this machine: the first that is there, and how it is asked.
+# Package managers and their install commands; the first that is installed is suggested.
 PACKAGE_MANAGERS: Final[Mapping[str, str]] = {
     "apt-get": "apt-get install {}",
     "dnf": "dnf install {}",
@@ -116,7 +116,7 @@ RESCAN: Final = "understudy skills deps rescan"
 
 
 def next_step(label: str, *, path: str | None = None) -> str:
-    """The command that brings a missing `pip:x`, `npm:y` or program, and who runs it."""
+    """The command that installs a missing `pip:x`, `npm:y` or program, and who runs it."""
     dependency = check_dependency(label)
     if dependency.manager is not Manager.SYSTEM:
         return f"an admin runs `{INSTALL} {dependency.label}`"
@@ -124,7 +124,7 @@ def next_step(label: str, *, path: str | None = None) -> str:
 
 
 def next_steps(labels: Iterable[str]) -> tuple[str, ...]:
-    """The same for each of several, with what it is for."""
+    """`next_step` for each of several dependencies, with its label."""
     return tuple(f"{label}: {next_step(label)}" for label in labels)
 
 

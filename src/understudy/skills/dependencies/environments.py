@@ -1,4 +1,4 @@
-"""Where packages for skills are installed: one place per skill, apart from all others and from us."""
+"""The environments of skills: one folder per skill for its packages, isolated from the daemon."""
 
 import fcntl
 import os
@@ -31,7 +31,7 @@ _STAGING: Final = ".staging"
 
 
 class Environments:
-    """Folders below one root, by slug; nothing of a skill itself lies in them."""
+    """Environments in folders below one root, by slug."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -39,7 +39,7 @@ class Environments:
         self._seen_at = time.monotonic()
 
     def machine_for(self, slug: str) -> LocalMachine:
-        """This machine with what was installed for a skill."""
+        """This machine with the environment of a skill."""
         own = self.folder(slug)
         if not own.is_dir():
             return self._machine()
@@ -49,32 +49,32 @@ class Environments:
         )
 
     def _machine(self) -> LocalMachine:
-        """The machine for skills that have nothing of their own; it lists all modules only once."""
+        """The machine for skills without an environment, cached as it lists all modules."""
         if time.monotonic() - self._seen_at > LOOK_AGAIN_S:
             self._bare, self._seen_at = LocalMachine(), time.monotonic()
         return self._bare
 
     def python(self, slug: str) -> Path | None:
-        """The Python that sees what was installed for a skill; None when nothing was."""
+        """The Python interpreter of a skill's environment; None without one."""
         program = self.folder(slug) / "python" / "bin" / "python"
         return program if program.exists() else None
 
     def node(self, slug: str) -> Path:
-        """Where packages of npm are installed for a skill."""
+        """The folder of a skill's npm packages."""
         return self.folder(slug) / "node"
 
     def folder(self, slug: str) -> Path:
-        """Where everything for one skill is."""
+        """The folder of a skill's environment."""
         return self.root / check_slug(slug)
 
     @property
     def installer(self) -> Path:
-        """A Python of its own for pip: what was installed for skills is never loaded there."""
+        """The virtual environment of pip itself, which loads no package of a skill."""
         return self.root / _INSTALLER
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """While nobody else installs below this root; `Conflict` when somebody does."""
+        """Hold the file lock of installations; `Conflict` when another process has it."""
         self.root.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.root / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -88,7 +88,7 @@ class Environments:
 
     @contextmanager
     def staging(self) -> Iterator[Path]:
-        """An empty folder beside the environments that is gone afterwards; only while alone."""
+        """A temporary folder beside the environments; only while the lock is held."""
         folder = self.root / _STAGING
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -100,7 +100,7 @@ class Environments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """One program, and what it says its version is."""
+    """A program, and the version that it prints."""
 
     name: str
     available: bool
@@ -109,18 +109,18 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtimes:
-    """All of them; `ready` when none of the critical ones is missing."""
+    """The programs that skills run with; `ready` when no critical one is missing."""
 
     runtimes: tuple[Runtime, ...]
     ready: bool
 
 
-# Answers what there is now.
+# Finds the programs that are available now.
 FindRuntimes = Callable[[], Runtimes]
 
 
 def find_runtimes(programs: Programs) -> Runtimes:
-    """Look for each program where commands are looked for, and ask it for its version."""
+    """Find each program on the path, and run it for its version."""
     with tempfile.TemporaryDirectory(prefix="understudy-runtimes-") as folder:
         found = tuple(_look(name, programs, Path(folder)) for name in NAMES)
     there = {runtime.name for runtime in found if runtime.available}
@@ -133,6 +133,6 @@ def _look(name: str, programs: Programs, folder: Path) -> Runtime:
         return Runtime(name=name, available=False)
     ended = programs.run((place, "--version"), folder=folder, timeout_s=ANSWER_WITHIN_S)
     first = ended.output.strip().partition("\n")[0] if ended.is_well else ""
-    # A slow one is there all the same; one that fails stands for something that is not.
+    # A slow program is available; one that fails is a stub for a program that is not.
     is_there = ended.is_well or ended.reason == "timeout"
     return Runtime(name=name, available=is_there, version=preview(first, MAX_VERSION_CHARS))

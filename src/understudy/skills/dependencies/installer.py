@@ -42,7 +42,7 @@ NO_NPM: Final = "there is no npm on this machine (on Debian: `apt-get install np
 
 
 class NotInstalled(Exception):
-    """Why it did not come to it."""
+    """An installation failed; the message says why."""
 
 
 class PackageInstaller:
@@ -70,17 +70,17 @@ class PackageInstaller:
         }
 
     def alone(self) -> AbstractContextManager[None]:
-        """While nobody else installs on this machine; `Conflict` when somebody does."""
+        """Hold the file lock of installations; `Conflict` when another process has it."""
         return self._environments.alone()
 
     def install(
         self, slug: str, manager: Manager, names: Sequence[str], *, within_s: float
     ) -> str | None:
-        """Have an environment hold these packages; why it does not, or None when it does."""
+        """Install packages into an environment; returns the cause of a failure, or None."""
         return self._try(slug, manager, names, within_s=within_s, keep=True)
 
     def fetch(self, slug: str, manager: Manager, name: str, *, within_s: float) -> str | None:
-        """Whether a package can be had: why it cannot, or None. The environment stays as it is."""
+        """Fetch a package without installing it; returns the cause of a failure, or None."""
         return self._try(slug, manager, [name], within_s=within_s, keep=False)
 
     def _try(
@@ -164,7 +164,7 @@ def _swap(new: Path, place: Path, aside: Path) -> None:
 
 
 def _why(ended: ProgramResult) -> str:
-    """What the program had to say about it, without what nobody should read."""
+    """The error output of the program, with secrets redacted."""
     if ended.reason != "exit":
         return STOPPED.get(ended.reason, ended.reason)
     lines = [line.strip() for line in ended.output.splitlines() if line.strip()]

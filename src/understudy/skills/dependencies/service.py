@@ -1,4 +1,4 @@
-"""Looks after what skills need: which of it is there, and how the rest gets there."""
+"""The dependencies of skills: which are missing, rescans, and installation."""
 
 import re
 import time
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from understudy.skills.dependencies.installer import PackageInstaller
     from understudy.storage.unit import Unit, Units
 
-# For everything that one call installs.
+# The timeout of one call, for all of its packages.
 INSTALL_WITHIN_S: Final = 300.0
-# How the audit names what is not about one skill.
+# The subject of audit entries that are not about one skill.
 ALL: Final = "dependencies"
 NOTHING_MISSING: Final = "every skill in use has what it needs"
-# Names that pip takes for one another.
+# pip treats these separators as equal in names.
 _SEPARATORS: Final = re.compile(r"[-_.]+")
 
 
@@ -50,7 +50,7 @@ class NeedsStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillNeeds:
-    """What the current version of a skill needs, and what of it is missing here."""
+    """The requirements of a skill's current version, and which of them are missing."""
 
     skill: Skill
     requirements: Requirements
@@ -59,7 +59,7 @@ class SkillNeeds:
 
     @property
     def status(self) -> SkillStatus:
-        """The status that it should have."""
+        """The status that follows from the missing dependencies."""
         return SkillStatus.ARCHIVED if self.missing else SkillStatus.ACTIVE
 
     @property
@@ -71,7 +71,7 @@ class SkillNeeds:
 
     @property
     def is_news(self) -> bool:
-        """Whether the row says something else."""
+        """Whether the row has another status or other missing dependencies."""
         known = (self.skill.status, self.skill.missing_deps)
         return not self.is_damaged and known != (self.status, self.missing)
 
@@ -100,7 +100,7 @@ def needs_in_use(units: "Units", environments: Environments) -> Iterator[SkillNe
 
 
 def requirements_of(unit: "Unit", skill: Skill) -> Requirements | None:
-    """What the current version needs; None when it cannot be read as it was kept."""
+    """The requirements of the current version; None when its bundle is damaged."""
     version = unit.skills.version(skill.skill_id, skill.version)
     if version is None:
         return None
@@ -112,7 +112,7 @@ def requirements_of(unit: "Unit", skill: Skill) -> Requirements | None:
 
 
 def keep(change: SkillChange, needs: SkillNeeds) -> bool:
-    """Write down what was found out; False when the skill has changed since, and it is moot."""
+    """Save the status of a skill; False when it changed meanwhile."""
     change.unit.skills.lock(needs.skill.slug)
     skill = change.unit.skills.get(needs.skill.skill_id)
     is_same = skill is not None and skill.version == needs.skill.version
@@ -127,7 +127,7 @@ def keep(change: SkillChange, needs: SkillNeeds) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallPlan:
-    """The packages that the environment of a skill is to hold, of one package manager."""
+    """The packages of one package manager that a skill's environment should have."""
 
     slug: str
     manager: Manager
@@ -135,7 +135,7 @@ class InstallPlan:
 
 
 def plans_for_missing(needs: SkillNeeds) -> Iterator[InstallPlan]:
-    """For each manager that has something to bring, all of it: an environment sees no other."""
+    """The plans for a skill: for each manager with a missing package, all packages of the skill."""
     lacking = {check_dependency(label).manager for label in needs.missing}
     for manager, names in _packages(needs):
         if manager in lacking:
@@ -143,7 +143,7 @@ def plans_for_missing(needs: SkillNeeds) -> Iterator[InstallPlan]:
 
 
 def plans_for_one(needs: SkillNeeds, dependency: Dependency) -> Iterator[InstallPlan]:
-    """One package for a skill that needs it or could use it, beside those that it does not lack."""
+    """The plan that adds one package to those that a skill has, if it needs or may use it."""
     wanted = {_key(label) for label in (*needs.requirements.listed, *needs.requirements.optional)}
     if _key(dependency.label) not in wanted:
         return
@@ -167,7 +167,7 @@ def _key(label: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RescannedSkill:
-    """How one skill stands: `ok` when it needs nothing, else its status, and what it lacks."""
+    """The status of a skill after a rescan, and its missing dependencies."""
 
     slug: str
     status: NeedsStatus
@@ -176,7 +176,7 @@ class RescannedSkill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rescan:
-    """How every skill in use stands, and how many of them changed."""
+    """The status of every enabled skill, and how many changed."""
 
     updated: int
     results: tuple[RescannedSkill, ...]
@@ -184,7 +184,7 @@ class Rescan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstalledPackages:
-    """What was installed, by who installs it; `message` stands alone when nothing was missing."""
+    """The installed packages by manager, and errors; only `message` when nothing was missing."""
 
     system: tuple[str, ...] = ()
     pip: tuple[str, ...] = ()
@@ -195,14 +195,14 @@ class InstalledPackages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstalledPackage:
-    """Whether one dependency is there now, for every skill that needs it."""
+    """Whether one dependency was installed for every skill that needs it."""
 
     ok: bool
     error: Annotated[str, OMIT_EMPTY] = ""
 
 
 class DependencyService:
-    """For admins: checks and installs what skills need. Nothing of a skill is ever run here."""
+    """For admins: checks and installs the dependencies of skills. No code of a skill is run."""
 
     def __init__(
         self,
@@ -223,11 +223,11 @@ class DependencyService:
         self._find_runtimes = find_runtimes
 
     def runtimes(self) -> Runtimes:
-        """What there is on this machine to run scripts with."""
+        """The programs on this machine that run scripts."""
         return self._find_runtimes()
 
     def rescan(self, author: Author) -> Rescan:
-        """Check every skill in use: one that lacks something is archived, one that does not is not."""
+        """Check every enabled skill: archive those that lack a dependency, activate the others."""
         author.principal.require(Role.ADMIN)
         rescan = self._check(author)
         self._record(author, "skills.rescan", ALL, f"{rescan.updated} skills changed")
@@ -235,7 +235,7 @@ class DependencyService:
         return rescan
 
     def install_missing(self, author: Author) -> InstalledPackages:
-        """Install what the skills in use lack, and check all of them again."""
+        """Install the missing dependencies of all enabled skills, and rescan."""
         author.principal.require(Role.ADMIN)
         with self._installer.alone():
             lacking = [one for one in self._needs() if one.missing]
@@ -255,7 +255,7 @@ class DependencyService:
         return installed
 
     def install_one(self, author: Author, label: str) -> InstalledPackage:
-        """Install one dependency for every skill that needs it, and check all of them again."""
+        """Install one dependency for every skill that needs it, and rescan."""
         author.principal.require(Role.ADMIN)
         dependency = check_dependency(label)
         if _is_by_hand(dependency):
@@ -279,7 +279,7 @@ class DependencyService:
         return needs_in_use(self._units, self._environments)
 
     def _check(self, author: Author) -> Rescan:
-        """How every skill in use stands, written down where it is news."""
+        """Rescan every enabled skill, and save what changed."""
         updated = 0
         results: list[RescannedSkill] = []
         for needs in self._needs():
@@ -313,7 +313,7 @@ class DependencyService:
         )
 
     def _held(self, plan: InstallPlan) -> frozenset[str]:
-        """What the environment of a skill has of a plan already; the machine around it is no matter."""
+        """The packages of a plan that the environment has, without those of the machine."""
         if not self._environments.folder(plan.slug).is_dir():
             return frozenset()
         machine = self._environments.machine_for(plan.slug)
@@ -326,7 +326,7 @@ class DependencyService:
 
 
 def _is_by_hand(dependency: Dependency) -> bool:
-    """Whether no installer of ours brings it: programs of the system are a person's to install."""
+    """Whether a person must install it: system programs are not installed by the daemon."""
     return dependency.manager is Manager.SYSTEM
 
 
@@ -342,7 +342,7 @@ def _summary(installed: InstalledPackages) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentInstall:
-    """What the environment of a skill holds now, and why it does not hold the rest."""
+    """The packages that were installed into an environment, and the errors of the others."""
 
     names: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
@@ -351,8 +351,8 @@ class EnvironmentInstall:
 def bring(
     installer: "PackageInstaller", plan: InstallPlan, *, held: frozenset[str], until: float
 ) -> EnvironmentInstall:
-    """Have an environment hold what a plan says. Where that fails, each package is tried alone, and
-    those that can be had come without the others; never in the place of more that it `held`."""
+    """Install a plan into an environment. If that fails, each package is tried alone; those that can
+    be fetched are installed, unless the environment `held` others of the plan."""
     cause = installer.install(plan.slug, plan.manager, plan.names, within_s=_left(until))
     if cause is None:
         return EnvironmentInstall(names=plan.names)
