@@ -1,4 +1,4 @@
-"""Tokens: made once, shown once, kept as a hash."""
+"""Tokens: created, shown once, stored as a hash; and the bearer token of a request."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""How much of the model's window the conversation may fill."""
+"""Token budgets of a prompt: its limit, and what the tool specifications cost."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Judges the tool calls of a run by what is in force at that moment."""
+"""Permission gate: judges tool calls, redirects included, by the rules in force now."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -236,7 +236,7 @@ def rules_in(revision: Revision) -> tuple[CallRule, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Onward:
-    """Judges what a tool comes across by the same rules as a call of its own."""
+    """Judges a redirect that a tool follows by the same rules as a tool call."""
 
     units: "Units"
     gatekeeper: Gatekeeper

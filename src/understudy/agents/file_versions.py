@@ -1,4 +1,4 @@
-"""Keeping a new version of a context file, of an agent's own or of a user's copy."""
+"""Versions of context files, of an agent or of a user's copy, and which are in force."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What every other part of a daemon stands on: settings, time, database, engine, routes."""
+"""What a daemon process opens once: database, engine, routes, and the stores of bytes."""
 
 import asyncio
 import os
@@ -36,7 +36,7 @@ SKILLS_CACHE: Final = "skills-cache"
 
 
 class Resources:
-    """Opened once per process; nothing here knows of a use case."""
+    """Opened once per process; the services are built on these."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings

@@ -1,4 +1,4 @@
-"""The daemon as a process: listen, serve, drain on a signal, and say in one line why not."""
+"""The daemon as a process: banner, web server, drain on a signal, one line on failure."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The use cases of a daemon: every service, given what it works with."""
+"""Every service of a daemon with its dependencies, and what the end of a run triggers."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -243,53 +243,6 @@ class Services:
             self.tools.check(tool_name, arguments)
 
 
-def _runtime(resources: Resources, maintenance: Maintenance) -> RuntimeService:
-    learning = learning_policy_hook(resources.clock, partial(resources.bell.ring, REVIEWS))
-    # Learning first: it waits for rows of jobs, whose holders wait for the journal, whose holders
-    # wait for the lock of run memories, which the other hook takes.
-    return RuntimeService(resources.units, resources.clock, (learning, policy_hook(maintenance)))
-
-
-def _capture(resources: Resources, keeper: Keeper, learning: LearningServices) -> Capture:
-    return Capture(
-        resources.units,
-        resources.clock,
-        keeper,
-        resources.settings.secrets,
-        receipt_for=learning.receipts.receipt_for,
-        hooks=(learning.summaries.kept, learning.receipts.kept),
-    )
-
-
-def _tokens(resources: Resources) -> TokenService:
-    admin = resources.settings.admin_token
-    return TokenService(
-        resources.units,
-        resources.clock,
-        admin_token=admin.get_secret_value() if admin else None,
-        is_loopback=resources.settings.is_loopback,
-    )
-
-
-def _schedules(resources: Resources, firing: Firing) -> ScheduleService:
-    return ScheduleService(
-        units=resources.units,
-        clock=resources.clock,
-        routes=resources.routes,
-        firing=firing,
-        changed=partial(resources.bell.ring, SCHEDULES_TOPIC),
-    )
-
-
-def _webhook_secret(resources: Resources) -> WebhookSecret:
-    configured = resources.settings.webhook_secret
-    return WebhookSecret(
-        units=resources.units,
-        clock=resources.clock,
-        configured=configured.get_secret_value() if configured else None,
-    )
-
-
 class RunServices:
     """One of each; what takes runs in is there before, since trials begin runs and hear of their end."""
 
@@ -354,3 +307,50 @@ class AgentServices:
             local_skill=skills.local_record,
             wake=partial(resources.bell.ring, SUGGESTIONS),
         )
+
+
+def _runtime(resources: Resources, maintenance: Maintenance) -> RuntimeService:
+    learning = learning_policy_hook(resources.clock, partial(resources.bell.ring, REVIEWS))
+    # Learning first: it waits for rows of jobs, whose holders wait for the journal, whose holders
+    # wait for the lock of run memories, which the other hook takes.
+    return RuntimeService(resources.units, resources.clock, (learning, policy_hook(maintenance)))
+
+
+def _capture(resources: Resources, keeper: Keeper, learning: LearningServices) -> Capture:
+    return Capture(
+        resources.units,
+        resources.clock,
+        keeper,
+        resources.settings.secrets,
+        receipt_for=learning.receipts.receipt_for,
+        hooks=(learning.summaries.kept, learning.receipts.kept),
+    )
+
+
+def _tokens(resources: Resources) -> TokenService:
+    admin = resources.settings.admin_token
+    return TokenService(
+        resources.units,
+        resources.clock,
+        admin_token=admin.get_secret_value() if admin else None,
+        is_loopback=resources.settings.is_loopback,
+    )
+
+
+def _schedules(resources: Resources, firing: Firing) -> ScheduleService:
+    return ScheduleService(
+        units=resources.units,
+        clock=resources.clock,
+        routes=resources.routes,
+        firing=firing,
+        changed=partial(resources.bell.ring, SCHEDULES_TOPIC),
+    )
+
+
+def _webhook_secret(resources: Resources) -> WebhookSecret:
+    configured = resources.settings.webhook_secret
+    return WebhookSecret(
+        units=resources.units,
+        clock=resources.clock,
+        configured=configured.get_secret_value() if configured else None,
+    )

@@ -1,4 +1,4 @@
-"""The parts of skill management, given what they work with."""
+"""The services of skills with their dependencies, and the sources of local skills."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -53,14 +53,6 @@ class SkillSources:
             stores=[settings.home / name for name in (SKILLS, SKILLS_CACHE, ENVIRONMENTS)],
             mounts=[self.mounts.root],
         )
-
-
-def _roots(settings: Settings) -> Sequence[Root]:
-    if settings.local_skills:
-        return roots_for(
-            explicit=settings.skill_roots, workspace=settings.workspace, home=settings.user_home
-        )
-    return [Root(path=path, scope=RootScope.EXPLICIT) for path in settings.skill_roots]
 
 
 class SkillServices:
@@ -139,3 +131,11 @@ class SkillServices:
             now = self._tokens.role_in_runs(unit, context.user_id)
             then = require_run(unit, context.run_id).role
         return now if then.includes(now) else then
+
+
+def _roots(settings: Settings) -> Sequence[Root]:
+    if settings.local_skills:
+        return roots_for(
+            explicit=settings.skill_roots, workspace=settings.workspace, home=settings.user_home
+        )
+    return [Root(path=path, scope=RootScope.EXPLICIT) for path in settings.skill_roots]

@@ -1,4 +1,4 @@
-"""The tools every daemon has, each given the services it works with."""
+"""The tools of a daemon: its own with their services, and those of MCP servers."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -90,6 +90,22 @@ def toolkit(
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class KnownTools:
+    """Looks anew whenever it is asked."""
+
+    registry: ToolRegistry
+    mcp: McpServers
+
+    def __call__(self, session: Session | None) -> Sequence[Tool]:
+        """Every tool, for one session or in general."""
+        return (*self.registry.all(), *self.mcp.known(session))
+
+    def describe(self) -> list[dict[str, object]]:
+        """What a client may know of each tool."""
+        return [*self.registry.describe(), *self.mcp.describe()]
+
+
 def mcp_servers(settings: Settings, clock: Clock, children: ChildProcesses) -> McpServers:
     """The servers of the config file; none is started yet."""
     servers = configured_servers(settings.mcp_servers, settings.environment)
@@ -122,19 +138,3 @@ def _loader(settings: Settings, children: ChildProcesses) -> Callable[[], OpenLi
         )
 
     return load
-
-
-@dataclass(frozen=True, slots=True)
-class KnownTools:
-    """Looks anew whenever it is asked."""
-
-    registry: ToolRegistry
-    mcp: McpServers
-
-    def __call__(self, session: Session | None) -> Sequence[Tool]:
-        """Every tool, for one session or in general."""
-        return (*self.registry.all(), *self.mcp.known(session))
-
-    def describe(self) -> list[dict[str, object]]:
-        """What a client may know of each tool."""
-        return [*self.registry.describe(), *self.mcp.describe()]

@@ -1,4 +1,4 @@
-"""Puts the parts of a daemon together, starts them in order, and stops them in reverse."""
+"""The daemon: builds its parts and the agent loop, starts them in order, stops in reverse."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""The records of a delivery that is on its way."""
+"""The records of a delivery in the outbox, its state machine and its back-off."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -27,18 +27,6 @@ DELIVERY: Final = Machine(
         _S.SKIPPED: frozenset(),
     },
 )
-
-
-def wait_ms(attempt: int, *, jitter: float, retry_after_s: float = 0.0) -> int | None:
-    """Milliseconds to wait after this try, from 1; None when it was the last one.
-
-    `jitter` is a random number from 0 to 1: half of the wait depends on it, so that many deliveries
-    that failed together do not come back together.
-    """
-    if attempt >= MAX_ATTEMPTS:
-        return None
-    ours = WAITS_S[max(attempt, 1) - 1] * (0.5 + jitter / 2)
-    return round(1000 * max(ours, min(retry_after_s, LONGEST_RETRY_AFTER_S)))
 
 
 class TryOutcome(StrEnum):
@@ -111,3 +99,15 @@ class DeliveryLog(Delivery):
 def may_retry(status: str) -> bool:
     """Whether somebody may have a delivery in this status tried again."""
     return DeliveryStatus.PENDING in DELIVERY.allowed(DeliveryStatus(status))
+
+
+def wait_ms(attempt: int, *, jitter: float, retry_after_s: float = 0.0) -> int | None:
+    """Milliseconds to wait after this try, from 1; None when it was the last one.
+
+    `jitter` is a random number from 0 to 1: half of the wait depends on it, so that many deliveries
+    that failed together do not come back together.
+    """
+    if attempt >= MAX_ATTEMPTS:
+        return None
+    ours = WAITS_S[max(attempt, 1) - 1] * (0.5 + jitter / 2)
+    return round(1000 * max(ours, min(retry_after_s, LONGEST_RETRY_AFTER_S)))

@@ -1,4 +1,4 @@
-"""Use cases of deliveries that a caller starts: look at what was tried, and have it tried again."""
+"""The delivery service: read and retry deliveries; and the secret that signs webhooks."""
 
 import secrets
 from dataclasses import dataclass, field

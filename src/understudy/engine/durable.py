@@ -18,20 +18,20 @@ from dbos._queue import queue_worker_thread
 from understudy.runs.model import Run
 
 APPLICATION: Final = "understudy"
-# A constant, not a hash of the code: an upgrade must take up what an older daemon left.
+# A constant, not a hash of the code: an upgraded daemon must resume the work of an older one.
 APPLICATION_VERSION: Final = "1"
 QUEUE: Final = "runs"
 WORKFLOW: Final = "run"
 NOTIFICATION_POLL_S: Final = 0.2
 BATCH: Final = 500
 MAX_THREADS: Final = 64
-# Works on a run; tells whether its session may have another one waiting.
+# Executes a run; returns whether its session may have another one queued.
 Execute = Callable[[str], Awaitable[bool]]
 LOOK_EVERY_S: Final = 1.0
 
 
 class DurableEngine:
-    """Starts, feeds and stops the engine of this process."""
+    """The durable engine of this process: start, enqueue, sweep, stop."""
 
     def __init__(self, database: sa.Engine, *, executor_id: str) -> None:
         self._database = database
@@ -43,7 +43,7 @@ class DurableEngine:
         self._work = _work_table(database.dialect.name)
 
     async def start(self, execute: Execute) -> None:
-        """Prepare the engine's tables, take up what was left, and begin to take runs."""
+        """Create the engine's tables, resume unfinished work, and begin to dequeue runs."""
         config: DBOSConfig = {
             "name": APPLICATION,
             "system_database_engine": self._database,
@@ -62,14 +62,14 @@ class DurableEngine:
             looks = self._looks
             task = asyncio.current_task()
             if task is not None:
-                # Done only when the engine has noted the end; then the session's next run may go.
-                # Looking is dear, so only if there is one, or one has come since.
+                # After the engine has stored the end, the session's next run may start.
+                # Polling is expensive, so only if one is queued or was queued since.
                 task.add_done_callback(
                     lambda _: self.look() if more or self._looks != looks else None
                 )
 
         DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)(run)
-        # The queue has a dispatcher of its own.
+        # `Dispatcher` polls the queue.
         DBOS.listen_queues([])
         # Launched from the running loop, so that runs execute on it.
         DBOS.launch()
@@ -84,8 +84,8 @@ class DurableEngine:
         self._dispatcher.start()
 
     async def stop(self) -> None:
-        """Stop taking runs; those under way are left for the next start."""
-        # That they are broken off is meant, and no news to anybody.
+        """Stop dequeuing; runs in flight are resumed at the next start."""
+        # Their cancellation is intended, so it is not logged.
         logging.getLogger("dbos").setLevel(logging.ERROR)
         if self._dispatcher is not None:
             await asyncio.to_thread(self._dispatcher.stop)
@@ -103,7 +103,7 @@ class DurableEngine:
                 "workflow_name": WORKFLOW,
                 "workflow_id": run.work_id,
                 "queue_partition_key": run.session_id,
-                # Our place in line; the engine's own order goes by clocks.
+                # Position in our line; the engine's own order depends on clocks.
                 "priority": run.accepted_offset,
                 "app_version": APPLICATION_VERSION,
             },
@@ -111,13 +111,13 @@ class DurableEngine:
         )
 
     def look(self) -> None:
-        """Say that there may be a run to take; may be called from any thread."""
+        """Wake the dispatcher, because a run was enqueued; may be called from any thread."""
         self._looks += 1
         if self._dispatcher is not None:
             self._dispatcher.look()
 
     def pending_executors(self) -> frozenset[str]:
-        """Executors that have work under way, by the engine's records."""
+        """Executors that have work in flight according to the engine's records."""
         query = (
             sa.select(self._work.c.executor_id).where(self._work.c.status == "PENDING").distinct()
         )
@@ -129,7 +129,7 @@ class DurableEngine:
         self.look()
 
     def lost(self, work_ids: Sequence[str]) -> tuple[str, ...]:
-        """Which of these are neither queued nor under way."""
+        """The ids among these whose work is neither queued nor in flight."""
         live: set[str] = set()
         for start in range(0, len(work_ids), BATCH):
             live |= {
@@ -144,11 +144,11 @@ class DurableEngine:
         return tuple(work_id for work_id in work_ids if work_id not in live)
 
     def forget(self, work_ids: Sequence[str]) -> None:
-        """Drop the engine's records of these, so that they can be queued anew."""
+        """Delete the engine's records of these, so that they can be queued again."""
         DBOS.delete_workflows(list(work_ids))
 
     def stranded(self, held: Collection[str]) -> frozenset[str]:
-        """Work that is taken for being under way here, though nobody here holds it."""
+        """Work that is in flight here according to the engine, though no execution holds it."""
         query = sa.select(self._work.c.workflow_uuid).where(
             self._work.c.status == "PENDING",
             self._work.c.executor_id == self.executor_id,
@@ -161,7 +161,7 @@ class DurableEngine:
         )
 
     def put_back(self, work_id: str) -> None:
-        """Queue such work again; whoever held it may write nothing more."""
+        """Queue stranded work again; an older execution may not write any more."""
         if self._instance is not None:
             records = self._instance._sys_db  # noqa: SLF001 - there is no public way
             records.reenqueue_for_recovery(work_id, [self.executor_id], QUEUE)
@@ -205,30 +205,30 @@ def _work_table(dialect: str) -> sa.TableClause:
 
 
 class Nudge(threading.Event):
-    """The stop event of a queue worker, whose wait can also be cut short."""
+    """The stop event of the dispatcher's thread, whose wait can also be interrupted."""
 
     def __init__(self) -> None:
         super().__init__()
         self._rung = threading.Event()
 
     def ring(self) -> None:
-        """Let the worker look now."""
+        """Wake the thread to poll now."""
         self._rung.set()
 
     def set(self) -> None:
-        """Let the worker end."""
+        """End the thread."""
         super().set()
         self._rung.set()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait to be rung or stopped; tells whether it was stopped."""
+        """Wait for a wake-up or a stop; returns whether it was a stop."""
         self._rung.wait(timeout)
         self._rung.clear()
         return self.is_set()
 
 
 class Dispatcher:
-    """Runs the engine's own queue worker in a thread that listens to a nudge."""
+    """Runs the engine's queue worker in a thread that can be woken at once."""
 
     def __init__(self, instance: DBOS, queue: Queue) -> None:
         self._nudge = Nudge()
@@ -240,14 +240,14 @@ class Dispatcher:
         )
 
     def start(self) -> None:
-        """Begin to take runs."""
+        """Start the thread."""
         self._thread.start()
 
     def look(self) -> None:
-        """Say that there may be something to take; may be called from any thread."""
+        """Poll the queue now; may be called from any thread."""
         self._nudge.ring()
 
     def stop(self) -> None:
-        """Take no more runs."""
+        """Stop dequeuing runs."""
         self._nudge.set()
         self._thread.join(timeout=10)

@@ -1,4 +1,4 @@
-"""Several daemons on one PostgreSQL: each shows that it lives, and takes over from those that do not.
+"""Several daemons on one PostgreSQL: a heartbeat lock for each, and takeover from dead ones.
 
 A daemon holds an advisory lock named after its executor id for as long as it lives. Where work is
 under way for an executor whose lock is free, that executor is gone.
@@ -18,7 +18,7 @@ log = structlog.get_logger()
 
 LOOK_EVERY_S: Final = 1.0
 BEAT_EVERY_S: Final = 0.5
-# A lock that is free once may belong to a daemon that only lost its connection.
+# A free lock may belong to a daemon that only lost its connection.
 LOOKS_TO_BE_SURE: Final = 3
 # A peer whose machine vanished is noticed by the server within about ten seconds.
 KEEPALIVE: Final = "-c tcp_keepalives_idle=4 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
@@ -31,7 +31,7 @@ def lock_number(executor_id: str) -> int:
 
 
 class Heartbeat:
-    """Holds this daemon's lock on a connection of its own, and gets it back when that is lost."""
+    """Holds this daemon's advisory lock on a connection of its own; reconnects when it is lost."""
 
     def __init__(self, url: str, executor_id: str) -> None:
         self._url = url
@@ -41,13 +41,13 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._hold, name="heartbeat", daemon=True)
 
     def start(self) -> None:
-        """Begin to hold the lock; returns once it is held."""
+        """Acquire the lock; returns once it is held."""
         self._thread.start()
         if not self._held.wait(timeout=15):
             raise TimeoutError("the database did not grant this daemon's lock")
 
     def stop(self) -> None:
-        """Let the lock go."""
+        """Release the lock."""
         self._stopping.set()
         self._thread.join(timeout=5)
 
@@ -71,7 +71,7 @@ class Heartbeat:
 
 
 class Reaper:
-    """Looks once a second for executors that died with work under way."""
+    """Polls once a second for executors that died with work in flight."""
 
     def __init__(self, url: str, engine: DurableEngine) -> None:
         self._url = url
@@ -85,7 +85,7 @@ class Reaper:
             await asyncio.sleep(LOOK_EVERY_S)
 
     def look(self) -> tuple[str, ...]:
-        """Take over from every executor that is surely dead; tells which."""
+        """Take over from every executor that is surely dead; returns their ids."""
         others = self._engine.pending_executors() - {self._engine.executor_id}
         free = self._free(others) if others else ()
         self._free_looks = {name: self._free_looks.get(name, 0) + 1 for name in free}

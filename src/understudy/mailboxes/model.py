@@ -1,4 +1,4 @@
-"""The records of a mailbox."""
+"""The records of a mailbox, and the state machine of a message."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

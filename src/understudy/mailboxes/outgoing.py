@@ -1,4 +1,4 @@
-"""Messages that runs send: once per call, within the user's own sessions, and not for ever."""
+"""Messages that runs send, and the tool for it: once per call, to own sessions, bounded hops."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

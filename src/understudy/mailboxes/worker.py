@@ -93,23 +93,6 @@ class MailDelivery:
         unit.messages.update(replace(changed, updated_at_ms=self.clock.now_ms()))
 
 
-def _failure(unit: "Unit", message: Message) -> str | None:
-    """Why the run did not read the message; None when it did, empty while it goes on."""
-    try:
-        run = unit.runs.get(message.run_id or "")
-    except DamagedRecord as damaged:
-        return damaged.detail
-    return "its run is gone" if run is None else _failure_of(run)
-
-
-def _failure_of(run: Run) -> str | None:
-    if run.finished_at_ms is None:
-        return ""
-    if run.status is RunStatus.COMPLETED:
-        return None
-    return f"run {run.status}: {run.error}" if run.error else f"run {run.status}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailDuty:
     """Submits a run for each due message, and settles the message when its run has ended."""
@@ -193,3 +176,20 @@ class MailDuty:
                 return
             if message is not None:
                 change(unit, message)
+
+
+def _failure(unit: "Unit", message: Message) -> str | None:
+    """Why the run did not read the message; None when it did, empty while it goes on."""
+    try:
+        run = unit.runs.get(message.run_id or "")
+    except DamagedRecord as damaged:
+        return damaged.detail
+    return "its run is gone" if run is None else _failure_of(run)
+
+
+def _failure_of(run: Run) -> str | None:
+    if run.finished_at_ms is None:
+        return ""
+    if run.status is RunStatus.COMPLETED:
+        return None
+    return f"run {run.status}: {run.error}" if run.error else f"run {run.status}"

@@ -1,4 +1,4 @@
-"""What becomes of a run's output at each of the reply targets it was submitted with."""
+"""Deliveries of a run's output to its reply targets: pending, local, or in the outbox."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,7 +18,7 @@ LOCAL: Final = "local"
 
 
 def pending_deliveries(targets: tuple[ReplyTarget, ...]) -> tuple[Delivery, ...]:
-    """One delivery for each target, not tried yet."""
+    """A pending delivery for each reply target."""
     return tuple(
         Delivery(
             plugin=target.plugin, address=target.address, status=DeliveryStatus.PENDING, attempts=0
@@ -28,7 +28,7 @@ def pending_deliveries(targets: tuple[ReplyTarget, ...]) -> tuple[Delivery, ...]
 
 
 def settle_local(run: Run) -> tuple[Delivery, ...]:
-    """The deliveries of a run that ended: who reads the run itself has what it said."""
+    """The deliveries of an ended run: local ones are delivered, because readers read the run."""
     if not _has_something_to_say(run):
         return run.deliveries
     return tuple(
@@ -40,7 +40,7 @@ def settle_local(run: Run) -> tuple[Delivery, ...]:
 
 
 def queue_deliveries(unit: "Unit", run: Run) -> None:
-    """Put the end of a run into the outbox for its webhooks; to be called once, as it ends."""
+    """Queue the webhook deliveries of a run in the outbox; called once, when it ends."""
     if not _has_something_to_say(run):
         return
     for position, target in enumerate(run.reply_targets):
@@ -57,7 +57,7 @@ def queue_deliveries(unit: "Unit", run: Run) -> None:
 
 
 def queue_unread(unit: "Unit", run_id: str) -> Run | None:
-    """The same for a run that was closed without being read; answers it if that can be done now."""
+    """Queue the deliveries of a run that was closed unread; returns it if it can be read now."""
     try:
         run = unit.runs.get(run_id)
     except DamagedRecord:
@@ -68,7 +68,7 @@ def queue_unread(unit: "Unit", run_id: str) -> Run | None:
 
 
 def shown_deliveries(run: Run, sent: Mapping[int, Delivery]) -> tuple[Delivery, ...]:
-    """How a run's deliveries stand: the outbox knows of what is sent, the run of the rest."""
+    """The deliveries of a run: from the outbox where they are queued, else from the run."""
     known = run.deliveries or pending_deliveries(run.reply_targets)
     return tuple(
         sent.get(position) or _without_outbox(run, delivery)

@@ -1,4 +1,8 @@
-"""One execution of a run: begin or take up again, work, end."""
+"""One execution of a run: start or resume it, let the agent loop work, end it.
+
+A step is named by its key and written to the journal when it is done. After a crash the journal
+tells which steps are done and what they returned; only the step in flight is repeated.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,12 +39,12 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# Writes something beside the events of a step.
+# Writes more rows in the transaction of a step's events.
 Also = Callable[["Unit"], None]
 MAX_CRASHES: Final = 5
 # More than the longest run can have: 500 steps of 128 calls, each with two events.
 MAX_RUN_EVENTS: Final = 200_000
-# What a model was asked for: words of the conversation, or a summary in one call or several.
+# Events of model calls: a message of the conversation, or a summary made by one call or several.
 MODEL_KINDS: Final = frozenset({EventKind.MESSAGE, EventKind.CHECKPOINT})
 STOP_ENDINGS: Final[Mapping[StopRequest, RunStatus]] = {
     StopRequest.CANCEL: RunStatus.CANCELLED,
@@ -50,7 +54,7 @@ STOP_ENDINGS: Final[Mapping[StopRequest, RunStatus]] = {
 
 @dataclass(slots=True)
 class Steps:
-    """What one execution of a run has done, and how it writes what it does."""
+    """The steps of one execution of a run: those that are done, and the way to write more."""
 
     units: "Units"
     clock: Clock
@@ -58,7 +62,7 @@ class Steps:
     done: dict[str, JournalEvent] = field(default_factory=dict)
 
     def find(self, key: str) -> JournalEvent | None:
-        """The event of a step that is done; `DamagedRecord` when it can no longer be read."""
+        """The journal event of a finished step; `DamagedRecord` when it cannot be read."""
         event = self.done.get(key)
         if event is not None and event.kind is EventKind.DAMAGED:
             raise coded_error("runs/record_damaged")
@@ -67,9 +71,9 @@ class Steps:
     async def write(
         self, events: Sequence[NewEvent], *, also: Also | None = None
     ) -> tuple[JournalEvent, ...]:
-        """Append events of this run, or raise `RunTakenOver` when it is no longer ours.
+        """Append events of this run, or raise `RunTakenOver` when another execution owns the run.
 
-        `also` writes what belongs to them in the same transaction.
+        `also` writes more rows in the same transaction.
         """
         tries = 0
 
@@ -83,7 +87,7 @@ class Steps:
         return written
 
     def remember(self, events: Iterable[JournalEvent]) -> None:
-        """Take note of events that stand in the journal."""
+        """Note the events of finished steps, as read from the journal."""
         self.done.update({event.key: event for event in events if event.key is not None})
 
     def _write(
@@ -92,7 +96,7 @@ class Steps:
         with self.units.write() as unit:
             if not unit.runs.owns(self.run.run_id, self.run.attempt):
                 raise RunTakenOver(self.run.run_id)
-            # The first try may have been committed without our hearing of it.
+            # The first attempt may have committed although its acknowledgement was lost.
             if is_repeat and (stored := self._stored(unit, events)):
                 return stored
             if also is not None:
@@ -107,12 +111,12 @@ class Steps:
 
 
 def executed_calls(done: Iterable[JournalEvent]) -> int:
-    """How many tool calls of a run reached their tool, whatever it made of them."""
+    """How many tool calls of a run were executed, with or without success."""
     return sum(1 for result in _results(done) if result.data.get("executed"))
 
 
 def counted_calls(done: Iterable[JournalEvent]) -> int:
-    """The same with those that the model got wrong: a mistake is an attempt, a refusal is none."""
+    """How many tool calls count as attempts: executed ones and malformed ones, not refused ones."""
     return sum(1 for result in _results(done) if _counts(result))
 
 
@@ -128,7 +132,7 @@ def _counts(result: JournalEvent) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunExecution:
-    """Everything the worker needs while it works on a run."""
+    """What the agent loop needs to work on a run."""
 
     run: Run
     steps: Steps
@@ -136,32 +140,32 @@ class RunExecution:
     snapshot: RunSnapshot
 
 
-# A run that may be worked on, what it has done, and what its prompt is built from.
+# A run that was started or resumed, its steps, and the snapshot of its prompt.
 Begun = tuple[Run, Steps, RunSnapshot]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunExecutor:
-    """Takes one run from the queue to its end. The engine calls it, again after a crash."""
+    """Executes one run from the queue to its end. The engine calls it, and again after a crash."""
 
     units: "Units"
     clock: Clock
     worker: "AgentLoop"
     signals: StopSignals
     observer: "Metrics"
-    # Lets a run begin, or holds it for the next start when the daemon is stopping.
+    # Returns at once, or never while the daemon drains: the next daemon executes the run.
     admit: Callable[[], Awaitable[None]]
-    # What else happens in the transaction that ends a run.
+    # Called in the transaction that ends a run.
     run_ended: EndingHook
-    # And in the one that keeps a question to the session above.
+    # Called in the transaction that stores a question to the parent session.
     run_asked: EndingHook
-    # What is done before a run begins, when nothing is held yet: looks at a disk, for one.
+    # Called before a run begins, outside any transaction: refreshes the local skills from disk.
     ready: Callable[[], None] = lambda: None
-    # What is done before the first of them, given the last words of the run: nothing is held yet.
+    # Called before the end, outside any transaction, with the last text: scrubs it ahead of time.
     prescrub: Callable[[Run, str], None] = lambda _, __: None
 
     async def execute(self, run_id: str) -> bool:
-        """Work on a run until it ends or sleeps; tells whether another of its session may go.
+        """Work on a run until it ends or sleeps; returns whether the session's next run may start.
 
         Returns at once when there is nothing to do for it now.
         """
@@ -197,7 +201,7 @@ class RunExecutor:
         try:
             return await retry_while_db_down(self._begin, run_id)
         except UnderstudyError as problem:
-            # What the run needs is gone or damaged; the session must not wait for it for ever.
+            # A record that the run needs is gone or damaged; its session must not wait for ever.
             log.warning("run.cannot_begin", run_id=run_id, reason=problem.detail)
             await retry_while_db_down(self._refuse, run_id, problem.detail)
             return None
@@ -244,10 +248,10 @@ class RunExecutor:
             return run, steps, unit.runs.snapshot(run_id)
 
     def _may_start(self, unit: "Unit", run: Run) -> bool:
-        """Whether it is this run's turn; behind one that sleeps it sleeps as well."""
+        """Whether the run is first in line; if not, it is put to sleep behind the others."""
         if unit.runs.first_in_line(run.session_id) == run.run_id:
             return True
-        # Held from here on, the session cannot end that run without seeing that this one waits.
+        # With the session locked, the run ahead cannot end without seeing that this one waits.
         require_session(unit, run.session_id, lock=True)
         if unit.runs.first_in_line(run.session_id) == run.run_id:
             return True
@@ -264,7 +268,7 @@ class RunExecutor:
             ):
                 raise RunTakenOver(steps.run.run_id)
             if run.stop_request is not None:
-                # Asked for elsewhere, and not heard of here yet.
+                # Another process stored the request, and this one has not polled it yet.
                 self.signals.request(run.run_id, run.stop_request)
             is_asleep = fall_asleep(unit, run, sleep, at_ms=self.clock.now_ms())
             if is_asleep and any(each.audience is Audience.PARENT for each in sleep.requests):
@@ -288,8 +292,8 @@ class RunExecutor:
             updated_at_ms=now,
             attempt=run.attempt + 1,
         )
-        # The input enters the journal when its turn comes, so that the journal reads as the
-        # conversation went.
+        # The input is appended when the run starts, so the journal has the order of the
+        # conversation.
         events = unit.journal.append(
             run.session_id, (status_event(run), input_event(run)), at_ms=now
         )
@@ -299,7 +303,7 @@ class RunExecutor:
         return run, snapshot
 
     def _take_up(self, unit: "Unit", run: Run, done: tuple[JournalEvent, ...]) -> Run:
-        """Count the crash, if it was one: steps finished since the last one start the count anew."""
+        """Count a crash, unless the shutdown was orderly; a finished step resets the count."""
         progress = sum(1 for event in done if event.key is not None)
         before = 0 if progress > run.progress else run.crashes
         crashes = before if run.parked else before + 1
@@ -331,7 +335,7 @@ class RunExecutor:
         run = replace(
             run,
             status=ending.status,
-            # Who asked for the stop may have said why.
+            # A stop request may have stored its reason.
             error=ending.error or run.error,
             finished_at_ms=now,
             updated_at_ms=now,
@@ -341,7 +345,7 @@ class RunExecutor:
         unit.runs.update(run)
         queue_deliveries(unit, run)
         more = {"error": run.error} if run.error else {}
-        # Holds the session's row, so the line is looked at only after it.
+        # Locks the session's row, so `wake_next` reads the line after this.
         unit.journal.append(run.session_id, (status_event(run, **more),), at_ms=now)
         unit.requests.withdraw(run.run_id, at_ms=now)
         self._clear(unit, run)
@@ -349,7 +353,7 @@ class RunExecutor:
         return run, wake_next(unit, run.session_id, at_ms=now)
 
     def _clear(self, unit: "Unit", run: Run) -> None:
-        """Let go of the prompt: what was recalled for it may have to be forgotten one day."""
+        """Delete the prompt: a memory that was recalled for it may be deleted one day."""
         with suppress(DamagedRecord):
             unit.runs.drop_prompt(run.run_id)
 

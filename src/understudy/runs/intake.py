@@ -1,4 +1,4 @@
-"""Taking in a run: checked, given its route and its place in line, handed to the engine."""
+"""Intake of a run: check it, store its input, choose its route, queue it in the engine."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from understudy.providers.registry import Routes
     from understudy.storage.unit import Unit
 
-# What a model call can carry; more would be refused by every provider.
+# No provider accepts a larger request.
 MAX_INPUT_BYTES: Final = 24 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeDefaults:
-    """What applies to a run when nothing nearer says otherwise."""
+    """Settings of the daemon for a run whose request, session and agent set none."""
 
     route_id: str
     debug_level: DebugLevel
@@ -50,7 +50,7 @@ class RuntimeDefaults:
 
 @dataclass(frozen=True, slots=True)
 class RunIntake:
-    """The one way a run comes to be, whoever asks for it: a caller, a schedule, a letter, a parent."""
+    """The only way to create a run, for a caller, a schedule, a message or a parent run."""
 
     clock: Clock
     routes: "Routes"
@@ -65,7 +65,7 @@ class RunIntake:
         *,
         needs_idle: bool = False,
     ) -> tuple[Run, int]:
-        """Store and queue a run in the caller's transaction; answers it with its place in line.
+        """Store and queue a run in the caller's transaction; returns it with its position in line.
 
         The session's row must be locked, so that the line of a session has one order.
         """
@@ -150,75 +150,9 @@ def _request_of(submission: Submission, run_input: RunInput) -> RunRequest:
     )
 
 
-def take_input(
-    unit: "Unit", principal: Principal, submission: Submission, *, now_ms: int
-) -> RunInput:
-    """The input with every file in it an asset that is there and stays."""
-    given = items_of(submission)
-    if any(_is_file(item) for item in given.values()):
-        unit.assets.hold()
-    items = tuple(
-        _kept(unit, principal, item, pointer=pointer, now_ms=now_ms)
-        for pointer, item in given.items()
-    )
-    _check_size(items)
-    return RunInput(items=items, metadata=caller_metadata(submission.metadata))
-
-
-def refer_to_assets(unit: "Unit", run: Run) -> None:
-    """Keep the assets of a run's input from being deleted."""
-    for asset_id in dict.fromkeys(item.asset_id for item in run.input.items):
-        if asset_id is not None:
-            refer(unit, asset_id, ReferenceKind.RUN, run.run_id)
-
-
-def _is_file(item: InputItem | AssetDraft) -> bool:
-    return isinstance(item, AssetDraft) or item.type != "text"
-
-
-def _kept(
-    unit: "Unit",
-    principal: Principal,
-    item: InputItem | AssetDraft,
-    *,
-    pointer: str,
-    now_ms: int,
-) -> InputItem:
-    if isinstance(item, AssetDraft):
-        kept, _ = keep(unit, principal, item, now_ms=now_ms)
-        # The same content may have been there before, under another name.
-        return _item_of(kept, file_name=item.file_name, given_as="inline")
-    if item.type == "text":
-        return item
-    asset = unit.assets.get(item.asset_id or "")
-    if asset is None:
-        raise coded_error(
-            "assets/asset_not_found:in_input", pointer=pointer, asset_id=item.asset_id
-        )
-    # What a schedule fires with was taken before, and knows its name and how it came.
-    return _item_of(asset, file_name=item.file_name or asset.file_name, given_as=item.given_as)
-
-
-def _item_of(asset: Asset, *, file_name: str, given_as: GivenAs | None) -> InputItem:
-    return InputItem(
-        type="asset_reference",
-        asset_id=asset.asset_id,
-        file_name=file_name,
-        media_type=asset.media_type,
-        size=asset.size,
-        given_as=given_as,
-    )
-
-
-def _check_size(items: tuple[InputItem, ...]) -> None:
-    # The same asset twice goes over the wire twice.
-    if sum(item.size or 0 for item in items) > MAX_INPUT_BYTES:
-        raise coded_error("assets/input_assets_too_large", limit_bytes=MAX_INPUT_BYTES)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteWish:
-    """What each level says about the route, the nearest first."""
+    """What the request, the session, the agent and the daemon say about the route."""
 
     override: str | None = None
     override_generation: Mapping[str, Any] | None = None
@@ -247,7 +181,7 @@ def choose_route(wish: RouteWish, catalogue: "Routes", scope: Scope | None) -> R
 
 
 def check_route(route_id: str, catalogue: "Routes", scope: Scope | None) -> RouteInfo:
-    """The route, if it exists, may be used, and is ready."""
+    """The route, or `Invalid` when it does not exist, is out of scope or is not ready."""
     info = catalogue.find(route_id)
     if info is None:
         raise coded_error("routes/route_not_found:in_body", pointer="/provider", route_id=route_id)
@@ -263,8 +197,74 @@ def check_route(route_id: str, catalogue: "Routes", scope: Scope | None) -> Rout
 
 
 def _policy_generation(policy: RoutePolicy, *, is_own_route: bool) -> dict[str, Any]:
-    """The policy's settings; its model only goes with the route it was meant for."""
+    """Generation settings of the policy; its model applies only to the policy's own route."""
     settings = dict(policy.generation)
     if not is_own_route:
         settings.pop("model", None)
     return settings
+
+
+def take_input(
+    unit: "Unit", principal: Principal, submission: Submission, *, now_ms: int
+) -> RunInput:
+    """The input of a run; each file in it is an existing or a new asset."""
+    given = items_of(submission)
+    if any(_is_file(item) for item in given.values()):
+        unit.assets.hold()
+    items = tuple(
+        _kept(unit, principal, item, pointer=pointer, now_ms=now_ms)
+        for pointer, item in given.items()
+    )
+    _check_size(items)
+    return RunInput(items=items, metadata=caller_metadata(submission.metadata))
+
+
+def refer_to_assets(unit: "Unit", run: Run) -> None:
+    """Add references from the run to its assets, which keep them from being deleted."""
+    for asset_id in dict.fromkeys(item.asset_id for item in run.input.items):
+        if asset_id is not None:
+            refer(unit, asset_id, ReferenceKind.RUN, run.run_id)
+
+
+def _is_file(item: InputItem | AssetDraft) -> bool:
+    return isinstance(item, AssetDraft) or item.type != "text"
+
+
+def _kept(
+    unit: "Unit",
+    principal: Principal,
+    item: InputItem | AssetDraft,
+    *,
+    pointer: str,
+    now_ms: int,
+) -> InputItem:
+    if isinstance(item, AssetDraft):
+        kept, _ = keep(unit, principal, item, now_ms=now_ms)
+        # The same content may exist as an asset with another file name.
+        return _item_of(kept, file_name=item.file_name, given_as="inline")
+    if item.type == "text":
+        return item
+    asset = unit.assets.get(item.asset_id or "")
+    if asset is None:
+        raise coded_error(
+            "assets/asset_not_found:in_input", pointer=pointer, asset_id=item.asset_id
+        )
+    # The input of a schedule was taken at its creation, and has its file name already.
+    return _item_of(asset, file_name=item.file_name or asset.file_name, given_as=item.given_as)
+
+
+def _item_of(asset: Asset, *, file_name: str, given_as: GivenAs | None) -> InputItem:
+    return InputItem(
+        type="asset_reference",
+        asset_id=asset.asset_id,
+        file_name=file_name,
+        media_type=asset.media_type,
+        size=asset.size,
+        given_as=given_as,
+    )
+
+
+def _check_size(items: tuple[InputItem, ...]) -> None:
+    # An asset that occurs twice is sent twice.
+    if sum(item.size or 0 for item in items) > MAX_INPUT_BYTES:
+        raise coded_error("assets/input_assets_too_large", limit_bytes=MAX_INPUT_BYTES)

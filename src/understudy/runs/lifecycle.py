@@ -1,4 +1,4 @@
-"""Which status of a run may follow which."""
+"""The state machine of a run, and the journal events of its life."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -51,7 +51,7 @@ ITEM_FIELDS: Final = ("type", "text", "asset_id", "media_type", "size")
 
 
 def run_event(run: Run, what: str, status: RunStatus, **more: Any) -> NewEvent:
-    """A step in the life of a run; each happens at most once, but for resumes."""
+    """An event in the life of a run; each occurs at most once, except `resumed`."""
     return NewEvent(
         kind=EventKind.RUN,
         run_id=run.run_id,

@@ -1,4 +1,4 @@
-"""The records of a run."""
+"""The records of a run, its snapshot included: what a resumed run goes by."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Use cases of runs that a caller starts: submit, look, cancel, interrupt."""
+"""The run service: submit, read, cancel and interrupt runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

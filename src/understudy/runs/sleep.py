@@ -1,4 +1,4 @@
-"""How a run goes to sleep and is woken: asleep it is a few rows and no work at all.
+"""Sleep and wake: a run that waits is a few rows, without a task or engine work.
 
 A run that waits for people, or for a sidechain, holds no task and no place in the engine. Who
 brings what it waits for wakes it in the same transaction, so neither can be lost.
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sleep:
-    """What a run is about to wait for: new requests, ones it made before, or a sidechain."""
+    """Why a run goes to sleep: new requests to people, earlier ones, or a sidechain."""
 
     requests: tuple[PersonRequest, ...] = ()
-    # What the audit keeps of the decisions that led here.
+    # Audit entries of the permission decisions that led to the requests.
     entries: tuple[AuditEntry, ...] = ()
-    # When it looks again, even if nothing has happened.
+    # When it is woken even if nothing has happened.
     until_ms: int | None = None
 
 
 class MustSleep(Exception):
-    """The run cannot go on before something happens."""
+    """Raised in a run that must sleep before it can go on."""
 
     def __init__(self, sleep: Sleep) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class MustSleep(Exception):
 
 
 def fall_asleep(unit: "Unit", run: Run, sleep: Sleep, *, at_ms: int) -> bool:
-    """Put a locked run to sleep; False when what it waits for has happened meanwhile."""
+    """Put a locked run to sleep; False when what it waits for happened before the commit."""
     if run.asleep:
         return True
     if run.stop_request is not None:
@@ -76,7 +76,7 @@ def waiting_event(run: Run, pending: Sequence[PersonRequest]) -> NewEvent:
 
 
 def go_on_or_wait(unit: "Unit", run: Run, *, at_ms: int) -> Run:
-    """After a request of a locked run was settled: wake it, unless more of the kind are open.
+    """After a request of a locked run was resolved: wake it, unless more of the kind are open.
 
     With all approvals there, what was allowed runs before the run sleeps on over a question.
     """
@@ -84,7 +84,7 @@ def go_on_or_wait(unit: "Unit", run: Run, *, at_ms: int) -> Run:
     if any(WAITING_STATUS[kind] is run.status for kind in kinds):
         return run
     if not run.asleep:
-        # It is on its way to sleep, and has looked before this happened.
+        # It is about to sleep, and read its requests before this one was resolved.
         run = replace(run, nudged=True)
         unit.runs.update(run)
         return run
@@ -92,7 +92,7 @@ def go_on_or_wait(unit: "Unit", run: Run, *, at_ms: int) -> Run:
 
 
 def wake(unit: "Unit", run: Run, *, at_ms: int, status: RunStatus | None = None) -> Run:
-    """Hand a locked, sleeping run to the engine again; one that is awake is left as it is."""
+    """Enqueue a locked, sleeping run in the engine; a run that is awake stays as it is."""
     if not run.asleep:
         return run
     if status is not None:
@@ -111,7 +111,7 @@ def wake(unit: "Unit", run: Run, *, at_ms: int, status: RunStatus | None = None)
 
 
 def nudge(unit: "Unit", run: Run, *, at_ms: int) -> None:
-    """Something happened that a locked run may wait for beside people: let it look."""
+    """Wake a locked run that may wait for a sidechain; one about to sleep is told not to."""
     if run.status is not RunStatus.RUNNING:
         return
     if run.asleep:
@@ -144,12 +144,12 @@ def stop(unit: "Unit", run: Run, how: StopRequest, *, at_ms: int, error: str | N
 
 
 def step_aside(unit: "Unit", run: Run) -> None:
-    """Let a queued run sleep behind one of its session that has not ended."""
+    """Put a queued run to sleep behind an earlier run of its session."""
     unit.runs.update(replace(run, asleep=True))
 
 
 def wake_next(unit: "Unit", session_id: str, *, at_ms: int) -> bool:
-    """When a run has ended: wake the next in line, if it stepped aside; tells whether there is one.
+    """After the end of a run: wake the next run in line; returns whether there is one.
 
     The session's row is held, so that nobody steps aside unseen. Who holds the run's own row mostly
     waits for the session's, and looks again once it has it; upkeep finds the rest.
@@ -185,7 +185,7 @@ def fail_unread(unit: "Unit", run_id: str, *, reason: str, at_ms: int) -> Run | 
 
 
 class SignalKind(StrEnum):
-    """What is to be done."""
+    """What a signal asks for."""
 
     LOOK = "look"  # a session: something happened below it, or its run waited long enough
     STOP = "stop"  # a run: the one that it worked for has ended
@@ -193,7 +193,7 @@ class SignalKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """Something that is still to be done; doing it twice does no harm."""
+    """A stored signal to a session or run; handling it twice does no harm."""
 
     number: int
     kind: SignalKind
@@ -201,7 +201,10 @@ class Signal:
 
 
 def leave_word(unit: "Unit", run_id: str, session_id: str, *, at_ms: int) -> None:
-    """Have those above and below told of a run that ended without being read."""
+    """Signal the parent session and the sidechains of a run that ended without being read.
+
+    Locking their rows here could deadlock: they may wait for the journal that this unit holds.
+    """
     parent_id = unit.sidechains.parent_of(session_id)
     if parent_id is not None:
         unit.signals.add(SignalKind.LOOK, parent_id, at_ms=at_ms)

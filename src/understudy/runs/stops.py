@@ -1,4 +1,4 @@
-"""Telling a running run to stop, within this process."""
+"""Stop signals: how a cancel or interrupt reaches an execution in this process."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Stopped(Exception):
-    """The run was asked to stop, and what it was doing has come to an end."""
+    """The run was asked to stop, and its work has been cancelled."""
 
     def __init__(self, how: StopRequest) -> None:
         super().__init__(str(how))
@@ -19,25 +19,25 @@ class Stopped(Exception):
 
 
 class RunTakenOver(Exception):
-    """Another execution of this run has begun; this one may write nothing more."""
+    """Another execution of this run has begun; this one may not write any more."""
 
 
 @dataclass(slots=True)
 class StopSignal:
-    """Set once when a run should stop."""
+    """The stop signal of one execution; the first request counts."""
 
     how: StopRequest | None = None
     is_superseded: bool = False
     _event: asyncio.Event = field(default_factory=asyncio.Event)
 
     def set(self, how: StopRequest) -> None:
-        """Ask for the stop; the first wish counts."""
+        """Request the stop; a second request changes nothing."""
         if self.how is None:
             self.how = how
             self._event.set()
 
     def supersede(self) -> None:
-        """Let the execution give up without a word: a newer one of the same run has begun."""
+        """End the execution silently: a newer execution of the same run has begun."""
         self.is_superseded = True
         self._event.set()
 
@@ -49,7 +49,7 @@ class StopSignal:
             raise Stopped(self.how)
 
     async def guard(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do the work; on a stop cancel it, wait until it has really ended, then raise."""
+        """Await the work; on a stop cancel it, wait until it has ended, then raise."""
         if self._event.is_set():
             work.close()
             self.check()
@@ -79,7 +79,7 @@ class StopSignals:
     _loop: asyncio.AbstractEventLoop | None = None
 
     def open(self, run_id: str) -> StopSignal:
-        """The signal of an execution that begins here; an older one of the same run gives up."""
+        """The signal of a new execution; an older execution of the same run ends."""
         self._loop = asyncio.get_running_loop()
         older = self._signals.get(run_id)
         if older is not None:
@@ -109,7 +109,7 @@ async def watch_stop_requests(
     *,
     every_s: float,
 ) -> None:
-    """Carry stop requests that another process wrote to the database to the runs of this one."""
+    """Poll the database for stop requests of other processes, and signal the runs of this one."""
     while True:
         await asyncio.sleep(every_s)
         active = signals.active()

@@ -1,4 +1,4 @@
-"""What a caller sends to start a run, checked and brought into one form."""
+"""A request for a run: its checks, its reply targets, and its idempotency receipt."""
 
 import hashlib
 import json
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 MAX_KEY_BYTES: Final = 256
 REPLY_PLUGINS: Final = frozenset({"local", "http"})
 WEB_SCHEMES: Final = frozenset({"http", "https"})
-# Parts of a request that the keys of earlier versions do not know of.
+# Fields that fingerprints of earlier versions do not contain.
 LATER: Final = frozenset({"locale", "fallback_model", "skill_fingerprint"})
-# An operator's own receiver is often on the machine or the network beside us.
+# A webhook receiver is often on this machine or in the private network.
 ALLOWED: Final = frozenset({None, LOOPBACK, PRIVATE, SHARED})
 
 
@@ -36,7 +36,7 @@ class Submission:
     """A request for a run, as it came in."""
 
     content: str = ""
-    # A draft is a file that comes along and becomes an asset with the run.
+    # A draft is an inline file; it becomes an asset together with the run.
     input_items: tuple[InputItem | AssetDraft, ...] = ()
     attachments: tuple[str, ...] = ()
     provider: str | None = None
@@ -49,16 +49,16 @@ class Submission:
     max_tool_iterations: int | None = None
     debug_level: DebugLevel | None = None
     kind: RunKind = RunKind.INPUT
-    # The language that the daemon itself speaks in the run; without one, what the caller likes best.
+    # Language of the daemon's own texts in the run; by default from `accept_language` or the token.
     locale: str | None = None
     accept_language: str | None = None
-    # What only the daemon asks for: a second model, and which definition of a skill is carried out.
+    # Set by the daemon only: a fallback model, and the promoted skill that the run executes.
     fallback_model: str | None = None
     skill_fingerprint: str | None = None
 
 
 def items_of(submission: Submission) -> Mapping[str, InputItem | AssetDraft]:
-    """The parts of the input in order, by where they stand in the request; at least one part."""
+    """The input items in order, by their JSON pointer in the request; at least one."""
     if submission.input_items and (submission.content or submission.attachments):
         raise coded_error("runs/input_mixed", pointer="/input_items")
     items: dict[str, InputItem | AssetDraft] = {
@@ -76,10 +76,10 @@ def items_of(submission: Submission) -> Mapping[str, InputItem | AssetDraft]:
 
 
 def request_json(submission: Submission) -> dict[str, Any]:
-    """What a caller asked for, by which a repeat of it is known."""
+    """The request as it is fingerprinted, to recognise a repeat."""
     asked = asdict(submission)
     for item in asked["input_items"]:
-        # Noted when an input is taken: no caller says it, and keys of earlier versions know it not.
+        # Set at intake, not by the caller; fingerprints of earlier versions do not contain it.
         item.pop("given_as", None)
     # A header is no part of the request.
     del asked["accept_language"]
@@ -87,7 +87,7 @@ def request_json(submission: Submission) -> dict[str, Any]:
 
 
 def language_of(submission: Submission, principal: Principal) -> str | None:
-    """The language that is asked for, or that the caller reads; None where nobody says."""
+    """The language of the request, or of its caller; None when neither sets one."""
     if submission.locale:
         return locale_of(submission.locale)
     return from_accept_language(submission.accept_language) or principal.locale
@@ -100,7 +100,7 @@ def _is_blank(item: InputItem | AssetDraft) -> bool:
 
 
 def check_limits(submission: Submission) -> None:
-    """Refuse numbers and targets that make no sense."""
+    """Raise `Invalid` for a limit out of range or an unusable reply target."""
     limit = submission.max_tool_iterations
     if limit is not None and not 1 <= limit <= MAX_TOOL_ITERATIONS:
         raise coded_error(
@@ -112,7 +112,7 @@ def check_limits(submission: Submission) -> None:
 
 
 def check_reply_targets(targets: tuple[ReplyTarget, ...]) -> tuple[ReplyTarget, ...]:
-    """Refuse targets that nothing could deliver to."""
+    """The reply targets, or `Invalid` for one that cannot be delivered to."""
     for index, target in enumerate(targets):
         if target.plugin not in REPLY_PLUGINS or not target.address.strip():
             raise coded_error("sessions/invalid_reply_target", pointer=f"/reply_targets/{index}")
@@ -131,7 +131,7 @@ def check_reply_targets(targets: tuple[ReplyTarget, ...]) -> tuple[ReplyTarget, 
 
 
 def _is_web_address(address: str) -> bool:
-    """Whether an address is a URL that a webhook can be called by, without credentials in it."""
+    """Whether an address is an http(s) URL with a host and without credentials."""
     if any(char.isspace() or not char.isprintable() for char in address):
         return False
     try:
@@ -143,41 +143,23 @@ def _is_web_address(address: str) -> bool:
 
 
 def _refused_host(address: str) -> str | None:
-    """Why nothing is ever sent to the host of a checked URL, where the host itself tells."""
+    """Why the host of a checked URL is blocked; None when it is not, or is a name."""
     return host_refused_because(urlsplit(address).hostname or "")
 
 
-def check_idempotency_key(key: str) -> str:
-    """The trimmed key, or `Invalid` when it is empty, too long or has control characters."""
-    trimmed = key.strip()
-    if (
-        not trimmed
-        or len(trimmed.encode(errors="surrogatepass")) > MAX_KEY_BYTES
-        or any(unicodedata.category(char) in ("Cc", "Cs") for char in trimmed)
-    ):
-        raise coded_error(
-            "idempotency/invalid_idempotency_key",
-            pointer="/idempotency_key",
-            max_key_bytes=MAX_KEY_BYTES,
-        )
-    return trimmed
+def refused_because(address: Address) -> str | None:
+    """Why an IP address is blocked for webhooks; None when it is allowed."""
+    reason = blocked_by(address)
+    return None if reason in ALLOWED or reason is None else explain(reason)
 
 
-def hash_key(user_id: str, key: str) -> str:
-    """What is stored of a key; keys of different users never meet."""
-    return hashlib.sha256(f"{user_id}\0{key}".encode()).hexdigest()
-
-
-def fingerprint(operation: str, request: Mapping[str, Any]) -> str:
-    """A digest of what was asked, to tell a repeat from another request under the same key."""
-    document = {"version": 1, "operation": operation, "request": request}
-    text = json.dumps(document, sort_keys=True, default=_plain)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _plain(value: object) -> str:
-    """What JSON has no word for; the bytes of a file by what they are known by."""
-    return digest(value) if isinstance(value, bytes) else str(value)
+def host_refused_because(host: str) -> str | None:
+    """Why a host that is an IP address is blocked; a name is checked when it is resolved."""
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return None
+    return refused_because(address)
 
 
 def receipt_for(
@@ -188,7 +170,7 @@ def receipt_for(
     key: str | None,
     at_ms: int,
 ) -> Receipt | None:
-    """The receipt of a request, not kept yet; None when it came without a key."""
+    """The receipt of a request, not stored yet; None without an idempotency key."""
     if key is None:
         return None
     return Receipt(
@@ -210,21 +192,39 @@ def known_run(unit: "Unit", receipt: Receipt | None) -> Run | None:
 
 
 def keep_receipt(unit: "Unit", receipt: Receipt | None, run: Run) -> None:
-    """Remember which run a key led to."""
+    """Store the receipt: which run the key created."""
     if receipt is not None and not unit.receipts.add(replace(receipt, resource_id=run.run_id)):
         raise coded_error("idempotency/idempotency_conflict")
 
 
-def refused_because(address: Address) -> str | None:
-    """Why nothing is ever sent to this address; None when something may be."""
-    reason = blocked_by(address)
-    return None if reason in ALLOWED or reason is None else explain(reason)
+def check_idempotency_key(key: str) -> str:
+    """The trimmed key, or `Invalid` when it is empty, too long or has control characters."""
+    trimmed = key.strip()
+    if (
+        not trimmed
+        or len(trimmed.encode(errors="surrogatepass")) > MAX_KEY_BYTES
+        or any(unicodedata.category(char) in ("Cc", "Cs") for char in trimmed)
+    ):
+        raise coded_error(
+            "idempotency/invalid_idempotency_key",
+            pointer="/idempotency_key",
+            max_key_bytes=MAX_KEY_BYTES,
+        )
+    return trimmed
 
 
-def host_refused_because(host: str) -> str | None:
-    """The same for a host that is written as an address; a name is looked at when it is resolved."""
-    try:
-        address = ip_address(host.partition("%")[0])
-    except ValueError:
-        return None
-    return refused_because(address)
+def hash_key(user_id: str, key: str) -> str:
+    """The stored hash of an idempotency key; it depends on the user, too."""
+    return hashlib.sha256(f"{user_id}\0{key}".encode()).hexdigest()
+
+
+def fingerprint(operation: str, request: Mapping[str, Any]) -> str:
+    """A digest of a request, to tell a repeat from another request under the same key."""
+    document = {"version": 1, "operation": operation, "request": request}
+    text = json.dumps(document, sort_keys=True, default=_plain)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: object) -> str:
+    """A JSON value for other types; bytes of a file are represented by their digest."""
+    return digest(value) if isinstance(value, bytes) else str(value)

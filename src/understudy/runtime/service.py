@@ -1,4 +1,4 @@
-"""Change the runtime document, look back, roll back."""
+"""The runtime document: its revisions, changes and rollback."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

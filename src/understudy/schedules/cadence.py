@@ -1,4 +1,4 @@
-"""When a schedule fires: its first time, the next one, and whether that is worth waiting for."""
+"""When a schedule fires: once, at intervals, or by a cron expression."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo

@@ -1,4 +1,4 @@
-"""The records of a schedule."""
+"""The records of a schedule, and its state machine."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""The records of a session."""
+"""The records of sessions, personas, projects and sidechains."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -29,6 +29,10 @@ CARRIED: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
+class SettingsError(Exception):
+    """The configuration cannot be used; the message names the offending key."""
+
+
 def _checked_allowance(entry: str) -> str:
     try:
         parse_allowance(entry)
@@ -165,7 +169,3 @@ def _not_a_setting(key: str) -> str:
     known = next(kind.model_fields for start, kind in tables.items() if key.startswith(start))
     near = difflib.get_close_matches(key.rpartition(".")[2], known, n=1)
     return f"is not a setting; did you mean {near[0]}?" if near else "is not a setting"
-
-
-class SettingsError(Exception):
-    """The configuration cannot be used; the message names the offending key."""

@@ -1,4 +1,4 @@
-"""Reading the flags, the environment and the config file once, and checking what they say."""
+"""Loads and checks the settings of daemons and clients: flags, environment, config file."""
 
 import os
 from collections.abc import Mapping

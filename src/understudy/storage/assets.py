@@ -1,4 +1,4 @@
-"""The asset store."""
+"""The asset store, and its bytes: in files, or in rows where daemons share a database."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Opening the database."""
+"""Opening the database, and the dialect of SQLite."""
 
 import sqlite3
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""The journal store: append in order, read from anywhere."""
+"""The journal store: append events in order, read them by offset or by sequence."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +23,7 @@ class JournalStore:
     def append(
         self, session_id: str, events: Sequence[NewEvent], *, at_ms: int
     ) -> tuple[JournalEvent, ...]:
-        """Write events in order and answer them with their offsets, which the session's row gives."""
+        """Append events; returns them with their offsets, which come from the session's row."""
         length = self._connection.execute(_GROW, {"grown": session_id, "by": len(events)}).scalar()
         if length is None:
             raise coded_error("sessions/session_not_found", session_id=session_id)
@@ -149,7 +149,7 @@ _OUTPUTS = (
 
 def event_of(row: Any) -> JournalEvent:
     """A row as an event."""
-    # An event that cannot be read must not hide those around it.
+    # An unreadable event must not hide the events around it.
     known = row.kind in EventKind.__members__.values() and isinstance(row.data, dict)
     return JournalEvent(
         sequence=row.sequence,

@@ -1,4 +1,4 @@
-"""Rows: from records and back, inserted unless taken, replaced only if nobody else changed them."""
+"""Column types, row codecs of records, upserts and optimistic updates, and pages of rows."""
 
 import json
 import re
@@ -34,51 +34,6 @@ T = TypeVar("T")
 REST: Final = ("body", "wanted")
 # Inserts that can say what is to happen when the key is taken.
 INSERTS: Final[Mapping[str, Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
-
-
-def select_page(
-    connection: sa.Connection,
-    query: sa.Select[Any],
-    request: PageRequest,
-    *,
-    by: Sequence[sa.Column[Any]],
-    read: Callable[[Any], T],
-    descending: bool = False,
-) -> Page[T]:
-    """One page of a query in the order of some columns that together are unique."""
-    columns = sa.tuple_(*by)
-    if request.after is not None:
-        _check_cursor(request, by)
-        after = sa.tuple_(*(sa.literal(part) for part in request.after))
-        query = query.where(columns < after if descending else columns > after)
-    order = [column.desc() if descending else column.asc() for column in by]
-    rows = connection.execute(query.order_by(*order).limit(request.limit + 1)).all()
-    shown = rows[: request.limit]
-    more = len(rows) > request.limit
-    last = tuple(getattr(shown[-1], column.name) for column in by) if more else None
-    return Page(
-        items=tuple(readable(shown, read)),
-        next_cursor=encode_cursor(last) if last is not None else None,
-    )
-
-
-def _check_cursor(request: PageRequest, by: Sequence[sa.Column[Any]]) -> None:
-    after = request.after or ()
-    types = [column.type.python_type for column in by]
-    fits = all(type(part) is str or abs(int(part)) < 2**63 for part in after)
-    if [type(part) for part in after] != types or not fits:
-        raise coded_error("pagination/invalid_cursor", pointer="/cursor")
-
-
-def readable(rows: Sequence[Any], read: Callable[[Any], T]) -> list[T]:
-    """The records of those rows that can be read; the others are told to the log."""
-    items = []
-    for row in rows:
-        try:
-            items.append(read(row))
-        except DamagedRecord as damaged:
-            log.exception("storage.record_damaged", detail=damaged.detail)
-    return items
 
 
 class _Damaged:
@@ -185,6 +140,51 @@ def _parsed(row: Any, kind: type[T], given: Mapping[str, Any]) -> T:
             packed = {**packed, **values.pop(name)}
     # A column is what queries go by, so it counts where both say something.
     return parsed_strictly(kind, {**packed, **values, **given})
+
+
+def select_page(
+    connection: sa.Connection,
+    query: sa.Select[Any],
+    request: PageRequest,
+    *,
+    by: Sequence[sa.Column[Any]],
+    read: Callable[[Any], T],
+    descending: bool = False,
+) -> Page[T]:
+    """One page of a query in the order of some columns that together are unique."""
+    columns = sa.tuple_(*by)
+    if request.after is not None:
+        _check_cursor(request, by)
+        after = sa.tuple_(*(sa.literal(part) for part in request.after))
+        query = query.where(columns < after if descending else columns > after)
+    order = [column.desc() if descending else column.asc() for column in by]
+    rows = connection.execute(query.order_by(*order).limit(request.limit + 1)).all()
+    shown = rows[: request.limit]
+    more = len(rows) > request.limit
+    last = tuple(getattr(shown[-1], column.name) for column in by) if more else None
+    return Page(
+        items=tuple(readable(shown, read)),
+        next_cursor=encode_cursor(last) if last is not None else None,
+    )
+
+
+def _check_cursor(request: PageRequest, by: Sequence[sa.Column[Any]]) -> None:
+    after = request.after or ()
+    types = [column.type.python_type for column in by]
+    fits = all(type(part) is str or abs(int(part)) < 2**63 for part in after)
+    if [type(part) for part in after] != types or not fits:
+        raise coded_error("pagination/invalid_cursor", pointer="/cursor")
+
+
+def readable(rows: Sequence[Any], read: Callable[[Any], T]) -> list[T]:
+    """The records of those rows that can be read; the others are told to the log."""
+    items = []
+    for row in rows:
+        try:
+            items.append(read(row))
+        except DamagedRecord as damaged:
+            log.exception("storage.record_damaged", detail=damaged.detail)
+    return items
 
 
 def upsert_of(table: sa.Table) -> Mapping[str, sa.Insert]:

@@ -50,32 +50,32 @@ class RunStore:
         self._connection.execute(sa.insert(runs).values(row))
 
     def update(self, run: Run) -> None:
-        """Replace what changes about a run whose row this unit holds locked."""
+        """Write the changing columns of a run whose row this unit has locked."""
         row = _row(run)
         del row["wanted"]
         self._connection.execute(sa.update(runs).where(runs.c.run_id == run.run_id).values(row))
 
     def set_snapshot(self, run_id: str, snapshot: RunSnapshot) -> None:
-        """Keep what the prompt of a run is built from."""
+        """Store the snapshot of a run's prompt."""
         self._connection.execute(_SET_SNAPSHOT, {"of": run_id, "given": _snapshot_json(snapshot)})
 
     def snapshot(self, run_id: str) -> RunSnapshot:
-        """What the prompt of a run that has not ended is built from."""
+        """The snapshot of the prompt of a run that has not ended."""
         row = self._connection.execute(_SNAPSHOT, {"of": run_id}).one()
         return read_record(row, _snapshot, what=f"snapshot of run {run_id}")
 
     def reports(self, run_id: str) -> RunReports:
-        """How the prompt of a run came about."""
+        """The reports on how the prompt of a run was built."""
         row = self._connection.execute(_SNAPSHOT, {"of": run_id}).one()
         return read_record(row, _reports, what=f"snapshot of run {run_id}")
 
     def drop_prompt(self, run_id: str) -> None:
-        """Keep nothing but the reports of a snapshot."""
+        """Delete the prompt from a snapshot; its reports stay."""
         left = _reports_json(self.reports(run_id))
         self._connection.execute(_SET_SNAPSHOT, {"of": run_id, "given": left})
 
     def close(self, run_id: str, status: RunStatus, *, reason: str, at_ms: int) -> str | None:
-        """End a run without reading it, for one that cannot be read; its session, if it was open."""
+        """End a run whose row cannot be read; returns its session, or None when it had ended."""
         statement = (
             sa.update(runs)
             .where(runs.c.run_id == run_id, runs.c.finished_at_ms.is_(None))
@@ -91,7 +91,7 @@ class RunStore:
         return self._connection.execute(statement).scalar()
 
     def owns(self, run_id: str, attempt: int) -> bool:
-        """Whether that attempt is still the one allowed to write, held until the unit ends."""
+        """Whether `attempt` is the current execution; locks the row until the unit ends."""
         values = {"owned": run_id, "by": attempt}
         return self._connection.execute(self._dialect.locked(_OWNED), values).first() is not None
 
@@ -181,14 +181,14 @@ class RunStore:
         return tuple(self._connection.execute(query).scalars())
 
     def stop_requests(self, run_ids: Sequence[str]) -> dict[str, StopRequest]:
-        """Which of these runs somebody asked to stop."""
+        """The stop requests of these runs."""
         query = sa.select(runs.c.run_id, runs.c.stop_request).where(
             runs.c.run_id.in_(run_ids), runs.c.stop_request.is_not(None)
         )
         return {run_id: StopRequest(how) for run_id, how in self._connection.execute(query)}
 
     def park(self, run_ids: Sequence[str]) -> None:
-        """Note that the daemon stops in good order while these go on."""
+        """Mark these runs as interrupted by an orderly shutdown, not by a crash."""
         self._connection.execute(
             sa.update(runs)
             .where(runs.c.run_id.in_(run_ids), runs.c.finished_at_ms.is_(None))
@@ -206,9 +206,9 @@ class RunStore:
         return bool(self._connection.execute(_HAS_HEARD_OTHERS, values).scalar())
 
 
-# Everything but the snapshot: it can be long, and only who executes the run needs it.
+# Without the snapshot, which can be long and which only the executor needs.
 _RUNS = sa.select(*(column for column in runs.c if column.name != "snapshot"))
-# These are asked again and again, so they are put together only once.
+# Compiled once, because they are executed often.
 _RUN = _RUNS.where(runs.c.run_id == sa.bindparam("wanted"))
 _SNAPSHOT = sa.select(runs.c.run_id, runs.c.snapshot).where(runs.c.run_id == sa.bindparam("of"))
 _SET_SNAPSHOT = (

@@ -26,7 +26,7 @@ from understudy.storage.stores import Stores
 from understudy.storage.term_entries import TermCounts
 from understudy.storage.term_index import TermIndex
 
-# Hands a run to the durable engine within the caller's transaction.
+# Enqueues a run in the durable engine within the caller's transaction.
 Enqueue = Callable[[sa.Connection, Run], None]
 # Where the bytes of assets are; in the database, unless told otherwise.
 OpenBlobs = Callable[[sa.Connection], BlobStore]
@@ -59,7 +59,7 @@ class Unit(Stores):
         self._run_memories = run_memories
         self._skill_bundles = skill_bundles
         self._enqueue = enqueue
-        # Sessions whose journal grew; those who listen are told after the commit.
+        # Sessions whose journal grew; their readers are notified after the commit.
         self.touched: set[str] = set()
         self.has_enqueued = False
         self.if_committed: list[Callable[[], None]] = []
@@ -94,15 +94,15 @@ class Unit(Stores):
         return self._skill_bundles(self)
 
     def after_commit(self, act: Callable[[], None]) -> None:
-        """Have something done once this unit has committed, and not if it does not."""
+        """Call `work` after this unit has committed; not after a rollback."""
         self.if_committed.append(act)
 
     def after_rollback(self, act: Callable[[BaseException], None]) -> None:
-        """Have something done if this unit comes to nothing, once it is over; it is given why."""
+        """Call `work` with the error after this unit was rolled back."""
         self.if_rolled_back.append(act)
 
     def enqueue(self, run: Run) -> None:
-        """Hand the run to the engine; it starts once this unit has committed."""
+        """Enqueue the run in the engine; it starts after this unit has committed."""
         self._enqueue(self.connection, run)
         self.has_enqueued = True
 
@@ -118,7 +118,7 @@ OUR_FAULT: Final = (
 
 @contextmanager
 def reachable() -> Iterator[None]:
-    """Tell a database that cannot be used now from everything else that may go wrong."""
+    """Turn errors of an unusable database into `DatabaseUnavailable`."""
     try:
         yield
     except OUR_FAULT:
@@ -129,7 +129,7 @@ def reachable() -> Iterator[None]:
 
 
 class Units:
-    """Opens units of work, and rings the bell after those that wrote to a journal."""
+    """Opens units of work; rings the bell after a commit that appended to a journal."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class Units:
         self._blobs = blobs
         self._run_memories = run_memories
         self._skill_bundles = skill_bundles
-        # Tells the engine, after the commit, that there is something in its queue.
+        # Wakes the engine's dispatcher after a commit that enqueued a run.
         self._enqueued = enqueued
         self._dialect = dialect_of(engine)
         self._enqueue = enqueue
@@ -157,13 +157,13 @@ class Units:
 
     @contextmanager
     def read(self) -> Iterator[Unit]:
-        """Look without changing anything."""
+        """A unit that only reads."""
         with self._one_at_a_time(), reachable(), self.engine.connect() as connection:
             yield self._unit(connection)
 
     @contextmanager
     def write(self) -> Iterator[Unit]:
-        """Change things; all of it stands at the end, or nothing."""
+        """A unit that writes; it commits at the end, or rolls back on an exception."""
         regrets: list[Callable[[BaseException], None]] = []
         try:
             with (
@@ -212,7 +212,7 @@ class Units:
 
     @contextmanager
     def exclusively(self) -> Iterator[None]:
-        """Do something that only one daemon may do at a time, as at a start."""
+        """Hold a lock that only one daemon has at a time, as for its start."""
         if self.engine.dialect.name == "postgresql":
             with reachable(), hold_lock(self.engine, START_LOCK):
                 yield
@@ -229,6 +229,6 @@ class Units:
             yield True
 
     def ring(self, session_ids: set[str]) -> None:
-        """Wake those who follow these sessions."""
+        """Wake the readers of these sessions."""
         if session_ids:
             self._bell.ring("events", *(f"session:{session_id}" for session_id in session_ids))
