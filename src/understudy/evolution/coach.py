@@ -65,7 +65,8 @@ class EvolutionCoach:
     ) -> Briefing:
         """The prompt sections of a run; empty where the switches are off."""
         settings = RunSettings(
-            switches=_switches(run, agent),
+            # A trial evolves nothing.
+            switches=Switches() if agent is None or run.trial_id is not None else resolve(agent),
             locale=run.locale,
             is_interactive=is_interactive(run, session),
             soul_version=soul_version_in(files),
@@ -133,11 +134,6 @@ class EvolutionCoach:
     def _look_up(self, run: Run) -> bool:
         with self.units.read() as unit:
             return self.offers.was_declined(unit, run)
-
-
-def _switches(run: Run, agent: Agent | None) -> Switches:
-    """The switches of the agent; all off in a trial."""
-    return Switches() if agent is None or run.trial_id is not None else resolve(agent)
 
 
 def is_bootstrapping(files: Sequence[ContextFile]) -> bool:

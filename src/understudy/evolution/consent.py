@@ -26,7 +26,7 @@ from understudy.runs.offers import hold_offers
 from understudy.runs.requests import PersonRequest, RequestState
 from understudy.sessions.model import Session, require_session
 from understudy.skills.access import find
-from understudy.skills.model import Skill, SkillVersion
+from understudy.skills.model import Skill
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -65,7 +65,7 @@ class SkillOwnership:
                 return run.role is Role.ADMIN
             except Invalid:
                 return False
-            if skill is None or not _is_theirs(skill, run):
+            if skill is None or (skill.owner_id != run.user_id and run.role is not Role.ADMIN):
                 return False
             try:
                 return not _is_made_by(unit, run, skill)
@@ -76,19 +76,12 @@ class SkillOwnership:
 def _is_made_by(unit: "Unit", run: Run, skill: Skill) -> bool:
     """Whether the agent of a run made every version for the same user."""
     versions = unit.skills.versions(skill.skill_id, PageRequest(limit=LOOKED_AT))
-    makers = (_maker(unit, version) for version in versions.items)
+    run_ids = (version.run_id for version in versions.items)
+    makers = (None if run_id is None else unit.runs.get(run_id) for run_id in run_ids)
     return versions.next_cursor is None and all(
         maker is not None and (maker.agent_id, maker.user_id) == (run.agent_id, run.user_id)
         for maker in makers
     )
-
-
-def _maker(unit: "Unit", version: SkillVersion) -> Run | None:
-    return None if version.run_id is None else unit.runs.get(version.run_id)
-
-
-def _is_theirs(skill: Skill, run: Run) -> bool:
-    return skill.owner_id == run.user_id or run.role is Role.ADMIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Final
 
 from understudy.core.errors import FieldError, coded_error
 from understudy.core.invisible_characters import hidden_in
-from understudy.evolution.identity.rule import IdentityField, fields_of
+from understudy.evolution.identity.rule import fields_of
 from understudy.evolution.visible_text import plain
 from understudy.guard.scan import scan_text
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
@@ -97,13 +97,12 @@ def _check_identity(new: str, current: str, identity: str) -> None:
     """Refuse identity fields that are neither in IDENTITY.md nor in the current text."""
     known = {field.key for text in (identity, current) for field in fields_of(text)}
     added = (field for field in fields_of(new) if field.key not in known)
-    errors = tuple(wrong("soul_identity", _named(field)) for field in islice(added, MAX_FINDINGS))
+    errors = tuple(
+        wrong("soul_identity", f"line {field.line} sets the agent's {field.kind}")
+        for field in islice(added, MAX_FINDINGS)
+    )
     if errors:
         raise coded_error("evolution/soul_identity", errors=errors, problem=errors[0].detail)
-
-
-def _named(field: IdentityField) -> str:
-    return f"line {field.line} sets the agent's {field.kind}"
 
 
 def _check_change(delta: SoulDelta, most: float) -> None:

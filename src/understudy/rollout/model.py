@@ -248,7 +248,9 @@ def fingerprint_of(definition: "Definition") -> str:
         "when_to_use": definition.when_to_use,
         "version": definition.version,
         "instructions": definition.instructions.strip(),
-        "runtime": _compact(runtime_json(definition.runtime)),
+        "runtime": json.dumps(
+            runtime_json(definition.runtime), separators=(",", ":"), ensure_ascii=False
+        ),
     }
     for name, value in parts.items():
         whole.update(f"\0{name}\0{value or ''}".encode())
@@ -267,10 +269,6 @@ def runtime_json(runtime: RuntimeSettings) -> dict[str, Any]:
         "fallback_model": runtime.fallback_model,
     }
     return {name: value for name, value in parts.items() if value}
-
-
-def _compact(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def require_rollout(unit: "Unit", skill_name: str, *, lock: bool = False) -> Rollout:

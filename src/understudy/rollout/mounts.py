@@ -140,7 +140,8 @@ class MountKeeper:
             # RecursionError: folders may be nested too deep to be removed.
             code = MountTroubleCode.LEFT if rollout is None else MountTroubleCode.UNMOUNTED
             detail = getattr(problem, "strerror", None) or type(problem).__name__
-            trouble = MountTrouble(code=code, name=_name(folder, rollout), detail=detail)
+            name = folder if rollout is None else rollout.skill_name
+            trouble = MountTrouble(code=code, name=name, detail=detail)
         if trouble is None:
             self._troubles.pop(folder, None)
         else:
@@ -216,10 +217,6 @@ class MountKeeper:
 def _drifted(skill_name: str) -> MountTrouble:
     detail = "mismatch: the files are not as the record says"
     return MountTrouble(code=MountTroubleCode.DRIFTED, name=skill_name, detail=detail)
-
-
-def _name(folder: str, rollout: Rollout | None) -> str:
-    return folder if rollout is None else rollout.skill_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

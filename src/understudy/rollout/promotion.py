@@ -135,7 +135,8 @@ class Promoter:
         if is_anew:
             there = self.changes.end_attempt(there)
         moved = self._moved(there, learning, definition, is_anew=is_anew)
-        reasons = missing(there.status, target, self._case(moved))
+        case = case_of(self.unit, moved, self.rules, sums_of_one(self.unit, moved))
+        reasons = missing(there.status, target, case)
         if reasons:
             raise _guard_error(there, target, reasons)
         if target is Stage.ACTIVE:
@@ -170,9 +171,6 @@ class Promoter:
             attempt=rollout.revision + 1,
             attempt_began_at_ms=self.changes.now_ms,
         )
-
-    def _case(self, rollout: Rollout) -> RolloutCase:
-        return case_of(self.unit, rollout, self.rules, sums_of_one(self.unit, rollout))
 
 
 def case_of(

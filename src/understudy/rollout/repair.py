@@ -10,7 +10,7 @@ import structlog
 
 from understudy.core.batches import batches
 from understudy.core.errors import UnderstudyError
-from understudy.rollout.model import Rollout, RolloutMark, Stage
+from understudy.rollout.model import RolloutMark, Stage
 from understudy.rollout.mounts import MountKeeper
 from understudy.skills.catalogue_entry import folded
 
@@ -112,7 +112,7 @@ class MountRepair:
                 now = self._as_of(unit)
                 names = before.changed(now)
                 found = unit.rollouts.several(names & now.marks.keys())
-            active = _by_folder(it for it in found if it.status is Stage.ACTIVE)
+            active = {it.source_learning_id: it for it in found if it.status is Stage.ACTIVE}
             for folder in {*before.folders(names), *now.folders(names)}:
                 self._keeper.bring(folder, active.get(folder), by_force=False)
             unread = (names & now.marks.keys()) - {it.skill_name for it in found}
@@ -160,7 +160,3 @@ class MountRepair:
             # Missing folders are reported one by one; surplus ones are offered to nobody.
             log.warning("rollout.folders_unreadable", reason=problem.strerror)
             return set()
-
-
-def _by_folder(active: Iterable[Rollout]) -> dict[str, Rollout]:
-    return {rollout.source_learning_id: rollout for rollout in active}

@@ -347,7 +347,8 @@ def _choose(unit: "Unit", rollout: Rollout, *, now_ms: int) -> Snapshot:
     snapshots = unit.rollouts.active_snapshots(rollout.skill_name, limit=MOST_SNAPSHOTS)
     if not snapshots:
         raise coded_error("rollout/no_rollback_snapshot", skill_name=rollout.skill_name)
-    fit = [it for it in snapshots if _is_fit(unit, it.record, now_ms=now_ms)]
+    sources = ((it, unit.learnings.get(it.record.source_learning_id)) for it in snapshots)
+    fit = [it for it, learning in sources if _is_valid_source(learning, now_ms=now_ms)]
     if not fit:
         raise coded_error("rollout/rollback_refused:source_gone", skill_name=rollout.skill_name)
     # A demoted definition comes back only if no other was ever active.
@@ -355,17 +356,13 @@ def _choose(unit: "Unit", rollout: Rollout, *, now_ms: int) -> Snapshot:
     return next((it for it in fit if it.record.fingerprint not in demoted), fit[0])
 
 
-def _is_fit(unit: "Unit", record: Rollout, *, now_ms: int) -> bool:
-    return _stands(unit.learnings.get(record.source_learning_id), now_ms=now_ms)
-
-
 def _require_source(unit: "Unit", snapshot: Snapshot, *, now_ms: int) -> None:
     learning = unit.learnings.get(snapshot.record.source_learning_id, lock=True)
-    if not _stands(learning, now_ms=now_ms):
+    if not _is_valid_source(learning, now_ms=now_ms):
         raise coded_error("rollout/rollback_refused:source_gone", skill_name=snapshot.skill_name)
 
 
-def _stands(learning: Learning | None, *, now_ms: int) -> bool:
+def _is_valid_source(learning: Learning | None, *, now_ms: int) -> bool:
     return learning is not None and not source_blockers(learning, now_ms=now_ms)
 
 

@@ -61,7 +61,9 @@ class TrialService:
         """Execute the current definition, once or on each case; answers at once."""
         with self.units.read() as unit:
             rollout = require_rollout(unit, skill_name)
-            before = "" if request.marker or request.cases else _marker_before(unit, rollout)
+            before = ""
+            if not request.marker and not request.cases:
+                before = unit.rollout_trials.newest_marker(skill_name, *rollout.tried)
         check_on_trial(rollout, request)
         request = checked(request, Markers(self.guard))
         self._stop_moot(skill_name)
@@ -209,11 +211,6 @@ def _task(rollout: Rollout, params: Params) -> str:
         return task_for(rollout, params)
     except ToolError as problem:
         raise coded_error("rollout/invalid_params", pointer=PARAMS, detail=problem.detail) from None
-
-
-def _marker_before(unit: "Unit", rollout: Rollout) -> str:
-    """The marker of the newest trial of this definition; "" without one."""
-    return unit.rollout_trials.newest_marker(rollout.skill_name, *rollout.tried)
 
 
 def _outcome(unit: "Unit", run_id: str, marker: str) -> tuple[Run | None, RunSuccess | None]:
