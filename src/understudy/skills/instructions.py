@@ -1,4 +1,4 @@
-"""A skill as the one who is to follow it reads it: instructions, files, and arguments as data."""
+"""The text of a skill for the model that follows it: instructions, facts, and arguments as data."""
 
 import json
 import re
@@ -22,7 +22,7 @@ MAX_LISTED: Final = 100
 INSTRUCTIONS: Final = "skill_instructions"
 ARGUMENTS: Final = "skill_arguments"
 FACTS: Final = "skill_facts"
-# In the body they stand for what the caller gave, which itself is only ever shown as data.
+# Placeholders for the arguments, which are shown only as data.
 ARGUMENT_NAMES: Final = ("${ARGUMENTS}", "${UNDERSTUDY_SKILL_ARGS}")
 FOLDER_NAME: Final = "${UNDERSTUDY_SKILL_DIR}"
 FOLLOW: Final = (
@@ -39,7 +39,7 @@ Params = Mapping[str, Any] | str | None
 
 
 def rendered(loaded: LoadedSkill, params: Params) -> str:
-    """Everything that somebody needs who is to follow a skill; its own words only in blocks."""
+    """The text that `use_skill` returns; the text of the skill stands only in blocks."""
     arguments = _arguments(params)
     parts = [
         "\n".join(_about(loaded)),
@@ -83,7 +83,7 @@ def _about(loaded: LoadedSkill) -> list[str]:
 
 
 def _facts(loaded: LoadedSkill) -> list[str]:
-    """What is known of a skill, one thing in a line, each in a form that can only be data."""
+    """Facts about a skill, one per line, quoted as data."""
     one, settings = loaded.offered, loaded.settings
     named: list[tuple[str, Sequence[str]]] = [
         ("name", [one.name]),
@@ -97,7 +97,7 @@ def _facts(loaded: LoadedSkill) -> list[str]:
 
 
 def _is_promoted(loaded: LoadedSkill) -> bool:
-    """Whether its files only repeat its record, and are nothing for who carries it out to read."""
+    """Whether the skill is promoted: its files only repeat its record."""
     return loaded.offered.origin is SkillOrigin.PROMOTED
 
 
@@ -110,7 +110,7 @@ def _files(loaded: LoadedSkill) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """Somebody's words as a JSON string in which nothing can end a block or a line, or hide."""
+    """A text as a JSON string that cannot end a block or a line, without hidden characters."""
     return "".join(map(_inert, json.dumps(text, ensure_ascii=False)))
 
 
@@ -120,12 +120,12 @@ def _body(loaded: LoadedSkill, *, has_arguments: bool) -> str:
         body = body.replace(name, GIVEN if has_arguments else NOT_GIVEN)
     if loaded.folder is not None:
         body = body.replace(FOLDER_NAME, str(loaded.folder))
-    # A body that closes its block could put words beside it that seem to be ours.
+    # A body that closes its block could add text that looks like ours.
     return _OUR_TAGS.sub("&lt;", body)
 
 
 def _arguments(params: Params) -> str:
-    """What the caller gave, as JSON in which nothing can end the block or hide; "" without any."""
+    """The arguments as JSON that cannot end the block; "" without any."""
     if params is None or not params:
         return ""
     inert = "".join(map(_inert, json.dumps(params, ensure_ascii=False)))

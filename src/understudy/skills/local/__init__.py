@@ -1,1 +1,1 @@
-"""Skills in folders of the machine and of workspaces, which nobody keeps but their owners."""
+"""Local skills: skills in folders of the machine and of workspaces, not stored by the daemon."""

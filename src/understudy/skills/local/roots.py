@@ -1,4 +1,4 @@
-"""Skills that lie in folders of the machine: where they are looked for, and what is found there."""
+"""Local roots: the folders that may hold skills, and the search through them."""
 
 import os
 import stat
@@ -14,7 +14,7 @@ from understudy.skills.local.skill import LocalLoad, LocalSkill, Warned, load_sk
 
 MAX_LEVELS: Final = 6
 MAX_FOLDERS: Final = 2_000
-# Files and folders that are only passed by count as well.
+# Files and folders without a skill count as well.
 MAX_ENTRIES: Final = 50_000
 WORKSPACE_ROOTS: Final = ("skills", ".claude/skills", ".agents/skills")
 HOME_ROOTS: Final = ("skills", ".agents/skills", ".claude/skills")
@@ -25,7 +25,7 @@ Load = Callable[[Path, Path, str], LocalLoad]
 
 
 class RootScope(StrEnum):
-    """Why a folder is looked into."""
+    """Why a folder is a root."""
 
     EXPLICIT = "explicit"
     REPO = "repo"
@@ -38,13 +38,13 @@ class Root:
 
     path: Path
     scope: RootScope
-    # The folder that it has to lie in itself, where a link may not lead elsewhere.
+    # The folder that must contain the root, where a symbolic link may not lead out of it.
     base: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalCatalogue:
-    """The skills that were found, first come first, and what was wrong with others."""
+    """The local skills in the order of their roots, and warnings about others."""
 
     skills: tuple[LocalSkill, ...]
     warnings: tuple[Warned, ...]
@@ -53,9 +53,9 @@ class LocalCatalogue:
 def roots_for(
     *, explicit: Sequence[Path] = (), workspace: Path | None = None, home: Path | None = None
 ) -> tuple[Root, ...]:
-    """The roots in the order in which they win; none twice."""
+    """The roots in the order of precedence; none twice."""
     above = [] if workspace is None else [workspace, *workspace.parents]
-    # Where people keep their own skills they may keep a link; no agent works there.
+    # A user's own root may be a symbolic link, as no agent writes there.
     own = home if home != workspace else None
     found = [
         *(Root(path=path, scope=RootScope.EXPLICIT) for path in explicit),
@@ -83,7 +83,7 @@ def find_local(
     stores: Sequence[Path] = (),
     mounts: Sequence[Path] = (),
 ) -> LocalCatalogue:
-    """Every skill under the roots; of two with one name the first wins.
+    """The skills under the roots; of two with the same name the first wins.
 
     A root that touches one of the stores, where not everybody's skills lie, is passed over. So is
     every folder in one of the mounts, whose skills come into the catalogue on another way.
@@ -107,7 +107,7 @@ def find_local(
 
 @dataclass(slots=True)
 class _Walk:
-    """One walk through a root, level by level, each folder in the order of its names."""
+    """A breadth-first walk through a root; each folder in the order of its names."""
 
     root: Root
     stores: Sequence[Path] = ()
@@ -121,7 +121,7 @@ class _Walk:
         self.top = Path(os.path.realpath(self.root.path))
 
     def manifests(self) -> Iterator[Path]:
-        """Each SKILL.md, by its real path within the root."""
+        """The real path of each SKILL.md within the root."""
         level = [self.top] if self.top.is_dir() and not self._refused() else []
         for _ in range(MAX_LEVELS + 1):
             below: list[Path] = []
@@ -136,7 +136,7 @@ class _Walk:
             level = below
 
     def _enter(self, folder: Path) -> bool:
-        """Count a folder; False when there were too many, of them or of files."""
+        """Count a folder; False when the limit of folders or files is reached."""
         if self._left < 0:
             return False
         if len(self._seen) >= MAX_FOLDERS:
@@ -150,7 +150,7 @@ class _Walk:
         return True
 
     def _entries(self, folder: Path) -> Iterator[Path]:
-        """The SKILL.md and the folders in a folder; links only where they stay in the root."""
+        """The SKILL.md and the subfolders of a folder; symbolic links only within the root."""
         try:
             with os.scandir(folder) as found:
                 entries = sorted(islice(found, self._left + 1), key=lambda entry: entry.name)
@@ -189,7 +189,7 @@ class _Walk:
             yield path
 
     def _refused(self) -> bool:
-        """Whether nothing is looked for in this root, which a warning tells."""
+        """Whether a root is skipped, with a warning."""
         reason = next(((code, why) for code, why, applies in _REFUSED if applies(self)), None)
         if reason is not None:
             self._warn(self.root.path, *reason)
@@ -197,7 +197,7 @@ class _Walk:
 
     @property
     def is_linked(self) -> bool:
-        """Whether a link leads from the folder that the root belongs to elsewhere."""
+        """Whether a symbolic link leads out of the folder that must contain the root."""
         if self.root.base is None:
             return False
         base = Path(os.path.realpath(self.root.base))
@@ -205,7 +205,7 @@ class _Walk:
 
     @property
     def is_foreign(self) -> bool:
-        """Folders above a workspace may be anybody's: what others can write to is not trusted."""
+        """Whether others can write to a folder above the workspace, so that it is not trusted."""
         if self.root.scope is not RootScope.REPO:
             return False
         status = self.top.stat()
@@ -213,7 +213,7 @@ class _Walk:
 
     @property
     def touches_store(self) -> bool:
-        """Whether it is, holds or lies in a place where the daemon keeps skills, by any name."""
+        """Whether a folder is, contains or lies in a folder where the daemon stores skills."""
         if any(is_within(self.top, each) for each in self.mounts):
             return True
         return any(
@@ -226,7 +226,7 @@ class _Walk:
 
 
 def is_within(path: Path, folder: Path) -> bool:
-    """Whether a path is a folder or lies in it, also where the names differ."""
+    """Whether a path is a folder or lies in it, compared by inode."""
     return path.is_relative_to(folder) or any(
         _is_same(each, folder) for each in (path, *path.parents)
     )

@@ -1,4 +1,4 @@
-"""One skill in a folder of the machine, read as far as it can be."""
+"""A local skill: read from its folder, and as a record in lists."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ _MAX_SETTINGS_BYTES = 32_768
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warned:
-    """What was wrong with a file or folder that skills were looked for in."""
+    """A warning about a file or folder in a root."""
 
     path: Path
     code: str
@@ -40,7 +40,7 @@ class Warned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalSkill:
-    """A skill as it lies in a folder now."""
+    """A local skill, as its folder is now."""
 
     name: str
     description: str
@@ -51,33 +51,33 @@ class LocalSkill:
     runtime: RuntimeSettings
     manifest: Manifest
     instructions: str = field(repr=False)
-    # Of all its files, and when the last of them was changed; not known to who reads only one.
+    # Digest and size of the bundle and its last change; unset when only SKILL.md was read.
     size: int = 0
     changed_at_ms: int = 0
 
     @property
     def slug(self) -> str:
-        """The slug it asks for, if it may have it; else its name's."""
+        """The slug in the manifest if it is valid, else one made from the name."""
         written = self.manifest.slug
         return written if slug_refused(written) is None else slugify(self.name)
 
     @property
     def folder(self) -> Path:
-        """Where its companions are."""
+        """The folder of the skill."""
         return self.path.parent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalLoad:
-    """A skill, or none, and what was wrong."""
+    """A local skill, or None, and warnings."""
 
     skill: LocalSkill | None = None
     warnings: tuple[Warned, ...] = ()
 
 
 def load_skill(path: Path, *, root: Path, scope: str) -> LocalLoad:
-    """The skill whose SKILL.md is at `path`; one that cannot be used is only a warning."""
-    # A link within the root was allowed before; what it leads to is opened as itself.
+    """Load the skill whose SKILL.md is at `path`; a skill that cannot be used is only a warning."""
+    # A symbolic link within the root was resolved before, so none is followed here.
     data = read_file(Path(os.path.realpath(path)), limit=MAX_MANIFEST_BYTES)
     if data is None:
         return unusable(path, "unreadable", "SKILL.md cannot be read")
@@ -122,7 +122,7 @@ def _loaded(
 
 
 def _name(folder: Path, root: Path) -> str:
-    """The folders on the way to it."""
+    """The path of the skill's folder within its root."""
     return ":".join(folder.relative_to(root).parts) or root.name
 
 
@@ -139,16 +139,16 @@ def _digest(path: Path, instructions: str, runtime: RuntimeSettings) -> str:
 
 
 def unusable(path: Path, code: str, detail: str) -> LocalLoad:
-    """No skill, and why."""
+    """The result of a skill that cannot be used."""
     return LocalLoad(warnings=(Warned(path=path, code=code, detail=detail),))
 
 
-# Nobody's: whoever may write into the folder decides.
+# A local skill has no owner: whoever can write to the folder changes it.
 LOCAL_OWNER: Final = "local"
 
 
 def record_of(skill: LocalSkill) -> Skill:
-    """A skill in a folder as the record it would have; it has no versions, so it is in none."""
+    """The record of a local skill; its version is 0."""
     return Skill(
         skill_id=LOCAL + skill.slug,
         slug=skill.slug,
@@ -169,7 +169,7 @@ def record_of(skill: LocalSkill) -> Skill:
 
 
 def fits(skill: Skill, narrowed: SkillFilter) -> bool:
-    """Whether a list that is narrowed like this shows such a skill."""
+    """Whether a filter matches a local or promoted skill."""
     asked: tuple[tuple[object, object], ...] = (
         (narrowed.origin, skill.origin),
         (narrowed.visibility, skill.visibility),
@@ -185,7 +185,7 @@ def fits(skill: Skill, narrowed: SkillFilter) -> bool:
 
 
 def merged(rows: Page[Skill], others: Iterable[Skill], request: PageRequest) -> Page[Skill]:
-    """A page of rows with the skills that belong between them and have none."""
+    """A page of stored skills merged with the unstored ones that sort between them."""
     last = None if rows.next_cursor is None else decode_cursor(rows.next_cursor)
     between = [
         skill
@@ -201,7 +201,7 @@ def merged(rows: Page[Skill], others: Iterable[Skill], request: PageRequest) -> 
 
 
 def _place(skill: Skill) -> tuple[str, str]:
-    """Where it stands in a list: right behind the kept one of the same name and slug."""
+    """The sort key of an unstored skill: right behind a stored one of the same name and slug."""
     name, slug = list_key(skill)
-    # No slug has a blank, and nothing sorts before one that a slug has.
+    # A space sorts before every character of a slug, and no slug contains one.
     return (name, slug) if skill.origin in KEPT else (name, f"{slug} ")

@@ -1,4 +1,4 @@
-"""The skills in folders of this machine: looked at now and then, and only those that are safe."""
+"""The local skills of this machine: scanned in the background, and only those that are safe."""
 
 import os
 import threading
@@ -26,7 +26,7 @@ from understudy.skills.local.skill import LocalLoad, LocalSkill, Warned, load_sk
 log = structlog.get_logger()
 
 
-# Of one skill: all of its files, those that the guard reads, and what it reads at once for a call.
+# Limits of one skill: its files, its text, and the text that the guard scans during a call.
 MAX_SKILL_BYTES: Final = 5 * 1024 * 1024
 MAX_TEXT_BYTES: Final = 1024 * 1024
 MAX_TEXT_AT_ONCE: Final = 128 * 1024
@@ -38,13 +38,13 @@ MAX_SECONDS: Final = 10.0
 
 
 def text_bytes(bundle: Bundle) -> int:
-    """How much of a bundle the guard has to read."""
+    """The bytes of text in a bundle, which the guard scans."""
     return sum(len(data) for path, data in bundle.items() if is_text(path, data))
 
 
 @dataclass(slots=True)
 class RootBudget:
-    """What is left for one root."""
+    """The budget of one root during one scan."""
 
     now: Callable[[], float] = time.monotonic
     _bytes: int = MAX_SKILL_BYTES
@@ -57,27 +57,27 @@ class RootBudget:
 
     @property
     def is_spent(self) -> bool:
-        """Whether nothing more is looked at."""
+        """Whether the budget is used up."""
         return self._entries <= 0 or self.now() > self._until
 
     def count_skill(self) -> bool:
-        """Count a skill that is found; False when there are too many."""
+        """Count a skill; False when the limit is reached."""
         self._skills -= 1
         return self._skills >= 0
 
     def looked_at(self, entries: int) -> None:
-        """Count files and folders whose stamps were taken."""
+        """Count files and folders whose stamps were read."""
         self._entries -= entries
 
     def may_read(self, size: int) -> bool:
-        """Whether so many bytes more are read; the first skill always is."""
+        """Whether the budget allows so many more bytes; the first skill is always read."""
         if size > self._bytes:
             return False
         self._bytes -= size
         return True
 
 
-# How many findings of an unsafe skill are told.
+# The number of findings in the warning about an unsafe skill.
 _TOLD: Final = 5
 _VERDICTS: Final = 4_096
 
@@ -85,11 +85,11 @@ Guard = Callable[[Mapping[str, bytes]], tuple[Finding, ...]]
 
 
 class LocalReader:
-    """Reads skills, and remembers what the guard said of the contents that it met last."""
+    """Reads local skills, with a cache of guard results by digest."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
-        # By digest: what is wrong with it; "" where nothing is.
+        # The problem by digest; "" for a safe bundle.
         self._verdicts = RecentCache[str, str](_VERDICTS)
 
     def read(
@@ -130,12 +130,12 @@ def folder_of(path: Path) -> Path:
 
 
 def bytes_in(stamp: Stamp) -> int:
-    """How much a folder of this stamp holds."""
+    """The bytes in a folder with this stamp."""
     return sum(size for _, _, size, _, _ in stamp)
 
 
 def too_large(path: Path, what: str = f"more than {MAX_SKILL_BYTES} bytes") -> LocalLoad:
-    """A skill that nobody reads; one that is kept may be larger."""
+    """The result of a local skill that is too large; a stored skill may be larger."""
     return unusable(path, "too_large", f"the folder holds {what}, too much for a local skill")
 
 
@@ -151,7 +151,7 @@ def _measured(loaded: LocalLoad, path: Path, bundle: Bundle) -> LocalLoad:
 
 
 def _agrees(skill: LocalSkill, bundle: Bundle) -> bool:
-    """Whether what the guard saw is what was loaded."""
+    """Whether the loaded skill is the one that the guard scanned."""
     reading = read(bundle.manifest_text)
     return reading.manifest == skill.manifest and reading.body == skill.instructions
 
@@ -162,16 +162,16 @@ def _told(findings: Sequence[Finding]) -> str:
 
 
 READ_EVERY_MS: Final = 2_000
-# Who wants to know waits this long for a look; a longer one goes on without them.
+# A caller waits this long for a scan; a longer one continues in the background.
 PATIENCE_S: Final = 1.0
-# A look that took longer than this is followed by a rest of the same length.
+# A scan that took longer than this is followed by a pause of the same length.
 LONG_LOOK_MS: Final = 4_000
 _UNREADABLE: Final = "the skill cannot be read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedSkill:
-    """A local skill as it lies there now, with all of its files."""
+    """A local skill with its bundle, as its folder is now."""
 
     skill: LocalSkill
     bundle: Bundle = field(repr=False)
@@ -179,20 +179,20 @@ class OpenedSkill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
-    """What a folder held when it had this stamp."""
+    """The cached result of a folder with this stamp."""
 
     stamp: Stamp
     loaded: LocalLoad
 
 
 class _Stopped(Exception):
-    """The daemon ends; what the look found does not matter any more."""
+    """The daemon stops, so the scan is cancelled."""
 
 
 class LocalSkills:
-    """Looks into the roots on a thread of its own, which nobody has to wait for.
+    """Scans the roots in a background thread, at most every two seconds.
 
-    At most every two seconds, and again only into folders that were touched.
+    Only folders whose stamp changed are read again.
     """
 
     def __init__(
@@ -206,9 +206,9 @@ class LocalSkills:
         patience_s: float = PATIENCE_S,
     ) -> None:
         self._roots = tuple(roots)
-        # Where the daemon keeps skills itself: these are never taken for folders of anybody's.
+        # The folders where the daemon stores skills: these are never roots.
         self._stores = tuple(stores)
-        # Where the files of promoted skills lie: who has them on offer knows them better.
+        # The folders of promoted skills, which are listed elsewhere.
         self._mounts = tuple(mounts)
         self._reader = LocalReader(guard)
         self._clock = clock
@@ -223,25 +223,25 @@ class LocalSkills:
         self._seen: dict[Path, _Seen] = {}
 
     def refresh(self) -> None:
-        """Give a look that is due a moment; never while a unit is open.
+        """Wait a moment for a scan that is due; never while a unit is open.
 
-        Whoever comes while another one waits goes on with what was there before.
+        While another caller waits, the previous result is used.
         """
         look = self._due()
         if look is not None:
             look.wait(self._patience_s)
 
     def catalogue(self) -> LocalCatalogue:
-        """What is there, and what was wrong, after a `refresh`."""
+        """The local skills and warnings after a `refresh`."""
         self.refresh()
         return self._found
 
     def known(self) -> Mapping[str, LocalSkill]:
-        """What was there at the last look, by slug; reads nothing."""
+        """The local skills of the last scan, by slug; reads no files."""
         return self._by_slug
 
     def open(self, slug: str) -> OpenedSkill | None:
-        """A skill with its files as they are at this moment; None when it is gone, or not safe."""
+        """A local skill with its files as they are now; None when it is gone or unsafe."""
         known = self._by_slug.get(slug)
         if known is None or not _can_be_read(folder_of(known.path)):
             return None
@@ -255,11 +255,11 @@ class LocalSkills:
         return OpenedSkill(skill=loaded.skill, bundle=bundle)
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop the background scans."""
         self._stopped.set()
 
     def _due(self) -> threading.Event | None:
-        """The look to wait for: one that begins now, or the very first."""
+        """The scan to wait for: one that begins now, or the first one."""
         with self._starting:
             if not self._roots or self._is_fresh() or self._stopped.is_set():
                 return None
@@ -287,7 +287,7 @@ class LocalSkills:
             done.set()
 
     def _is_fresh(self) -> bool:
-        # Either way: the clock may have been set back.
+        # In both directions: the clock may have been set back.
         read_at = self._read_at_ms
         return read_at is not None and abs(self._clock.now_ms() - read_at) < self._rest_ms
 
@@ -307,7 +307,7 @@ class LocalSkills:
             if first is not skill:
                 detail = f"{first.path} has the same slug and comes first"
                 warnings.append(Warned(path=skill.path, code="slug_taken", detail=detail))
-        # Only what is still there is remembered, so that this does not grow.
+        # Only existing folders stay in the cache, so that it does not grow.
         self._seen = seen
         self._found = LocalCatalogue(skills=tuple(by_slug.values()), warnings=tuple(warnings))
         self._by_slug = by_slug
@@ -315,7 +315,7 @@ class LocalSkills:
     def _bounded(
         self, seen: dict[Path, _Seen], budget: RootBudget, path: Path, *, root: Path, scope: str
     ) -> LocalLoad:
-        """A skill, as far as there is time and room for it in this look."""
+        """A skill, if the budget of this scan allows it."""
         if self._stopped.is_set():
             raise _Stopped
         if not budget.count_skill():
@@ -331,7 +331,7 @@ class LocalSkills:
     def _current(
         self, budget: RootBudget, known: _Seen | None, path: Path, *, root: Path, scope: str
     ) -> _Seen | None:
-        """What a folder holds now, read again only if it was touched; what was known for too much."""
+        """The skill of a folder: cached unless its stamp changed and the budget allows it."""
         try:
             stamp = stamp_of(folder_of(path))
         except OSError:
@@ -353,7 +353,7 @@ class LocalSkills:
             return unusable(path, "unreadable", _UNREADABLE)
         if loaded.skill is None:
             return loaded
-        # Who opens it reads its words then; of many this would be a lot to remember.
+        # The instructions are read when the skill is opened, not cached.
         return replace(loaded, skill=replace(loaded.skill, instructions=""))
 
 

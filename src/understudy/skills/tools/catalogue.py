@@ -1,4 +1,4 @@
-"""The tools by which an agent finds out which skills it may use here: all of them, or what fits."""
+"""The tools `list_skills` and `skill_search`."""
 
 import json
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ class SkillSearchParameters(Parameters):
 
 
 class ListSkills:
-    """Names the skills that the agent may use for this user in this session."""
+    """Lists the skills that the agent may use for this user in this session."""
 
     name = "list_skills"
     description = "List the skills that you may use here, by name, with what each is for."
@@ -52,7 +52,7 @@ class ListSkills:
         self._catalogue = catalogue
 
     async def call(self, arguments: ListSkillsParameters, context: ToolContext) -> str:
-        """A page of them, and how to read on."""
+        """A page of skills, and the offset of the next page."""
         offered = await run_blocking(_offered, self._catalogue, context)
         if not offered:
             return NONE_HERE
@@ -65,7 +65,7 @@ class ListSkills:
 
 
 class SkillSearch:
-    """Finds the skills that fit some words, of those that the agent may use."""
+    """Searches the skills that the agent may use."""
 
     name = "skill_search"
     description = "Find skills for a task by words in their names and descriptions, best first."
@@ -77,7 +77,7 @@ class SkillSearch:
         self._catalogue = catalogue
 
     async def call(self, arguments: SkillSearchParameters, context: ToolContext) -> str:
-        """The best ones, or that there is none."""
+        """The best matches, or that there is none."""
         found = await run_blocking(self._find, arguments, context)
         return _report(found, note=NOTE) if found else NONE_FIT
 
@@ -95,7 +95,7 @@ def _offered(catalogue: Catalogue, context: ToolContext) -> tuple[CatalogueEntry
 
 
 def _report(offered: Sequence[CatalogueEntry], *, note: str, **more: Any) -> str:
-    """JSON, so that nothing a skill says of itself can pass for ours."""
+    """The answer as JSON, so that text of a skill cannot pass for instructions."""
     report = {"note": note, **more, "skills": [_shown(one) for one in offered]}
     return json.dumps(report, ensure_ascii=False)
 

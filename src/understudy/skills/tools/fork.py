@@ -1,4 +1,4 @@
-"""A skill that works beside the run that uses it: in a sidechain of its own, whose answer counts."""
+"""Skills with `context: fork`: carried out in a sidechain whose answer is the tool result."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 
-# They only read what the sidechain has anyway: files of the skill, and long answers.
+# Always allowed: they only read files of the skill and long answers.
 ALWAYS: Final = frozenset({"use_skill", "read_artifact"})
-# Tools of servers outside are called `server/tool`; a sidechain has those that its skill names.
+# MCP tools are named `server/tool`; a sidechain has those that its skill names.
 SLASH: Final = "/"
 OUTSIDE: Final = "*/*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkTools:
-    """What a sidechain is denied, and which servers outside it may use."""
+    """The tools that a sidechain is denied, and the MCP servers that it may use."""
 
     denied: tuple[CallRule, ...] = ()
     # By the keys of a capability scope: the tools of servers that are named; all others are hidden.
@@ -50,7 +50,7 @@ def tools_for(
     *,
     always: frozenset[str] = ALWAYS,
 ) -> ForkTools:
-    """The tools of a skill, of those that there are now; patterns stand for what fits them."""
+    """The tools of a skill among those that exist now; patterns are expanded."""
     names = list(settings.blocked_tools)
     outside: frozenset[str] = frozenset()
     if settings.allowed_tools:
@@ -65,7 +65,7 @@ def tools_for(
     given = Scope(gates={**SIDECHAIN_CREDENTIALS.gates, "mcp_server": Gate(allow=servers)})
     return ForkTools(
         denied=denied,
-        # What a server has besides, or will have one day, is hidden with it.
+        # All other tools of a server are hidden, also those that it adds later.
         capabilities={"mcp_server_allow": [*servers], "mcp_tool_allow": sorted(outside)},
         credentials=given.to_json(),
     )
@@ -85,7 +85,7 @@ def tools_for_promoted(
 
 
 def _outside(allowed: Iterable[str], tool_names: Sequence[str]) -> Iterator[str]:
-    """The tools of servers that are meant; by its whole name also one that is not up yet."""
+    """The MCP tools that the names select; by its full name also one of a server that is down."""
     for name in allowed:
         if any(sign in name for sign in WILDCARDS):
             yield from (each for each in tool_names if SLASH in each and matches(name, each))
@@ -122,20 +122,20 @@ GOES_ON: Final = "It still works. Get its result later with wait_sidechain. " + 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forks:
-    """Starts skills in sidechains, and tells what came of them."""
+    """Starts skills in sidechains, and returns their results."""
 
     sidechains: SidechainService
-    # The tools there are; a skill may name those that it is to have.
+    # The names of all tools.
     tool_names: Callable[[], Sequence[str]]
     # Where promoted skills work; without it they work where the run does.
     worktrees: "Worktrees | None" = None
 
     def begun(self, unit: "Unit", context: ToolContext) -> Spawn | None:
-        """The sidechain that this very call began before."""
+        """The sidechain that this tool call began before; None without one."""
         return unit.sidechains.spawn_of(child_id(context.call_key))
 
     def begin(self, context: ToolContext, loaded: LoadedSkill, instructions: str) -> Spawn:
-        """A sidechain that carries out a skill; the same call again finds the one it began."""
+        """Start a sidechain for a skill; a retried call finds the one that it began."""
         settings, slug = loaded.settings, loaded.offered.slug
         wish = SidechainWish(
             task=task_of(instructions),
@@ -160,7 +160,7 @@ class Forks:
     def _spawn_apart(
         self, context: ToolContext, slug: str, wish: SidechainWish, worktrees: "Worktrees"
     ) -> Spawn:
-        """A sidechain in a folder of its own, which goes again if there is none."""
+        """A sidechain in a folder of its own, which is removed if the start fails."""
         workdir = worktrees.claim(slug, context.call_id)
         is_taken = False
         try:
@@ -174,7 +174,7 @@ class Forks:
     def outcome(
         self, context: ToolContext, spawn: Spawn, use: RecordedUse | None, *, until_ms: int | None
     ) -> str:
-        """What the sidechain said or asks; raises `NotYet` while it works and there is time."""
+        """The answer or question of the sidechain; `NotYet` while it works and there is time."""
         news = self.sidechains.news(
             context.session_id, context.run_id, run_ids=(spawn.first_run_id,)
         )
@@ -191,12 +191,12 @@ class Forks:
         }
         if asked:
             report["questions"] = [question_data(request) for request in asked]
-        # JSON, so that nothing the sidechain says can pass for ours.
+        # JSON, so that text of the sidechain cannot pass for instructions.
         return json.dumps(report, ensure_ascii=False)
 
 
 def task_of(instructions: str) -> str:
-    """What the one who carries out a skill is told."""
+    """The task of a sidechain that carries out a skill."""
     return f"{TASK}\n\n{instructions}"
 
 
@@ -235,7 +235,7 @@ def _shown(standing: SidechainStanding, spawn: Spawn) -> dict[str, Any]:
 
 
 def _snapshot(standing: SidechainStanding) -> dict[str, Any]:
-    """How the sidechain is now, beside what it said."""
+    """The state of the sidechain, beside its answer."""
     session, run = standing.sidechain.session, standing.run
     return _said(
         session_status=str(session.status),

@@ -1,4 +1,4 @@
-"""The tool by which an agent keeps what it learned as a skill, and mends or removes it later."""
+"""The tools `skill_manage` and `publish_skill`: an agent creates, patches and deletes skills."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# A folder of 20 MB takes the guard a while, and so does a patch of what has as much beside it.
+# The guard takes a while for a bundle of 20 MB.
 CHANGE_TIMEOUT_S: Final = 600.0
-# What a run may do in the name of its user.
+# The role of a run's user.
 RoleOf = Callable[[ToolContext], Role]
-# One text for both, or guessing slugs would tell which private skills others have.
+# One text for both, so that guessing slugs does not reveal private skills.
 NOT_FOR_YOU: Final = frozenset({"skill_not_found", "skill_not_yours"})
 # How many file names an answer lists.
 MAX_LISTED: Final = 10
@@ -50,7 +50,7 @@ class ToolChangeMaker:
     async def make(
         self, context: ToolContext, action: str, ref: str, change: Callable[[Author], T]
     ) -> T:
-        """What came of a change; a refusal is noted, and told to the model."""
+        """The result of a change; a rejection is audited, and returned to the model."""
         try:
             return await in_thread(self._make, context, action, ref, change)
         except UnderstudyError as problem:
@@ -64,7 +64,7 @@ class ToolChangeMaker:
         try:
             return change(author)
         except Unavailable:
-            # Nobody said no.
+            # Not a rejection.
             raise
         except UnderstudyError as problem:
             refused = RefusedChange(
@@ -87,7 +87,7 @@ def _told(problem: UnderstudyError, ref: str) -> str:
 
 
 ACTIONS: Final = ("create", "patch", "delete")
-# What each action cannot do without, and what else it reads.
+# The required and the optional parameters of each action.
 NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "create": ("content",),
     "patch": ("slug", "find", "replace"),
@@ -98,7 +98,7 @@ OPTIONAL: Final[Mapping[str, tuple[str, ...]]] = {
     "patch": ("replace_all",),
     "delete": (),
 }
-# Taking text out is a patch, too; and what is wrong with an empty SKILL.md is told elsewhere.
+# An empty `replace` deletes text; an empty `content` has an error of its own.
 MAY_BE_EMPTY: Final = frozenset({"replace", "content"})
 
 
@@ -144,7 +144,7 @@ class SkillManage:
         "exact text, or delete one. Each change is a new version, and every text is checked for "
         "unsafe content first. A new skill is yours to use from the next turn on."
     )
-    # A repeat may be another change: of what the first left, or of what somebody did since.
+    # Not idempotent: a repeated call may change what the first one or somebody else left.
     effect = Effect.ONCE
     approval = Approval.NEVER
     parameters: type[BaseModel] = SkillManageParameters
@@ -154,7 +154,7 @@ class SkillManage:
         self._maker = maker
 
     async def call(self, arguments: SkillManageParameters, context: ToolContext) -> str:
-        """What there is now, and what to do next."""
+        """The result of the change, and what to do next."""
         act = partial(_ACTS[arguments.action], self._maker.service, arguments)
         return await self._maker.make(context, f"skills.{arguments.action}", arguments.slug, act)
 
@@ -208,7 +208,7 @@ class PublishSkillParameters(Parameters):
 
 
 class PublishSkill:
-    """Keeps a folder as a skill, or as the next version of one."""
+    """Stores a folder as a skill, or as the next version of one."""
 
     name = "publish_skill"
     description = (
@@ -216,7 +216,7 @@ class PublishSkill:
         "and description, and all files beside it. Publishing it again makes a new version. All "
         "text in it is checked for unsafe content first."
     )
-    # A repeat may undo what somebody changed since, or keep what the folder has become.
+    # Not idempotent: a repeated call may undo a change by somebody else.
     effect = Effect.ONCE
     approval = Approval.NEVER
     parameters: type[BaseModel] = PublishSkillParameters
@@ -226,7 +226,7 @@ class PublishSkill:
         self._maker = maker
 
     async def call(self, arguments: PublishSkillParameters, context: ToolContext) -> str:
-        """What there is now, and what to do next."""
+        """The result of the change, and what to do next."""
 
         def publish(author: Author) -> str:
             return self._publish(author, context, arguments.path)

@@ -1,4 +1,4 @@
-"""The tool by which an agent uses a skill: it gets the instructions, or has them carried out."""
+"""The tool `use_skill`: returns the instructions of a skill, or carries it out in a sidechain."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -31,7 +31,7 @@ MAX_WAIT_MS = 120_000
 
 
 def _given_or(default: object) -> Callable[[object], object]:
-    """Some models send null for whatever they leave out."""
+    """A default for null, which some models send for a parameter that they leave out."""
     return lambda given: default if given is None else given
 
 
@@ -57,7 +57,7 @@ class UseSkillParameters(Parameters):
 
 
 class UseSkill:
-    """Gives a skill to the agent, with a look at who may use it at that very moment."""
+    """Loads a skill for the agent, after a check of its access at this moment."""
 
     name = "use_skill"
     description = (
@@ -65,7 +65,7 @@ class UseSkill:
         "file, the text of one of its files. A skill marked fork is carried out by another agent "
         "beside you instead, and you get its result."
     )
-    # A call that is made again counts once, and finds the sidechain that it began.
+    # Idempotent: a retried call counts once, and finds the sidechain that it began.
     effect = Effect.IDEMPOTENT
     approval = Approval.NEVER
     parameters: type[BaseModel] = UseSkillParameters
@@ -77,7 +77,7 @@ class UseSkill:
         self._forks = forks
 
     async def call(self, arguments: UseSkillParameters, context: ToolContext) -> str:
-        """Instructions, a file, or what a sidechain made of the skill."""
+        """The instructions, a file, or the answer of a sidechain."""
         spawn, use = await run_blocking(self._before, context)
         if spawn is None:
             again = None if arguments.file else use
@@ -87,7 +87,7 @@ class UseSkill:
             instructions = rendered(loaded, arguments.params)
             if loaded.settings.context is SkillContext.FORK:
                 spawn = await run_blocking(self._forks.begin, context, loaded, instructions)
-            # Only now: one that cannot begin is not used.
+            # Recorded only after the start: a sidechain that cannot start is not a use.
             await run_blocking(self._note, loaded, context)
             if spawn is None:
                 return instructions
@@ -97,12 +97,12 @@ class UseSkill:
         return await run_blocking(self._outcome, context, spawn, until_ms)
 
     def _before(self, context: ToolContext) -> tuple[Spawn | None, RecordedUse | None]:
-        """What this very call did before, if it is made again."""
+        """The sidechain and the use of this tool call, if it is a retry."""
         with self._units.read() as unit:
             return self._forks.begun(unit, context), unit.skill_uses.get(context.call_digest)
 
     def _load(self, name: str, context: ToolContext, use: RecordedUse | None = None) -> LoadedSkill:
-        """The skill that is meant; for a call that is made again, in the version that it got."""
+        """Load the named skill; for a retried call in the version that it got before."""
         self._catalogue.refresh()
         with self._units.read() as unit:
             offered = self._offered(unit, context, name.strip())
@@ -114,8 +114,8 @@ class UseSkill:
             return self._catalogue.load(unit, meant[0])
 
     def _note_begun(self, name: str, context: ToolContext) -> None:
-        """Note the use of a sidechain that was begun right before everything ended."""
-        # If the skill is gone meanwhile, nobody can tell any more which version it was.
+        """Record the use of a sidechain that started right before a crash."""
+        # Without the skill its version is unknown, so no use is recorded.
         with suppress(ToolError, NotFound, DamagedRecord):
             self._note(self._load(name, context), context)
 
@@ -143,11 +143,11 @@ class UseSkill:
             fingerprint=loaded.fingerprint,
             version_label=one.version_label,
         )
-        # One that was found by a search was on no list, and was on offer all the same.
+        # A skill that was found by a search counts as listed.
         listed = listing(one, run_id=use.run_id, at_ms=use.at_ms)
         with self._units.write() as unit:
             unit.skill_uses.add(use)
-            # To what only tries something out nothing is offered in earnest.
+            # Listings to the runs of trials do not count.
             if require_session(unit, use.session_id).trial_id is None:
                 unit.skill_uses.list_for([listed])
 
@@ -160,7 +160,7 @@ class UseSkill:
 
 
 def _used_before(offered: Sequence[CatalogueEntry], use: RecordedUse) -> tuple[CatalogueEntry, ...]:
-    """The skill of a use, if it still may be used, in the version of then."""
+    """The skill of an earlier use, if it may still be used, in the version of that use."""
     return tuple(
         replace(one, version=use.version, digest=use.digest)
         for one in offered
@@ -175,7 +175,7 @@ def _several(name: str, meant: Sequence[CatalogueEntry]) -> str:
 
 
 def _unknown(name: str, similar: tuple[CatalogueEntry, ...]) -> str:
-    """The same words whether there is none, or none that may be used."""
+    """One error for a missing skill and for one that may not be used."""
     meant = ", ".join(one.slug for one in similar)
     hint = f"did you mean {meant}?" if meant else "skill_search finds what there is."
     return f"there is no skill {quoted(name)} that you may use here; {hint}"
