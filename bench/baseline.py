@@ -12,7 +12,7 @@ from understudy.agent.admission import Doorkeeper
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
 from understudy.agent.model_call import DebugLog, DeltaHub, ModelCaller, Slots
-from understudy.agent.skill_prompt import CatalogueSkills
+from understudy.agent.offers import CatalogueSkills
 from understudy.agent.toolbox import Toolbox
 from understudy.core.bell import Bell
 from understudy.core.clock import SystemClock

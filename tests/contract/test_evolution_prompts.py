@@ -23,7 +23,7 @@ from tests.support.run_memory_reads import section_in, set_policy, system_text
 from tests.support.silent_parts import NoCoach
 from tests.support.skill_catalogue_harness import SkillCatalogueHarness
 from tests.support.stored_runs import has_prompt
-from understudy.agent.skill_prompt import CatalogueSkills
+from understudy.agent.offers import CatalogueSkills
 from understudy.agents.model import AgentType
 from understudy.core.text import estimate_tokens
 from understudy.evolution.remarks import (

@@ -13,7 +13,7 @@ from tests.support.mounted_rollouts import EVE, MountedRollouts
 from tests.support.rollout_factories import make_rollout
 from tests.support.rollout_harness import NAME
 from tests.support.skill_factories import make_skill
-from understudy.agent.skill_prompt import CatalogueSkills
+from understudy.agent.offers import CatalogueSkills
 from understudy.core.errors import Conflict, NotFound, Rejected
 from understudy.core.page import PageRequest
 from understudy.daemon.skill_status import SkillReport

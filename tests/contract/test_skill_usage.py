@@ -9,7 +9,7 @@ import pytest
 from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import NOW, make_run
 from tests.support.skill_runs import ANN, BOB, OK_MD, ROOT, SkillRuns, author, make_skill_runs
-from understudy.agent.skill_prompt import CatalogueSkills
+from understudy.agent.offers import CatalogueSkills
 from understudy.core.clock import DAY_MS
 from understudy.core.errors import NotFound
 from understudy.core.page import PageRequest

@@ -13,7 +13,7 @@ from tests.support.run_memory_reads import section_in, system_text
 from tests.support.skill_catalogue_harness import SkillCatalogueHarness
 from tests.support.skill_factories import to_agent
 from tests.support.stored_runs import has_prompt
-from understudy.agent.skill_prompt import CatalogueSkills
+from understudy.agent.offers import CatalogueSkills
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
 from understudy.skills.model import Visibility

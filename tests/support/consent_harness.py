@@ -8,7 +8,7 @@ from typing import Any
 from tests.support.model_scripts import Line
 from tests.support.promoted_skill_runs import Queueing
 from tests.support.skill_runs import ANN, LEARNER, SkillRuns, make_skill_runs
-from understudy.agent.skill_prompt import CatalogueSkills
+from understudy.agent.offers import CatalogueSkills
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
 from understudy.evolution.coach import EvolutionCoach

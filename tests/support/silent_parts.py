@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from understudy.agent.skill_prompt import CatalogueSkills, SkillText
+from understudy.agent.offers import CatalogueSkills, SkillText
 from understudy.evolution.acts import Act
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords

@@ -1,4 +1,4 @@
-"""The loop: ask the model, run the tools it asks for, until it has answered."""
+"""The agent loop: build the prompt, call the model, run its tool calls, until it has answered."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from understudy.agent.compaction import Compactor, Room, resumed, room_for, with
 from understudy.agent.conversation import Conversation, Piece
 from understudy.agent.history import mark_start, message_data, recall, reply_of
 from understudy.agent.model_call import ModelCaller
-from understudy.agent.skill_prompt import CatalogueSkills
+from understudy.agent.offers import CatalogueSkills
 from understudy.agent.toolbox import Toolbox
 from understudy.agents.file_versions import files_in_force
 from understudy.agents.model import CONTEXT_FILES, Agent, ContextFile
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopTurn:
-    """Where a run stands just before a model call."""
+    """One model call of a run: its step, and the step budget."""
 
     run: Run
     step: int
@@ -58,21 +58,21 @@ class LoopTurn:
 
     @property
     def is_last(self) -> bool:
-        """Whether the budget ends with this call; then it is made without tools."""
+        """Whether this is the last call of the budget, which is made without tools."""
         return self.step == self.max_steps
 
     @property
     def key(self) -> str:
-        """Names the call among the steps of the run."""
+        """The key of the call among the steps of the run."""
         return f"{self.run.run_id}:model:{self.step}"
 
 
 def reply_events(
     turn: LoopTurn, reply: ModelReply, *, own_chars: int | None = None
 ) -> list[NewEvent]:
-    """A reply as the journal keeps it: all of it, and what of it is for the user.
+    """The journal events of a reply: the message, and its text as output for the user.
 
-    `own_chars` tells where the model's own words end, if something was put below them.
+    `own_chars` is the length of the model's own text, if a remark was appended to it.
     """
     run_id = turn.run.run_id
     mark = {} if own_chars is None else {OWN_CHARS: own_chars}
@@ -85,7 +85,7 @@ def reply_events(
 
 
 def piece_of(steps: Steps, turn: LoopTurn, reply: ModelReply, results: Sequence[Message]) -> Piece:
-    """A reply with what its tools answered, as a piece of the conversation."""
+    """A reply with its tool results, as a piece of the conversation."""
     said = steps.find(turn.key)
     spoken = AssistantMessage(text=reply.text, tool_calls=reply.tool_calls)
     return Piece.of(said.offset if said else 0, (spoken, *results))
@@ -99,7 +99,7 @@ LAST_CALL: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentLoop:
-    """Works on one run at a time; holds nothing between runs."""
+    """Works on a run from its snapshot; holds no state between runs."""
 
     units: "Units"
     routes: "Routes"
@@ -119,7 +119,7 @@ class AgentLoop:
     def prepare(
         self, unit: "Unit", run: Run, session: Session, *, input_offset: int
     ) -> RunSnapshot:
-        """What the prompt is built from, fixed when the run starts."""
+        """The snapshot of the prompt, fixed when the run starts."""
         self.consent.hear(unit, run, session)
         agent = unit.agents.get(run.agent_id)
         files = files_in_force(unit, agent, run.user_id)
@@ -155,7 +155,7 @@ class AgentLoop:
         )
 
     async def work(self, execution: RunExecution) -> RunEnd:
-        """Ask and act, step by step, until the model has answered or cannot."""
+        """Call the model and its tools step by step, until it has answered or the run fails."""
         try:
             check_route(execution.run.route.route_id, self.routes, None)
             provider = await asyncio.to_thread(self.routes.get, execution.run.route.route_id)
@@ -206,7 +206,7 @@ class AgentLoop:
         )
 
     def _count_recalled(self, execution: RunExecution) -> None:
-        """Once in the life of a run: when its first prompt is about to be sent."""
+        """Count the memories in the prompt as used, before the first model call of a run."""
         first = LoopTurn(run=execution.run, step=1, max_steps=execution.snapshot.max_steps)
         if execution.steps.find(first.key) is None:
             self.memories.used(execution.snapshot.reports.memory or {})
@@ -230,7 +230,7 @@ class AgentLoop:
         conversation: Conversation,
         room: Room,
     ) -> Conversation:
-        """The conversation as this step is to show it: one that is done found it in its own time."""
+        """The conversation of this step, compacted if need be; a resumed step finds its own."""
         known = resumed(conversation, execution, turn.step)
         is_done = execution.steps.find(turn.key) is not None
         if is_done or known is not conversation:
@@ -241,7 +241,7 @@ class AgentLoop:
     async def _nudge(
         self, execution: RunExecution, turn: LoopTurn, conversation: Conversation
     ) -> Conversation:
-        """The conversation with what the model is to hear beside it, if anything."""
+        """The conversation with the coach's remark to the model, if there is one."""
         if execution.steps.find(turn.key) is not None:
             return conversation
         remark = self.coach.nudge(
@@ -249,7 +249,7 @@ class AgentLoop:
         )
         if remark is None:
             return conversation
-        # Noted before it is said: whoever takes the run up again does not repeat it.
+        # Written before the model call: a resumed run does not repeat it.
         await execution.steps.write([remark.event], also=remark.also)
         return conversation.aside(remark.text)
 
@@ -285,13 +285,13 @@ class AgentLoop:
     def _announced(
         self, execution: RunExecution, turn: LoopTurn, reply: ModelReply, offer: Offer
     ) -> Sequence[NewEvent]:
-        """The calls of a reply that are about to run: none where the budget has ended."""
+        """Events of the tool calls that are about to run; none after the last step."""
         if turn.is_last:
             return ()
         return self.toolbox.announce(execution, turn.step, reply.tool_calls, offer)
 
     async def _answer(self, execution: RunExecution, turn: LoopTurn, reply: ModelReply) -> None:
-        """Write the last words of a run, with what is to stand below them."""
+        """Write the last reply of a run, with the coach's remark below it."""
         remark = await self.coach.parting(execution, step=turn.step, reply=reply.text)
         if remark is None:
             await execution.steps.write(reply_events(turn, reply))
@@ -319,12 +319,12 @@ class AgentLoop:
 
 
 def withheld_in(agent: Agent | None, session: Session) -> tuple[str, ...]:
-    """The patterns of their names."""
+    """Name patterns of the tools that the model is not told of, because every call is denied."""
     try:
         own = () if agent is None else read_document(agent.permissions)
         return denied_outright((*own, *read_session_rules(session.permissions).all))
     except (Invalid, DamagedRecord):
-        # Then every call is denied, and the model is told why.
+        # With unreadable rules the gate denies every call and tells the model why.
         return ()
 
 

@@ -1,9 +1,10 @@
-"""The tools as people see them: switched on or off, in sight of a session, and under which rule."""
+"""What a run is offered: tools by switch, scope and rule, and the skills section of its prompt."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+import structlog
 from pydantic import ValidationError
 
 from understudy.agent.gate import HIDDEN, Circumstances, Gatekeeper, is_hidden
@@ -11,24 +12,31 @@ from understudy.agents.model import DEFAULT_AGENT_ID, Agent, require_agent
 from understudy.agents.switches import hidden_tools
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import coded_error
+from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.principal import Principal
 from understudy.permissions.model import CallVerdict, Level, PermissionDecision
+from understudy.runs.model import Run
 from understudy.sessions.model import Session, require_session
+from understudy.skills.catalogue import Catalogue
+from understudy.skills.catalogue_entry import CatalogueEntry, listing
+from understudy.skills.prompt import inlined, skills_section
 from understudy.tools.base import Tool
 from understudy.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
+log = structlog.get_logger()
+
 # The tools there are, for a session or in general.
 ToolList = Callable[[Session | None], Sequence[Tool]]
-
 NOT_OF_THE_AGENT: Final = CallVerdict(
     decision=PermissionDecision.DENY,
     level=Level.AGENT,
     reason="the agent does not have this tool: a switch of its own is off",
 )
+USE_SKILL: Final = "use_skill"
+SKILL_SEARCH: Final = "skill_search"
 
 
 def tools_of(registry: ToolRegistry, unit: "Unit", agent: Agent | None) -> tuple[str, ...]:
@@ -132,3 +140,60 @@ def _named(tools: Sequence[Tool], name: str) -> Tool:
         if tool.name == name:
             return tool
     raise coded_error("tools/tool_not_found", name=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillText:
+    """The skills section of a prompt, and the report on it for the run's snapshot."""
+
+    text: str = ""
+    report: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueSkills:
+    """Lists the skills that the catalogue offers to a run's agent, user and session."""
+
+    catalogue: Catalogue
+
+    def section(self, unit: "Unit", run: Run, session: Session, tools: Sequence[str]) -> SkillText:
+        """The skills section; an error leaves it out and does not fail the run."""
+        if USE_SKILL not in tools:
+            return SkillText()
+        try:
+            offered = self._offered(unit, run, session)
+        except UnderstudyError as problem:
+            log.warning("skills.not_offered", run_id=run.run_id, code=problem.code)
+            return SkillText(report={"problem": problem.code})
+        can_search = SKILL_SEARCH in tools
+        listed = inlined(offered, can_search=can_search)
+        if run.trial_id is None:
+            _note(unit, run, listed)
+        return SkillText(
+            text=skills_section(offered, can_search=can_search, can_use=True),
+            report=_report(offered, listed),
+        )
+
+    def _offered(self, unit: "Unit", run: Run, session: Session) -> tuple[CatalogueEntry, ...]:
+        offered = self.catalogue.offered(
+            unit, agent_id=run.agent_id, user_id=run.user_id, session=session
+        )
+        return tuple(one for one in offered if one.unusable is None)
+
+
+def _note(unit: "Unit", run: Run, listed: Sequence[CatalogueEntry]) -> None:
+    """Store which skills the prompt lists, for the usage statistics."""
+    unit.skill_uses.list_for(
+        [listing(one, run_id=run.run_id, at_ms=run.submitted_at_ms) for one in listed]
+    )
+
+
+def _report(offered: Sequence[CatalogueEntry], shown: Sequence[CatalogueEntry]) -> dict[str, Any]:
+    """The number of offered skills, and those that the prompt lists."""
+    return {
+        "offered": len(offered),
+        "listed": [
+            {"slug": one.slug, "ref": one.ref, "version": one.version, "digest": one.digest}
+            for one in shown
+        ],
+    }

@@ -1,4 +1,4 @@
-"""What goes on beside runs and requests: looking, sweeping, firing, delivering."""
+"""Background tasks of a daemon: workers, and checks at intervals."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -50,16 +50,16 @@ Chore = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Something that is looked at now and then."""
+    """A check that runs at intervals."""
 
     name: str
     look: Callable[[], object]
     every_s: float
-    # Whether the first look is at the start.
+    # Whether the first check is at the start.
     at_once: bool = True
 
     async def keep_looking(self) -> None:
-        """Look for ever."""
+        """Run the check for ever."""
         if self.at_once:
             await asyncio.to_thread(self.look)
         while True:
@@ -68,7 +68,7 @@ class Look:
 
 
 class Background:
-    """Starts the chores of a daemon and ends them; one that fails is begun again."""
+    """Starts and stops the background tasks of a daemon; a failed one is restarted."""
 
     def __init__(self, services: Services) -> None:
         self._resources = services.resources
@@ -76,13 +76,13 @@ class Background:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Begin all of them."""
+        """Start all tasks."""
         self._tasks = [
             asyncio.create_task(_keep_going(name, chore)) for name, chore in self._chores().items()
         ]
 
     async def stop(self) -> None:
-        """End all of them."""
+        """Cancel all tasks and wait for their end."""
         for task in self._tasks:
             task.cancel()
         for task in self._tasks:
@@ -113,7 +113,7 @@ class Background:
         )
 
     def _workers(self) -> dict[str, Chore]:
-        """What waits for work in its own way."""
+        """The workers, each with its own way to wait for work."""
         resources, services = self._resources, self._services
         learning, requests = services.learning, services.runs.upkeep.stop_requests
         workers: dict[str, Chore] = {
@@ -171,7 +171,7 @@ class Background:
         return MailDuty(units=resources.units, clock=resources.clock, delivery=delivery)
 
     def _put_back(self) -> None:
-        # What nobody holds while draining is left for the next start.
+        # While draining, work that no execution holds is left to the next start.
         if self._resources.state != "draining":
             self._services.runs.upkeep.put_back_stranded()
             self._services.runs.upkeep.requeue_given_up()
@@ -209,7 +209,7 @@ async def when_settled(
 
 
 async def _keep_going(name: str, chore: Chore) -> None:
-    """Do background work for ever; a failure is told and tried again."""
+    """Run a task for ever; a failure is logged, and the task restarted."""
     while True:
         try:
             await chore()

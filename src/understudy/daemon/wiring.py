@@ -12,8 +12,7 @@ from understudy.agent.compaction import Compactor
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
 from understudy.agent.model_call import DebugLog, ModelCaller
-from understudy.agent.offers import tools_of
-from understudy.agent.skill_prompt import CatalogueSkills
+from understudy.agent.offers import CatalogueSkills, tools_of
 from understudy.agent.toolbox import Toolbox
 from understudy.daemon.background import Background
 from understudy.daemon.resources import Resources

@@ -1,4 +1,4 @@
-"""The duty of the mail worker: deliver messages as runs, and settle them when the runs have ended."""
+"""The duty of the mail worker: deliver messages as runs, settle them when the runs have ended."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -151,7 +151,7 @@ class MailDuty:
         return True
 
     def _note_failure(self, message_id: str, problem: Exception) -> None:
-        """What was begun is undone by now; one that cannot be delivered must not hold up others."""
+        """Store why a message could not be delivered, so that it does not hold up the others."""
         if isinstance(problem, UnderstudyError):
             reason = f"{problem.code}: {problem.detail}"
             log.warning("mail.not_delivered", message_id=message_id, reason=reason)

@@ -27,24 +27,24 @@ AT_ONCE: Final = 200
 
 @dataclass(slots=True)
 class ClockMark:
-    """The time that the clock has shown last."""
+    """The last time that was read from the clock."""
 
     at_ms: int | None = None
 
     def is_ahead_of(self, now_ms: int) -> bool:
-        """Whether the clock was set back since; before the first look, it may have been."""
+        """Whether the clock was set back since; unknown before the first read, so True."""
         return self.at_ms is None or now_ms < self.at_ms
 
 
 def plan_anew(units: "Units", retry: RetryPolicy, *, now_ms: int) -> None:
-    """Bring nearer what was planned by a clock that has been set back since."""
+    """Plan schedules anew whose next time was computed before the clock was set back."""
     for schedule in _open_schedules(units):
         if _nearer(schedule, retry, now_ms) != schedule:
             _bring_nearer(units, schedule.schedule_id, retry, now_ms)
 
 
 def was_dealt_with(unit: "Unit", schedule: Schedule) -> bool:
-    """Whether the time that is due has been there before, and was not left to be tried again."""
+    """Whether the due time was fired before, and is no retry."""
     due = schedule.next_fire_at_ms
     if due is None or schedule.retrying_id is not None or not isinstance(schedule.cadence, Cron):
         return False
@@ -52,7 +52,7 @@ def was_dealt_with(unit: "Unit", schedule: Schedule) -> bool:
 
 
 def pass_over(unit: "Unit", schedule: Schedule, *, now_ms: int) -> None:
-    """Go on to the next time without firing."""
+    """Skip the due time without firing."""
     scheduled = schedule.next_fire_at_ms or now_ms
     upcoming = next_fire(schedule.cadence, scheduled_ms=scheduled, now_ms=now_ms)
     unit.schedules.update(replace(schedule, next_fire_at_ms=upcoming, due_at_ms=upcoming))
@@ -132,7 +132,7 @@ class ScheduleDuty:
                 return due
 
     def _fire_one(self) -> bool:
-        """Claim a schedule, submit its run and write down its next time: all of it, or nothing."""
+        """Claim a schedule, submit its run and store its next time, in one transaction."""
         schedule_id: str | None = None
         try:
             with self.units.write() as unit:
@@ -155,7 +155,7 @@ class ScheduleDuty:
         return True
 
     def _note_failure(self, schedule_id: str, problem: Exception) -> None:
-        """What was begun is undone by now; one that cannot fire must not hold up the others."""
+        """Store why a schedule could not fire, so that it does not hold up the others."""
         if isinstance(problem, UnderstudyError):
             code, detail = problem.code, problem.detail
             log.warning("schedule.failed", schedule_id=schedule_id, reason=detail)
@@ -171,7 +171,7 @@ class ScheduleDuty:
                 unit.schedules.cancel_unread(schedule_id, reason=damaged.code, at_ms=now)
                 unit.audit.add(audit.done(DAEMON, "schedules.cancel", schedule_id, at_ms=now))
                 return
-            # Somebody else may have had more luck meanwhile.
+            # Another daemon may have fired it meanwhile.
             if schedule is not None and self._is_due(schedule):
                 self.firing.fail(unit, schedule, code=code, detail=detail)
 

@@ -140,7 +140,7 @@ class AgentStore:
 
 
 _FILES: Final = FileTable(agent_files, "agent_id")
-# Asked before every tool call, so it is put together only once.
+# Compiled once, because it is executed before every tool call.
 _AGENT = sa.select(agents).where(agents.c.agent_id == sa.bindparam("wanted"))
 
 

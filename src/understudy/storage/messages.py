@@ -30,7 +30,7 @@ class MessageStore:
         return insert_new(self._connection, messages, _row(message))
 
     def update(self, message: Message) -> None:
-        """Replace what changes about a message whose row this unit holds locked."""
+        """Write the changing columns of a message whose row this unit has locked."""
         row = _row(message)
         del row["body"]
         self._connection.execute(
@@ -126,7 +126,7 @@ def undelivered_in(session_id: str) -> sa.Select[int]:
     )
 
 
-# Asked again and again while there is mail, so they are put together only once.
+# Compiled once, because they are executed often while there is mail.
 _other = messages.alias("other")
 _IS_NEXT = sa.and_(
     messages.c.due_at_ms.is_not(None),

@@ -41,7 +41,7 @@ class ScheduleStore:
         self._connection.execute(sa.insert(schedules).values(to_row(schedule, schedules)))
 
     def update(self, schedule: Schedule) -> None:
-        """Replace what changes about a schedule whose row this unit holds locked."""
+        """Write the changing columns of a schedule whose row this unit has locked."""
         row = to_row(schedule, schedules)
         for name in FIXED:
             del row[name]
@@ -159,7 +159,7 @@ class ScheduleStore:
         )
 
 
-# Asked every second, so they are put together only once.
+# Compiled once, because they are executed every second.
 _NEXT_DUE = sa.select(sa.func.min(schedules.c.due_at_ms)).where(schedules.c.due_at_ms.is_not(None))
 _DUE = (
     sa.select(schedules.c.schedule_id)

@@ -147,7 +147,7 @@ _WORKDIRS_IN_USE = (
     .join(runs, runs.c.session_id == sessions.c.session_id)
     .where(runs.c.finished_at_ms.is_(None), sessions.c.workdir.is_not(None))
 )
-# Asked before every tool call, so it is put together only once.
+# Compiled once, because it is executed before every tool call.
 _SESSION = sa.select(sessions).where(sessions.c.session_id == sa.bindparam("wanted"))
 
 
