@@ -13,14 +13,13 @@ from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE
 from tests.support.rollout_harness import MARKER, NAME
 from tests.support.run_memory_reads import indexed
-from tests.support.trial_harness import TrialHarness, make_trial_harness
+from tests.support.trial_harness import Meddling, TrialHarness, make_trial_harness
 from understudy.agents.built_in import VERIFICATION_AGENT_ID
 from understudy.core.errors import Conflict, Invalid, NotFound, Unavailable, UnderstudyError
 from understudy.core.page import PageRequest
 from understudy.review.policy import PromotionSettings
 from understudy.rollout.model import EvidenceKind, Proof, Stage
 from understudy.rollout.trials.trial import MAX_PENDING, CaseRequest, TrialRequest, TrialState
-from understudy.rollout.worktrees import Worktrees
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
 from understudy.testing.answers import Answer, call
@@ -39,23 +38,6 @@ async def bench(
     bench = make_trial_harness(house.units, house.queued, settings, fake)
     yield bench
     await bench.shop.providers.close()
-
-
-class Meddling(Worktrees):
-    """Edits the draft while a folder is looked for."""
-
-    # A frozen dataclass with slots lets no subclass have attributes of its own.
-    __setattr__ = object.__setattr__
-
-    def __init__(self, bench: TrialHarness) -> None:
-        self.bench = bench
-
-    def claim(self, name: str, call_id: str) -> str:
-        self.bench.stage.promote(instructions="Something else altogether.")
-        return self.bench.trials.runs.worktrees.claim(name, call_id)
-
-    def release(self, workdir: str) -> None:
-        self.bench.trials.runs.worktrees.release(workdir)
 
 
 @contextmanager

@@ -92,3 +92,22 @@ def make_trial_harness(
     shop.executor = shop._executor()
     stage.learn()
     return TrialHarness(stage, shop, trials, fake, queued)
+
+
+class Meddling(Worktrees):
+    """Edits the draft while a folder is looked for."""
+
+    # A frozen dataclass with slots lets no subclass have attributes of its own.
+    __setattr__ = object.__setattr__
+
+    def __init__(self, bench: TrialHarness) -> None:
+        self.bench = bench
+
+    def claim(self, name: str, call_id: str) -> str:
+        """The folder, after the edit."""
+        self.bench.stage.promote(instructions="Something else altogether.")
+        return self.bench.trials.runs.worktrees.claim(name, call_id)
+
+    def release(self, workdir: str) -> None:
+        """Give the folder back."""
+        self.bench.trials.runs.worktrees.release(workdir)
