@@ -169,7 +169,7 @@ def test_one_write_changes_at_most_two_fifths() -> None:
     refused = refusal("\n".join([*kept[:59], *["new"] * 41]), current=before)
     assert isinstance(refused, Rejected)
     assert refused.code == "soul_change_too_large"
-    assert (refused.params["changed"], refused.params["limit"]) == (0.41, 0.4)
+    assert refused.params == {"changed": 0.41, "limit": 0.4}
 
 
 def test_what_changes_counts_from_the_start_of_the_run_as_well() -> None:
@@ -182,7 +182,7 @@ def test_what_changes_counts_from_the_start_of_the_run_as_well() -> None:
     check_soul(start, current=now, at_start=start, identity=None)
     refused = refusal(more, current=now, at_start=start)
     assert refused.code == "soul_change_too_large"
-    assert (refused.params["changed"], refused.params["limit"]) == (0.45, 0.4)
+    assert refused.params == {"changed": 0.45, "limit": 0.4}
     assert "45% of SOUL.md. In one run at most 40%" in refused.detail
     assert "edit_file" in refused.detail
 
