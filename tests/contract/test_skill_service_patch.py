@@ -232,7 +232,7 @@ def test_a_patch_of_another_version_than_the_expected_one_is_refused(
 
     with pytest.raises(Conflict) as problem:
         shop.service.patch(ANN, SLUG, find="Count", replace="Collect", expected_version=1)
-    assert (code_of(problem), problem.value.params["version"]) == ("skill_changed", 2)
+    assert (code_of(problem), problem.value.params) == ("skill_changed", {"version": 2})
 
 
 def test_whoever_is_overtaken_patches_what_is_there_then(house: UnitsOnDatabase) -> None:
