@@ -15,8 +15,8 @@ from tests.support.environment import without_settings
 from tests.support.network import block_network
 from tests.support.postgres import MakeDatabase
 
-hypothesis.settings.register_profile("house", deadline=None, print_blob=True)
-hypothesis.settings.load_profile("house")
+hypothesis.settings.register_profile("understudy", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("understudy")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.api.live import Live, live_daemon, settings_at
-from tests.api.skill_desk import Desk, desk_over
+from tests.api.skill_users import SkillUsers, desk_over
 from understudy.api.app import create_app
 from understudy.daemon.wiring import Daemon
 
@@ -59,9 +59,11 @@ def guarded(tmp_path: Path, fresh_database: Path) -> Iterator[TestClient]:
 
 
 @pytest.fixture(scope="module")
-def furnished(tmp_path_factory: pytest.TempPathFactory, fresh_database: Path) -> Iterator[Desk]:
+def furnished(
+    tmp_path_factory: pytest.TempPathFactory, fresh_database: Path
+) -> Iterator[SkillUsers]:
     """People with tokens, at a daemon that the tests of a module share."""
-    home = tmp_path_factory.mktemp("desk") / "home"
+    home = tmp_path_factory.mktemp("users") / "home"
     daemon = idle_daemon(home, fresh_database, UNDERSTUDY_ADMIN_TOKEN=ADMIN)
     with TestClient(create_app(daemon.services), base_url="http://127.0.0.1:4600") as client:
         yield desk_over(client, daemon, ADMIN)
@@ -69,7 +71,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory, fresh_database: Path) ->
 
 
 @pytest.fixture
-def desk(furnished: Desk) -> Iterator[Desk]:
+def users(furnished: SkillUsers) -> Iterator[SkillUsers]:
     """The same, with no skill on it before and after."""
     yield furnished
     furnished.clear()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Set
 from itertools import count
 from typing import Any
 
-from tests.api.skill_desk import Person
+from tests.api.skill_users import Person
 from tests.support.skill_service_harness import skill_md
 
 Made = Mapping[str, str]

@@ -6,33 +6,33 @@ from pathlib import Path
 from starlette.testclient import TestClient
 
 from tests.api.live import settings_at
-from tests.api.skill_desk import Desk
+from tests.api.skill_users import SkillUsers
 from understudy.daemon.wiring import Daemon
 
 _numbers = count(1)
 
 
-def agent(desk: Desk, kind: str = "predefined") -> str:
+def agent(users: SkillUsers, kind: str = "predefined") -> str:
     """The path of a new agent."""
     agent_id = f"versions-{next(_numbers)}"
-    desk.root.ok("POST", "/v1/agents", {"agent_id": agent_id, "agent_type": kind})
+    users.root.ok("POST", "/v1/agents", {"agent_id": agent_id, "agent_type": kind})
     return f"/v1/agents/{agent_id}"
 
 
-def written(desk: Desk, path: str, *texts: str) -> str:
+def written(users: SkillUsers, path: str, *texts: str) -> str:
     """The same path, with a version for each text; an empty one is a deletion."""
     for text in texts:
         if text:
-            desk.root.ok("PUT", path, {"content": text})
+            users.root.ok("PUT", path, {"content": text})
         else:
-            desk.root.ok("DELETE", path)
+            users.root.ok("DELETE", path)
     return path
 
 
-def test_each_version_can_be_read_with_what_it_changed(desk: Desk) -> None:
-    path = written(desk, f"{agent(desk)}/files/SOUL.md", "Be calm.\nBe brief.\n", "Be calm.\n")
+def test_each_version_can_be_read_with_what_it_changed(users: SkillUsers) -> None:
+    path = written(users, f"{agent(users)}/files/SOUL.md", "Be calm.\nBe brief.\n", "Be calm.\n")
 
-    first, second = (desk.vera.ok("GET", f"{path}/versions/{at}") for at in (1, 2))
+    first, second = (users.vera.ok("GET", f"{path}/versions/{at}") for at in (1, 2))
 
     assert first["content"] == "Be calm.\nBe brief.\n"
     assert first["diff"].startswith("--- /dev/null\n+++ b/SOUL.md\n")
@@ -43,26 +43,26 @@ def test_each_version_can_be_read_with_what_it_changed(desk: Desk) -> None:
     assert second["diff"] == head
 
 
-def test_only_versions_that_there_are_can_be_read(desk: Desk) -> None:
-    path = written(desk, f"{agent(desk)}/files/SOUL.md", "Be calm.")
+def test_only_versions_that_there_are_can_be_read(users: SkillUsers) -> None:
+    path = written(users, f"{agent(users)}/files/SOUL.md", "Be calm.")
 
-    assert desk.root.refused("GET", f"{path}/versions/2") == (404, "agent_file_version_not_found")
+    assert users.root.refused("GET", f"{path}/versions/2") == (404, "agent_file_version_not_found")
     for number in ("0", "-1", "one", "2147483648"):
-        assert desk.root.refused("GET", f"{path}/versions/{number}") == (400, "bad_request")
+        assert users.root.refused("GET", f"{path}/versions/{number}") == (400, "bad_request")
     unknown = path.replace("SOUL", "OTHER")
-    assert desk.root.refused("GET", f"{unknown}/versions/1") == (400, "agent_file_unknown")
+    assert users.root.refused("GET", f"{unknown}/versions/1") == (400, "agent_file_unknown")
     nobody = "/v1/agents/nobody/files/SOUL.md/versions/1"
-    assert desk.root.refused("GET", nobody) == (404, "agent_not_found")
-    assert desk.nobody.call("GET", f"{path}/versions/1").status_code == 401
+    assert users.root.refused("GET", nobody) == (404, "agent_not_found")
+    assert users.nobody.call("GET", f"{path}/versions/1").status_code == 401
     # As everywhere: what a route does not know of, it does not look at.
-    assert desk.root.ok("GET", f"{path}?version=7")["version"] == 1
+    assert users.root.ok("GET", f"{path}?version=7")["version"] == 1
 
 
-def test_a_deletion_is_a_version_that_is_marked(desk: Desk) -> None:
-    path = written(desk, f"{agent(desk)}/files/AGENTS.md", "Look twice.", "", "Look.")
+def test_a_deletion_is_a_version_that_is_marked(users: SkillUsers) -> None:
+    path = written(users, f"{agent(users)}/files/AGENTS.md", "Look twice.", "", "Look.")
 
-    listed = desk.root.ok("GET", f"{path}/versions")["items"]
-    gone = desk.root.ok("GET", f"{path}/versions/2")
+    listed = users.root.ok("GET", f"{path}/versions")["items"]
+    gone = users.root.ok("GET", f"{path}/versions/2")
 
     assert [(each["version"], each["deleted"]) for each in listed] == [
         (3, False),
@@ -71,40 +71,40 @@ def test_a_deletion_is_a_version_that_is_marked(desk: Desk) -> None:
     ]
     assert (gone["deleted"], gone["size"], gone["content"]) == (True, 0, "")
     assert gone["diff"].endswith("-Look twice.")
-    assert desk.root.ok("GET", f"{path}/versions/3")["diff"].startswith("--- /dev/null\n")
-    soul = written(desk, path.replace("AGENTS", "SOUL"), "Be calm.", "")
+    assert users.root.ok("GET", f"{path}/versions/3")["diff"].startswith("--- /dev/null\n")
+    soul = written(users, path.replace("AGENTS", "SOUL"), "Be calm.", "")
     record = soul.partition("/files/")[0] + "/evolution"
-    assert [each["deleted"] for each in desk.root.ok("GET", record)["items"]] == [True, False]
+    assert [each["deleted"] for each in users.root.ok("GET", record)["items"]] == [True, False]
 
 
-def test_a_deletion_cannot_be_brought_back(desk: Desk) -> None:
-    base = agent(desk)
-    soul = written(desk, f"{base}/files/SOUL.md", "Be calm.", "", "Be warm.")
-    other = written(desk, f"{base}/files/AGENTS.md", "Look twice.", "", "Look.")
+def test_a_deletion_cannot_be_brought_back(users: SkillUsers) -> None:
+    base = agent(users)
+    soul = written(users, f"{base}/files/SOUL.md", "Be calm.", "", "Be warm.")
+    other = written(users, f"{base}/files/AGENTS.md", "Look twice.", "", "Look.")
 
-    refused = desk.root.call("POST", f"{soul}/restore", {"version": 2})
+    refused = users.root.call("POST", f"{soul}/restore", {"version": 2})
     assert (refused.status_code, refused.json()["code"]) == (400, "soul_blank")
     assert refused.json()["errors"][0]["pointer"] == "/version"
-    refused = desk.root.call("POST", f"{other}/restore", {"version": 2})
+    refused = users.root.call("POST", f"{other}/restore", {"version": 2})
     assert (refused.status_code, refused.json()["code"]) == (409, "agent_file_version_deleted")
     assert "delete the file instead" in refused.json()["detail"]
 
-    assert desk.root.ok("GET", soul)["content"] == "Be warm."
-    assert desk.root.ok("GET", other)["version"] == 3
-    assert desk.root.ok("POST", f"{soul}/restore", {"version": 1})["version"] == 4
+    assert users.root.ok("GET", soul)["content"] == "Be warm."
+    assert users.root.ok("GET", other)["version"] == 3
+    assert users.root.ok("POST", f"{soul}/restore", {"version": 1})["version"] == 4
 
 
-def test_the_versions_of_a_copy_are_its_users_business(desk: Desk) -> None:
-    path = f"{agent(desk, 'open')}/users/ann/files/USER.md"
+def test_the_versions_of_a_copy_are_its_users_business(users: SkillUsers) -> None:
+    path = f"{agent(users, 'open')}/users/ann/files/USER.md"
     for text in ("Likes tea.", "Likes both."):
-        desk.ann.ok("PUT", path, {"content": text})
-    desk.ann.ok("DELETE", path)
+        users.ann.ok("PUT", path, {"content": text})
+    users.ann.ok("DELETE", path)
 
-    assert desk.ann.ok("GET", f"{path}/versions/1")["content"] == "Likes tea."
-    assert "+Likes both." in desk.root.ok("GET", f"{path}/versions/2")["diff"]
-    refused = desk.bob.refused("GET", f"{path}/versions/1")
+    assert users.ann.ok("GET", f"{path}/versions/1")["content"] == "Likes tea."
+    assert "+Likes both." in users.root.ok("GET", f"{path}/versions/2")["diff"]
+    refused = users.bob.refused("GET", f"{path}/versions/1")
     assert refused == (403, "agent_file_not_yours")
-    refused = desk.ann.refused("POST", f"{path}/restore", {"version": 3})
+    refused = users.ann.refused("POST", f"{path}/restore", {"version": 3})
     assert refused == (409, "agent_file_version_deleted")
 
 

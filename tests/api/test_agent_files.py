@@ -5,21 +5,21 @@ from typing import Any
 
 import pytest
 
-from tests.api.skill_desk import Desk
+from tests.api.skill_users import SkillUsers
 from understudy.evolution.proposals import FileProposal, ProposalState
 from understudy.evolution.soul import MAX_BYTES
 
 _numbers = count(1)
 
 
-def agent(desk: Desk, kind: str = "predefined") -> str:
+def agent(users: SkillUsers, kind: str = "predefined") -> str:
     """The path of a new agent."""
     agent_id = f"files-{next(_numbers)}"
-    desk.root.ok("POST", "/v1/agents", {"agent_id": agent_id, "agent_type": kind})
+    users.root.ok("POST", "/v1/agents", {"agent_id": agent_id, "agent_type": kind})
     return f"/v1/agents/{agent_id}"
 
 
-def proposal(desk: Desk, path: str, proposal_id: str = "", **fields: Any) -> str:
+def proposal(users: SkillUsers, path: str, proposal_id: str = "", **fields: Any) -> str:
     """The path of a proposal that a run has made."""
     values: dict[str, Any] = {
         "proposal_id": proposal_id or f"prp_{next(_numbers):04}",
@@ -33,7 +33,7 @@ def proposal(desk: Desk, path: str, proposal_id: str = "", **fields: Any) -> str
         "created_at_ms": 1,
     }
     made = FileProposal(**(values | fields))
-    with desk.daemon.resources.units.write() as unit:
+    with users.daemon.resources.units.write() as unit:
         unit.proposals.add(made)
     return f"{path}/proposals/{made.proposal_id}"
 
@@ -49,27 +49,27 @@ def proposal(desk: Desk, path: str, proposal_id: str = "", **fields: Any) -> str
     ],
 )
 def test_not_even_a_person_makes_just_anything_of_a_soul(
-    desk: Desk, content: str, refused: tuple[int, str]
+    users: SkillUsers, content: str, refused: tuple[int, str]
 ) -> None:
-    path = agent(desk)
-    assert desk.root.refused("PUT", f"{path}/files/SOUL.md", {"content": content}) == refused
-    assert desk.root.refused("GET", f"{path}/files/SOUL.md") == (404, "agent_file_not_found")
-    desk.root.ok("PUT", f"{path}/files/AGENTS.md", {"content": content or "x"})
+    path = agent(users)
+    assert users.root.refused("PUT", f"{path}/files/SOUL.md", {"content": content}) == refused
+    assert users.root.refused("GET", f"{path}/files/SOUL.md") == (404, "agent_file_not_found")
+    users.root.ok("PUT", f"{path}/files/AGENTS.md", {"content": content or "x"})
 
 
-def test_a_person_may_say_who_an_agent_is_and_change_all_of_it(desk: Desk) -> None:
-    path = f"{agent(desk)}/files/SOUL.md"
+def test_a_person_may_say_who_an_agent_is_and_change_all_of_it(users: SkillUsers) -> None:
+    path = f"{agent(users)}/files/SOUL.md"
     for word in ("old", "new"):
         content = "Name: Ada\n" + "".join(f"{word} line {at}\n" for at in range(50))
-        assert desk.root.ok("PUT", path, {"content": content})["content"] == content
-    assert desk.root.ok("DELETE", path) == {"deleted": True}
-    assert desk.root.ok("POST", f"{path}/restore", {"version": 1})["version"] == 4
+        assert users.root.ok("PUT", path, {"content": content})["content"] == content
+    assert users.root.ok("DELETE", path) == {"deleted": True}
+    assert users.root.ok("POST", f"{path}/restore", {"version": 1})["version"] == 4
 
 
-def test_a_user_and_admins_see_a_copy_and_nobody_else(desk: Desk) -> None:
-    path = f"{agent(desk, 'open')}/users/ann/files"
+def test_a_user_and_admins_see_a_copy_and_nobody_else(users: SkillUsers) -> None:
+    path = f"{agent(users, 'open')}/users/ann/files"
     one = f"{path}/SOUL.md"
-    made = desk.ann.ok("PUT", one, {"content": "Sing."})
+    made = users.ann.ok("PUT", one, {"content": "Sing."})
     assert (made["version"], made["actor"], made["content"]) == (1, "ann", "Sing.")
 
     for method, place, body in (
@@ -80,33 +80,33 @@ def test_a_user_and_admins_see_a_copy_and_nobody_else(desk: Desk) -> None:
         ("POST", f"{one}/restore", {"version": 1}),
         ("DELETE", one, None),
     ):
-        assert desk.bob.refused(method, place, body) == (403, "agent_file_not_yours")
-        assert desk.nobody.call(method, place, body).status_code == 401
-    assert desk.vera.call("PUT", one, {"content": "Shout."}).status_code == 403
-    for person in (desk.ann, desk.root):
+        assert users.bob.refused(method, place, body) == (403, "agent_file_not_yours")
+        assert users.nobody.call(method, place, body).status_code == 401
+    assert users.vera.call("PUT", one, {"content": "Shout."}).status_code == 403
+    for person in (users.ann, users.root):
         assert person.ok("GET", one)["content"] == "Sing."
         assert [each["name"] for each in person.ok("GET", path)["items"]] == ["SOUL.md"]
-    assert desk.root.ok("PUT", one, {"content": "Hum."})["actor"] == "admin"
-    assert [each["version"] for each in desk.ann.ok("GET", f"{one}/versions")["items"]] == [2, 1]
-    assert desk.ann.ok("POST", f"{one}/restore", {"version": 1})["content"] == "Sing."
-    assert desk.ann.ok("DELETE", one) == {"deleted": True}
-    assert desk.ann.refused("GET", one) == (404, "agent_file_not_found")
+    assert users.root.ok("PUT", one, {"content": "Hum."})["actor"] == "admin"
+    assert [each["version"] for each in users.ann.ok("GET", f"{one}/versions")["items"]] == [2, 1]
+    assert users.ann.ok("POST", f"{one}/restore", {"version": 1})["content"] == "Sing."
+    assert users.ann.ok("DELETE", one) == {"deleted": True}
+    assert users.ann.refused("GET", one) == (404, "agent_file_not_found")
 
 
-def test_only_some_files_of_a_shared_agent_have_copies(desk: Desk) -> None:
-    path = f"{agent(desk)}/users/ann/files"
-    assert desk.ann.ok("PUT", f"{path}/USER.md", {"content": "Likes tea."})["version"] == 1
+def test_only_some_files_of_a_shared_agent_have_copies(users: SkillUsers) -> None:
+    path = f"{agent(users)}/users/ann/files"
+    assert users.ann.ok("PUT", f"{path}/USER.md", {"content": "Likes tea."})["version"] == 1
     for name in ("SOUL.md", "IDENTITY.md", "AGENTS.md", "BOOTSTRAP.md"):
-        refused = desk.ann.refused("PUT", f"{path}/{name}", {"content": "x"})
+        refused = users.ann.refused("PUT", f"{path}/{name}", {"content": "x"})
         assert refused == (409, "agent_file_shared")
-    assert desk.ann.refused("GET", f"{path}/EVIL.md") == (400, "agent_file_unknown")
-    assert desk.ann.refused("GET", "/v1/agents/none/users/ann/files") == (404, "agent_not_found")
+    assert users.ann.refused("GET", f"{path}/EVIL.md") == (400, "agent_file_unknown")
+    assert users.ann.refused("GET", "/v1/agents/none/users/ann/files") == (404, "agent_not_found")
 
 
-def test_proposals_are_decided_by_admins_alone(desk: Desk) -> None:
-    path = agent(desk)
-    one = proposal(desk, path)
-    for person in (desk.ann, desk.vera):
+def test_proposals_are_decided_by_admins_alone(users: SkillUsers) -> None:
+    path = agent(users)
+    one = proposal(users, path)
+    for person in (users.ann, users.vera):
         for method, place in (
             ("GET", f"{path}/proposals"),
             ("GET", one),
@@ -114,40 +114,40 @@ def test_proposals_are_decided_by_admins_alone(desk: Desk) -> None:
             ("POST", f"{one}/reject"),
         ):
             assert person.call(method, place).status_code == 403
-    [listed] = desk.root.ok("GET", f"{path}/proposals?state=pending")["items"]
+    [listed] = users.root.ok("GET", f"{path}/proposals?state=pending")["items"]
     assert (listed["state"], listed["actions"]) == ("pending", ["approve", "reject"])
     assert "content" not in listed
-    shown = desk.root.ok("GET", one)
+    shown = users.root.ok("GET", one)
     assert (shown["content"], shown["outdated"]) == ("Be warm.\n", False)
     assert shown["diff"] == "--- /dev/null\n+++ b/SOUL.md\n@@ -0,0 +1 @@\n+Be warm."
 
-    approved = desk.root.ok("POST", f"{one}/approve")
+    approved = users.root.ok("POST", f"{one}/approve")
 
     assert (approved["state"], approved["decided_by"]) == ("approved", "admin")
     assert (approved["file_version"], approved["actions"]) == (1, [])
-    file = desk.root.ok("GET", f"{path}/files/SOUL.md")
+    file = users.root.ok("GET", f"{path}/files/SOUL.md")
     assert (file["content"], file["actor"], file["run_id"]) == ("Be warm.\n", "ann", "run_1")
-    assert desk.root.refused("POST", f"{one}/reject") == (409, "proposal_state_conflict")
+    assert users.root.refused("POST", f"{one}/reject") == (409, "proposal_state_conflict")
 
 
-def test_a_rejection_keeps_its_reason(desk: Desk) -> None:
-    one = proposal(desk, agent(desk))
+def test_a_rejection_keeps_its_reason(users: SkillUsers) -> None:
+    one = proposal(users, agent(users))
     too_long = {"reason": "x" * 1001}
-    assert desk.root.call("POST", f"{one}/reject", too_long).status_code == 400
-    rejected = desk.root.ok("POST", f"{one}/reject", {"reason": "Too warm."})
+    assert users.root.call("POST", f"{one}/reject", too_long).status_code == 400
+    rejected = users.root.ok("POST", f"{one}/reject", {"reason": "Too warm."})
     assert (rejected["state"], rejected["reason"]) == ("rejected", "Too warm.")
-    assert desk.root.refused("POST", f"{one}/approve") == (409, "proposal_state_conflict")
+    assert users.root.refused("POST", f"{one}/approve") == (409, "proposal_state_conflict")
 
 
-def test_a_proposal_for_a_file_that_has_changed_can_only_be_rejected(desk: Desk) -> None:
-    path = agent(desk)
-    one = proposal(desk, path)
-    desk.root.ok("PUT", f"{path}/files/SOUL.md", {"content": "By hand."})
-    shown = desk.root.ok("GET", one)
+def test_a_proposal_for_a_file_that_has_changed_can_only_be_rejected(users: SkillUsers) -> None:
+    path = agent(users)
+    one = proposal(users, path)
+    users.root.ok("PUT", f"{path}/files/SOUL.md", {"content": "By hand."})
+    shown = users.root.ok("GET", one)
     assert (shown["outdated"], shown["actions"]) == (True, ["reject"])
-    assert desk.root.refused("POST", f"{one}/approve") == (409, "proposal_outdated")
-    other = agent(desk)
+    assert users.root.refused("POST", f"{one}/approve") == (409, "proposal_outdated")
+    other = agent(users)
     foreign = one.replace(path, other)
-    assert desk.root.refused("GET", foreign) == (404, "proposal_not_found")
-    assert desk.root.refused("POST", f"{foreign}/approve") == (404, "proposal_not_found")
-    assert desk.root.call("GET", f"{path}/proposals?state=odd").status_code == 400
+    assert users.root.refused("GET", foreign) == (404, "proposal_not_found")
+    assert users.root.refused("POST", f"{foreign}/approve") == (404, "proposal_not_found")
+    assert users.root.call("GET", f"{path}/proposals?state=odd").status_code == 400

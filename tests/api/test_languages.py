@@ -6,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.api.live import Live
-from tests.api.skill_desk import ALL, Desk, Person, bearer
+from tests.api.skill_users import ALL, Person, SkillUsers, bearer
 from tests.support.rpc import rpc
 from understudy.api.bodies import located
 from understudy.api.problems import refusal_of
@@ -26,11 +26,11 @@ SLUG = "weekly-report"
     ],
 )
 def test_an_owners_refusal_is_told_in_the_callers_language(
-    desk: Desk, header: str, spoken: str
+    users: SkillUsers, header: str, spoken: str
 ) -> None:
-    made = desk.ann.create()
+    made = users.ann.create()
 
-    answer = desk.bob.call("DELETE", f"{ALL}/{made['id']}", headers={"Accept-Language": header})
+    answer = users.bob.call("DELETE", f"{ALL}/{made['id']}", headers={"Accept-Language": header})
 
     problem = answer.json()
     assert (answer.status_code, problem["code"]) == (403, "skill_not_yours")
@@ -40,10 +40,10 @@ def test_an_owners_refusal_is_told_in_the_callers_language(
 
 
 @pytest.mark.parametrize("header", [None, "en-GB", "fr", "*", ";;q=", "v" * 5_000])
-def test_everybody_else_gets_english(desk: Desk, header: str | None) -> None:
+def test_everybody_else_gets_english(users: SkillUsers, header: str | None) -> None:
     headers = {} if header is None else {"Accept-Language": header}
 
-    answer = desk.vera.call("POST", ALL, {"content": "x"}, headers=headers)
+    answer = users.vera.call("POST", ALL, {"content": "x"}, headers=headers)
 
     assert answer.json()["detail"] == "this needs the operator role; you are viewer"
     assert answer.headers["content-language"] == "en"
@@ -69,17 +69,17 @@ def test_what_a_file_is_called_stands_in_the_words(api: TestClient) -> None:
     assert missing.json()["detail"] == words_in("zh", "agents/agent_not_found", {})
 
 
-def test_the_audit_and_the_other_fields_do_not_depend_on_the_language(desk: Desk) -> None:
-    desk.ann.create()
+def test_the_audit_and_the_other_fields_do_not_depend_on_the_language(users: SkillUsers) -> None:
+    users.ann.create()
 
     def refused(language: str) -> dict[str, object]:
         headers = {"Accept-Language": language}
-        answer = desk.bob.call("DELETE", f"{ALL}/{SLUG}", headers=headers)
+        answer = users.bob.call("DELETE", f"{ALL}/{SLUG}", headers=headers)
         problem: dict[str, object] = answer.json()
         return {name: problem[name] for name in ("type", "title", "status", "code", "domain")}
 
     assert refused("en") == refused("vi")
-    assert [entry["reason"] for entry in desk.root.audit()][:2] == ["skills/skill_not_found"] * 2
+    assert [entry["reason"] for entry in users.root.audit()][:2] == ["skills/skill_not_found"] * 2
 
 
 def test_a_connection_is_answered_in_the_language_that_it_named(live: Live) -> None:
@@ -139,13 +139,13 @@ def test_what_is_said_of_a_part_of_a_body_stays_in_the_language(
     assert told.errors[0].pointer == "/request/name"
 
 
-def test_a_version_that_cannot_come_back_is_refused_in_the_language(desk: Desk) -> None:
-    desk.root.ok("POST", "/v1/agents", {"agent_id": "spoken", "agent_type": "predefined"})
+def test_a_version_that_cannot_come_back_is_refused_in_the_language(users: SkillUsers) -> None:
+    users.root.ok("POST", "/v1/agents", {"agent_id": "spoken", "agent_type": "predefined"})
     path = "/v1/agents/spoken/files/SOUL.md"
-    desk.root.ok("PUT", path, {"content": "Be calm."})
-    desk.root.ok("DELETE", path)
+    users.root.ok("PUT", path, {"content": "Be calm."})
+    users.root.ok("DELETE", path)
 
-    answer = desk.root.call(
+    answer = users.root.call(
         "POST", f"{path}/restore", {"version": 2}, headers={"Accept-Language": "zh"}
     )
 
@@ -154,7 +154,7 @@ def test_a_version_that_cannot_come_back_is_refused_in_the_language(desk: Desk) 
 
 
 @pytest.fixture(scope="module")
-def vietnamese(furnished: Desk) -> Person:
+def vietnamese(furnished: SkillUsers) -> Person:
     """An operator whose token says what they read."""
     wanted = {"user_id": "van", "role": "operator", "locale": "vi-VN"}
     made = furnished.root.ok("POST", "/v1/tokens", wanted)
@@ -162,14 +162,14 @@ def vietnamese(furnished: Desk) -> Person:
     return Person(furnished.ann.client, bearer(made["token"]))
 
 
-def test_a_token_keeps_a_language_and_shows_it(desk: Desk, vietnamese: Person) -> None:
-    listed = desk.root.ok("GET", "/v1/tokens?limit=100")["items"]
+def test_a_token_keeps_a_language_and_shows_it(users: SkillUsers, vietnamese: Person) -> None:
+    listed = users.root.ok("GET", "/v1/tokens?limit=100")["items"]
 
     assert [each["locale"] for each in listed if each["user_id"] == "van"] == ["vi"]
     assert all("locale" not in each for each in listed if each["user_id"] == "ann")
     for locale in ("fr", "", "tlh", 7, "v" * 65):
         body = {"user_id": "eve", "role": "viewer", "locale": locale}
-        refused = desk.root.call("POST", "/v1/tokens", body)
+        refused = users.root.call("POST", "/v1/tokens", body)
         assert refused.status_code == 400
         assert refused.json()["errors"][0]["pointer"] == "/locale"
 
@@ -179,9 +179,9 @@ def test_a_token_keeps_a_language_and_shows_it(desk: Desk, vietnamese: Person) -
     [({}, "vi"), ({"Accept-Language": "fr"}, "vi"), ({"Accept-Language": "zh"}, "zh")],
 )
 def test_a_refusal_speaks_the_language_of_the_token_where_the_header_names_none(
-    desk: Desk, vietnamese: Person, headers: dict[str, str], spoken: str
+    users: SkillUsers, vietnamese: Person, headers: dict[str, str], spoken: str
 ) -> None:
-    made = desk.ann.create()
+    made = users.ann.create()
 
     answer = vietnamese.call("DELETE", f"{ALL}/{made['id']}", headers=headers)
 

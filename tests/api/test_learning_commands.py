@@ -258,7 +258,7 @@ def test_a_learning_is_superseded_and_revoked(live: Live, scope: str) -> None:
 
 
 def test_all_that_match_are_revoked_or_only_listed(live: Live, scope: str) -> None:
-    ids = [learn(live, scope, f"Desk {number} is taken") for number in range(2)]
+    ids = [learn(live, scope, f"SkillUsers {number} is taken") for number in range(2)]
     line = ("learnings", "revoke-matching", "--scope", scope)
 
     seen = invoke(live, *line, "--dry-run")

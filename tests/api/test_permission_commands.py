@@ -14,7 +14,7 @@ from understudy.wire.permissions import PermissionRule
 
 
 @pytest.fixture
-def house(live: Live) -> Iterator[Live]:
+def configured(live: Live) -> Iterator[Live]:
     """A daemon without rules, and the session s1."""
     live.session("s1")
     live.ok("PUT", "/v1/permissions", {"rules": []})
@@ -30,62 +30,64 @@ def run(live: Live, *line: str, exit_code: int = 0) -> str:
     return result.stdout
 
 
-def test_rules_of_the_daemon_are_set_and_shown(house: Live, tmp_path: Path) -> None:
-    assert "No rules" in run(house, "permissions", "show")
+def test_rules_of_the_daemon_are_set_and_shown(configured: Live, tmp_path: Path) -> None:
+    assert "No rules" in run(configured, "permissions", "show")
 
-    shown = run(house, "permissions", "set", "--deny", "write_file path=x/*", "--ask", "read_*")
+    shown = run(
+        configured, "permissions", "set", "--deny", "write_file path=x/*", "--ask", "read_*"
+    )
 
     assert "path=x/*" in shown
-    assert run(house, "permissions", "show") == shown
-    answer = json.loads(run(house, "permissions", "show", "--json"))
+    assert run(configured, "permissions", "show") == shown
+    answer = json.loads(run(configured, "permissions", "show", "--json"))
     assert [rule["decision"] for rule in answer["rules"]] == ["ask", "deny"]
     file = tmp_path / "rules.json"
     file.write_text('{"rules": [{"tool": "*", "decision": "deny"}]}')
     stale = ("--expected-revision", str(answer["revision"] - 1))
-    run(house, "permissions", "set", "--file", str(file), *stale, exit_code=4)
-    assert "deny" in run(house, "permissions", "set", "--file", str(file))
-    assert "No rules" in run(house, "permissions", "set", "--clear")
-    run(house, "permissions", "set", exit_code=2)
+    run(configured, "permissions", "set", "--file", str(file), *stale, exit_code=4)
+    assert "deny" in run(configured, "permissions", "set", "--file", str(file))
+    assert "No rules" in run(configured, "permissions", "set", "--clear")
+    run(configured, "permissions", "set", exit_code=2)
 
 
-def test_rules_of_a_session_are_set_shown_and_cleared(house: Live) -> None:
+def test_rules_of_a_session_are_set_shown_and_cleared(configured: Live) -> None:
     of_session = ("sessions", "permissions")
-    assert "no rules" in run(house, *of_session, "show", "s1")
+    assert "no rules" in run(configured, *of_session, "show", "s1")
 
-    shown = run(house, *of_session, "set", "s1", "--ask", "read_file")
+    shown = run(configured, *of_session, "set", "s1", "--ask", "read_file")
 
     assert "read_file" in shown
-    assert run(house, *of_session, "show", "s1") == shown
-    assert "no rules" in run(house, *of_session, "clear", "s1")
-    run(house, *of_session, "show", "nobody", exit_code=3)
+    assert run(configured, *of_session, "show", "s1") == shown
+    assert "no rules" in run(configured, *of_session, "clear", "s1")
+    run(configured, *of_session, "show", "nobody", exit_code=3)
 
 
-def test_a_check_says_what_would_happen_and_why(house: Live) -> None:
-    run(house, "sessions", "permissions", "set", "s1", "--deny", "write_file path=x/*")
+def test_a_check_says_what_would_happen_and_why(configured: Live) -> None:
+    run(configured, "sessions", "permissions", "set", "s1", "--deny", "write_file path=x/*")
     call = ("--arguments", '{"path": "x/y", "content": ""}', "--session", "s1")
 
-    said = run(house, "tools", "check", "write_file", *call)
+    said = run(configured, "tools", "check", "write_file", *call)
 
     assert "deny" in said
     assert "rule 1 of the session" in said
     assert "it matches the call" in said
-    answer = json.loads(run(house, "tools", "check", "write_file", *call, "--json"))
+    answer = json.loads(run(configured, "tools", "check", "write_file", *call, "--json"))
     assert (answer["decision"], answer["level"]) == ("deny", "session")
-    run(house, "tools", "check", "nothing", exit_code=3)
-    run(house, "tools", "check", "read_file", "--arguments", "[]", exit_code=2)
+    run(configured, "tools", "check", "nothing", exit_code=3)
+    run(configured, "tools", "check", "read_file", "--arguments", "[]", exit_code=2)
 
 
-def test_the_tools_of_a_session_are_listed_with_what_gates_them(house: Live) -> None:
-    run(house, "sessions", "permissions", "set", "s1", "--ask", "write_file path=x/*")
+def test_the_tools_of_a_session_are_listed_with_what_gates_them(configured: Live) -> None:
+    run(configured, "sessions", "permissions", "set", "s1", "--ask", "write_file path=x/*")
 
-    listed = run(house, "tools", "list", "--session", "s1")
+    listed = run(configured, "tools", "list", "--session", "s1")
 
     assert "allow *" in next(line for line in listed.splitlines() if "write_file" in line)
-    assert "write_file" in run(house, "tools", "list")
+    assert "write_file" in run(configured, "tools", "list")
 
 
-def test_the_client_knows_rules_and_checks(house: Live) -> None:
-    with Client(str(house.client.base_url)) as client:
+def test_the_client_knows_rules_and_checks(configured: Live) -> None:
+    with Client(str(configured.client.base_url)) as client:
         rule = PermissionRule(tool="read_file", decision=PermissionDecision.ASK)
         assert client.permissions.set([rule]).rules[0].decision == "ask"
         assert client.permissions.get().rules[0].tool == "read_file"

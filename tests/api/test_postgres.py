@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.api.live import Live, joined, live_daemon
-from tests.api.skill_desk import packed
+from tests.api.skill_users import packed
 from tests.support.postgres import MakeDatabase
 from tests.support.skill_service_harness import OK_MD, SLUG
 from understudy.testing.answers import Answer

@@ -24,7 +24,7 @@ from schemathesis.specs.openapi import checks
 
 from tests.api.conftest import ADMIN
 from tests.api.furniture import furniture
-from tests.api.skill_desk import Desk, Person, bearer
+from tests.api.skill_users import Person, SkillUsers, bearer
 from tests.support.daemon import DaemonProcess
 from understudy.core.principal import Role
 from understudy.storage.schema import metadata
@@ -119,7 +119,7 @@ def test_every_operation_of_the_document_can_be_read() -> None:
 @pytest.mark.e2e
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.label)
 def test_every_operation_keeps_to_the_document_and_a_viewer_changes_nothing(
-    staff: Staff, furnished: Desk, operation: APIOperation
+    staff: Staff, furnished: SkillUsers, operation: APIOperation
 ) -> None:
     viewer = _viewer(furnished, operation.path)
     before = _stored(furnished)
@@ -127,11 +127,11 @@ def test_every_operation_keeps_to_the_document_and_a_viewer_changes_nothing(
     assert _stored(furnished) == before
 
 
-def _viewer(desk: Desk, path: str) -> Caller:
+def _viewer(users: SkillUsers, path: str) -> Caller:
     """A viewer, at a daemon that does nothing of its own accord and whose streams end at once."""
-    desk.daemon.resources.shutting_down.set()
-    known = furniture(desk.root, path, without={"run_id"})
-    return Caller(Role.VIEWER, desk.vera.headers, {"app": desk.app}, known)
+    users.daemon.resources.shutting_down.set()
+    known = furniture(users.root, path, without={"run_id"})
+    return Caller(Role.VIEWER, users.vera.headers, {"app": users.app}, known)
 
 
 def _fuzz(operation: APIOperation, callers: Sequence[Caller]) -> None:
@@ -163,14 +163,14 @@ def _can_be_wrong(operation: APIOperation) -> bool:
     return any((operation.query, operation.headers, operation.body))
 
 
-def _stored(desk: Desk) -> str:
+def _stored(users: SkillUsers) -> str:
     """All that is kept but the audit, in short."""
     whole = hashlib.sha256()
-    with desk.daemon.resources.database.connect() as connection:
+    with users.daemon.resources.database.connect() as connection:
         for table in metadata.sorted_tables:
             if table.name != "audit":
                 rows = sorted(map(repr, connection.execute(table.select())))
                 whole.update(f"{table.name} {rows}".encode())
-    for path in sorted(desk.store.rglob("*")):
+    for path in sorted(users.store.rglob("*")):
         whole.update(str(path).encode())
     return whole.hexdigest()

@@ -17,7 +17,7 @@ OWN = ("sessions", "mcp-servers")
 
 
 @pytest.fixture
-def house(live: Live) -> Live:
+def configured(live: Live) -> Live:
     """A daemon with the session s1, which has no servers of its own."""
     live.session("s1")
     live.ok("DELETE", "/v1/sessions/s1/mcp-servers")
@@ -25,36 +25,38 @@ def house(live: Live) -> Live:
 
 
 @pytest.fixture
-def client(house: Live) -> Iterator[Client]:
-    with Client(str(house.client.base_url)) as client:
+def client(configured: Live) -> Iterator[Client]:
+    with Client(str(configured.client.base_url)) as client:
         yield client
 
 
-def test_servers_of_a_session_are_set_shown_and_cleared(house: Live, tmp_path: Path) -> None:
-    assert "no servers of its own" in invoke(house, *OWN, "show", "s1").stdout
+def test_servers_of_a_session_are_set_shown_and_cleared(configured: Live, tmp_path: Path) -> None:
+    assert "no servers of its own" in invoke(configured, *OWN, "show", "s1").stdout
 
-    shown = invoke(house, *OWN, "set", "s1", json.dumps({"docs": FAR})).stdout
+    shown = invoke(configured, *OWN, "set", "s1", json.dumps({"docs": FAR})).stdout
 
     assert FAR["url"] in shown
-    assert invoke(house, *OWN, "show", "s1").stdout == shown
+    assert invoke(configured, *OWN, "show", "s1").stdout == shown
     file = tmp_path / "servers.json"
     file.write_text(json.dumps({"mcp_servers": {"other": FAR}}))
-    assert list(answer(house, *OWN, "set", "s1", f"@{file}")["mcp_servers"]) == ["other"]
-    assert answer(house, *OWN, "show", "s1") == house.ok("GET", "/v1/sessions/s1/mcp-servers")
-    assert "no servers of its own" in invoke(house, *OWN, "clear", "s1").stdout
+    assert list(answer(configured, *OWN, "set", "s1", f"@{file}")["mcp_servers"]) == ["other"]
+    assert answer(configured, *OWN, "show", "s1") == configured.ok(
+        "GET", "/v1/sessions/s1/mcp-servers"
+    )
+    assert "no servers of its own" in invoke(configured, *OWN, "clear", "s1").stdout
 
 
 @pytest.mark.parametrize(
     "typed", ["", "[]", "{", "@/nonexistent/file", '{"a": {}}', '{"a": {"url": 3}}', '{"A": {}}']
 )
-def test_what_describes_no_servers_is_a_usage_error(house: Live, typed: str) -> None:
-    invoke(house, *OWN, "set", "s1", typed, exit_code=2)
-    assert house.ok("GET", "/v1/sessions/s1/mcp-servers")["mcp_servers"] == {}
+def test_what_describes_no_servers_is_a_usage_error(configured: Live, typed: str) -> None:
+    invoke(configured, *OWN, "set", "s1", typed, exit_code=2)
+    assert configured.ok("GET", "/v1/sessions/s1/mcp-servers")["mcp_servers"] == {}
 
 
-def test_a_session_that_is_not_there_is_said(house: Live) -> None:
-    invoke(house, *OWN, "show", "nobody", exit_code=3)
-    invoke(house, *OWN, "clear", "nobody", exit_code=3)
+def test_a_session_that_is_not_there_is_said(configured: Live) -> None:
+    invoke(configured, *OWN, "show", "nobody", exit_code=3)
+    invoke(configured, *OWN, "clear", "nobody", exit_code=3)
 
 
 def test_the_client_sets_shows_and_clears_the_servers_of_a_session(client: Client) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from skills_ref import validate
 
-from tests.api.skill_desk import ALL, ONE, Desk, packed
+from tests.api.skill_users import ALL, ONE, SkillUsers, packed
 from tests.support.skill_service_harness import HARMFUL, OK_MD, SLUG, skill_md
 
 FIELDS = {
@@ -18,8 +18,8 @@ FIELDS = {
 }
 
 
-def test_a_new_skill_is_its_makers_and_private(desk: Desk) -> None:
-    made = desk.ann.call("POST", ALL, {"content": OK_MD})
+def test_a_new_skill_is_its_makers_and_private(users: SkillUsers) -> None:
+    made = users.ann.call("POST", ALL, {"content": OK_MD})
     assert made.status_code == 201
     view = made.json()
     assert set(view) == FIELDS | {"unchanged"}
@@ -29,28 +29,28 @@ def test_a_new_skill_is_its_makers_and_private(desk: Desk) -> None:
     assert "delete" in view["actions"]
 
 
-def test_a_skill_has_its_id_and_its_slug_for_an_address(desk: Desk) -> None:
-    made = desk.ann.create()
-    by_slug, by_id = desk.ann.ok("GET", ONE), desk.ann.ok("GET", f"{ALL}/{made['id']}")
+def test_a_skill_has_its_id_and_its_slug_for_an_address(users: SkillUsers) -> None:
+    made = users.ann.create()
+    by_slug, by_id = users.ann.ok("GET", ONE), users.ann.ok("GET", f"{ALL}/{made['id']}")
     assert by_slug == by_id
     assert by_slug["instructions"].startswith("# Weekly report")
     assert by_slug["runtime"] == {"context": "inline", "allowed_tools": [], "blocked_tools": []}
     assert "path" not in by_slug
-    assert desk.root.ok("GET", ONE)["path"].endswith("weekly-report/1")
+    assert users.root.ok("GET", ONE)["path"].endswith("weekly-report/1")
 
 
-def test_the_same_again_is_no_new_version_and_something_else_is(desk: Desk) -> None:
-    desk.ann.create()
-    again = desk.ann.create()
+def test_the_same_again_is_no_new_version_and_something_else_is(users: SkillUsers) -> None:
+    users.ann.create()
+    again = users.ann.create()
     assert (again["version"], again["unchanged"]) == (1, True)
-    other = desk.ann.create(OK_MD + "More.\n")
+    other = users.ann.create(OK_MD + "More.\n")
     assert (other["version"], other["unchanged"]) == (2, False)
 
 
-def test_a_list_is_narrowed_by_what_is_asked_for(desk: Desk) -> None:
-    desk.ann.create()
-    desk.ann.create(skill_md("Invoices", tags="[money]"), slug="bills")
-    desk.ann.ok("POST", f"{ALL}/bills/toggle", {"enabled": False})
+def test_a_list_is_narrowed_by_what_is_asked_for(users: SkillUsers) -> None:
+    users.ann.create()
+    users.ann.create(skill_md("Invoices", tags="[money]"), slug="bills")
+    users.ann.ok("POST", f"{ALL}/bills/toggle", {"enabled": False})
     for query, slugs in {
         "": ["bills", SLUG],
         "query=MONEY": ["bills"],
@@ -60,28 +60,28 @@ def test_a_list_is_narrowed_by_what_is_asked_for(desk: Desk) -> None:
         "status=archived": [],
         "limit=1": ["bills"],
     }.items():
-        found = desk.ann.ok("GET", f"{ALL}?{query}")
+        found = users.ann.ok("GET", f"{ALL}?{query}")
         assert [skill["slug"] for skill in found["items"]] == slugs, query
-    first = desk.ann.ok("GET", f"{ALL}?limit=1")
+    first = users.ann.ok("GET", f"{ALL}?limit=1")
     assert set(first["items"][0]) == FIELDS
-    rest = desk.ann.ok("GET", f"{ALL}?limit=1&cursor={first['next_cursor']}")
+    rest = users.ann.ok("GET", f"{ALL}?limit=1&cursor={first['next_cursor']}")
     assert [skill["slug"] for skill in rest["items"]] == [SLUG]
-    assert desk.ann.refused("GET", f"{ALL}?origin=nowhere")[0] == 400
+    assert users.ann.refused("GET", f"{ALL}?origin=nowhere")[0] == 400
 
 
-def test_a_patch_is_a_new_version_that_can_be_compared_and_undone(desk: Desk) -> None:
-    desk.ann.upload(packed({"SKILL.md": OK_MD, "scripts/a.py": "print(1)\n"}))
-    patched = desk.ann.ok("POST", f"{ONE}/patch", {"find": "numbers", "replace": "figures"})
+def test_a_patch_is_a_new_version_that_can_be_compared_and_undone(users: SkillUsers) -> None:
+    users.ann.upload(packed({"SKILL.md": OK_MD, "scripts/a.py": "print(1)\n"}))
+    patched = users.ann.ok("POST", f"{ONE}/patch", {"find": "numbers", "replace": "figures"})
     assert (patched["version"], patched["matches"], patched["replaced"]) == (2, 1, 1)
-    diff = desk.ann.ok("GET", f"{ONE}/diff?from=1&to=2")
+    diff = users.ann.ok("GET", f"{ONE}/diff?from=1&to=2")
     assert [file["path"] for file in diff["files"]] == ["SKILL.md"]
     assert "+1. Collect the figures" in diff["files"][0]["diff"]
-    back = desk.ann.ok("POST", f"{ONE}/restore", {"version": 1})
+    back = users.ann.ok("POST", f"{ONE}/restore", {"version": 1})
     assert back["version"] == 3
-    shown = desk.ann.ok("GET", f"{ONE}/versions")
+    shown = users.ann.ok("GET", f"{ONE}/versions")
     assert [each["version"] for each in shown["items"]] == [3, 2, 1]
     assert (shown["current"], shown["items"][0]["restored_from"]) == (3, 1)
-    assert desk.ann.ok("GET", f"{ONE}/diff?from=1&to=3")["files"] == []
+    assert users.ann.ok("GET", f"{ONE}/diff?from=1&to=3")["files"] == []
 
 
 @pytest.mark.parametrize(
@@ -98,31 +98,31 @@ def test_a_patch_is_a_new_version_that_can_be_compared_and_undone(desk: Desk) ->
     ],
 )
 def test_a_patch_that_does_not_fit_changes_nothing(
-    desk: Desk, body: dict[str, Any], answer: tuple[int, str]
+    users: SkillUsers, body: dict[str, Any], answer: tuple[int, str]
 ) -> None:
-    desk.ann.create()
-    assert desk.ann.refused("POST", f"{ONE}/patch", body) == answer
-    assert desk.ann.ok("GET", ONE)["version"] == 1
+    users.ann.create()
+    assert users.ann.refused("POST", f"{ONE}/patch", body) == answer
+    assert users.ann.ok("GET", ONE)["version"] == 1
 
 
-def test_files_are_listed_and_read_by_version(desk: Desk) -> None:
+def test_files_are_listed_and_read_by_version(users: SkillUsers) -> None:
     picture = b"\x89PNG\r\n\x1a\n\0\xff"
-    desk.ann.upload(packed({"SKILL.md": OK_MD, "scripts/a.py": "print(1)\n", "b.png": picture}))
-    desk.ann.create(OK_MD + "More.\n")
-    first = desk.ann.ok("GET", f"{ONE}/files?version=1")
+    users.ann.upload(packed({"SKILL.md": OK_MD, "scripts/a.py": "print(1)\n", "b.png": picture}))
+    users.ann.create(OK_MD + "More.\n")
+    first = users.ann.ok("GET", f"{ONE}/files?version=1")
     assert [(file["path"], file["name"], file["is_dir"]) for file in first["items"]] == [
         ("SKILL.md", "SKILL.md", False),
         ("b.png", "b.png", False),
         ("scripts/a.py", "a.py", False),
     ]
-    script = desk.ann.ok("GET", f"{ONE}/files/scripts/a.py?version=1")
+    script = users.ann.ok("GET", f"{ONE}/files/scripts/a.py?version=1")
     assert script == {
         "path": "scripts/a.py",
         "size": 9,
         "encoding": "utf-8",
         "content": "print(1)\n",
     }
-    shown = desk.ann.ok("GET", f"{ONE}/files/b.png?version=1")
+    shown = users.ann.ok("GET", f"{ONE}/files/b.png?version=1")
     assert (shown["encoding"], shown["content"]) == ("base64", "iVBORw0KGgoA/w==")
 
 
@@ -148,59 +148,59 @@ def test_files_are_listed_and_read_by_version(desk: Desk) -> None:
     ],
 )
 def test_what_is_not_a_file_of_the_skill_is_not_shown(
-    desk: Desk, path: str, answer: tuple[int, str]
+    users: SkillUsers, path: str, answer: tuple[int, str]
 ) -> None:
-    desk.ann.upload(packed({"SKILL.md": OK_MD, "scripts/a.py": "print(1)\n"}))
-    assert desk.ann.refused("GET", f"{ONE}/{path}") == answer
+    users.ann.upload(packed({"SKILL.md": OK_MD, "scripts/a.py": "print(1)\n"}))
+    assert users.ann.refused("GET", f"{ONE}/{path}") == answer
 
 
-def test_a_link_that_somebody_planted_is_not_followed(desk: Desk) -> None:
-    desk.ann.create()
-    folder = desk.store / SLUG / "1"
+def test_a_link_that_somebody_planted_is_not_followed(users: SkillUsers) -> None:
+    users.ann.create()
+    folder = users.store / SLUG / "1"
     (folder / "linked.md").symlink_to("/etc/hosts")
-    assert desk.ann.refused("GET", f"{ONE}/files/linked.md") == (404, "skill_file_not_found")
-    listed = desk.ann.ok("GET", f"{ONE}/files")["items"]
+    assert users.ann.refused("GET", f"{ONE}/files/linked.md") == (404, "skill_file_not_found")
+    listed = users.ann.ok("GET", f"{ONE}/files")["items"]
     assert [file["path"] for file in listed] == ["SKILL.md"]
 
 
-def test_an_export_carries_what_was_set_beside_the_file(desk: Desk, tmp_path: Path) -> None:
-    desk.ann.create()
-    first = desk.ann.call("GET", f"{ONE}/export").content
-    desk.ann.create(OK_MD + "More.\n")
+def test_an_export_carries_what_was_set_beside_the_file(users: SkillUsers, tmp_path: Path) -> None:
+    users.ann.create()
+    first = users.ann.call("GET", f"{ONE}/export").content
+    users.ann.create(OK_MD + "More.\n")
     words = {"name": "Ours: weekly", "description": "For us.\n" * 200, "tags": ["a", "b c"]}
-    set_to = desk.ann.ok("PUT", ONE, words)
-    exported = desk.ann.call("GET", f"{ONE}/export")
+    set_to = users.ann.ok("PUT", ONE, words)
+    exported = users.ann.call("GET", f"{ONE}/export")
     with zipfile.ZipFile(io.BytesIO(exported.content)) as archive:
         archive.extractall(tmp_path)
     assert validate(tmp_path / SLUG) == []
     # An earlier version says what it said.
-    assert desk.ann.call("GET", f"{ONE}/export?version=1").content == first
-    desk.ann.ok("DELETE", ONE)
-    assert desk.bob.upload(exported.content).status_code == 201
-    back = desk.bob.ok("GET", ONE)
+    assert users.ann.call("GET", f"{ONE}/export?version=1").content == first
+    users.ann.ok("DELETE", ONE)
+    assert users.bob.upload(exported.content).status_code == 201
+    back = users.bob.ok("GET", ONE)
     assert {key: back[key] for key in words} == {key: set_to[key] for key in words}
 
 
-def test_an_export_is_an_archive_that_the_standard_takes(desk: Desk, tmp_path: Path) -> None:
-    desk.ann.upload(packed({"SKILL.md": OK_MD, "scripts/a.py": "print(1)\n"}))
-    answer = desk.ann.call("GET", f"{ONE}/export")
+def test_an_export_is_an_archive_that_the_standard_takes(users: SkillUsers, tmp_path: Path) -> None:
+    users.ann.upload(packed({"SKILL.md": OK_MD, "scripts/a.py": "print(1)\n"}))
+    answer = users.ann.call("GET", f"{ONE}/export")
     assert answer.headers["content-type"] == "application/zip"
     assert answer.headers["content-disposition"] == 'attachment; filename="weekly-report-1.zip"'
     assert "sandbox" in answer.headers["content-security-policy"]
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         archive.extractall(tmp_path / "out")
     assert validate(tmp_path / "out" / SLUG) == []
-    again = desk.bob.upload(answer.content, slug="taken-over")
+    again = users.bob.upload(answer.content, slug="taken-over")
     assert again.status_code == 201, again.text
 
 
-def test_only_four_fields_can_be_set(desk: Desk) -> None:
-    desk.ann.create()
+def test_only_four_fields_can_be_set(users: SkillUsers) -> None:
+    users.ann.create()
     body = {"name": "Report", "description": "Weekly", "tags": ["a"]}
-    changed = desk.ann.ok("PUT", ONE, body)
+    changed = users.ann.ok("PUT", ONE, body)
     assert changed["ok"] == "true"
     assert {name: changed[name] for name in body} == body
-    before = desk.root.ok("GET", ONE)
+    before = users.root.ok("GET", ONE)
     for field, value in {
         "id": "skl_x",
         "owner_id": "bob",
@@ -212,45 +212,48 @@ def test_only_four_fields_can_be_set(desk: Desk) -> None:
         "file_hash": "0",
         "enabled": False,
     }.items():
-        for person in (desk.ann, desk.root):
+        for person in (users.ann, users.root):
             assert person.refused("PUT", ONE, {field: value, "name": "X"})[0] == 400
-    assert desk.root.ok("GET", ONE) == before
+    assert users.root.ok("GET", ONE) == before
 
 
-def test_only_an_admin_makes_a_skill_public(desk: Desk) -> None:
-    desk.ann.create()
+def test_only_an_admin_makes_a_skill_public(users: SkillUsers) -> None:
+    users.ann.create()
     public = {"visibility": "public"}
-    assert desk.ann.refused("PUT", ONE, public) == (403, "skill_visibility_needs_admin")
-    assert desk.root.ok("PUT", ONE, public)["visibility"] == "public"
-    assert desk.vera.ok("GET", ONE)["visibility"] == "public"
-    assert desk.root.ok("PUT", ONE, {"visibility": "private"})["visibility"] == "private"
+    assert users.ann.refused("PUT", ONE, public) == (403, "skill_visibility_needs_admin")
+    assert users.root.ok("PUT", ONE, public)["visibility"] == "public"
+    assert users.vera.ok("GET", ONE)["visibility"] == "public"
+    assert users.root.ok("PUT", ONE, {"visibility": "private"})["visibility"] == "private"
 
 
-def test_a_skill_is_switched_off_and_on(desk: Desk) -> None:
-    desk.ann.create()
-    off = desk.ann.ok("POST", f"{ONE}/toggle", {"enabled": False})
+def test_a_skill_is_switched_off_and_on(users: SkillUsers) -> None:
+    users.ann.create()
+    off = users.ann.ok("POST", f"{ONE}/toggle", {"enabled": False})
     assert (off["ok"], off["enabled"], off["status"]) == (True, False, "active")
-    assert desk.ann.ok("POST", f"{ONE}/toggle", {"enabled": True})["enabled"] is True
-    assert desk.ann.refused("POST", f"{ONE}/toggle", {"enabled": "no"})[0] == 400
+    assert users.ann.ok("POST", f"{ONE}/toggle", {"enabled": True})["enabled"] is True
+    assert users.ann.refused("POST", f"{ONE}/toggle", {"enabled": "no"})[0] == 400
 
 
-def test_a_deleted_skill_is_in_the_trash_and_comes_back(desk: Desk) -> None:
-    made = desk.ann.create()
-    gone = desk.ann.ok("DELETE", ONE)
+def test_a_deleted_skill_is_in_the_trash_and_comes_back(users: SkillUsers) -> None:
+    made = users.ann.create()
+    gone = users.ann.ok("DELETE", ONE)
     assert (gone["ok"], gone["deleted"]) == ("true", True)
     for ref in (SLUG, made["id"]):
-        assert desk.ann.refused("GET", f"{ALL}/{ref}") == (404, "skill_not_found")
-        assert desk.ann.refused("DELETE", f"{ALL}/{ref}") == (404, "skill_not_found")
-        toggle = desk.ann.refused("POST", f"{ALL}/{ref}/toggle", {"enabled": True})
+        assert users.ann.refused("GET", f"{ALL}/{ref}") == (404, "skill_not_found")
+        assert users.ann.refused("DELETE", f"{ALL}/{ref}") == (404, "skill_not_found")
+        toggle = users.ann.refused("POST", f"{ALL}/{ref}/toggle", {"enabled": True})
         assert toggle == (404, "skill_not_found")
-    (trashed,) = desk.ann.ok("GET", f"{ALL}/trash")["items"]
+    (trashed,) = users.ann.ok("GET", f"{ALL}/trash")["items"]
     assert (trashed["slug"], trashed["trash_name"]) == (SLUG, gone["trash_name"])
-    assert desk.bob.ok("GET", f"{ALL}/trash")["items"] == []
+    assert users.bob.ok("GET", f"{ALL}/trash")["items"] == []
     restore = f"{ALL}/trash/{gone['trash_name']}/restore"
-    assert desk.bob.refused("POST", restore) == (404, "skill_trash_not_found")
-    assert desk.bob.refused("POST", f"{ALL}/trash/none.1/restore") == (404, "skill_trash_not_found")
-    assert desk.ann.ok("POST", restore)["version"] == 1
-    assert desk.ann.ok("GET", ONE)["id"] == made["id"]
+    assert users.bob.refused("POST", restore) == (404, "skill_trash_not_found")
+    assert users.bob.refused("POST", f"{ALL}/trash/none.1/restore") == (
+        404,
+        "skill_trash_not_found",
+    )
+    assert users.ann.ok("POST", restore)["version"] == 1
+    assert users.ann.ok("GET", ONE)["id"] == made["id"]
 
 
 @pytest.mark.parametrize(
@@ -269,17 +272,17 @@ def test_a_deleted_skill_is_in_the_trash_and_comes_back(desk: Desk) -> None:
     ],
 )
 def test_what_is_no_skill_is_refused_in_a_fixed_order(
-    desk: Desk, content: str, slug: str | None, answer: tuple[int, str]
+    users: SkillUsers, content: str, slug: str | None, answer: tuple[int, str]
 ) -> None:
     body = {"content": content, **({} if slug is None else {"slug": slug})}
-    assert desk.ann.refused("POST", ALL, body) == answer
-    assert desk.ann.ok("GET", ALL)["items"] == []
-    assert not desk.store.exists() or list(desk.store.iterdir()) == []
+    assert users.ann.refused("POST", ALL, body) == answer
+    assert users.ann.ok("GET", ALL)["items"] == []
+    assert not users.store.exists() or list(users.store.iterdir()) == []
 
 
-def test_a_refusal_of_the_guard_names_every_line_and_rule(desk: Desk) -> None:
+def test_a_refusal_of_the_guard_names_every_line_and_rule(users: SkillUsers) -> None:
     text = OK_MD + f"{HARMFUL}\nharmless\n{HARMFUL}\n"
-    answer = desk.ann.call("POST", ALL, {"content": text})
+    answer = users.ann.call("POST", ALL, {"content": text})
     assert answer.status_code == 422
     problem = answer.json()
     lines = [number for number, line in enumerate(text.splitlines(), 1) if line == HARMFUL]
@@ -291,9 +294,9 @@ def test_a_refusal_of_the_guard_names_every_line_and_rule(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("ref", ["Not-A-Slug", "a", "skl_", "a_b", "a..b", "x" * 70, "%00"])
-def test_what_is_neither_an_id_nor_a_slug_is_a_mistake(desk: Desk, ref: str) -> None:
+def test_what_is_neither_an_id_nor_a_slug_is_a_mistake(users: SkillUsers, ref: str) -> None:
     for method, path, body in CHANGES:
-        answer = desk.root.refused(method, path.format(ref=ref), body)
+        answer = users.root.refused(method, path.format(ref=ref), body)
         assert answer[0] == 400, (method, path, answer)
 
 
@@ -314,72 +317,74 @@ CHANGES: tuple[tuple[str, str, object], ...] = (
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: f"{change[0]} {change[1]}")
 def test_a_skill_is_changed_by_its_owner_and_by_an_admin_only(
-    desk: Desk, change: tuple[str, str, object]
+    users: SkillUsers, change: tuple[str, str, object]
 ) -> None:
-    made = desk.ann.create()
+    made = users.ann.create()
     method, path, body = change
     by_id = path.format(ref=made["id"])
-    before = desk.root.ok("GET", ONE)
-    assert desk.nobody.call(method, by_id, body).status_code == 401
-    assert desk.vera.refused(method, by_id, body) == (403, "forbidden")
-    assert desk.bob.refused(method, by_id, body) == (403, "skill_not_yours")
+    before = users.root.ok("GET", ONE)
+    assert users.nobody.call(method, by_id, body).status_code == 401
+    assert users.vera.refused(method, by_id, body) == (403, "forbidden")
+    assert users.bob.refused(method, by_id, body) == (403, "skill_not_yours")
     # Who only guesses the slug learns nothing.
-    missing = desk.bob.call(method, path.format(ref="no-such"), body).json()
-    hidden = desk.bob.call(method, path.format(ref=SLUG), body).json()
+    missing = users.bob.call(method, path.format(ref="no-such"), body).json()
+    hidden = users.bob.call(method, path.format(ref=SLUG), body).json()
     for problem, ref in ((missing, "no-such"), (hidden, SLUG)):
         problem["detail"] = problem["detail"].replace(ref, "…")
         problem.pop("instance")
     assert hidden == missing
     assert hidden["code"] == "skill_not_found"
-    assert desk.root.ok("GET", ONE) == before
-    for person in (desk.root, desk.ann):
+    assert users.root.ok("GET", ONE) == before
+    for person in (users.root, users.ann):
         assert person.call(method, by_id, body).status_code in (200, 201)
-        if person is desk.root and path.endswith("{ref}") and method == "DELETE":
-            desk.ann.create()
+        if person is users.root and path.endswith("{ref}") and method == "DELETE":
+            users.ann.create()
             by_id = path.format(ref=SLUG)
 
 
-def test_nobody_says_who_they_are_but_an_admin(desk: Desk) -> None:
-    made = desk.ann.create()
+def test_nobody_says_who_they_are_but_an_admin(users: SkillUsers) -> None:
+    made = users.ann.create()
     claim = {"X-Understudy-User-Id": "ann"}
     path = f"{ALL}/{made['id']}"
-    assert desk.bob.call("DELETE", path, headers=claim).status_code == 403
-    assert desk.ann.ok("GET", ONE)["id"] == made["id"]
-    theirs = desk.root.ok("POST", ALL, {"content": skill_md("For Ann")}, headers=claim)
+    assert users.bob.call("DELETE", path, headers=claim).status_code == 403
+    assert users.ann.ok("GET", ONE)["id"] == made["id"]
+    theirs = users.root.ok("POST", ALL, {"content": skill_md("For Ann")}, headers=claim)
     assert theirs["owner_id"] == "ann"
 
 
-def test_a_slug_of_somebody_else_cannot_be_taken(desk: Desk) -> None:
-    desk.ann.create()
-    before = desk.ann.ok("GET", ONE)
-    assert desk.bob.refused("POST", ALL, {"content": OK_MD}) == (403, "skill_slug_taken")
-    upload = desk.bob.upload(packed({"SKILL.md": OK_MD}))
+def test_a_slug_of_somebody_else_cannot_be_taken(users: SkillUsers) -> None:
+    users.ann.create()
+    before = users.ann.ok("GET", ONE)
+    assert users.bob.refused("POST", ALL, {"content": OK_MD}) == (403, "skill_slug_taken")
+    upload = users.bob.upload(packed({"SKILL.md": OK_MD}))
     assert (upload.status_code, upload.json()["code"]) == (403, "skill_slug_taken")
-    assert desk.ann.ok("GET", ONE) == before
+    assert users.ann.ok("GET", ONE) == before
 
 
-def test_a_repeat_under_a_key_changes_nothing_twice(desk: Desk) -> None:
+def test_a_repeat_under_a_key_changes_nothing_twice(users: SkillUsers) -> None:
     key = {"Idempotency-Key": "k1"}
-    first = desk.ann.ok("POST", ALL, {"content": OK_MD}, headers=key)
-    desk.ann.create(OK_MD + "More.\n")
-    again = desk.ann.call("POST", ALL, {"content": OK_MD}, headers=key)
+    first = users.ann.ok("POST", ALL, {"content": OK_MD}, headers=key)
+    users.ann.create(OK_MD + "More.\n")
+    again = users.ann.call("POST", ALL, {"content": OK_MD}, headers=key)
     assert (again.status_code, again.json()) == (201, first)
     assert again.headers["idempotency-replayed"] == "true"
-    assert desk.ann.ok("GET", ONE)["version"] == 2
+    assert users.ann.ok("GET", ONE)["version"] == 2
 
 
 PRIVATE = ("", "/versions", "/files", "/files/SKILL.md", "/export", "/access", "/grants")
 
 
 @pytest.mark.parametrize("path", [*PRIVATE, "/diff?from=1&to=1", "/files?version=7"])
-def test_a_private_skill_of_somebody_else_looks_like_a_missing_one(desk: Desk, path: str) -> None:
-    made = desk.ann.create()
-    for person in (desk.bob, desk.vera):
+def test_a_private_skill_of_somebody_else_looks_like_a_missing_one(
+    users: SkillUsers, path: str
+) -> None:
+    made = users.ann.create()
+    for person in (users.bob, users.vera):
         for ref, other in ((SLUG, "no-such"), (made["id"], made["id"][:-1] + "_")):
             hidden = person.call("GET", f"{ALL}/{ref}{path}")
             missing = person.call("GET", f"{ALL}/{other}{path}")
             assert (hidden.status_code, hidden.json()["code"]) == (404, "skill_not_found")
             said = (hidden.json()["detail"].replace(ref, ""), hidden.json()["title"])
             assert said == (missing.json()["detail"].replace(other, ""), missing.json()["title"])
-    assert desk.bob.ok("GET", ALL)["items"] == []
-    assert desk.bob.ok("GET", "/v1/agents/default/skills")["items"] == []
+    assert users.bob.ok("GET", ALL)["items"] == []
+    assert users.bob.ok("GET", "/v1/agents/default/skills")["items"] == []

@@ -160,7 +160,9 @@ def empty(engine: sa.Engine) -> None:
 
 
 @pytest.fixture
-def empty_house(migrated_engine: sa.Engine, migrated_url: str, tmp_path: Path) -> UnitsOnDatabase:
+def empty_database(
+    migrated_engine: sa.Engine, migrated_url: str, tmp_path: Path
+) -> UnitsOnDatabase:
     """Units of work on an empty database; on SQLite run memories and skills are files, as in a
     daemon."""
     bell = Bell()
@@ -183,19 +185,19 @@ def empty_house(migrated_engine: sa.Engine, migrated_url: str, tmp_path: Path) -
 
 
 @pytest.fixture
-def house(empty_house: UnitsOnDatabase) -> UnitsOnDatabase:
+def database(empty_database: UnitsOnDatabase) -> UnitsOnDatabase:
     """Units of work on a database with the built-in agent and the sessions s1 and s2."""
-    with empty_house.units.write() as unit:
+    with empty_database.units.write() as unit:
         unit.agents.add(make_agent())
         unit.sessions.add(make_session("s1"))
         unit.sessions.add(make_session("s2"))
-    return empty_house
+    return empty_database
 
 
 @pytest.fixture
-def units(house: UnitsOnDatabase) -> Units:
+def units(database: UnitsOnDatabase) -> Units:
     """Units of work on a database with the built-in agent and the sessions s1 and s2."""
-    return house.units
+    return database.units
 
 
 @pytest.fixture
@@ -219,35 +221,37 @@ def probe() -> Probe:
 
 @pytest.fixture
 async def sidechain_runs(
-    house: UnitsOnDatabase, settings: Settings
+    database: UnitsOnDatabase, settings: Settings
 ) -> AsyncIterator[SidechainRuns]:
     """What executes runs and sidechains, with a queue that the test works off."""
-    sidechain_runs = make_sidechain_runs(house.units, house.queued, settings)
+    sidechain_runs = make_sidechain_runs(database.units, database.queued, settings)
     yield sidechain_runs
-    await sidechain_runs.shop.providers.close()
+    await sidechain_runs.harness.providers.close()
 
 
 @pytest.fixture
-async def shop(
-    house: UnitsOnDatabase, settings: Settings, probe: Probe
+async def harness(
+    database: UnitsOnDatabase, settings: Settings, probe: Probe
 ) -> AsyncIterator[RunHarness]:
     """What executes runs, without the queue."""
-    shop = RunHarness(house.units, settings, tools=(probe, Probe("other")))
-    yield shop
-    await shop.providers.close()
+    harness = RunHarness(database.units, settings, tools=(probe, Probe("other")))
+    yield harness
+    await harness.providers.close()
 
 
 @pytest.fixture
-def guarded(shop: RunHarness, probe: Probe) -> ApprovalRuns:
+def guarded(harness: RunHarness, probe: Probe) -> ApprovalRuns:
     probe.approval = Approval.ALWAYS
     probe.effect = Effect.ONCE
-    asking = AskUser(shop.units, shop.clock)
-    again = ApprovalRuns(shop.units, shop.settings, tools=(probe, asking), clock=shop.clock)
-    again.providers = shop.providers
+    asking = AskUser(harness.units, harness.clock)
+    again = ApprovalRuns(
+        harness.units, harness.settings, tools=(probe, asking), clock=harness.clock
+    )
+    again.providers = harness.providers
     again.executor = again._executor()
     return again
 
 
 @pytest.fixture
-def desk(guarded: ApprovalRuns) -> Approver:
+def approver(guarded: ApprovalRuns) -> Approver:
     return Approver(guarded)

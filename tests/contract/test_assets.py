@@ -27,16 +27,16 @@ from understudy.testing.clock import FrozenClock
 class Cellar:
     """Assets on one database, with their bytes where a daemon on it keeps them."""
 
-    def __init__(self, house: UnitsOnDatabase, directory: Path) -> None:
+    def __init__(self, database: UnitsOnDatabase, directory: Path) -> None:
         self.clock = FrozenClock()
         self.directory = directory
-        self.engine = house.engine
+        self.engine = database.engine
         files = FileBlobs(directory)
-        self.in_files = house.engine.dialect.name == "sqlite"
+        self.in_files = database.engine.dialect.name == "sqlite"
         self.units = Units(
-            house.engine,
+            database.engine,
             enqueue=lambda *_: None,
-            bell=house.bell,
+            bell=database.bell,
             blobs=(lambda _: files) if self.in_files else SqlBlobs,
         )
         self.assets = AssetService(self.units, self.clock)
@@ -81,8 +81,8 @@ class Cellar:
 
 
 @pytest.fixture
-def cellar(house: UnitsOnDatabase, tmp_path: Path) -> Cellar:
-    return Cellar(house, tmp_path / "assets")
+def cellar(database: UnitsOnDatabase, tmp_path: Path) -> Cellar:
+    return Cellar(database, tmp_path / "assets")
 
 
 def refusal(error: type[UnderstudyError], work: Callable[..., object], *arguments: object) -> str:

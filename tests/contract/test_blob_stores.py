@@ -30,8 +30,8 @@ HELLO = named(b"hello")
 class Store:
     """A store that is opened anew for every look."""
 
-    def __init__(self, house: UnitsOnDatabase, directory: Path | None) -> None:
-        self._house = house
+    def __init__(self, database: UnitsOnDatabase, directory: Path | None) -> None:
+        self._house = database
         self._directory = directory
 
     @contextmanager
@@ -42,8 +42,8 @@ class Store:
 
 
 @pytest.fixture(params=["files", "rows"])
-def store(request: pytest.FixtureRequest, empty_house: UnitsOnDatabase, tmp_path: Path) -> Store:
-    return Store(empty_house, tmp_path / "assets" if request.param == "files" else None)
+def store(request: pytest.FixtureRequest, empty_database: UnitsOnDatabase, tmp_path: Path) -> Store:
+    return Store(empty_database, tmp_path / "assets" if request.param == "files" else None)
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ USE = call("use_skill", {"name": NAME})
 
 
 @pytest.fixture
-def canaries(house: UnitsOnDatabase, settings: Settings) -> Canaries:
-    canaries = Canaries(house.units, settings.home)
+def canaries(database: UnitsOnDatabase, settings: Settings) -> Canaries:
+    canaries = Canaries(database.units, settings.home)
     canaries.hand.learn()
     canaries.hand.bring_to(Stage.CANARY)
     canaries.set_share(100)
@@ -32,20 +32,20 @@ def canaries(house: UnitsOnDatabase, settings: Settings) -> Canaries:
 
 @pytest.fixture
 async def skilled(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel, canaries: Canaries
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel, canaries: Canaries
 ) -> AsyncIterator[SkillRuns]:
-    async with skilled_with(house, settings, fake, canaries.catalogue) as skilled:
+    async with skilled_with(database, settings, fake, canaries.catalogue) as skilled:
         # The canary began by another clock, which went on meanwhile.
-        skilled.shop.clock.ms = canaries.hand.clock.ms
+        skilled.harness.clock.ms = canaries.hand.clock.ms
         outcomes = OutcomeRecorder(
-            units=house.units,
-            transactions=RolloutTransactions(clock=skilled.shop.clock, mounts=Mounted()),
+            units=database.units,
+            transactions=RolloutTransactions(clock=skilled.harness.clock, mounts=Mounted()),
             policy_of=lambda _unit: canaries.hand.policy,
         )
-        plain = skilled.shop
-        skilled.shop = replace(plain, ending=(outcomes.ended,))
-        skilled.shop.providers = plain.providers
-        skilled.shop.executor = skilled.shop._executor()
+        plain = skilled.harness
+        skilled.harness = replace(plain, ending=(outcomes.ended,))
+        skilled.harness.providers = plain.providers
+        skilled.harness.executor = skilled.harness._executor()
         yield skilled
 
 

@@ -64,8 +64,8 @@ FULL = make_candidate(
 
 
 @pytest.fixture
-def units(empty_house: UnitsOnDatabase) -> Units:
-    return empty_house.units
+def units(empty_database: UnitsOnDatabase) -> Units:
+    return empty_database.units
 
 
 def add(units: Units, *candidates: Candidate) -> list[bool]:
@@ -81,8 +81,8 @@ def listed(units: Units, *, now_ms: int = NOW, **narrowed: Any) -> list[str]:
     return [candidate.candidate_id for candidate in page.items]
 
 
-def damage(house: UnitsOnDatabase, candidate: Candidate, body: str) -> None:
-    with house.engine.begin() as connection:
+def damage(database: UnitsOnDatabase, candidate: Candidate, body: str) -> None:
+    with database.engine.begin() as connection:
         torn = sa.update(learning_candidates).where(
             learning_candidates.c.candidate_id == candidate.candidate_id
         )
@@ -364,13 +364,13 @@ def test_the_name_of_a_rule_may_be_as_long_as_it_likes(units: Units) -> None:
 DAMAGE = ("'{torn'", "'[]'", "'{}'", "'null'", """'{"content":3}'""")
 
 
-def test_a_damaged_candidate_hides_no_other(empty_house: UnitsOnDatabase) -> None:
-    units = empty_house.units
+def test_a_damaged_candidate_hides_no_other(empty_database: UnitsOnDatabase) -> None:
+    units = empty_database.units
     torn, sound = make_candidate("1 is it", run_id="run_1"), make_candidate("2 is it")
     add(units, torn, sound)
 
     for body in DAMAGE:
-        damage(empty_house, torn, body)
+        damage(empty_database, torn, body)
         with capture_logs() as logged, units.read() as unit:
             page = unit.candidates.page(PageRequest(), narrowed=CandidateFilter(), now_ms=NOW)
             assert page.items == (sound,)

@@ -358,11 +358,11 @@ def test_a_look_ends_after_so_many_and_the_next_one_goes_on(plane: LearningHarne
 
 @pytest.mark.every_database
 def test_candidates_that_cannot_be_read_do_not_keep_others_from_expiring(
-    plane: LearningHarness, house: UnitsOnDatabase
+    plane: LearningHarness, database: UnitsOnDatabase
 ) -> None:
     torn = [plane.propose(f"Torn {number} is odd", expires_at_ms=NOW + 1) for number in range(2)]
     fine = plane.propose("X is blue", expires_at_ms=NOW + 2)
-    with house.engine.begin() as connection:
+    with database.engine.begin() as connection:
         connection.execute(
             sa.update(learning_candidates)
             .where(learning_candidates.c.candidate_id.in_([it.candidate_id for it in torn]))

@@ -65,14 +65,14 @@ def model(fake: FakeModel) -> Model:
 
 @pytest.fixture
 async def small(
-    house: UnitsOnDatabase, tmp_path: Path, fake: FakeModel
+    database: UnitsOnDatabase, tmp_path: Path, fake: FakeModel
 ) -> AsyncIterator[RunHarness]:
     """A run harness whose model has a small window."""
     settings = make_settings(tmp_path, fake.url)
     route = settings.routes["a"].model_copy(update={"context_window": WINDOW})
-    shop = RunHarness(house.units, replace(settings, routes={"a": route}), tools=(Probe(),))
-    yield shop
-    await shop.providers.close()
+    harness = RunHarness(database.units, replace(settings, routes={"a": route}), tools=(Probe(),))
+    yield harness
+    await harness.providers.close()
 
 
 def checkpoints(units: Units, session_id: str = "s1") -> tuple[JournalEvent, ...]:
@@ -356,13 +356,13 @@ async def test_secrets_are_taken_out_of_a_summary(small: RunHarness, model: Mode
 
 @pytest.mark.every_database
 async def test_a_checkpoint_that_cannot_be_read_is_passed_over(
-    small: RunHarness, model: Model, house: UnitsOnDatabase
+    small: RunHarness, model: Model, database: UnitsOnDatabase
 ) -> None:
     while len(checkpoints(small.units)) < 2:
         await small.run("x" * 2000)
     newest, _ = checkpoints(small.units)
     for torn in ({"summary": 3}, {"summary": "x", "upto_offset": 10**6}, ["torn"]):
-        with house.engine.begin() as connection:
+        with database.engine.begin() as connection:
             connection.execute(
                 sa.update(journal).where(journal.c.offset == newest.offset).values(data=torn)
             )
@@ -419,10 +419,10 @@ def test_checkpoints_come_newest_first_and_page_by_offset(units: Units) -> None:
 
 
 def test_finding_the_newest_checkpoint_does_not_read_the_whole_journal(
-    house: UnitsOnDatabase,
+    database: UnitsOnDatabase,
 ) -> None:
-    with house.engine.connect() as connection:
-        if house.engine.dialect.name != "sqlite":
+    with database.engine.connect() as connection:
+        if database.engine.dialect.name != "sqlite":
             pytest.skip("PostgreSQL plans by what is in the table")
         plan = connection.exec_driver_sql(
             'EXPLAIN QUERY PLAN SELECT * FROM journal WHERE session_id = ? AND "offset" < ? '

@@ -16,9 +16,9 @@ from understudy.testing.fake_model import FakeModel
 
 @pytest.fixture
 async def here(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[ConsentHarness]:
-    async with consent_harness_in(house, settings, fake) as here:
+    async with consent_harness_in(database, settings, fake) as here:
         yield here
 
 

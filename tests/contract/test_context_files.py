@@ -38,11 +38,11 @@ BLANK = " \n\t"
 
 @pytest.fixture
 async def files(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[ContextFileRuns]:
-    files = make_context_file_runs(house.units, settings, fake)
+    files = make_context_file_runs(database.units, settings, fake)
     yield files
-    await files.shop.providers.close()
+    await files.harness.providers.close()
 
 
 def read(name: str) -> Answer:
@@ -103,8 +103,8 @@ async def test_what_is_read_is_what_counts_for_the_user(files: ContextFileRuns) 
 async def test_a_file_in_the_workspace_is_read_where_the_agent_has_none(
     files: ContextFileRuns,
 ) -> None:
-    (files.shop.settings.workspace / "USER.md").write_text("of the project")
-    (files.shop.settings.workspace / "SOUL.md").write_text("not mine")
+    (files.harness.settings.workspace / "USER.md").write_text("of the project")
+    (files.harness.settings.workspace / "SOUL.md").write_text("not mine")
 
     assert await files.told(read("USER.md"), read("SOUL.md")) == [
         "of the project",
@@ -144,7 +144,7 @@ async def test_an_agent_that_is_not_open_keeps_what_it_knows_of_a_user_for_that_
 
 @pytest.mark.one_database
 async def test_bootstrap_can_only_be_done_away_with(files: ContextFileRuns) -> None:
-    agents = AgentService(files.units, files.shop.clock)
+    agents = AgentService(files.units, files.harness.clock)
     agents.write_file(ROOT, EVOLVING, "BOOTSTRAP.md", "Ask for a name.")
     assert "Ask for a name." in await files.prompt()
     assert "## Self-Evolution" not in files.fake.requests[-1].system
@@ -250,7 +250,7 @@ async def test_two_writes_are_two_versions_and_the_first_comes_back_to_the_byte(
     await files.run(write("SOUL.md", WARM))
     assert [each.version for each in files.versions()] == [3, 2, 1]
 
-    AgentService(files.units, files.shop.clock).restore_file(ROOT, EVOLVING, "SOUL.md", 2)
+    AgentService(files.units, files.harness.clock).restore_file(ROOT, EVOLVING, "SOUL.md", 2)
 
     assert files.file() == exact
     assert (files.versions()[0].version, files.versions()[0].actor) == (4, "root")
@@ -300,7 +300,7 @@ async def test_a_frozen_soul_stays_also_for_runs_that_have_begun(files: ContextF
     assert first.startswith("replaced")
     assert second == "SOUL.md is locked: it is frozen"
     assert files.file() == WARM
-    AgentService(files.units, files.shop.clock).write_file(ROOT, EVOLVING, "SOUL.md", "By hand.")
+    AgentService(files.units, files.harness.clock).write_file(ROOT, EVOLVING, "SOUL.md", "By hand.")
     assert "By hand." in await files.prompt()
 
 
@@ -336,7 +336,7 @@ async def test_what_was_made_from_an_older_version_is_not_kept(
             agent_id=OPEN, name="USER.md", content=content, user_id=user_id, made_from=made_from
         )
         with files.units.write() as unit:
-            return keep_version(unit, files.shop.clock, ROOT, wanted).version
+            return keep_version(unit, files.harness.clock, ROOT, wanted).version
 
     assert [keep("one", 0), keep("two", 1), keep("three", None)] == [1, 2, 3]
     for made_from in (0, 2, 4):
@@ -354,7 +354,7 @@ async def test_deleting_an_agent_takes_copies_and_proposals_along(files: Context
         unit.user_files.add_file(make_file("USER.md", agent_id="brief", user_id="ann"))
         unit.proposals.add(replace(waiting, agent_id="brief", proposal_id="prp_brief"))
 
-    AgentService(files.units, files.shop.clock).delete(ROOT, "brief")
+    AgentService(files.units, files.harness.clock).delete(ROOT, "brief")
 
     with files.units.read() as unit:
         assert unit.user_files.files("brief", "ann") == ()

@@ -135,10 +135,10 @@ def test_a_revoked_learning_contradicts_no_more(plane: LearningHarness) -> None:
 
 @pytest.mark.parametrize("scope", [PERSONA, PROJECT], ids=lambda it: it.key)
 def test_what_contradicts_costs_no_more_where_many_sessions_share_a_scope(
-    plane: LearningHarness, house: UnitsOnDatabase, scope: LearningScope
+    plane: LearningHarness, database: UnitsOnDatabase, scope: LearningScope
 ) -> None:
     members = [f"member-{number}" for number in range(30)]
-    with house.units.write() as unit:
+    with database.units.write() as unit:
         for name in members:
             unit.sessions.add(make_session(name, **bound(make_persona("helper"))))
         garden = unit.projects.get("garden")
@@ -152,9 +152,9 @@ def test_what_contradicts_costs_no_more_where_many_sessions_share_a_scope(
     def note(*event: Any) -> None:
         asked.append(event[2])
 
-    sa.event.listen(house.engine, "before_cursor_execute", note)
+    sa.event.listen(database.engine, "before_cursor_execute", note)
     item = plane.candidates.item(candidate.candidate_id)
-    sa.event.remove(house.engine, "before_cursor_execute", note)
+    sa.event.remove(database.engine, "before_cursor_execute", note)
 
     assert item.contradicts == related([there])
     assert len(asked) < len(members)

@@ -162,16 +162,16 @@ def test_a_run_that_could_not_begin_tells_its_webhook(units: Units) -> None:
     assert [each.address for each in shown_deliveries(detail.run, detail.sent)] == [ADDRESS]
 
 
-def test_a_run_that_cannot_be_read_ends_all_the_same(house: UnitsOnDatabase) -> None:
+def test_a_run_that_cannot_be_read_ends_all_the_same(database: UnitsOnDatabase) -> None:
     run = make_run(reply_targets=(ReplyTarget(plugin="http", address=ADDRESS),))
-    with house.units.write() as unit:
+    with database.units.write() as unit:
         unit.runs.add(run)
-    with house.engine.begin() as connection:
+    with database.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE runs SET wanted = 'torn'")
-    with house.units.write() as unit:
+    with database.units.write() as unit:
         fail_unread(unit, run.run_id, reason="torn", at_ms=NOW)
 
-    assert sent(house.units, run) == []
+    assert sent(database.units, run) == []
 
 
 async def test_two_workers_share_the_work_and_send_nothing_twice(
@@ -349,28 +349,28 @@ async def test_crashes_use_up_the_attempts_as_well(units: Units, clock: FrozenCl
 
 
 async def test_a_run_that_can_no_longer_be_read_ends_its_deliveries(
-    house: UnitsOnDatabase, clock: FrozenClock
+    database: UnitsOnDatabase, clock: FrozenClock
 ) -> None:
-    run = end_run(house.units, ADDRESS)
-    with house.engine.begin() as connection:
+    run = end_run(database.units, ADDRESS)
+    with database.engine.begin() as connection:
         connection.execute(sa.update(runs).values(state=["torn"]))
 
-    await work(worker_on(house.units, clock))
+    await work(worker_on(database.units, clock))
 
-    [delivery] = sent(house.units, run)
+    [delivery] = sent(database.units, run)
     assert (delivery.status, delivery.last_error) == ("dead", "the run can no longer be read")
 
 
 async def test_an_address_that_can_no_longer_be_read_ends_its_delivery(
-    house: UnitsOnDatabase, clock: FrozenClock
+    database: UnitsOnDatabase, clock: FrozenClock
 ) -> None:
-    run = end_run(house.units, ADDRESS)
-    with house.engine.begin() as connection:
+    run = end_run(database.units, ADDRESS)
+    with database.engine.begin() as connection:
         connection.execute(sa.update(deliveries).values(address={"torn": 1}))
 
-    await work(worker_on(house.units, clock))
+    await work(worker_on(database.units, clock))
 
-    [delivery] = sent(house.units, run)
+    [delivery] = sent(database.units, run)
     assert (delivery.address, delivery.status) == ("", "dead")
 
 

@@ -16,33 +16,33 @@ NOTHING = Answer()
 
 
 @pytest.fixture
-async def shop(house: UnitsOnDatabase, settings: Settings) -> AsyncIterator[RunHarness]:
-    shop = RunHarness(house.units, settings, tools=(Probe(),))
-    yield shop
-    await shop.providers.close()
+async def harness(database: UnitsOnDatabase, settings: Settings) -> AsyncIterator[RunHarness]:
+    harness = RunHarness(database.units, settings, tools=(Probe(),))
+    yield harness
+    await harness.providers.close()
 
 
 @pytest.mark.parametrize("last", [NOTHING, Answer(plain=True), Answer(text=" \n")])
 async def test_a_run_that_used_tools_may_end_without_a_word(
-    shop: RunHarness, fake: FakeModel, last: Answer
+    harness: RunHarness, fake: FakeModel, last: Answer
 ) -> None:
     fake.queue(call("probe"), last)
 
-    done = await shop.run()
+    done = await harness.run()
 
     assert (done.run.status, done.run.error) == (RunStatus.COMPLETED, None)
     assert len(fake.requests) == 2
     assert done.outputs == ()
-    reply = shop.journal(done.run.run_id, EventKind.MESSAGE)[-1].data["text"]
+    reply = harness.journal(done.run.run_id, EventKind.MESSAGE)[-1].data["text"]
     assert reply == last.text
 
 
 async def test_what_was_not_said_is_not_told_to_the_model_later(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
     fake.queue(call("probe"), NOTHING, "Here I am.")
-    await shop.run()
-    await shop.run("are you there?")
+    await harness.run()
+    await harness.run("are you there?")
 
     # Servers refuse a message without content.
     turns = [turn for turn in fake.requests[-1].turns if turn.role != "system"]
@@ -58,21 +58,21 @@ async def test_what_was_not_said_is_not_told_to_the_model_later(
     ],
 )
 async def test_a_run_that_did_nothing_must_say_something(
-    shop: RunHarness, fake: FakeModel, before: tuple[Answer, ...]
+    harness: RunHarness, fake: FakeModel, before: tuple[Answer, ...]
 ) -> None:
-    with shop.units.write() as unit:
+    with harness.units.write() as unit:
         unit.tool_switches.set("list_files", enabled=False)
     fake.queue(*before, NOTHING)
 
-    run = (await shop.run()).run
+    run = (await harness.run()).run
 
     assert run.status is RunStatus.FAILED
     assert "the answer is empty" in (run.error or "")
 
 
 async def test_an_answer_that_was_cut_off_before_its_first_word_is_none(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
     fake.queue(call("probe"), Answer(finish_reason="length"))
 
-    assert (await shop.run()).run.status is RunStatus.FAILED
+    assert (await harness.run()).run.status is RunStatus.FAILED

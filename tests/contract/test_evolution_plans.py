@@ -95,12 +95,12 @@ LOOKS: dict[str, tuple[set[str], Callable[[Unit], object]]] = {
 @pytest.mark.parametrize("after", [None, AFTER], ids=["first page", "next page"])
 @pytest.mark.parametrize("kind", [None, *EntryKind], ids=str)
 def test_a_page_of_an_agent_reads_only_what_it_may_hold(
-    house: UnitsOnDatabase, kind: EntryKind | None, after: tuple[Any, ...] | None
+    database: UnitsOnDatabase, kind: EntryKind | None, after: tuple[Any, ...] | None
 ) -> None:
     kinds = tuple(EntryKind) if kind is None else (kind,)
     request = PageRequest(limit=9, after=after)
 
-    plan = planned(house, lambda unit: unit.evolution.page("default", request, kinds=kinds))
+    plan = planned(database, lambda unit: unit.evolution.page("default", request, kinds=kinds))
 
     assert {each for each in INDEXES.values() if each in plan} == {INDEXES[each] for each in kinds}
     assert_reads_no_whole_table(plan)
@@ -111,13 +111,13 @@ def test_a_page_of_an_agent_reads_only_what_it_may_hold(
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_what_is_asked_again_and_again_reads_no_whole_table(
-    house: UnitsOnDatabase, name: str
+    database: UnitsOnDatabase, name: str
 ) -> None:
-    if house.engine.dialect.name != "sqlite":
+    if database.engine.dialect.name != "sqlite":
         pytest.skip("PostgreSQL plans by what is in the table")
     indexes, look = LOOKS[name]
 
-    plan = planned(house, look).replace("sqlite_autoindex_", "pk_")
+    plan = planned(database, look).replace("sqlite_autoindex_", "pk_")
 
     assert {each for each in indexes if each not in plan} == set()
     assert_reads_no_whole_table(plan)
@@ -131,7 +131,7 @@ def assert_reads_no_whole_table(plan: str) -> None:
     assert not [each for each in scans if each in plan], plan
 
 
-def planned(house: UnitsOnDatabase, look: Callable[[Unit], object]) -> str:
+def planned(database: UnitsOnDatabase, look: Callable[[Unit], object]) -> str:
     """How a database answers everything that a look asks, with what it has indexes for."""
     asked: list[tuple[str, Any]] = []
 
@@ -139,19 +139,19 @@ def planned(house: UnitsOnDatabase, look: Callable[[Unit], object]) -> str:
         if statement.lstrip().startswith("SELECT"):
             asked.append((statement, values))
 
-    sa.event.listen(house.engine, "before_cursor_execute", note)
-    with house.units.read() as unit:
+    sa.event.listen(database.engine, "before_cursor_execute", note)
+    with database.units.read() as unit:
         look(unit)
-    sa.event.remove(house.engine, "before_cursor_execute", note)
-    with explaining(house) as explain:
+    sa.event.remove(database.engine, "before_cursor_execute", note)
+    with explaining(database) as explain:
         return "\n".join(explain(statement, values) for statement, values in asked)
 
 
 @contextmanager
-def explaining(house: UnitsOnDatabase) -> Iterator[Callable[[str, Any], str]]:
-    is_sqlite = house.engine.dialect.name == "sqlite"
+def explaining(database: UnitsOnDatabase) -> Iterator[Callable[[str, Any], str]]:
+    is_sqlite = database.engine.dialect.name == "sqlite"
     word = "EXPLAIN QUERY PLAN" if is_sqlite else "EXPLAIN"
-    with house.engine.connect() as connection:
+    with database.engine.connect() as connection:
         if not is_sqlite:
             crowd(connection)
 

@@ -42,13 +42,13 @@ MANAGE = "skill_manage"
 
 @pytest.fixture
 async def coached(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[EvolvingRuns]:
-    coached = make_evolving_runs(house.units, settings, fake)
+    coached = make_evolving_runs(database.units, settings, fake)
     # Nothing that one run leaves behind reaches the prompt of another.
-    set_policy(house.units, enabled=False)
+    set_policy(database.units, enabled=False)
     yield coached
-    await coached.shop.providers.close()
+    await coached.harness.providers.close()
 
 
 def parts(fake: FakeModel, number: int = -1) -> tuple[bool, bool]:
@@ -89,7 +89,7 @@ async def test_each_switch_shows_its_own_part_and_no_other(coached: EvolvingRuns
         assert parts(coached.fake) == shown, switches
         assert offers_tool(coached.fake) is shown[1]
         assert (MANAGE in json.dumps(coached.fake.requests[-1].body)) is shown[1]
-    assert MANAGE in coached.shop.registry.names()
+    assert MANAGE in coached.harness.registry.names()
 
 
 def test_the_parts_cost_no_more_than_they_may() -> None:
@@ -100,11 +100,11 @@ def test_the_parts_cost_no_more_than_they_may() -> None:
 
 
 async def test_what_is_malformed_switches_nothing_on_and_breaks_nothing(
-    house: UnitsOnDatabase, coached: EvolvingRuns
+    database: UnitsOnDatabase, coached: EvolvingRuns
 ) -> None:
     statement = sa.text("UPDATE agents SET other_config = :stored WHERE agent_id = :agent")
     for stored in ("null", "[]", '"x"', "7", "{", '{"skill_evolve": "yes"}'):
-        with house.engine.begin() as connection:
+        with database.engine.begin() as connection:
             connection.execute(statement, {"stored": stored, "agent": EVOLVING})
 
         assert (await coached.run()).run.status is RunStatus.COMPLETED
@@ -121,9 +121,11 @@ async def test_off_is_the_same_to_the_byte_as_a_daemon_without_the_feature(
     if agent_id == EVOLVING:
         coached.change(agent_type=AgentType.OPEN)
     coached.fake.rule = working(FOREVER, at_once=2)
-    without = RunHarness(coached.shop.units, coached.shop.settings, tools=coached.shop.tools)
+    without = RunHarness(
+        coached.harness.units, coached.harness.settings, tools=coached.harness.tools
+    )
     assert isinstance(without.coach, NoCoach)
-    with coached.shop.units.write() as unit:
+    with coached.harness.units.write() as unit:
         unit.sessions.add(make_session("other", agent_id=agent_id))
 
     run = (await coached.run(agent_id)).run
@@ -140,14 +142,14 @@ async def test_off_is_the_same_to_the_byte_as_a_daemon_without_the_feature(
 
 @pytest.mark.one_database
 async def test_the_sections_stand_in_their_order_under_one_heading_each(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel, tmp_path: Path
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel, tmp_path: Path
 ) -> None:
-    skills = SkillCatalogueHarness(house.units, tmp_path)
+    skills = SkillCatalogueHarness(database.units, tmp_path)
     tools = (Probe(MANAGE), Probe("use_skill"))
     coached = make_evolving_runs(
-        house.units, settings, fake, tools=tools, skills=CatalogueSkills(skills.catalogue)
+        database.units, settings, fake, tools=tools, skills=CatalogueSkills(skills.catalogue)
     )
-    with house.units.write() as unit:
+    with database.units.write() as unit:
         unit.agents.add_file(make_file("SOUL.md", "Be kind.", agent_id=EVOLVING))
 
     await coached.run()
@@ -155,7 +157,7 @@ async def test_the_sections_stand_in_their_order_under_one_heading_each(
     skills.keep("weekly", visibility=Visibility.PUBLIC)
     await coached.run()
     listed = system_text(fake)
-    await coached.shop.providers.close()
+    await coached.harness.providers.close()
 
     for text in (bare, listed):
         assert text.count("\n## Skills\n") == 1
@@ -170,7 +172,7 @@ async def test_the_sections_stand_in_their_order_under_one_heading_each(
 
 @pytest.mark.one_database
 async def test_without_its_tool_the_part_on_skills_is_left_out(coached: EvolvingRuns) -> None:
-    with coached.shop.units.write() as unit:
+    with coached.harness.units.write() as unit:
         unit.tool_switches.set(MANAGE, enabled=False)
 
     await coached.run()
@@ -182,8 +184,8 @@ async def test_without_its_tool_the_part_on_skills_is_left_out(coached: Evolving
 async def test_a_change_holds_from_the_next_run_on(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(FOREVER)
     coached.probe.hold("5")
-    run_id = coached.shop.submit(session_id=EVOLVING)
-    task = coached.shop.begin(run_id)
+    run_id = coached.harness.submit(session_id=EVOLVING)
+    task = coached.harness.begin(run_id)
     await coached.probe.reached()
     coached.switch()
     coached.probe.go_on.set()
@@ -200,7 +202,7 @@ async def test_a_change_holds_from_the_next_run_on(coached: EvolvingRuns) -> Non
 async def test_an_agent_that_is_being_set_up_has_neither_part(coached: EvolvingRuns) -> None:
     def write(version: int, content: str) -> None:
         file = make_file("BOOTSTRAP.md", content, agent_id=EVOLVING, version=version)
-        with coached.shop.units.write() as unit:
+        with coached.harness.units.write() as unit:
             unit.agents.add_file(file)
 
     write(1, "Ask who you are.")
@@ -230,7 +232,7 @@ async def test_what_a_run_goes_by_is_kept_beyond_its_end(coached: EvolvingRuns) 
 
     run_id = (await coached.run(locale="vi")).run.run_id
 
-    with coached.shop.units.read() as unit:
+    with coached.harness.units.read() as unit:
         assert not has_prompt(unit, run_id)
         kept = unit.runs.reports(run_id).evolution
     assert kept == {

@@ -36,10 +36,10 @@ VIC = Principal(user_id="vic", role=Role.VIEWER)
 
 
 @pytest.fixture
-def run(house: UnitsOnDatabase) -> Run:
+def run(database: UnitsOnDatabase) -> Run:
     """A run of an agent that evolves, beside one of the built-in agent that nudges as well."""
     run, other = make_run("evolver", agent_id="evolver", run_id="run_1"), make_run(run_id="run_2")
-    with house.units.write() as unit:
+    with database.units.write() as unit:
         unit.agents.add(make_agent("evolver"))
         unit.sessions.add(make_session("evolver", agent_id="evolver"))
         for each in (run, other):
@@ -49,8 +49,8 @@ def run(house: UnitsOnDatabase) -> Run:
     return run
 
 
-def write_soul(house: UnitsOnDatabase, version: int, content: str, **fields: Any) -> None:
-    with house.units.write() as unit:
+def write_soul(database: UnitsOnDatabase, version: int, content: str, **fields: Any) -> None:
+    with database.units.write() as unit:
         named: dict[str, Any] = {
             "agent_id": "evolver",
             "version": version,
@@ -60,9 +60,12 @@ def write_soul(house: UnitsOnDatabase, version: int, content: str, **fields: Any
 
 
 def record(
-    house: UnitsOnDatabase, who: Principal = ALICE, kind: EntryKind | None = None, limit: int = 50
+    database: UnitsOnDatabase,
+    who: Principal = ALICE,
+    kind: EntryKind | None = None,
+    limit: int = 50,
 ) -> list[EvolutionEntry]:
-    page = EvolutionRecord(house.units).page(who, "evolver", PageRequest(limit=limit), kind=kind)
+    page = EvolutionRecord(database.units).page(who, "evolver", PageRequest(limit=limit), kind=kind)
     return list(page.items)
 
 
@@ -94,9 +97,9 @@ def make_proposal(run: Run, number: int = 1) -> FileProposal:
     )
 
 
-def keep_skill(house: UnitsOnDatabase, run: Run, **fields: Any) -> None:
+def keep_skill(database: UnitsOnDatabase, run: Run, **fields: Any) -> None:
     skill = make_skill("weekly", **fields)
-    with house.units.write() as unit:
+    with database.units.write() as unit:
         unit.skills.add(skill)
         for number in (1, 2):
             version = make_version(
@@ -106,14 +109,14 @@ def keep_skill(house: UnitsOnDatabase, run: Run, **fields: Any) -> None:
 
 
 def test_every_version_of_the_soul_is_there_with_what_it_changed(
-    house: UnitsOnDatabase, run: Run
+    database: UnitsOnDatabase, run: Run
 ) -> None:
-    write_soul(house, 1, "Be warm.\nBe brief.\n")
-    write_soul(house, 2, "Be warm.\nBe very brief.\n", actor="ann", run_id=run.run_id)
-    with house.units.write() as unit:
+    write_soul(database, 1, "Be warm.\nBe brief.\n")
+    write_soul(database, 2, "Be warm.\nBe very brief.\n", actor="ann", run_id=run.run_id)
+    with database.units.write() as unit:
         unit.agents.add_file(make_file("IDENTITY.md", agent_id="evolver"))
 
-    second, first = record(house, kind=EntryKind.SOUL_VERSION)
+    second, first = record(database, kind=EntryKind.SOUL_VERSION)
 
     assert isinstance(second, SoulVersionEntry)
     assert isinstance(first, SoulVersionEntry)
@@ -124,14 +127,14 @@ def test_every_version_of_the_soul_is_there_with_what_it_changed(
 
 
 def test_everything_stands_in_the_order_of_time_newest_first(
-    house: UnitsOnDatabase, run: Run
+    database: UnitsOnDatabase, run: Run
 ) -> None:
-    write_soul(house, 1, "Be warm.")
-    with house.units.write() as unit:
+    write_soul(database, 1, "Be warm.")
+    with database.units.write() as unit:
         unit.requests.add(make_offer(run))
-    keep_skill(house, run, visibility=Visibility.PUBLIC)
+    keep_skill(database, run, visibility=Visibility.PUBLIC)
 
-    found = record(house)
+    found = record(database)
 
     assert [type(each) for each in found] == [
         SkillVersionEntry,
@@ -142,38 +145,38 @@ def test_everything_stands_in_the_order_of_time_newest_first(
     ]
 
 
-def test_only_what_runs_of_this_agent_did_counts(house: UnitsOnDatabase, run: Run) -> None:
-    [nudge] = record(house, kind=EntryKind.NUDGE)
+def test_only_what_runs_of_this_agent_did_counts(database: UnitsOnDatabase, run: Run) -> None:
+    [nudge] = record(database, kind=EntryKind.NUDGE)
 
     assert isinstance(nudge, NudgeEntry)
     assert nudge.run_id == run.run_id
     assert (nudge.nudge, nudge.step, nudge.locale) == ("70", 14, "en")
 
 
-def test_an_offer_is_there_with_its_answer(house: UnitsOnDatabase, run: Run) -> None:
+def test_an_offer_is_there_with_its_answer(database: UnitsOnDatabase, run: Run) -> None:
     answered: dict[str, Any] = {
         "state": RequestState.DENIED,
         "resolved_by": "alice",
         "resolution": {"via": "api"},
     }
-    with house.units.write() as unit:
+    with database.units.write() as unit:
         unit.requests.add(make_offer(run))
         unit.requests.settle(replace(make_offer(run), **answered))
         approval = {"request_id": "apr_1", "kind": RequestKind.APPROVAL, "call_key": "other"}
         unit.requests.add(make_offer(run, **approval))
 
-    [entry] = record(house, kind=EntryKind.OFFER)
+    [entry] = record(database, kind=EntryKind.OFFER)
 
     assert isinstance(entry, OfferEntry)
     assert (entry.state, entry.answered_by) == (OfferState.DECLINED, "alice")
 
 
 def test_the_first_version_of_a_skill_is_told_from_those_that_change_it(
-    house: UnitsOnDatabase, run: Run
+    database: UnitsOnDatabase, run: Run
 ) -> None:
-    keep_skill(house, run, owner_id="alice")
+    keep_skill(database, run, owner_id="alice")
 
-    changed, created = record(house, kind=EntryKind.SKILL_VERSION)
+    changed, created = record(database, kind=EntryKind.SKILL_VERSION)
 
     assert isinstance(changed, SkillVersionEntry)
     assert isinstance(created, SkillVersionEntry)
@@ -190,33 +193,33 @@ def test_the_first_version_of_a_skill_is_told_from_those_that_change_it(
     ],
 )
 def test_a_skill_that_the_reader_may_not_know_of_is_left_out(
-    house: UnitsOnDatabase, run: Run, who: Principal, visibility: Visibility, seen: int
+    database: UnitsOnDatabase, run: Run, who: Principal, visibility: Visibility, seen: int
 ) -> None:
-    keep_skill(house, run, owner_id="ann", visibility=visibility)
+    keep_skill(database, run, owner_id="ann", visibility=visibility)
 
-    assert len(record(house, who, EntryKind.SKILL_VERSION)) == seen
+    assert len(record(database, who, EntryKind.SKILL_VERSION)) == seen
 
 
-def test_what_waits_for_an_admin_only_admins_see(house: UnitsOnDatabase, run: Run) -> None:
-    write_soul(house, 1, "Be warm.")
-    with house.units.write() as unit:
+def test_what_waits_for_an_admin_only_admins_see(database: UnitsOnDatabase, run: Run) -> None:
+    write_soul(database, 1, "Be warm.")
+    with database.units.write() as unit:
         unit.proposals.add(make_proposal(run))
 
-    [entry] = record(house, ADMIN, EntryKind.PROPOSAL)
+    [entry] = record(database, ADMIN, EntryKind.PROPOSAL)
 
     assert isinstance(entry, ProposalEntry)
     assert "-Be warm.\n+Be cold." in (entry.diff or "")
-    assert record(house, ALICE, EntryKind.PROPOSAL) == []
-    assert ProposalEntry not in {type(each) for each in record(house, ALICE)}
-    assert ProposalEntry in {type(each) for each in record(house, ADMIN)}
+    assert record(database, ALICE, EntryKind.PROPOSAL) == []
+    assert ProposalEntry not in {type(each) for each in record(database, ALICE)}
+    assert ProposalEntry in {type(each) for each in record(database, ADMIN)}
 
 
-def test_pages_hold_each_entry_once(house: UnitsOnDatabase, run: Run) -> None:
+def test_pages_hold_each_entry_once(database: UnitsOnDatabase, run: Run) -> None:
     # At one and the same moment, so that only what is unique keeps them apart.
     for version in range(1, 12):
-        write_soul(house, version, f"Be {version}.", created_at_ms=NOW)
-    keep_skill(house, run, visibility=Visibility.PUBLIC)
-    service, request = EvolutionRecord(house.units), PageRequest(limit=3)
+        write_soul(database, version, f"Be {version}.", created_at_ms=NOW)
+    keep_skill(database, run, visibility=Visibility.PUBLIC)
+    service, request = EvolutionRecord(database.units), PageRequest(limit=3)
     seen: list[EvolutionEntry] = []
     while True:
         page = service.page(ALICE, "evolver", request)
@@ -225,21 +228,21 @@ def test_pages_hold_each_entry_once(house: UnitsOnDatabase, run: Run) -> None:
             break
         request = PageRequest(limit=3, after=decode_cursor(page.next_cursor))
 
-    assert seen == record(house)
+    assert seen == record(database)
     assert len(seen) == 14
     souls = [each.version for each in seen if isinstance(each, SoulVersionEntry)]
     assert souls == sorted(souls, reverse=True)
 
 
-def test_an_agent_that_is_not_there_has_no_record(house: UnitsOnDatabase) -> None:
+def test_an_agent_that_is_not_there_has_no_record(database: UnitsOnDatabase) -> None:
     with pytest.raises(NotFound):
-        EvolutionRecord(house.units).page(ALICE, "nobody", PageRequest())
+        EvolutionRecord(database.units).page(ALICE, "nobody", PageRequest())
 
 
 def test_entries_of_all_kinds_at_one_moment_are_told_once_whatever_a_page_holds(
-    house: UnitsOnDatabase, run: Run
+    database: UnitsOnDatabase, run: Run
 ) -> None:
-    with house.units.write() as unit:
+    with database.units.write() as unit:
         unit.skills.add(make_skill("weekly", visibility=Visibility.PUBLIC))
         for number in range(1, 4):
             unit.proposals.add(make_proposal(run, number))
@@ -250,22 +253,22 @@ def test_entries_of_all_kinds_at_one_moment_are_told_once_whatever_a_page_holds(
             nudge = replace(remark_event(run, "90", step=number), key=f"nudge-{number}")
             unit.journal.append(run.session_id, [nudge], at_ms=NOW)
     for number in range(1, 4):
-        write_soul(house, number, f"Be {number}.", created_at_ms=NOW)
-    everything = record(house, ADMIN)
+        write_soul(database, number, f"Be {number}.", created_at_ms=NOW)
+    everything = record(database, ADMIN)
     assert len(everything) == 1 + 5 * 3
 
     for limit in (1, 2, 5):
-        assert list(walked(house, ADMIN, limit)) == everything
+        assert list(walked(database, ADMIN, limit)) == everything
     for kind in EntryKind:
-        own = record(house, ADMIN, kind)
-        assert list(walked(house, ADMIN, 2, kind)) == own
+        own = record(database, ADMIN, kind)
+        assert list(walked(database, ADMIN, 2, kind)) == own
         assert [each for each in everything if each in own] == own
 
 
 def walked(
-    house: UnitsOnDatabase, who: Principal, limit: int, kind: EntryKind | None = None
+    database: UnitsOnDatabase, who: Principal, limit: int, kind: EntryKind | None = None
 ) -> Iterator[EvolutionEntry]:
-    service, request = EvolutionRecord(house.units), PageRequest(limit=limit)
+    service, request = EvolutionRecord(database.units), PageRequest(limit=limit)
     while True:
         page = service.page(who, "evolver", request, kind=kind)
         assert len(page.items) <= limit
@@ -275,24 +278,24 @@ def walked(
         request = PageRequest(limit=limit, after=decode_cursor(page.next_cursor))
 
 
-def test_a_cursor_of_another_list_is_refused(house: UnitsOnDatabase, run: Run) -> None:
+def test_a_cursor_of_another_list_is_refused(database: UnitsOnDatabase, run: Run) -> None:
     for after in ((1,), ("a", 1, "offer", "off_1"), (NOW, 1, "offer", "off_1", 2)):
         with pytest.raises(Invalid):
-            EvolutionRecord(house.units).page(ALICE, "evolver", PageRequest(after=after))
+            EvolutionRecord(database.units).page(ALICE, "evolver", PageRequest(after=after))
 
 
 def test_a_page_compares_only_so_much_and_says_what_it_left_out(
-    house: UnitsOnDatabase, run: Run
+    database: UnitsOnDatabase, run: Run
 ) -> None:
     # Much of it stands in both, and nothing in the same order.
     texts = ("a\nb\n" * 2_000, "b\na\nc\n" * 1_300)
-    write_soul(house, 1, "Be warm.")
+    write_soul(database, 1, "Be warm.")
     for version in range(2, 8):
-        write_soul(house, version, texts[version % 2])
-    write_soul(house, 8, texts[1] + "more\n")
+        write_soul(database, version, texts[version % 2])
+    write_soul(database, 8, texts[1] + "more\n")
     began = time.process_time()
 
-    found = [each for each in record(house) if isinstance(each, SoulVersionEntry)]
+    found = [each for each in record(database) if isinstance(each, SoulVersionEntry)]
 
     assert time.process_time() - began < 2
     assert [each.version for each in found] == list(range(8, 0, -1))
@@ -301,9 +304,11 @@ def test_a_page_compares_only_so_much_and_says_what_it_left_out(
     assert others == [None] * 7
 
 
-def test_what_runs_of_an_agent_made_is_found_by_the_agent(house: UnitsOnDatabase, run: Run) -> None:
-    keep_skill(house, run, visibility=Visibility.PUBLIC)
-    with house.units.write() as unit:
+def test_what_runs_of_an_agent_made_is_found_by_the_agent(
+    database: UnitsOnDatabase, run: Run
+) -> None:
+    keep_skill(database, run, visibility=Visibility.PUBLIC)
+    with database.units.write() as unit:
         unit.requests.add(make_offer(run))
         other = {"request_id": "apr_1", "kind": RequestKind.APPROVAL, "call_key": "other"}
         unit.requests.add(make_offer(run, **other))

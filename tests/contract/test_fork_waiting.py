@@ -26,39 +26,39 @@ class Waiting:
 
     def __init__(self, skilled: SkillRuns) -> None:
         self.skilled = skilled
-        self.shop = skilled.shop
+        self.harness = skilled.harness
 
     def submit(self, *lines: Answer) -> str:
         """A run that says these lines, while its fork would answer at once."""
         self.skilled.fake.rule = play({"go": lines, "Carry out": ["all done"]})
         self.skilled.roles["ann"] = Role.OPERATOR
-        return self.shop.runs.submit(ANN, LEARNER, Submission(content="go")).run.run_id
+        return self.harness.runs.submit(ANN, LEARNER, Submission(content="go")).run.run_id
 
     async def next(self) -> str:
         """Execute what comes next in the queue."""
         run_id, _ = self.skilled.queued.pop(0)
-        await self.shop.executor.execute(run_id)
+        await self.harness.executor.execute(run_id)
         return run_id
 
     def later(self, ms: int) -> None:
         """Let some time go by, and have everything done that is to be done by then."""
-        self.shop.clock.advance(ms)
-        replace(self.shop.family, clock=self.shop.clock).catch_up()
+        self.harness.clock.advance(ms)
+        replace(self.harness.family, clock=self.harness.clock).catch_up()
 
     def told(self, run_id: str) -> list[dict[str, Any]]:
         """What its tools answered so far."""
-        return [json.loads(result["content"]) for result in self.shop.results(run_id)]
+        return [json.loads(result["content"]) for result in self.harness.results(run_id)]
 
 
 @pytest.fixture
 async def waiting(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[Waiting]:
-    skilled = make_skill_runs(house.units, house.queued, settings, fake)
+    skilled = make_skill_runs(database.units, database.queued, settings, fake)
     bundle = Bundle({"SKILL.md": OK_MD.encode(), RUNTIME_FILE: b"context: fork\n"})
     skilled.service.keep(author(ANN), bundle, action="skills.upload")
     yield Waiting(skilled)
-    await skilled.shop.providers.close()
+    await skilled.harness.providers.close()
 
 
 def use(**more: object) -> Answer:
@@ -74,14 +74,14 @@ async def test_who_does_not_wait_is_told_at_once_what_has_begun(
     await waiting.next()
 
     [told] = waiting.told(run_id)
-    assert waiting.shop.stored(run_id).status is RunStatus.COMPLETED
+    assert waiting.harness.stored(run_id).status is RunStatus.COMPLETED
     assert (told["action"], told["name"]) == ("fork", "weekly-report")
     spawn = told["spawn"]
     assert (spawn["agent_id"], spawn["status"]) == (LEARNER, "queued")
     assert "final_output" not in spawn
     assert "wait_sidechain" in told["note"]
     assert await waiting.next() == spawn["launch_run_id"]
-    assert waiting.shop.stored(spawn["launch_run_id"]).status is RunStatus.COMPLETED
+    assert waiting.harness.stored(spawn["launch_run_id"]).status is RunStatus.COMPLETED
     assert waiting.skilled.uses() == 1
 
 
@@ -100,16 +100,16 @@ async def test_who_waited_long_enough_is_told_how_it_stands_and_the_fork_goes_on
     await waiting.next()
 
     waiting.later(waits_ms - 1)
-    assert waiting.shop.stored(run_id).asleep
+    assert waiting.harness.stored(run_id).asleep
     waiting.later(1)
-    assert not waiting.shop.stored(run_id).asleep
+    assert not waiting.harness.stored(run_id).asleep
     [(child, _), woken] = waiting.skilled.queued
     waiting.skilled.queued[:] = [woken]
     await waiting.next()
 
     [told] = waiting.told(run_id)
     assert (told["spawn"]["launch_run_id"], told["spawn"]["status"]) == (child, "queued")
-    await waiting.shop.executor.execute(child)
+    await waiting.harness.executor.execute(child)
     await waiting.next()
     assert waiting.told(run_id)[1]["sidechains"][0]["output"] == "all done"
     assert waiting.skilled.uses() == 1
@@ -141,11 +141,11 @@ async def test_the_time_runs_from_when_the_fork_began_whoever_wakes_the_run(
         assert run is not None
         unit.runs.update(replace(run, asleep=False))
 
-    waiting.shop.clock.advance(1_000)
-    await waiting.shop.executor.execute(run_id)
+    waiting.harness.clock.advance(1_000)
+    await waiting.harness.executor.execute(run_id)
 
     assert waiting.told(run_id)[0]["spawn"]["status"] == "queued"
-    assert waiting.shop.stored(run_id).status is RunStatus.COMPLETED
+    assert waiting.harness.stored(run_id).status is RunStatus.COMPLETED
 
 
 @pytest.mark.parametrize("given", [{"timeout_ms": -1}, {"timeout_ms": MAX_WAIT_MS + 1}])
@@ -156,6 +156,6 @@ async def test_nobody_waits_for_less_than_no_time_or_for_too_long(
 
     await waiting.next()
 
-    [result] = waiting.shop.results(run_id)
+    [result] = waiting.harness.results(run_id)
     assert "timeout_ms" in result["content"]
     assert waiting.skilled.queued == []

@@ -38,12 +38,12 @@ class Records:
 class Kept:
     """Upkeep over runs of which an engine may have given up some."""
 
-    house: UnitsOnDatabase
+    database: UnitsOnDatabase
     records: Records = field(default_factory=Records)
     signals: StopSignals = field(default_factory=StopSignals)
 
     def __post_init__(self) -> None:
-        units = self.house.units
+        units = self.database.units
         self.upkeep = Upkeep(
             units=units,
             clock=FrozenClock(NOW),
@@ -54,26 +54,26 @@ class Kept:
 
     def given_up(self) -> Run:
         run = make_run(status=RunStatus.RUNNING, started_at_ms=NOW)
-        with self.house.units.write() as unit:
+        with self.database.units.write() as unit:
             unit.runs.add(run)
         self.records.given_up.add(run.work_id)
         return run
 
 
 @pytest.fixture
-def kept(house: UnitsOnDatabase) -> Kept:
-    return Kept(house)
+def kept(database: UnitsOnDatabase) -> Kept:
+    return Kept(database)
 
 
 def test_what_was_given_up_on_two_looks_is_queued_again_once(kept: Kept) -> None:
     run = kept.given_up()
 
     kept.upkeep.requeue_given_up()
-    assert kept.house.queued == []
+    assert kept.database.queued == []
     kept.upkeep.requeue_given_up()
     kept.upkeep.requeue_given_up()
 
-    assert kept.house.queued == [(run.run_id, run.session_id)]
+    assert kept.database.queued == [(run.run_id, run.session_id)]
     assert kept.records.forgotten == [run.work_id]
 
 
@@ -84,7 +84,7 @@ def test_what_the_engine_takes_up_meanwhile_is_left_to_it(kept: Kept) -> None:
 
     kept.upkeep.requeue_given_up()
 
-    assert (kept.house.queued, kept.records.forgotten) == ([], [])
+    assert (kept.database.queued, kept.records.forgotten) == ([], [])
 
 
 async def test_what_is_still_worked_on_here_is_left(kept: Kept) -> None:
@@ -93,8 +93,8 @@ async def test_what_is_still_worked_on_here_is_left(kept: Kept) -> None:
 
     kept.upkeep.requeue_given_up()
     kept.upkeep.requeue_given_up()
-    assert kept.house.queued == []
+    assert kept.database.queued == []
     kept.signals.close(run.run_id, signal)
     kept.upkeep.requeue_given_up()
 
-    assert kept.house.queued == [(run.run_id, run.session_id)]
+    assert kept.database.queued == [(run.run_id, run.session_id)]

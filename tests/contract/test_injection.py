@@ -28,25 +28,25 @@ NEVER = {
 Shown = Callable[[RunHarness, FakeModel, str, int], Awaitable[str]]
 
 
-async def as_run(shop: RunHarness, fake: FakeModel, text: str, number: int) -> str:
+async def as_run(harness: RunHarness, fake: FakeModel, text: str, number: int) -> str:
     """The text as the answer of an earlier run."""
-    session_id = _session(shop, f"run-{number}")
+    session_id = _session(harness, f"run-{number}")
     fake.queue(text, "ok")
-    first = (await shop.run("show", session_id=session_id)).run
-    await shop.run("go on", session_id=session_id)
+    first = (await harness.run("show", session_id=session_id)).run
+    await harness.run("go on", session_id=session_id)
     return _without_marks(section_in(system_text(fake)), first.run_id)
 
 
-async def as_learning(shop: RunHarness, fake: FakeModel, text: str, number: int) -> str:
+async def as_learning(harness: RunHarness, fake: FakeModel, text: str, number: int) -> str:
     """The text as a learning, however it may have got there."""
-    session_id = _session(shop, f"learning-{number}")
-    [learning_id] = keep(shop.units, make_learning(text, scope=session_scope(session_id)))
-    await shop.run("what do you remember?", session_id=session_id)
+    session_id = _session(harness, f"learning-{number}")
+    [learning_id] = keep(harness.units, make_learning(text, scope=session_scope(session_id)))
+    await harness.run("what do you remember?", session_id=session_id)
     return _without_marks(section_in(system_text(fake), LEARNED), learning_id)
 
 
-def _session(shop: RunHarness, session_id: str) -> str:
-    with shop.units.write() as unit:
+def _session(harness: RunHarness, session_id: str) -> str:
+    with harness.units.write() as unit:
         unit.sessions.add(make_session(session_id))
     return session_id
 
@@ -56,17 +56,17 @@ def _without_marks(section: str, source_id: str) -> str:
     return section.replace(mark, "NONCE").replace(source_id, "source")
 
 
-async def frame_of(shown: Shown, shop: RunHarness, fake: FakeModel) -> tuple[str, str]:
-    head, tail = (await shown(shop, fake, PROBE, 0)).split(PROBE)
+async def frame_of(shown: Shown, harness: RunHarness, fake: FakeModel) -> tuple[str, str]:
+    head, tail = (await shown(harness, fake, PROBE, 0)).split(PROBE)
     return head, tail
 
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("shown", [as_run, as_learning])
-async def test_no_text_leaves_its_frame(shop: RunHarness, fake: FakeModel, shown: Shown) -> None:
-    head, tail = await frame_of(shown, shop, fake)
+async def test_no_text_leaves_its_frame(harness: RunHarness, fake: FakeModel, shown: Shown) -> None:
+    head, tail = await frame_of(shown, harness, fake)
     for number, (text, word) in enumerate(OWN_CASES, 1):
-        section = await shown(shop, fake, text, number)
+        section = await shown(harness, fake, text, number)
 
         assert section.startswith(head), text
         assert section.endswith(tail), text
@@ -81,16 +81,16 @@ async def test_no_text_leaves_its_frame(shop: RunHarness, fake: FakeModel, shown
 @with_corpus
 @pytest.mark.parametrize("shown", [as_run, as_learning])
 async def test_the_corpus_beside_the_project_is_neutralised(
-    shop: RunHarness, fake: FakeModel, shown: Shown
+    harness: RunHarness, fake: FakeModel, shown: Shown
 ) -> None:
     checks = scoring().frame_checks
-    frame = await frame_of(shown, shop, fake)
+    frame = await frame_of(shown, harness, fake)
     rows = corpus()
 
     wrong = {
         row["id"]: problems
         for number, row in enumerate(rows, 1)
-        if (problems := checks(row, await shown(shop, fake, row["text"], number), frame))
+        if (problems := checks(row, await shown(harness, fake, row["text"], number), frame))
     }
 
     assert rows

@@ -57,8 +57,8 @@ def tried(jobs: tuple[Job, ...]) -> list[tuple[str, int]]:
 
 
 @pytest.fixture
-def units(empty_house: UnitsOnDatabase) -> Units:
-    return empty_house.units
+def units(empty_database: UnitsOnDatabase) -> Units:
+    return empty_database.units
 
 
 @pytest.mark.parametrize("of", QUEUES.values(), ids=QUEUES)
@@ -229,10 +229,10 @@ def test_workers_that_claim_at_once_share_the_work(units: Units) -> None:
 
 @pytest.mark.postgres
 def test_who_claims_does_not_wait_for_another_daemon_that_just_does(
-    empty_house: UnitsOnDatabase,
+    empty_database: UnitsOnDatabase,
 ) -> None:
-    units = empty_house.units
-    if empty_house.engine.dialect.name == "sqlite":
+    units = empty_database.units
+    if empty_database.engine.dialect.name == "sqlite":
         pytest.skip("SQLite has one writer at a time")
     put(units, "a", "b")
     with queue(units) as jobs, ThreadPoolExecutor(1) as other:
@@ -241,9 +241,11 @@ def test_who_claims_does_not_wait_for_another_daemon_that_just_does(
 
 
 @pytest.mark.postgres
-def test_a_job_that_is_being_settled_is_put_again_afterwards(empty_house: UnitsOnDatabase) -> None:
-    units = empty_house.units
-    if empty_house.engine.dialect.name == "sqlite":
+def test_a_job_that_is_being_settled_is_put_again_afterwards(
+    empty_database: UnitsOnDatabase,
+) -> None:
+    units = empty_database.units
+    if empty_database.engine.dialect.name == "sqlite":
         pytest.skip("SQLite has one writer at a time")
     put(units, "a")
     [job] = claim(units)

@@ -125,12 +125,12 @@ def test_odd_characters_survive(units: Units, odd: str) -> None:
     assert event.data == {"text": odd, odd: [odd]}
 
 
-def test_a_damaged_event_does_not_hide_the_others(house: UnitsOnDatabase) -> None:
-    append(house.units, "s1", *numbered(3))
-    with house.engine.begin() as connection:
+def test_a_damaged_event_does_not_hide_the_others(database: UnitsOnDatabase) -> None:
+    append(database.units, "s1", *numbered(3))
+    with database.engine.begin() as connection:
         connection.execute(sa.text("""UPDATE journal SET data = '{"half' WHERE "offset" = 2"""))
 
-    with house.units.read() as unit:
+    with database.units.read() as unit:
         events = unit.journal.read(session_id="s1")
 
     assert [event.data for event in events] == [{"n": 0}, {}, {"n": 2}]

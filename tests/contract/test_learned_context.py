@@ -67,25 +67,25 @@ def context(inspection: MemoryInspection, query: str | None = None) -> list[str]
     return [it.learning_id for it in inspection.context("s1", query).learned.kept]
 
 
-def whole_report(shop: RunHarness, run_id: str) -> dict[str, Any]:
-    with shop.units.read() as unit:
+def whole_report(harness: RunHarness, run_id: str) -> dict[str, Any]:
+    with harness.units.read() as unit:
         found = injection_report(unit, run_id)
     assert found is not None
     return dict(found)
 
 
-def report_of(shop: RunHarness, run_id: str) -> dict[str, Any]:
-    return dict(whole_report(shop, run_id)["learned"])
+def report_of(harness: RunHarness, run_id: str) -> dict[str, Any]:
+    return dict(whole_report(harness, run_id)["learned"])
 
 
-async def ask(shop: RunHarness, fake: FakeModel, content: str) -> list[str]:
+async def ask(harness: RunHarness, fake: FakeModel, content: str) -> list[str]:
     """The learnings that a run with this input is told of."""
-    await shop.run(content)
+    await harness.run(content)
     return told(fake, name=LEARNED)
 
 
-def recollector(shop: RunHarness) -> Recollector:
-    worker = shop.executor.worker
+def recollector(harness: RunHarness) -> Recollector:
+    worker = harness.executor.worker
     assert isinstance(worker, AgentLoop)
     assert isinstance(worker.memories, Recollector)
     return worker.memories
@@ -131,9 +131,9 @@ def test_a_session_sees_its_own_its_personas_its_projects_and_the_workspace_in_t
 
 
 async def test_only_what_matches_is_told_unless_memory_is_asked_for(
-    shop: RunHarness, fake: FakeModel, inspection: MemoryInspection
+    harness: RunHarness, fake: FakeModel, inspection: MemoryInspection
 ) -> None:
-    keep(shop.units, ATLAS, SNACK)
+    keep(harness.units, ATLAS, SNACK)
     both = ["lrn_snack", "lrn_atlas"]
     for query, expected in {
         "What color is Atlas?": ["lrn_atlas"],
@@ -146,21 +146,21 @@ async def test_only_what_matches_is_told_unless_memory_is_asked_for(
         "你还记得什么": both,
     }.items():
         assert context(inspection, query) == expected, query
-        assert await ask(shop, fake, query) == expected, query
+        assert await ask(harness, fake, query) == expected, query
         assert ("## learned_context" in system_text(fake)) == bool(expected)
 
 
 async def test_other_forms_of_a_word_are_found_and_words_of_questions_are_not(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
     [editors, _] = keep(
-        shop.units,
+        harness.units,
         make_learning("Preferred editors are Helix and Vim."),
         make_learning("You can use it in prod"),
     )
 
-    assert await ask(shop, fake, "which editor do I like") == [editors]
-    assert await ask(shop, fake, "can you do this in staging") == []
+    assert await ask(harness, fake, "which editor do I like") == [editors]
+    assert await ask(harness, fake, "can you do this in staging") == []
 
 
 @pytest.mark.parametrize(("query", "found"), [("東京", True), ("大阪", False)])
@@ -225,17 +225,17 @@ def rule_learnings() -> list[Learning]:
 
 @pytest.mark.every_database
 async def test_prompt_context_search_and_explanation_go_by_the_same_rules(
-    shop: RunHarness, fake: FakeModel, inspection: MemoryInspection
+    harness: RunHarness, fake: FakeModel, inspection: MemoryInspection
 ) -> None:
-    shop.clock.ms = NOW
-    keep(shop.units, *rule_learnings())
+    harness.clock.ms = NOW
+    keep(harness.units, *rule_learnings())
 
     explained = {it.source_id: it.reasons for it in inspection.explain("s1", "crane").entries}
     found = {it.source_id: it for it in inspection.search("s1", "crane", 50).results}
 
     assert explained == {name: reasons for name, (_, reasons) in RULES.items()}
     assert set(context(inspection, "crane")) == set(context(inspection)) == TOLD
-    assert set(await ask(shop, fake, "which crane?")) == TOLD
+    assert set(await ask(harness, fake, "which crane?")) == TOLD
     assert set(found) == RULES.keys() - HIDDEN
     assert {name for name, it in found.items() if it.prompt_eligible} == TOLD
     provisional = found["provisional"]
@@ -261,7 +261,9 @@ def test_the_narrower_scope_is_preferred(units: Units, inspection: MemoryInspect
 
 
 @pytest.fixture
-async def narrowed(shop: RunHarness, fake: FakeModel) -> AsyncIterator[Callable[[int], RunHarness]]:
+async def narrowed(
+    harness: RunHarness, fake: FakeModel
+) -> AsyncIterator[Callable[[int], RunHarness]]:
     """Makes the same run harness with a model whose prompts have room for so many tokens."""
     made: list[RunHarness] = []
 
@@ -274,7 +276,7 @@ async def narrowed(shop: RunHarness, fake: FakeModel) -> AsyncIterator[Callable[
             max_attempts=1,
             context_window=int(tokens / 0.65) + 1,
         )
-        made.append(restarted(shop, settings=replace(shop.settings, routes={"a": route})))
+        made.append(restarted(harness, settings=replace(harness.settings, routes={"a": route})))
         return made[-1]
 
     yield narrow
@@ -283,20 +285,20 @@ async def narrowed(shop: RunHarness, fake: FakeModel) -> AsyncIterator[Callable[
 
 
 async def test_with_room_for_four_the_four_best_are_told_and_the_rest_are_counted(
-    shop: RunHarness, fake: FakeModel, narrowed: Callable[[int], RunHarness]
+    harness: RunHarness, fake: FakeModel, narrowed: Callable[[int], RunHarness]
 ) -> None:
     keep(
-        shop.units,
+        harness.units,
         *(
             make_learning(f"{'Yellow' if at < 4 else 'Old'} crane {at}", learning_id=f"lrn_{at}")
             for at in range(10)
         ),
     )
-    first = (await shop.run("the yellow crane")).run.run_id
+    first = (await harness.run("the yellow crane")).run.run_id
     assert len(told(fake, name=LEARNED)) == 10
     four = section_in(system_text(fake), LEARNED).split("\n\n### ")[:5]
     room = estimate_tokens("\n\n### ".join(four)) + 40
-    narrow = narrowed(whole_report(shop, first)["budget"]["base_tokens"] + room)
+    narrow = narrowed(whole_report(harness, first)["budget"]["base_tokens"] + room)
 
     run_id = (await narrow.run("the yellow crane", session_id="s2")).run.run_id
 
@@ -320,26 +322,26 @@ async def test_with_room_for_four_the_four_best_are_told_and_the_rest_are_counte
 
 @pytest.mark.every_database
 async def test_what_only_tries_something_out_is_told_and_counts_as_no_use(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
-    keep(shop.units, ATLAS)
-    with shop.units.write() as unit:
+    keep(harness.units, ATLAS)
+    with harness.units.write() as unit:
         unit.sessions.add(make_session("trial", trial_id="trl_1"))
 
-    await shop.run("inspect Atlas", session_id="trial")
+    await harness.run("inspect Atlas", session_id="trial")
 
     assert told(fake, name=LEARNED) == [ATLAS.learning_id]
-    with shop.units.read() as unit:
+    with harness.units.read() as unit:
         assert unit.learning_uses.count(ATLAS.learning_id) == 0
 
 
 async def test_what_learnings_take_is_not_there_for_runs(
-    shop: RunHarness, fake: FakeModel, narrowed: Callable[[int], RunHarness]
+    harness: RunHarness, fake: FakeModel, narrowed: Callable[[int], RunHarness]
 ) -> None:
-    keep(shop.units, ATLAS)
-    await shop.run("inspect Atlas")
-    second = (await shop.run("What color is Atlas?")).run.run_id
-    before = whole_report(shop, second)
+    keep(harness.units, ATLAS)
+    await harness.run("inspect Atlas")
+    second = (await harness.run("What color is Atlas?")).run.run_id
+    before = whole_report(harness, second)
     narrow = narrowed(before["budget"]["base_tokens"] + before["learned"]["used_tokens"] + 60)
 
     run_id = (await narrow.run("What color is Atlas?")).run.run_id
@@ -354,16 +356,16 @@ async def test_what_learnings_take_is_not_there_for_runs(
 
 @pytest.mark.every_database
 async def test_both_sections_stand_in_order_and_share_what_there_is(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
-    keep(shop.units, ATLAS)
-    await shop.run("inspect Atlas")
+    keep(harness.units, ATLAS)
+    await harness.run("inspect Atlas")
 
-    run_id = (await shop.run("What color is Atlas?")).run.run_id
+    run_id = (await harness.run("What color is Atlas?")).run.run_id
 
     headings = [line for line in system_text(fake).splitlines() if line.startswith("## ")]
     assert headings[-2:] == ["## learned_context", "## recovered_memory"]
-    report = whole_report(shop, run_id)
+    report = whole_report(harness, run_id)
     sections = [
         f"\n\n## {name}\n\n{section_in(system_text(fake), name)}"
         for name in (LEARNED, "recovered_memory")
@@ -378,19 +380,19 @@ async def test_both_sections_stand_in_order_and_share_what_there_is(
 
 @pytest.mark.every_database
 async def test_a_run_notes_what_it_was_told_of_in_the_version_of_then(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
-    keep(shop.units, ATLAS, SNACK)
-    with shop.units.write() as unit:
+    keep(harness.units, ATLAS, SNACK)
+    with harness.units.write() as unit:
         unit.learnings.update(replace(ATLAS, confidence=90, version=2), expected_version=1)
 
-    run_id = (await shop.run("What color is Atlas?")).run.run_id
+    run_id = (await harness.run("What color is Atlas?")).run.run_id
 
-    with shop.units.read() as unit:
+    with harness.units.read() as unit:
         [use] = unit.learning_uses.of_learning("lrn_atlas", PageRequest()).items
         assert unit.learning_uses.count("lrn_snack") == 0
     assert (use.run_id, use.learning_version, use.session_id) == (run_id, 2, "s1")
-    report = report_of(shop, run_id)
+    report = report_of(harness, run_id)
     assert report["counts"]["included"] == 1
     assert {it["learning_id"]: it["reasons"] for it in report["entries"]} == {
         "lrn_atlas": [],
@@ -401,40 +403,40 @@ async def test_a_run_notes_what_it_was_told_of_in_the_version_of_then(
 
 
 async def test_looking_changes_nothing(
-    shop: RunHarness, fake: FakeModel, inspection: MemoryInspection
+    harness: RunHarness, fake: FakeModel, inspection: MemoryInspection
 ) -> None:
-    keep(shop.units, *(make_learning(f"Crane {number} is tall") for number in range(40)))
-    before = recollector(shop).learned.snapshot()
+    keep(harness.units, *(make_learning(f"Crane {number} is tall") for number in range(40)))
+    before = recollector(harness).learned.snapshot()
 
     for _ in range(3):
         assert inspection.context("s1", "crane").learned.omitted == 8
         inspection.explain("s1", "crane")
         inspection.search("s1", "crane", None)
 
-    assert recollector(shop).learned.snapshot() == before
-    await shop.run("crane")
-    assert recollector(shop).learned.snapshot() == {
+    assert recollector(harness).learned.snapshot() == before
+    await harness.run("crane")
+    assert recollector(harness).learned.snapshot() == {
         "injected_total": 32,
         "prompt_limit_omitted_total": 8,
     }
 
 
 async def test_one_section_that_cannot_be_made_does_not_cost_the_other(
-    shop: RunHarness, fake: FakeModel, monkeypatch: pytest.MonkeyPatch
+    harness: RunHarness, fake: FakeModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keep(shop.units, ATLAS)
-    first = (await shop.run("inspect Atlas")).run.run_id
+    keep(harness.units, ATLAS)
+    first = (await harness.run("inspect Atlas")).run.run_id
 
     def gone(*_: Any, **__: Any) -> Any:
         raise Unavailable("learnings_unavailable", detail="the disk is gone")
 
     monkeypatch.setattr(LearningStore, "readable", gone)
-    run = (await shop.run("What color is Atlas?")).run
+    run = (await harness.run("What color is Atlas?")).run
 
     assert run.status is RunStatus.COMPLETED
     assert told(fake, name=LEARNED) == []
     assert told(fake) == [first]
-    assert report_of(shop, run.run_id)["problem"]["code"] == "learnings_unavailable"
+    assert report_of(harness, run.run_id)["problem"]["code"] == "learnings_unavailable"
 
 
 @pytest.mark.every_database

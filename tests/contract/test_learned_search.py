@@ -60,10 +60,10 @@ def test_browsing_shows_learnings_and_runs_by_time(
 
 
 async def test_learnings_and_runs_are_ranked_together(
-    shop: RunHarness, inspection: MemoryInspection
+    harness: RunHarness, inspection: MemoryInspection
 ) -> None:
-    keep(shop.units, make_learning("Project codename is Atlas.", learning_id="lrn_a"), SNACK)
-    run_id = (await shop.run("paint the fence")).run.run_id
+    keep(harness.units, make_learning("Project codename is Atlas.", learning_id="lrn_a"), SNACK)
+    run_id = (await harness.run("paint the fence")).run.run_id
 
     assert {it.source_id for it in inspection.search("s1", None, None).results} == {
         "lrn_a",
@@ -122,12 +122,12 @@ def test_the_explanation_lists_every_record_with_all_that_keeps_it_out(
 
 
 async def test_the_explanation_lists_the_runs_of_the_session_after_its_learnings(
-    shop: RunHarness,
+    harness: RunHarness,
 ) -> None:
-    keep(shop.units, SNACK)
-    run_id = (await shop.run("paint the fence")).run.run_id
+    keep(harness.units, SNACK)
+    run_id = (await harness.run("paint the fence")).run.run_id
     inspection = MemoryInspection(
-        shop.units, shop.clock, shop.keeper, no_skills(shop.units, shop.clock)
+        harness.units, harness.clock, harness.keeper, no_skills(harness.units, harness.clock)
     )
 
     snack, run = inspection.explain("s1", "the fence").entries

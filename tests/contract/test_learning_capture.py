@@ -39,8 +39,8 @@ PENDING, COMPLETED, SKIPPED = SemanticCapture
 
 
 @pytest.fixture
-async def school(house: UnitsOnDatabase, settings: Settings) -> AsyncIterator[LearningRuns]:
-    school = LearningRuns(house.units, settings, tools=(Probe(),))
+async def school(database: UnitsOnDatabase, settings: Settings) -> AsyncIterator[LearningRuns]:
+    school = LearningRuns(database.units, settings, tools=(Probe(),))
     yield school
     await school.providers.close()
 
@@ -332,10 +332,10 @@ async def test_the_worker_is_woken_by_a_run_that_ends(
 
 
 async def test_on_the_offline_route_only_labels_are_read(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
     routes = {**settings.routes, "offline": RouteConfig(provider="scripted")}
-    school = LearningRuns(house.units, replace(settings, routes=routes))
+    school = LearningRuns(database.units, replace(settings, routes=routes))
     plain, labelled = await ended(school), await ended(school, EXAMPLE)
     calls = len(fake.requests)
     await school.learn(school.worker(default_route="offline"))
@@ -354,15 +354,15 @@ class Talker(Probe):
 
 @pytest.mark.every_database
 async def test_artifacts_of_the_run_are_its_evidence(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
-    school = LearningRuns(house.units, settings, tools=(Talker(),))
+    school = LearningRuns(database.units, settings, tools=(Talker(),))
     fake.queue(call("probe"), "OK")
     run_id = await ended(school, EXAMPLE)
     await school.learn()
     refs = school.proposed(run_id)[0].evidence_refs
     assert {(ref.run_id, ref.note) for ref in refs} == {(run_id, "source run artifact")}
-    with house.units.read() as unit:
+    with database.units.read() as unit:
         made = [it.artifact_id for it in unit.artifacts.list(run_id)]
     assert [ref.artifact_id for ref in refs] == made != []
     await school.providers.close()

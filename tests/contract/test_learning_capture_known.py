@@ -46,8 +46,8 @@ PROJECT = LearningScope(kind=ScopeKind.PROJECT, id="garden")
 
 
 @pytest.fixture
-async def school(house: UnitsOnDatabase, settings: Settings) -> AsyncIterator[LearningRuns]:
-    school = LearningRuns(house.units, settings, tools=(Probe(),))
+async def school(database: UnitsOnDatabase, settings: Settings) -> AsyncIterator[LearningRuns]:
+    school = LearningRuns(database.units, settings, tools=(Probe(),))
     yield school
     await school.providers.close()
 

@@ -82,29 +82,29 @@ LOOKS: dict[str, tuple[str, Callable[[Unit], object]]] = {
 }
 
 
-def test_what_is_asked_often_reads_no_whole_table(empty_house: UnitsOnDatabase) -> None:
-    if empty_house.engine.dialect.name != "sqlite":
+def test_what_is_asked_often_reads_no_whole_table(empty_database: UnitsOnDatabase) -> None:
+    if empty_database.engine.dialect.name != "sqlite":
         pytest.skip("PostgreSQL plans by what is in the table")
 
     for name, (index, look) in LOOKS.items():
-        reads = read_by(empty_house, look)
+        reads = read_by(empty_database, look)
         assert reads, name
         assert all(index in read for read in reads), (name, reads)
 
 
 def test_whether_a_session_heard_others_is_not_looked_for_event_by_event(
-    empty_house: UnitsOnDatabase,
+    empty_database: UnitsOnDatabase,
 ) -> None:
-    if empty_house.engine.dialect.name != "sqlite":
+    if empty_database.engine.dialect.name != "sqlite":
         pytest.skip("PostgreSQL plans by what is in the table")
 
-    reads = read_by(empty_house, lambda unit: unit.runs.has_heard_others(make_run()))
+    reads = read_by(empty_database, lambda unit: unit.runs.has_heard_others(make_run()))
     tables = [read for read in reads if read != "SCAN CONSTANT ROW"]
     indexes = {read.split("INDEX ")[1].split(" ")[0] for read in tables}
     assert indexes == {"ix_journal_tool_results", "ix_journal_run", "ix_runs_brings_others_in"}
 
 
-def read_by(house: UnitsOnDatabase, look: Callable[[Unit], object]) -> list[str]:
+def read_by(database: UnitsOnDatabase, look: Callable[[Unit], object]) -> list[str]:
     """How SQLite reads the tables for a look at them."""
     asked: list[tuple[str, Any]] = []
 
@@ -112,11 +112,11 @@ def read_by(house: UnitsOnDatabase, look: Callable[[Unit], object]) -> list[str]
         if "SELECT" in statement:
             asked.append((statement, values))
 
-    sa.event.listen(house.engine, "before_cursor_execute", note)
-    with house.units.write() as unit:
+    sa.event.listen(database.engine, "before_cursor_execute", note)
+    with database.units.write() as unit:
         look(unit)
-    sa.event.remove(house.engine, "before_cursor_execute", note)
+    sa.event.remove(database.engine, "before_cursor_execute", note)
     [(statement, values)] = asked
-    with house.engine.connect() as connection:
+    with database.engine.connect() as connection:
         plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).all()
     return [row.detail for row in plan if row.detail.startswith(("SCAN", "SEARCH"))]

@@ -57,8 +57,8 @@ BARE = make_learning("Nothing", policy_decision=None, policy_actor=None)
 
 
 @pytest.fixture
-def units(empty_house: UnitsOnDatabase) -> Units:
-    return empty_house.units
+def units(empty_database: UnitsOnDatabase) -> Units:
+    return empty_database.units
 
 
 def listed(units: Units, **narrowed: Any) -> list[str]:
@@ -318,11 +318,11 @@ def test_learnings_are_counted_by_status(units: Units) -> None:
 
 
 @pytest.mark.parametrize("torn", ["'{torn'", "'{}'"], ids=["no JSON", "empty"])
-def test_a_damaged_learning_hides_no_other(empty_house: UnitsOnDatabase, torn: str) -> None:
-    units = empty_house.units
+def test_a_damaged_learning_hides_no_other(empty_database: UnitsOnDatabase, torn: str) -> None:
+    units = empty_database.units
     damaged, sound = about("blue", 2), about("green", 1, supersedes="lrn_0")
     keep(units, damaged, sound)
-    with empty_house.engine.begin() as connection:
+    with empty_database.engine.begin() as connection:
         spoil = sa.update(learnings).where(learnings.c.learning_id == damaged.learning_id)
         connection.execute(spoil.values(body=sa.literal_column(torn)))
 
@@ -342,9 +342,9 @@ def test_a_damaged_learning_hides_no_other(empty_house: UnitsOnDatabase, torn: s
 
 
 @pytest.mark.postgres
-def test_only_one_publishes_in_a_scope_at_a_time(empty_house: UnitsOnDatabase) -> None:
-    units = empty_house.units
-    if empty_house.engine.dialect.name == "sqlite":
+def test_only_one_publishes_in_a_scope_at_a_time(empty_database: UnitsOnDatabase) -> None:
+    units = empty_database.units
+    if empty_database.engine.dialect.name == "sqlite":
         pytest.skip("SQLite has one writer at a time")
 
     def hold(scope: LearningScope) -> bool:

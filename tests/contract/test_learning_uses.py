@@ -14,8 +14,8 @@ from understudy.storage.unit import Units
 
 
 @pytest.fixture
-def units(empty_house: UnitsOnDatabase) -> Units:
-    return empty_house.units
+def units(empty_database: UnitsOnDatabase) -> Units:
+    return empty_database.units
 
 
 def use(learning_id: str, run_id: str, at_ms: int = 0, version: int = 1) -> LearningUse:
@@ -65,12 +65,12 @@ def test_reviews_are_kept_by_candidate_and_policy(units: Units) -> None:
         assert unit.reviews.of_candidate("cand_3") == ()
 
 
-def test_a_review_that_cannot_be_read_is_none(empty_house: UnitsOnDatabase) -> None:
-    units = empty_house.units
+def test_a_review_that_cannot_be_read_is_none(empty_database: UnitsOnDatabase) -> None:
+    units = empty_database.units
     with units.write() as unit:
         unit.reviews.put("cand_1", "one", make_review())
         unit.reviews.put("cand_1", "two", make_review())
-    with empty_house.engine.begin() as connection:
+    with empty_database.engine.begin() as connection:
         torn = sa.update(learning_reviews).where(learning_reviews.c.policy_digest == "one")
         connection.execute(torn.values(body={"mode": "none"}))
 

@@ -24,16 +24,16 @@ def write(path: str = PATH) -> Answer:
 
 @pytest.fixture
 async def here(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[ConsentHarness]:
     roots = roots_for(workspace=settings.workspace)
-    async with consent_harness_in(house, settings, fake, roots) as here:
+    async with consent_harness_in(database, settings, fake, roots) as here:
         yield here
 
 
 async def prompt(here: ConsentHarness, fake: FakeModel, **more: Any) -> str:
     """What the next run is told of skills."""
-    here.skilled.shop.clock.advance(60_000)
+    here.skilled.harness.clock.advance(60_000)
     here.skilled.catalogue.refresh()
     await here.skilled.run(words="And now?", **more)
     return system_text(fake)
@@ -47,7 +47,7 @@ async def test_nobody_is_given_a_skill_that_its_user_did_not_agree_to(
     [told] = await here.told(write(), words="Tidy up.", session_id=session_id)
 
     assert told.startswith("approval needed")
-    assert not (here.skilled.shop.settings.workspace / PATH).exists()
+    assert not (here.skilled.harness.settings.workspace / PATH).exists()
     assert "consent_needed" in here.refusals("skills.write")[0]
     [offer] = here.offers(RequestState.PENDING, session_id=session_id)
     assert offer.body["input"] == {"path": PATH}
@@ -93,9 +93,9 @@ async def test_drafts_and_other_files_are_as_free_as_before(here: ConsentHarness
 
 
 async def test_where_no_folders_are_looked_into_nothing_is_asked(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
-    async with consent_harness_in(house, settings, fake) as here:
+    async with consent_harness_in(database, settings, fake) as here:
         [told] = await here.told(write(), words="Tidy up.")
 
         assert told.startswith("created")

@@ -51,15 +51,15 @@ COMMANDS = (
 
 @pytest.fixture
 async def files(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[ContextFileRuns]:
-    files = make_context_file_runs(house.units, settings, fake)
+    files = make_context_file_runs(database.units, settings, fake)
     yield files
-    await files.shop.providers.close()
+    await files.harness.providers.close()
 
 
 def workspace(files: ContextFileRuns) -> Path:
-    return files.shop.settings.workspace
+    return files.harness.settings.workspace
 
 
 async def test_no_spelling_of_a_locked_file_gets_past(files: ContextFileRuns) -> None:

@@ -34,16 +34,16 @@ class DeafUnits(Units):
 
 
 async def test_a_step_whose_commit_was_not_acknowledged_is_found_and_not_repeated(
-    house: UnitsOnDatabase,
+    database: UnitsOnDatabase,
 ) -> None:
     run = make_run("s1", status=RunStatus.RUNNING, attempt=1)
-    with house.units.write() as unit:
+    with database.units.write() as unit:
         unit.runs.add(run)
-    steps = Steps(units=DeafUnits(house.units), clock=SystemClock(), run=run)
+    steps = Steps(units=DeafUnits(database.units), clock=SystemClock(), run=run)
     event = NewEvent(kind=EventKind.MESSAGE, run_id=run.run_id, key="k", data={"text": "hi"})
 
     (written,) = await steps.write([event])
 
     assert written.data == {"text": "hi"}
-    with house.units.read() as unit:
+    with database.units.read() as unit:
         assert len(unit.journal.read(run_id=run.run_id)) == 1

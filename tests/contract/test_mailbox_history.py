@@ -35,8 +35,8 @@ def statements(engine: sa.Engine) -> Iterator[list[tuple[str, Any]]]:
     sa.event.remove(engine, "before_cursor_execute", note)
 
 
-def looked(house: UnitsOnDatabase, look: Callable[[Unit], object]) -> tuple[str, Any]:
-    with statements(house.engine) as seen, house.units.write() as unit:
+def looked(database: UnitsOnDatabase, look: Callable[[Unit], object]) -> tuple[str, Any]:
+    with statements(database.engine) as seen, database.units.write() as unit:
         look(unit)
     [statement] = seen
     return statement
@@ -44,13 +44,13 @@ def looked(house: UnitsOnDatabase, look: Callable[[Unit], object]) -> tuple[str,
 
 @pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
 def test_looking_for_mail_does_not_read_what_has_been_read(
-    house: UnitsOnDatabase, look: Callable[[Unit], object]
+    database: UnitsOnDatabase, look: Callable[[Unit], object]
 ) -> None:
     """Every table that is read is read by an index of what is on its way."""
-    if house.engine.dialect.name != "sqlite":
+    if database.engine.dialect.name != "sqlite":
         pytest.skip("PostgreSQL plans by what is in the table")
-    statement, values = looked(house, look)
-    with house.engine.connect() as connection:
+    statement, values = looked(database, look)
+    with database.engine.connect() as connection:
         plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).all()
 
     reads = [row.detail for row in plan if row.detail.startswith(("SCAN", "SEARCH"))]

@@ -59,8 +59,8 @@ def bury(almanac: ScheduleHarness, message: Message) -> Message:
     return almanac.message(message)
 
 
-def test_a_message_is_read_by_a_run_and_then_acked(house: UnitsOnDatabase) -> None:
-    almanac = ScheduleHarness(house.units)
+def test_a_message_is_read_by_a_run_and_then_acked(database: UnitsOnDatabase) -> None:
+    almanac = ScheduleHarness(database.units)
     posted = almanac.post("the roof leaks", subject="House", metadata={"ticket": 7})
     assert (posted.status, posted.attempts) == (MessageStatus.PENDING, 0)
     assert almanac.message(posted) == posted
@@ -82,7 +82,7 @@ def test_a_message_is_read_by_a_run_and_then_acked(house: UnitsOnDatabase) -> No
             "metadata": {"ticket": 7},
         }
     }
-    assert house.queued == [(run.run_id, "s1")]
+    assert database.queued == [(run.run_id, "s1")]
     almanac.deliver(HOUR)
     assert almanac.message(posted).status is MessageStatus.DELIVERING
     almanac.end(run.run_id, RunStatus.COMPLETED)
@@ -251,10 +251,10 @@ def test_a_message_for_which_no_run_can_be_made_is_given_up_too(almanac: Schedul
     assert almanac.message(message).run_ids == ()
 
 
-def test_a_damaged_message_does_not_hold_up_the_others(house: UnitsOnDatabase) -> None:
-    almanac = ScheduleHarness(house.units)
+def test_a_damaged_message_does_not_hold_up_the_others(database: UnitsOnDatabase) -> None:
+    almanac = ScheduleHarness(database.units)
     damaged, fine = almanac.post(), almanac.post(session_id="s2")
-    with house.engine.begin() as connection:
+    with database.engine.begin() as connection:
         connection.execute(
             sa.text("UPDATE messages SET body = '{' WHERE message_id = :id"),
             {"id": damaged.message_id},
@@ -438,10 +438,10 @@ def test_a_sidechain_does_not_begin_a_new_chain(almanac: ScheduleHarness) -> Non
 
 
 async def test_an_agent_writes_to_another_session_and_that_one_reads_it(
-    house: UnitsOnDatabase, shop: RunHarness, fake: FakeModel
+    database: UnitsOnDatabase, harness: RunHarness, fake: FakeModel
 ) -> None:
-    service = MailboxService(units=house.units, clock=shop.clock)
-    writing = RunHarness(house.units, shop.settings, tools=(SendMail(RunMail(service)),))
+    service = MailboxService(units=database.units, clock=harness.clock)
+    writing = RunHarness(database.units, harness.settings, tools=(SendMail(RunMail(service)),))
     fake.queue(
         call("send_mail", {"to_session_id": "s2", "subject": "Roof", "content": "It leaks."}),
         "I have written.",
@@ -450,7 +450,7 @@ async def test_an_agent_writes_to_another_session_and_that_one_reads_it(
     assert sent.run.status is RunStatus.COMPLETED
     [result] = writing.results(sent.run.run_id)
     assert result["status"] == "ok", result
-    almanac = ScheduleHarness(house.units, clock=shop.clock)
+    almanac = ScheduleHarness(database.units, clock=harness.clock)
     almanac.deliver()
     [run] = almanac.runs("s2")
     fake.queue("Noted.")

@@ -29,11 +29,11 @@ FOREVER = 1000
 
 @pytest.fixture
 async def coached(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[EvolvingRuns]:
-    coached = make_evolving_runs(house.units, settings, fake)
+    coached = make_evolving_runs(database.units, settings, fake)
     yield coached
-    await coached.shop.providers.close()
+    await coached.harness.providers.close()
 
 
 def first(coached: EvolvingRuns, text: str) -> int | None:
@@ -124,7 +124,7 @@ async def test_without_the_switch_nothing_is_said(
 
 @pytest.mark.one_database
 async def test_what_only_tries_something_out_is_told_nothing(coached: EvolvingRuns) -> None:
-    with coached.shop.units.write() as unit:
+    with coached.harness.units.write() as unit:
         unit.sessions.add(make_session("trial", agent_id=EVOLVING, trial_id="trl_1"))
     coached.fake.rule = working(FOREVER)
 
@@ -172,8 +172,8 @@ async def test_no_history_holds_them(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(FOREVER)
     run = (await coached.run()).run
 
-    kept = [json.dumps(dict(event.data)) for event in coached.shop.journal(run.run_id)]
-    record = repr(record_of(coached.shop.units, run.run_id))
+    kept = [json.dumps(dict(event.data)) for event in coached.harness.journal(run.run_id)]
+    record = repr(record_of(coached.harness.units, run.run_id))
     coached.fake.requests.clear()
     coached.fake.rule = working(0)
     await coached.run()
@@ -189,15 +189,15 @@ async def test_no_history_holds_them(coached: EvolvingRuns) -> None:
 async def test_a_run_that_is_taken_up_again_repeats_nothing(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(FOREVER)
     coached.probe.hold("15")
-    run_id = coached.shop.submit(session_id=EVOLVING)
-    task = coached.shop.begin(run_id)
+    run_id = coached.harness.submit(session_id=EVOLVING)
+    task = coached.harness.begin(run_id)
     await coached.probe.reached()
     await die(task)
     assert first(coached, SEVENTY) == 14
     coached.probe.go_on.set()
     coached.fake.requests.clear()
 
-    again = restarted(coached.shop)
+    again = restarted(coached.harness)
     await again.execute(run_id)
 
     assert again.stored(run_id).status is RunStatus.COMPLETED
@@ -210,8 +210,8 @@ async def test_a_run_that_is_taken_up_again_repeats_nothing(coached: EvolvingRun
 async def test_a_process_that_dies_while_it_says_it_has_said_it(coached: EvolvingRuns) -> None:
     coached.fake.rule = working(FOREVER)
     coached.probe.hold("13")
-    run_id = coached.shop.submit(session_id=EVOLVING)
-    task = coached.shop.begin(run_id)
+    run_id = coached.harness.submit(session_id=EVOLVING)
+    task = coached.harness.begin(run_id)
     await coached.probe.reached()
     coached.fake.hold()
     coached.probe.go_on.set()
@@ -221,7 +221,7 @@ async def test_a_process_that_dies_while_it_says_it_has_said_it(coached: Evolvin
     assert coached.sent()[-1] == [SEVENTY]
     coached.fake.requests.clear()
 
-    await restarted(coached.shop).execute(run_id)
+    await restarted(coached.harness).execute(run_id)
 
     assert len(coached.fake.requests) == 7
     assert first(coached, SEVENTY) is None

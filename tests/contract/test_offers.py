@@ -34,11 +34,11 @@ ASKING = "asking"
 
 @pytest.fixture
 async def here(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[ConsentHarness]:
     rules = {"rules": [{"tool": "publish_skill", "decision": "ask"}]}
-    async with consent_harness_in(house, settings, fake) as here:
-        with house.units.write() as unit:
+    async with consent_harness_in(database, settings, fake) as here:
+        with database.units.write() as unit:
             unit.sessions.add(make_session(ASKING, agent_id=LEARNER, permissions=rules))
         yield here
 
@@ -59,7 +59,7 @@ async def test_an_offer_is_listed_among_the_approvals_and_shown_under_its_id(
     assert offer.request_id.startswith("off_")
     assert here.approvals.reader.get(offer.request_id) == offer
     assert here.offers(RequestState.PENDING, session_id="s1") == ()
-    questions = QuestionService(here.skilled.units, here.skilled.shop.clock).reader
+    questions = QuestionService(here.skilled.units, here.skilled.harness.clock).reader
     assert questions.page(PageRequest()).items == ()
     with pytest.raises(NotFound):
         questions.get(offer.request_id)
@@ -69,7 +69,7 @@ async def test_an_offer_outlives_its_run_and_can_be_answered_long_after(
     here: ConsentHarness,
 ) -> None:
     offer = await here.offered(CREATE)
-    here.skilled.shop.clock.advance(OPEN_MS - 1)
+    here.skilled.harness.clock.advance(OPEN_MS - 1)
 
     detail = here.answer(offer, "deny", reason="not now")
 
@@ -125,7 +125,7 @@ async def test_two_answers_at_once_do_not_both_count(here: ConsentHarness) -> No
 @pytest.mark.every_database
 async def test_after_a_week_an_offer_has_lapsed(here: ConsentHarness) -> None:
     offer = await here.offered(CREATE)
-    units, clock = here.skilled.units, here.skilled.shop.clock
+    units, clock = here.skilled.units, here.skilled.harness.clock
     clock.advance(OPEN_MS)
     with pytest.raises(Conflict) as late:
         here.answer(offer)
@@ -145,7 +145,7 @@ async def test_after_a_week_an_offer_has_lapsed(here: ConsentHarness) -> None:
 
 async def test_a_lapsed_offer_that_nobody_closed_yet_makes_way(here: ConsentHarness) -> None:
     first = await here.offered(CREATE)
-    here.skilled.shop.clock.advance(OPEN_MS)
+    here.skilled.harness.clock.advance(OPEN_MS)
 
     await here.skilled.run(CREATE)
 
@@ -175,7 +175,7 @@ async def test_what_was_accepted_is_there_for_the_next_run_whenever_that_is(
     here: ConsentHarness,
 ) -> None:
     here.answer(await here.offered(CREATE))
-    here.skilled.shop.clock.advance(2 * OPEN_MS)
+    here.skilled.harness.clock.advance(2 * OPEN_MS)
 
     [told] = await here.told(CREATE, words="Go on.")
 
@@ -205,9 +205,9 @@ async def test_what_is_accepted_while_a_run_is_at_work_counts_in_it(here: Consen
     here.skilled.fake.rule = play({"go": ("", "", CREATE)})
     here.answer(by_kind[RequestKind.APPROVAL], "deny")
     while here.skilled.queued:
-        await here.skilled.shop.executor.execute(here.skilled.queued.pop(0)[0])
+        await here.skilled.harness.executor.execute(here.skilled.queued.pop(0)[0])
 
-    results = here.skilled.shop.results(run_id)
+    results = here.skilled.harness.results(run_id)
 
     assert "version 1" in results[-1]["content"]
     assert here.skilled.skill() is not None
@@ -220,29 +220,29 @@ async def test_a_run_that_has_slept_still_has_what_was_accepted_before_it(
     [offer] = here.offers(RequestState.PENDING, session_id=ASKING)
     here.answer(offer)
     run_id = await here.skilled.run(PUBLISH, CREATE, words="Go on.", session_id=ASKING)
-    [approval] = here.skilled.shop.runs.get(run_id).pending
-    here.skilled.shop.clock.advance(2 * OPEN_MS)
+    [approval] = here.skilled.harness.runs.get(run_id).pending
+    here.skilled.harness.clock.advance(2 * OPEN_MS)
     here.answer(approval, "deny")
     while here.skilled.queued:
-        await here.skilled.shop.executor.execute(here.skilled.queued.pop(0)[0])
+        await here.skilled.harness.executor.execute(here.skilled.queued.pop(0)[0])
 
-    assert "version 1" in here.skilled.shop.results(run_id)[-1]["content"]
+    assert "version 1" in here.skilled.harness.results(run_id)[-1]["content"]
     assert here.said(offer)["for_run"] == run_id
 
 
 async def test_a_run_waits_for_its_approval_and_not_for_its_offer(here: ConsentHarness) -> None:
     run_id = await waiting(here)
-    shop = here.skilled.shop
-    detail = shop.runs.get(run_id)
+    harness = here.skilled.harness
+    detail = harness.runs.get(run_id)
     [approval] = detail.pending
     assert detail.run.status is RunStatus.WAITING_FOR_APPROVAL
     assert approval.kind is RequestKind.APPROVAL
 
     here.resolve(run_id, [Resolution(request_id=approval.request_id, behavior="deny")])
     while here.skilled.queued:
-        await shop.executor.execute(here.skilled.queued.pop(0)[0])
+        await harness.executor.execute(here.skilled.queued.pop(0)[0])
 
-    assert shop.runs.get(run_id).run.status is RunStatus.COMPLETED
+    assert harness.runs.get(run_id).run.status is RunStatus.COMPLETED
     [offer] = here.offers(RequestState.PENDING, session_id=ASKING)
     assert offer.kind is RequestKind.OFFER
 
@@ -256,7 +256,7 @@ async def test_an_offer_can_be_answered_while_its_run_waits(here: ConsentHarness
     assert detail.run.status is RunStatus.WAITING_FOR_APPROVAL
     assert len(detail.pending) == 1
     assert here.skilled.queued == []
-    assert here.skilled.shop.runs.get(run_id).run.asleep
+    assert here.skilled.harness.runs.get(run_id).run.asleep
 
 
 async def test_calls_and_offers_of_a_run_are_settled_together_or_not_at_all(
@@ -309,7 +309,7 @@ async def test_the_journal_tells_which_offer_moved_and_none_of_its_words(
 @pytest.mark.every_database
 async def test_the_database_keeps_a_user_from_having_two_open_offers(here: ConsentHarness) -> None:
     offer = await here.offered(CREATE)
-    run = here.skilled.shop.stored(offer.run_id)
+    run = here.skilled.harness.stored(offer.run_id)
     second = new_offer(run, call_key="another", body=offer.body, at_ms=1)
 
     with here.skilled.units.write() as unit:

@@ -45,12 +45,12 @@ def server() -> Iterator[WebServer]:
 
 
 async def fetched(
-    shop: RunHarness, fake: FakeModel, server: WebServer, *rules: CallRule
+    harness: RunHarness, fake: FakeModel, server: WebServer, *rules: CallRule
 ) -> dict[str, Any]:
     """What the tool says of a page that sends on twice, and where it has been."""
-    SessionService(shop.units, shop.clock, lambda _: True).set_permissions(ALICE, "s1", rules)
-    tool = FetchUrl(HOSTS, resolve=resolve_here, may_go_on=Onward(shop.units, Gatekeeper()))
-    fetching = RunHarness(shop.units, shop.settings, tools=(tool,), clock=shop.clock)
+    SessionService(harness.units, harness.clock, lambda _: True).set_permissions(ALICE, "s1", rules)
+    tool = FetchUrl(HOSTS, resolve=resolve_here, may_go_on=Onward(harness.units, Gatekeeper()))
+    fetching = RunHarness(harness.units, harness.settings, tools=(tool,), clock=harness.clock)
     fake.queue(call("fetch_url", {"url": f"http://start.test:{server.port}/begin"}), "done")
     done = await fetching.run("get it")
     [result] = fetching.results(done.run.run_id)
@@ -60,42 +60,42 @@ async def fetched(
 
 
 async def test_what_is_allowed_is_followed(
-    shop: RunHarness, fake: FakeModel, server: WebServer
+    harness: RunHarness, fake: FakeModel, server: WebServer
 ) -> None:
     rules = [rule(PermissionDecision.ALLOW, f"http://{host}:*/*") for host in HOSTS]
 
-    said = await fetched(shop, fake, server, *rules)
+    said = await fetched(harness, fake, server, *rules)
 
     assert (said["status"], said["paths"]) == ("ok", ["/begin", "/middle", "/end"])
     assert said["content"].endswith("arrived")
 
 
 async def test_what_is_denied_is_not_asked_for(
-    shop: RunHarness, fake: FakeModel, server: WebServer
+    harness: RunHarness, fake: FakeModel, server: WebServer
 ) -> None:
     allow = rule(PermissionDecision.ALLOW, "*")
     deny = rule(PermissionDecision.DENY, f"http://end.test:{server.port}/*", "not there")
 
-    said = await fetched(shop, fake, server, allow, deny)
+    said = await fetched(harness, fake, server, allow, deny)
 
     assert (said["status"], said["paths"]) == ("error", ["/begin"])
     assert f"leads on to http://end.test:{server.port}/middle, which is denied" in said["content"]
     assert said["content"].endswith(": not there")
 
 
-async def test_every_hop_is_judged(shop: RunHarness, fake: FakeModel, server: WebServer) -> None:
+async def test_every_hop_is_judged(harness: RunHarness, fake: FakeModel, server: WebServer) -> None:
     deny = rule(PermissionDecision.DENY, "*/end")
 
-    said = await fetched(shop, fake, server, rule(PermissionDecision.ALLOW, "*"), deny)
+    said = await fetched(harness, fake, server, rule(PermissionDecision.ALLOW, "*"), deny)
 
     assert (said["status"], said["paths"]) == ("error", ["/begin", "/middle"])
 
 
 async def test_what_must_be_asked_for_is_named_and_left(
-    shop: RunHarness, fake: FakeModel, server: WebServer
+    harness: RunHarness, fake: FakeModel, server: WebServer
 ) -> None:
     said = await fetched(
-        shop, fake, server, rule(PermissionDecision.ALLOW, "http://start.test:*/*")
+        harness, fake, server, rule(PermissionDecision.ALLOW, "http://start.test:*/*")
     )
 
     assert (said["status"], said["paths"]) == ("error", ["/begin"])
@@ -104,11 +104,11 @@ async def test_what_must_be_asked_for_is_named_and_left(
 
 
 async def test_who_agreed_to_a_page_agreed_to_its_site_and_no_other(
-    shop: RunHarness, fake: FakeModel, server: WebServer
+    harness: RunHarness, fake: FakeModel, server: WebServer
 ) -> None:
-    tool = FetchUrl(HOSTS, resolve=resolve_here, may_go_on=Onward(shop.units, Gatekeeper()))
-    fetching = RunHarness(shop.units, shop.settings, tools=(tool,), clock=shop.clock)
-    approvals = ApprovalService(shop.units, shop.clock, lambda *_: None)
+    tool = FetchUrl(HOSTS, resolve=resolve_here, may_go_on=Onward(harness.units, Gatekeeper()))
+    fetching = RunHarness(harness.units, harness.settings, tools=(tool,), clock=harness.clock)
+    approvals = ApprovalService(harness.units, harness.clock, lambda *_: None)
     contents = []
     for page in ("http://end.test:{}/middle", "http://start.test:{}/begin"):
         fake.queue(call("fetch_url", {"url": page.format(server.port)}), "done")

@@ -76,8 +76,8 @@ def judged(units: Units, label: str = "", *, session_id: str = "s1") -> CallVerd
     return verdict
 
 
-def damage(house: UnitsOnDatabase, statement: str, value: str) -> None:
-    with house.engine.begin() as connection:
+def damage(database: UnitsOnDatabase, statement: str, value: str) -> None:
+    with database.engine.begin() as connection:
         assert connection.execute(sa.text(statement), {"value": value}).rowcount == 1
 
 
@@ -137,29 +137,29 @@ def test_a_change_is_seen_by_the_next_call(units: Units, sessions: SessionServic
     "value", ['{"rules": "all"}', '{"rules": [{"tool": "probe"}]}', "[]", '{"half":']
 )
 def test_rules_that_cannot_be_read_deny_every_call(
-    house: UnitsOnDatabase, daemon_rules: DaemonRules, level: Level, statement: str, value: str
+    database: UnitsOnDatabase, daemon_rules: DaemonRules, level: Level, statement: str, value: str
 ) -> None:
     daemon_rules.replace(ADMIN, (ALLOW,))
     stored = f'{{"permissions": {value}}}' if level is Level.DAEMON else value
-    damage(house, statement, stored)
+    damage(database, statement, stored)
 
-    verdict = judged(house.units)
+    verdict = judged(database.units)
 
     assert (verdict.decision, verdict.level, verdict.rule) == (PermissionDecision.DENY, level, None)
     assert "cannot be read" in verdict.reason
 
 
 def test_rules_of_the_daemon_that_cannot_be_read_are_told_as_such(
-    house: UnitsOnDatabase, daemon_rules: DaemonRules
+    database: UnitsOnDatabase, daemon_rules: DaemonRules
 ) -> None:
     daemon_rules.replace(ADMIN, (ALLOW,))
-    damage(house, "UPDATE runtime_revisions SET document = :value", '{"permissions": 3}')
+    damage(database, "UPDATE runtime_revisions SET document = :value", '{"permissions": 3}')
 
     with pytest.raises(DamagedRecord):
         daemon_rules.current()
     daemon_rules.replace(ADMIN, (ALLOW,))
 
-    assert judged(house.units).decision is PermissionDecision.ALLOW
+    assert judged(database.units).decision is PermissionDecision.ALLOW
 
 
 def test_a_decision_is_audited_without_what_the_call_was_about(
@@ -184,20 +184,20 @@ def test_a_decision_is_audited_without_what_the_call_was_about(
 
 
 async def test_a_run_that_has_started_loses_a_tool_that_is_switched_off(
-    shop: RunHarness, fake: FakeModel, probe: Probe, offers: ToolOffers
+    harness: RunHarness, fake: FakeModel, probe: Probe, offers: ToolOffers
 ) -> None:
     calls = [call("probe", {"label": label}) for label in ("one", "two")]
     fake.queue(*calls, "done")
     probe.hold("one")
-    run_id = shop.submit()
-    working = shop.begin(run_id)
+    run_id = harness.submit()
+    working = harness.begin(run_id)
     await probe.reached()
 
     offers.switch(ADMIN, "probe", enabled=False)
     probe.go_on.set()
     await working
 
-    first, second = shop.results(run_id)
+    first, second = harness.results(run_id)
     assert (first["status"], second["status"]) == ("ok", "denied")
     assert "switched off" in second["content"]
     assert probe.labels == ["one"]
@@ -245,17 +245,19 @@ def test_rules_of_an_agent_are_checked_and_kept_in_normal_form(agents: AgentServ
 
 
 def test_an_agent_whose_rules_cannot_be_read_can_be_changed(
-    house: UnitsOnDatabase, agents: AgentService
+    database: UnitsOnDatabase, agents: AgentService
 ) -> None:
     damage(
-        house, "UPDATE agents SET permissions = :value WHERE agent_id = 'default'", '{"rules": 1}'
+        database,
+        "UPDATE agents SET permissions = :value WHERE agent_id = 'default'",
+        '{"rules": 1}',
     )
 
     agents.update(ADMIN, "default", AgentFields(display_name="Ada"))
-    assert judged(house.units).decision is PermissionDecision.DENY
+    assert judged(database.units).decision is PermissionDecision.DENY
     agents.update(ADMIN, "default", AgentFields(permissions={}))
 
-    assert judged(house.units).decision is PermissionDecision.ALLOW
+    assert judged(database.units).decision is PermissionDecision.ALLOW
 
 
 # Sessions
@@ -401,10 +403,12 @@ def test_a_check_of_what_is_not_there_is_not_found(offers: ToolOffers) -> None:
 
 
 def test_rules_that_cannot_be_read_are_shown_as_such(
-    house: UnitsOnDatabase, offers: ToolOffers
+    database: UnitsOnDatabase, offers: ToolOffers
 ) -> None:
     damage(
-        house, "UPDATE agents SET permissions = :value WHERE agent_id = 'default'", '{"rules": 1}'
+        database,
+        "UPDATE agents SET permissions = :value WHERE agent_id = 'default'",
+        '{"rules": 1}',
     )
 
     assert {tool.verdict.decision for tool in offers.in_session("s1")} == {PermissionDecision.DENY}

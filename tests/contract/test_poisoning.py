@@ -32,46 +32,46 @@ BELIEVED = (
 
 
 @pytest.fixture
-async def desk(units: Units, tmp_path: Path) -> AsyncIterator[ReviewHarness]:
+async def harness(units: Units, tmp_path: Path) -> AsyncIterator[ReviewHarness]:
     routes = Routes(make_settings(tmp_path))
     yield ReviewHarness(units, routes)
     await routes.close()
 
 
 @pytest.fixture
-async def school(house: UnitsOnDatabase, settings: Settings) -> AsyncIterator[LearningRuns]:
-    school = LearningRuns(house.units, settings, tools=(Probe(),))
+async def school(database: UnitsOnDatabase, settings: Settings) -> AsyncIterator[LearningRuns]:
+    school = LearningRuns(database.units, settings, tools=(Probe(),))
     yield school
     await school.providers.close()
 
 
-async def review_all(desk: ReviewHarness, texts: list[str]) -> list[Learning]:
+async def review_all(harness: ReviewHarness, texts: list[str]) -> list[Learning]:
     """What becomes of each text that a run said word for word after it had read it somewhere."""
-    desk.set_policy(EVERYTHING)
+    harness.set_policy(EVERYTHING)
     for number, text in enumerate(texts):
         run_id = f"run_{number}"
-        desk.remember("what does the page say?", outcome=text, run_id=run_id)
-        desk.find(text, run_id=run_id, derived_from_untrusted=True)
-    await desk.work()
-    return desk.plane.all_learnings()
+        harness.remember("what does the page say?", outcome=text, run_id=run_id)
+        harness.find(text, run_id=run_id, derived_from_untrusted=True)
+    await harness.work()
+    return harness.plane.all_learnings()
 
 
 @pytest.mark.one_database
 async def test_nothing_from_an_untrusted_source_becomes_active_by_itself(
-    desk: ReviewHarness,
+    harness: ReviewHarness,
 ) -> None:
-    learnings = await review_all(desk, [text for text, _ in OWN_CASES if "\x00" not in text])
+    learnings = await review_all(harness, [text for text, _ in OWN_CASES if "\x00" not in text])
 
     assert learnings
     assert {it.status for it in learnings} == {LearningStatus.PROVISIONAL}
-    assert all(prompt_blockers(it, now_ms=desk.clock.now_ms()) for it in learnings)
+    assert all(prompt_blockers(it, now_ms=harness.clock.now_ms()) for it in learnings)
 
 
 @pytest.mark.one_database
 @with_corpus
-async def test_nothing_of_the_corpus_becomes_active_by_itself(desk: ReviewHarness) -> None:
+async def test_nothing_of_the_corpus_becomes_active_by_itself(harness: ReviewHarness) -> None:
     learnings = await review_all(
-        desk, [row["text"] for row in corpus() if "\x00" not in row["text"]]
+        harness, [row["text"] for row in corpus() if "\x00" not in row["text"]]
     )
 
     assert learnings
@@ -79,21 +79,21 @@ async def test_nothing_of_the_corpus_becomes_active_by_itself(desk: ReviewHarnes
 
 
 @pytest.mark.one_database
-async def test_the_same_words_of_a_person_would_become_active(desk: ReviewHarness) -> None:
-    desk.set_policy(EVERYTHING)
-    desk.remember("Fact: the gate is green")
-    candidate = desk.find("the gate is green")
+async def test_the_same_words_of_a_person_would_become_active(harness: ReviewHarness) -> None:
+    harness.set_policy(EVERYTHING)
+    harness.remember("Fact: the gate is green")
+    candidate = harness.find("the gate is green")
 
-    await desk.work()
+    await harness.work()
 
-    assert desk.learning_of(candidate).status is LearningStatus.ACTIVE
+    assert harness.learning_of(candidate).status is LearningStatus.ACTIVE
 
 
 async def test_what_a_tool_said_reaches_no_later_prompt_of_itself(
     school: LearningRuns, fake: FakeModel
 ) -> None:
-    desk = ReviewHarness(school.units, school.providers, clock=school.clock)
-    desk.set_policy(EVERYTHING)
+    harness = ReviewHarness(school.units, school.providers, clock=school.clock)
+    harness.set_policy(EVERYTHING)
     for number, text in enumerate(BELIEVED):
         session_id = f"case-{number}"
         with school.units.write() as unit:
@@ -103,7 +103,7 @@ async def test_what_a_tool_said_reaches_no_later_prompt_of_itself(
         run_id = (await school.run("What does it say?", session_id=session_id)).run.run_id
         assert await school.learn() == 1
         [candidate] = school.proposed(run_id)
-        await desk.work()
+        await harness.work()
 
         fake.queue("Nothing.", "{}")
         await school.run("what do you remember?", session_id=session_id)
@@ -111,4 +111,4 @@ async def test_what_a_tool_said_reaches_no_later_prompt_of_itself(
         assert await school.learn() == 1
 
         assert candidate.derived_from_untrusted
-        assert desk.learning_of(candidate).status is LearningStatus.PROVISIONAL
+        assert harness.learning_of(candidate).status is LearningStatus.PROVISIONAL

@@ -87,11 +87,11 @@ def book() -> Book:
 
 @pytest.fixture
 async def coached(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel, book: Book
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel, book: Book
 ) -> AsyncIterator[EvolvingRuns]:
-    coached = make_evolving_runs(house.units, settings, fake, offers=book)
+    coached = make_evolving_runs(database.units, settings, fake, offers=book)
     yield coached
-    await coached.shop.providers.close()
+    await coached.harness.providers.close()
 
 
 async def offered(coached: EvolvingRuns, session_id: str = EVOLVING, **fields: Any) -> bool:
@@ -181,7 +181,7 @@ async def test_agents_without_the_switch_offer_nothing(coached: EvolvingRuns) ->
 
 @pytest.mark.one_database
 async def test_where_nobody_can_answer_nobody_is_asked(coached: EvolvingRuns) -> None:
-    with coached.shop.units.write() as unit:
+    with coached.harness.units.write() as unit:
         child = make_session("child", agent_id=EVOLVING, parent_session_id=EVOLVING)
         unit.sessions.add(child)
         unit.sessions.add(make_session("trial", agent_id=EVOLVING, trial_id="trl_1"))
@@ -224,7 +224,7 @@ async def test_a_call_that_was_refused_does_not_count(coached: EvolvingRuns) -> 
 
     denied = {"rules": [{"tool": "probe", "decision": "deny"}]}
     coached.change(permissions=denied, other_config={**BOTH, "skill_nudge_interval": 1})
-    with coached.shop.units.write() as unit:
+    with coached.harness.units.write() as unit:
         unit.tool_switches.set("read_file", enabled=False)
     refused = (FakeCall(name="probe"), FakeCall(name="read_file", arguments={"path": "a.txt"}))
     coached.fake.queue(Answer(calls=refused), DONE)
@@ -235,13 +235,13 @@ async def test_the_calls_from_before_a_crash_count(coached: EvolvingRuns) -> Non
     coached.switch(skill_evolve=True, skill_nudge_interval=5)
     coached.fake.rule = working(5)
     coached.probe.hold("4")
-    run_id = coached.shop.submit(session_id=EVOLVING)
-    task = coached.shop.begin(run_id)
+    run_id = coached.harness.submit(session_id=EVOLVING)
+    task = coached.harness.begin(run_id)
     await coached.probe.reached()
     await die(task)
     coached.probe.go_on.set()
 
-    await restarted(coached.shop).execute(run_id)
+    await restarted(coached.harness).execute(run_id)
 
     assert coached.reply(run_id) == DONE + OFFER
 
@@ -260,10 +260,10 @@ async def test_a_run_without_an_answer_makes_no_offer(coached: EvolvingRuns, boo
 
 @pytest.mark.one_database
 async def test_a_run_that_made_a_skill_does_not_offer_to(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
     tools = (Probe(), Maker("skill_manage"), Maker("publish_skill"))
-    coached = make_evolving_runs(house.units, settings, fake, tools=tools)
+    coached = make_evolving_runs(database.units, settings, fake, tools=tools)
     coached.switch(skill_evolve=True, skill_nudge_interval=1)
 
     async def offers_after(name: str, **arguments: str) -> bool:
@@ -276,7 +276,7 @@ async def test_a_run_that_made_a_skill_does_not_offer_to(
     assert await offers_after("skill_manage", action="patch")
     assert await offers_after("skill_manage", action="create", label="fail")
     assert await offers_after("publish_skill", label="fail")
-    await coached.shop.providers.close()
+    await coached.harness.providers.close()
 
 
 @pytest.mark.one_database
@@ -290,30 +290,30 @@ async def test_who_has_declined_is_not_asked_again(coached: EvolvingRuns, book: 
 
 
 async def test_an_offer_can_be_answered_and_a_no_holds_for_the_session(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
     clock = FrozenClock()
     offers = OfferBook(clock)
     parts: dict[str, Any] = {
         "clock": clock,
-        "consent": ConsentRecords(clock, offers, SkillOwnership(house.units)),
+        "consent": ConsentRecords(clock, offers, SkillOwnership(database.units)),
     }
-    coached = make_evolving_runs(house.units, settings, fake, offers=offers, **parts)
+    coached = make_evolving_runs(database.units, settings, fake, offers=offers, **parts)
     fake.rule = working(15, at_once=15)
 
     assert await offered(coached)
-    [offer] = _offers(house, RequestState.PENDING)
+    [offer] = _offers(database, RequestState.PENDING)
     assert (offer.user_id, offer.session_id) == ("alice", EVOLVING)
     # The message itself says no, so the reply to it asks nothing, nor does the next.
     assert not await offered(coached, content="skip")
     assert not await offered(coached)
-    assert _offers(house, RequestState.PENDING) == ()
-    assert len(_offers(house, RequestState.DENIED)) == 1
-    await coached.shop.providers.close()
+    assert _offers(database, RequestState.PENDING) == ()
+    assert len(_offers(database, RequestState.DENIED)) == 1
+    await coached.harness.providers.close()
 
 
-def _offers(house: UnitsOnDatabase, state: RequestState) -> tuple[PersonRequest, ...]:
-    with house.units.read() as unit:
+def _offers(database: UnitsOnDatabase, state: RequestState) -> tuple[PersonRequest, ...]:
+    with database.units.read() as unit:
         return unit.requests.offers_to(EVOLVING, "alice", states={state}, limit=10)
 
 
@@ -336,13 +336,13 @@ async def test_a_model_that_copied_the_offer_has_made_it(coached: EvolvingRuns, 
 
 
 async def test_what_is_digested_of_a_run_is_what_the_model_said(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
     everything = replace(ON, run_summary_candidates=True)
     coached = make_evolving_runs(
-        house.units, settings, fake, kind=LearningRuns, captured=everything
+        database.units, settings, fake, kind=LearningRuns, captured=everything
     )
-    school = coached.shop
+    school = coached.harness
     assert isinstance(school, LearningRuns)
     fake.rule = working(15, at_once=15)
     done = await coached.run(content="sort the harbour ledger")
@@ -353,7 +353,7 @@ async def test_what_is_digested_of_a_run_is_what_the_model_said(
     fake.queue("{}")
     assert await school.learn() == 1
     asked = json.loads(fake.requests[-1].last_user)
-    record, evidence = record_of(house.units, run_id), evidence_of(house.units, run_id)
+    record, evidence = record_of(database.units, run_id), evidence_of(database.units, run_id)
     assert record is not None
     assert evidence is not None
     [summary] = school.candidates(run_id)
@@ -370,7 +370,7 @@ async def test_what_is_digested_of_a_run_is_what_the_model_said(
         assert SAVE not in system_text(fake)
         assert sum(text.count(SAVE) for text in texts(fake)) == 1
         assert DONE + OFFER in texts(fake)
-    await coached.shop.providers.close()
+    await coached.harness.providers.close()
 
 
 @pytest.mark.one_database
@@ -380,7 +380,7 @@ async def test_a_copied_offer_is_not_digested_either(coached: EvolvingRuns) -> N
     run_id = (await coached.run()).run.run_id
 
     assert coached.reply(run_id) == DONE + OFFER + "\n"
-    record = record_of(coached.shop.units, run_id)
+    record = record_of(coached.harness.units, run_id)
     assert record is not None
     assert record.memory.outcome_preview == DONE
 

@@ -44,19 +44,19 @@ class Promoted(Catalogue):
 
 @pytest.fixture
 async def skilled(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[SkillRuns]:
     skilled = make_skill_runs(
-        house.units,
-        house.queued,
+        database.units,
+        database.queued,
         settings,
         fake,
         make_catalogue=Promoted,
         worktrees=Worktrees(settings.workspace),
     )
-    AgentService(house.units, skilled.shop.clock).ensure_built_in()
+    AgentService(database.units, skilled.harness.clock).ensure_built_in()
     yield skilled
-    await skilled.shop.providers.close()
+    await skilled.harness.providers.close()
 
 
 def keep(skilled: SkillRuns, more: str = "") -> None:
@@ -93,7 +93,7 @@ async def test_it_works_in_a_folder_of_its_own_and_the_run_says_which_definition
     child = session(skilled, spawn["session_id"])
     assert (child.agent_id, child.parent_session_id) == (VERIFICATION_AGENT_ID, LEARNER)
     assert child.workdir == f"{WORKTREES}/{NAME}/call_abc"
-    run = skilled.shop.stored(spawn["launch_run_id"])
+    run = skilled.harness.stored(spawn["launch_run_id"])
     assert run.skill_fingerprint == FINGERPRINT
     assert (spawn["status"], spawn["final_output"]) == ("completed", "all done")
     snapshot = spawn["snapshot"]
@@ -104,7 +104,7 @@ async def test_it_works_in_a_folder_of_its_own_and_the_run_says_which_definition
 
 async def test_what_it_writes_stays_in_the_folder(skilled: SkillRuns) -> None:
     keep(skilled)
-    workspace = skilled.shop.settings.workspace
+    workspace = skilled.harness.settings.workspace
     (workspace / "mine.txt").write_text("of the workspace")
 
     spawn = await spawned(
@@ -117,7 +117,7 @@ async def test_what_it_writes_stays_in_the_folder(skilled: SkillRuns) -> None:
         ),
     )
 
-    written, *unread = skilled.shop.results(spawn["launch_run_id"])
+    written, *unread = skilled.harness.results(spawn["launch_run_id"])
     assert written["status"] == "ok"
     assert [each["status"] for each in unread] == ["error", "error"]
     assert (workspace / WORKTREES / NAME / "call_abc" / "a.txt").read_text() == "x"
@@ -126,7 +126,7 @@ async def test_what_it_writes_stays_in_the_folder(skilled: SkillRuns) -> None:
 
 async def test_a_folder_that_becomes_a_link_is_used_no_more(skilled: SkillRuns) -> None:
     keep(skilled)
-    workspace = skilled.shop.settings.workspace
+    workspace = skilled.harness.settings.workspace
 
     def swapping(_: SeenRequest) -> Answer:
         folder = workspace / WORKTREES / NAME / "call_abc"
@@ -136,7 +136,7 @@ async def test_a_folder_that_becomes_a_link_is_used_no_more(skilled: SkillRuns) 
 
     spawn = await spawned(skilled, child=(swapping, "end"))
 
-    [result] = skilled.shop.results(spawn["launch_run_id"])
+    [result] = skilled.harness.results(spawn["launch_run_id"])
     assert (result["status"], "link" in result["content"]) == ("error", True)
     assert spawn["status"] == "completed"
     assert not (workspace / "a.txt").exists()
@@ -157,7 +157,7 @@ async def test_it_changes_no_skills(skilled: SkillRuns) -> None:
 
     spawn = await spawned(skilled, child=(call("publish_skill", {"path": "."}), "end"))
 
-    [result] = skilled.shop.results(spawn["launch_run_id"])
+    [result] = skilled.harness.results(spawn["launch_run_id"])
     assert result["status"] == "denied"
 
 
@@ -166,17 +166,17 @@ async def test_what_was_put_out_last_is_the_result_whatever_was_said_last(
 ) -> None:
     keep(skilled)
     skilled.fake.rule = play({"go": [use()], "Carry out": ["the last message"]})
-    run_id = skilled.shop.runs.submit(ANN, LEARNER, Submission(content="go")).run.run_id
-    await skilled.shop.executor.execute(skilled.queued.pop(0)[0])
+    run_id = skilled.harness.runs.submit(ANN, LEARNER, Submission(content="go")).run.run_id
+    await skilled.harness.executor.execute(skilled.queued.pop(0)[0])
     [(launched, child)] = skilled.queued
-    await skilled.shop.executor.execute(skilled.queued.pop(0)[0])
+    await skilled.harness.executor.execute(skilled.queued.pop(0)[0])
     output = NewEvent(kind=EventKind.OUTPUT, run_id=launched, data={"text": "emitted"})
     with skilled.units.write() as unit:
-        unit.journal.append(child, [output], at_ms=skilled.shop.clock.now_ms())
+        unit.journal.append(child, [output], at_ms=skilled.harness.clock.now_ms())
 
-    await skilled.shop.executor.execute(skilled.queued.pop(0)[0])
+    await skilled.harness.executor.execute(skilled.queued.pop(0)[0])
 
-    [result] = skilled.shop.results(run_id)
+    [result] = skilled.harness.results(run_id)
     assert json.loads(result["content"])["spawn"]["final_output"] == "emitted"
 
 
@@ -199,13 +199,13 @@ async def test_a_skill_that_cannot_begin_leaves_no_folder(skilled: SkillRuns) ->
     told = await skilled.told(use())
 
     assert told == ["there is no route 'nowhere'"]
-    assert [*(skilled.shop.settings.workspace / WORKTREES / NAME).iterdir()] == []
+    assert [*(skilled.harness.settings.workspace / WORKTREES / NAME).iterdir()] == []
 
 
 @pytest.mark.every_database
 async def test_without_a_folder_it_does_not_begin(skilled: SkillRuns) -> None:
     keep(skilled)
-    (skilled.shop.settings.workspace / WORKTREES).symlink_to(skilled.shop.settings.home)
+    (skilled.harness.settings.workspace / WORKTREES).symlink_to(skilled.harness.settings.home)
 
     told = await skilled.told(use())
 
@@ -223,7 +223,7 @@ async def test_nobody_who_carries_it_out_uses_it_again(skilled: SkillRuns) -> No
 
     spawn = await spawned(skilled, child=(*again, call("skill_search", {"query": NAME}), "end"))
 
-    *results, found = skilled.shop.results(spawn["launch_run_id"])
+    *results, found = skilled.harness.results(spawn["launch_run_id"])
     assert [each["status"] for each in results] == ["error"] * 4
     assert all("there is no skill" in each["content"] for each in results)
     assert NAME not in found["content"]
@@ -250,7 +250,7 @@ async def test_what_it_has_others_carry_out_does_not_use_it_either(skilled: Skil
         [below] = unit.sidechains.spawned_by(spawn["launch_run_id"])
         made = unit.sidechains.spawn_of(below)
     assert made is not None
-    [result] = skilled.shop.results(made.first_run_id)
+    [result] = skilled.harness.results(made.first_run_id)
     assert "there is no skill" in result["content"]
 
 
@@ -272,7 +272,7 @@ async def test_it_uses_other_skills_only_if_its_tools_say_so(
     # What was promoted runs beside; this one would too, as all are taken for promoted here.
     spawn = await spawned(skilled, child=(call("use_skill", {"name": "other"}), "end"))
 
-    [result] = skilled.shop.results(spawn["launch_run_id"])
+    [result] = skilled.harness.results(spawn["launch_run_id"])
     assert result["status"] == status
     is_told = "use_skill" in skilled.tools_offered(1)
     assert is_told is (status == "ok")

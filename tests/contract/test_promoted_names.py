@@ -32,8 +32,8 @@ NAME = "Tide-Tables"
 
 
 @pytest.fixture
-def scenery(house: UnitsOnDatabase, settings: Settings) -> MountedRollouts:
-    scenery = MountedRollouts(house.units, settings.home)
+def scenery(database: UnitsOnDatabase, settings: Settings) -> MountedRollouts:
+    scenery = MountedRollouts(database.units, settings.home)
     scenery.hand.learn("lrn_1")
     scenery.hand.learn("lrn_2")
     return scenery

@@ -18,15 +18,15 @@ from understudy.testing.fake_model import FakeModel
 
 
 @pytest.fixture
-def scenery(house: UnitsOnDatabase, settings: Settings) -> MountedRollouts:
-    return MountedRollouts(house.units, settings.home)
+def scenery(database: UnitsOnDatabase, settings: Settings) -> MountedRollouts:
+    return MountedRollouts(database.units, settings.home)
 
 
 @pytest.fixture
 async def skilled(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel, scenery: MountedRollouts
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel, scenery: MountedRollouts
 ) -> AsyncIterator[SkillRuns]:
-    async with skilled_with(house, settings, fake, scenery.catalogue) as skilled:
+    async with skilled_with(database, settings, fake, scenery.catalogue) as skilled:
         yield skilled
 
 

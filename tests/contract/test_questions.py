@@ -24,12 +24,12 @@ from understudy.tools.base import Approval
 
 
 async def test_an_answer_wakes_the_run_and_reaches_the_model(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     run_id = await asking(guarded, fake)
     assert guarded.stored(run_id).status is RunStatus.WAITING_FOR_USER_QUESTION
 
-    desk.answer(run_id, *desk.asked(run_id), "o1")
+    approver.answer(run_id, *approver.asked(run_id), "o1")
     done = await restarted(guarded).execute(run_id)
 
     assert done.run.status is RunStatus.COMPLETED
@@ -70,51 +70,51 @@ WRONG: list[tuple[str, tuple[Chosen, ...], bool]] = [
 @pytest.mark.parametrize(("code", "answers", "declined"), WRONG, ids=[each[0] for each in WRONG])
 async def test_an_answer_that_does_not_fit_leaves_the_run_waiting(
     guarded: ApprovalRuns,
-    desk: Approver,
+    approver: Approver,
     fake: FakeModel,
     code: str,
     answers: tuple[Chosen, ...],
     declined: bool,
 ) -> None:
     run_id = await asking(guarded, fake)
-    [request_id] = desk.asked(run_id)
+    [request_id] = approver.asked(run_id)
     resolution = QuestionResolution(request_id=request_id, answers=answers, declined=declined)
 
     with pytest.raises(Invalid) as refused:
-        desk.questions.resolve(ALICE, RunPlace(run_id=run_id), resolution)
+        approver.questions.resolve(ALICE, RunPlace(run_id=run_id), resolution)
 
     assert refused.value.code == code
-    assert desk.asked(run_id) == [request_id]
+    assert approver.asked(run_id) == [request_id]
 
 
 async def test_a_declined_question_is_told_to_the_model(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     run_id = await asking(guarded, fake)
 
-    desk.answer(run_id, *desk.asked(run_id), declined=True, justification="ask Bob")
+    approver.answer(run_id, *approver.asked(run_id), declined=True, justification="ask Bob")
     await guarded.execute(run_id)
 
     assert "ask Bob" in texts(fake)[-1]
 
 
 async def test_settled_foreign_and_unknown_questions_are_told_apart(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     run_id = await asking(guarded, fake)
-    [request_id] = desk.asked(run_id)
+    [request_id] = approver.asked(run_id)
     fake.queue(call("ask_user", QUESTION))
     other = guarded.submit(session_id="s2")
     await guarded.execute(other)
 
     codes = {}
-    for name, asked in {"unknown": "qst_none", "foreign": desk.asked(other)[0]}.items():
+    for name, asked in {"unknown": "qst_none", "foreign": approver.asked(other)[0]}.items():
         with pytest.raises(UnderstudyError) as refused:
-            desk.answer(run_id, asked, "o1")
+            approver.answer(run_id, asked, "o1")
         codes[name] = refused.value.code
-    desk.answer(run_id, request_id, "o1")
+    approver.answer(run_id, request_id, "o1")
     with pytest.raises(Conflict) as settled:
-        desk.answer(run_id, request_id, "o1")
+        approver.answer(run_id, request_id, "o1")
 
     assert codes == {
         "unknown": "question_request_mismatch",
@@ -124,16 +124,16 @@ async def test_settled_foreign_and_unknown_questions_are_told_apart(
 
 
 async def test_a_question_that_expires_cancels_the_run_and_says_so(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     run_id = await asking(guarded, fake, expires_in_s=5)
-    [request_id] = desk.asked(run_id)
+    [request_id] = approver.asked(run_id)
 
     guarded.clock.advance(4_999)
     assert expire_due(guarded.units, guarded.clock) == 0
     guarded.clock.advance(1)
     with pytest.raises(Conflict) as refused:
-        desk.answer(run_id, request_id, "o1")
+        approver.answer(run_id, request_id, "o1")
     done = await guarded.execute(run_id)
 
     assert refused.value.code == "question_expired"
@@ -142,17 +142,17 @@ async def test_a_question_that_expires_cancels_the_run_and_says_so(
 
 
 async def test_cancelling_a_question_cancels_the_run(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     run_id = await asking(guarded, fake)
 
-    desk.questions.cancel(ALICE, run_id, desk.asked(run_id)[0])
+    approver.questions.cancel(ALICE, run_id, approver.asked(run_id)[0])
 
     assert (await guarded.execute(run_id)).run.status is RunStatus.CANCELLED
 
 
 async def test_a_run_may_wait_for_an_approval_and_a_question_at_once(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     fake.queue(
         Answer(
@@ -167,11 +167,11 @@ async def test_a_run_may_wait_for_an_approval_and_a_question_at_once(
     pending = {request.kind: request.request_id for request in guarded.runs.get(run_id).pending}
     assert guarded.stored(run_id).status is RunStatus.WAITING_FOR_APPROVAL
 
-    assert desk.allow(run_id, pending[RequestKind.APPROVAL]).status is RunStatus.RUNNING
+    assert approver.allow(run_id, pending[RequestKind.APPROVAL]).status is RunStatus.RUNNING
     halfway = await guarded.execute(run_id)
     assert halfway.run.status is RunStatus.WAITING_FOR_USER_QUESTION
     assert guarded.calls == ["x"]
-    desk.answer(run_id, pending[RequestKind.QUESTION], "o2")
+    approver.answer(run_id, pending[RequestKind.QUESTION], "o2")
     done = await guarded.execute(run_id)
 
     assert done.run.status is RunStatus.COMPLETED
@@ -179,7 +179,7 @@ async def test_a_run_may_wait_for_an_approval_and_a_question_at_once(
 
 
 async def test_an_answer_while_the_run_is_on_its_way_to_sleep_is_not_missed(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     asked, probed = (
         FakeCall(name="ask_user", arguments=QUESTION),
@@ -189,14 +189,14 @@ async def test_an_answer_while_the_run_is_on_its_way_to_sleep_is_not_missed(
     run_id = guarded.submit()
     await guarded.execute(run_id)
     pending = {request.kind: request.request_id for request in guarded.runs.get(run_id).pending}
-    desk.allow(run_id, pending[RequestKind.APPROVAL])
+    approver.allow(run_id, pending[RequestKind.APPROVAL])
     probe = guarded.tools[0]
     assert isinstance(probe, Probe)
     probe.hold()
     woken = guarded.begin(run_id)
     await probe.reached()
 
-    desk.answer(run_id, pending[RequestKind.QUESTION], "o2")
+    approver.answer(run_id, pending[RequestKind.QUESTION], "o2")
     probe.go_on.set()
     await woken
 
@@ -204,7 +204,7 @@ async def test_an_answer_while_the_run_is_on_its_way_to_sleep_is_not_missed(
 
 
 async def test_asking_may_itself_need_approval(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     asker = guarded.registry.get("ask_user")
     assert isinstance(asker, AskUser)
@@ -212,10 +212,10 @@ async def test_asking_may_itself_need_approval(
     run_id = await asking(guarded, fake)
     assert guarded.stored(run_id).status is RunStatus.WAITING_FOR_APPROVAL
 
-    desk.allow(run_id, *desk.asked(run_id))
+    approver.allow(run_id, *approver.asked(run_id))
     await guarded.execute(run_id)
     assert guarded.stored(run_id).status is RunStatus.WAITING_FOR_USER_QUESTION
-    desk.answer(run_id, *desk.asked(run_id), "o1")
+    approver.answer(run_id, *approver.asked(run_id), "o1")
 
     assert (await guarded.execute(run_id)).run.status is RunStatus.COMPLETED
 
@@ -223,18 +223,18 @@ async def test_asking_may_itself_need_approval(
 # What cannot be read
 
 
-def tear(house: UnitsOnDatabase, request_id: str) -> None:
-    with house.engine.begin() as connection:
+def tear(database: UnitsOnDatabase, request_id: str) -> None:
+    with database.engine.begin() as connection:
         connection.execute(
             sa.text("UPDATE requests SET body = '{torn' WHERE request_id = :id"), {"id": request_id}
         )
 
 
 async def test_a_torn_request_costs_its_run_and_nobody_elses(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel, house: UnitsOnDatabase
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel, database: UnitsOnDatabase
 ) -> None:
     torn = await asking(guarded, fake, expires_in_s=5)
-    tear(house, desk.asked(torn)[0])
+    tear(database, approver.asked(torn)[0])
     fake.queue(call("ask_user", {**QUESTION, "expires_in_s": 6}))
     sound = guarded.submit(session_id="s2")
     await guarded.execute(sound)
@@ -248,11 +248,11 @@ async def test_a_torn_request_costs_its_run_and_nobody_elses(
 
 
 async def test_a_run_with_a_torn_request_can_be_seen_and_cancelled(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel, house: UnitsOnDatabase
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel, database: UnitsOnDatabase
 ) -> None:
     run_id = await held(guarded, fake)
     behind = guarded.submit("two")
-    tear(house, desk.asked(run_id)[0])
+    tear(database, approver.asked(run_id)[0])
 
     assert guarded.runs.get(run_id).pending == ()
     guarded.runs.cancel(ALICE, run_id)
@@ -282,14 +282,14 @@ async def test_a_stop_that_was_asked_for_elsewhere_ends_a_run_on_its_way_to_slee
 
 
 async def test_who_was_overlooked_in_line_is_found(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel, house: UnitsOnDatabase
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel, database: UnitsOnDatabase
 ) -> None:
     first = await held(guarded, fake)
     second = guarded.submit("two")
     await guarded.execute(second)
     with guarded.units.read() as unit:
         assert unit.runs.left_in_line() == ()
-    desk.allow(first, *desk.asked(first))
+    approver.allow(first, *approver.asked(first))
     await guarded.execute(first)
     with guarded.units.write() as unit:
         run = unit.runs.get(second, lock=True)

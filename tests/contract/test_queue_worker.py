@@ -33,11 +33,11 @@ DAY_MS = 24 * 3600 * 1000
 
 
 @pytest.fixture
-async def desk(units: Units, settings: Settings) -> AsyncIterator[ReviewHarness]:
+async def harness(units: Units, settings: Settings) -> AsyncIterator[ReviewHarness]:
     routes = Routes(settings)
-    desk = ReviewHarness(units, routes)
-    desk.bell.attach(asyncio.get_running_loop())
-    yield desk
+    harness = ReviewHarness(units, routes)
+    harness.bell.attach(asyncio.get_running_loop())
+    yield harness
     await routes.close()
 
 
@@ -53,36 +53,36 @@ async def at_work(worker: QueueWorker) -> AsyncIterator[None]:
 
 
 async def test_a_daemon_that_is_stopped_again_and_again_gives_no_candidate_up(
-    desk: ReviewHarness, fake: FakeModel
+    harness: ReviewHarness, fake: FakeModel
 ) -> None:
     fake.rule = lambda _: verdict("publish_provisional")
-    desk.set_policy(PROVISIONAL, **judging())
-    candidate = desk.find(HELIX)
+    harness.set_policy(PROVISIONAL, **judging())
+    candidate = harness.find(HELIX)
     fake.hold()
 
     for stops in range(MAX_ATTEMPTS + 1):
-        async with at_work(desk.worker):
+        async with at_work(harness.worker):
             await arrived(fake, stops + 1)
-    assert desk.plane.candidate(candidate) == candidate
+    assert harness.plane.candidate(candidate) == candidate
     fake.release()
 
     # Given back, it waits for nobody's claim to run out.
-    async with at_work(desk.worker):
-        await until(lambda: desk.plane.candidate(candidate).state is CandidateState.PUBLISHED)
-    assert desk.plane.queued() == 0
+    async with at_work(harness.worker):
+        await until(lambda: harness.plane.candidate(candidate).state is CandidateState.PUBLISHED)
+    assert harness.plane.queued() == 0
 
 
 async def test_a_judge_that_hangs_holds_up_nothing_that_needs_none(
-    desk: ReviewHarness, fake: FakeModel
+    harness: ReviewHarness, fake: FakeModel
 ) -> None:
-    desk.set_policy(PROVISIONAL, {"action": "manual_review"}, **judging())
+    harness.set_policy(PROVISIONAL, {"action": "manual_review"}, **judging())
     for number in range(sum(AT_ONCE.values()) + 2):
-        desk.find(f"Preferred tool {number} is good")
-    plain = desk.find("Decided on tea", kind=Kind.DECISION)
+        harness.find(f"Preferred tool {number} is good")
+    plain = harness.find("Decided on tea", kind=Kind.DECISION)
     fake.hold()
 
-    async with at_work(desk.worker):
-        await until(lambda: desk.plane.candidate(plain).state is CandidateState.ESCALATED)
+    async with at_work(harness.worker):
+        await until(lambda: harness.plane.candidate(plain).state is CandidateState.ESCALATED)
         await arrived(fake, AT_ONCE[True])
     assert len(fake.requests) == AT_ONCE[True]
     fake.release()
@@ -103,49 +103,49 @@ async def test_a_model_that_hangs_holds_up_no_run_with_labels(
 
 
 async def test_a_worker_does_not_take_on_again_what_it_has_under_way(
-    desk: ReviewHarness, fake: FakeModel
+    harness: ReviewHarness, fake: FakeModel
 ) -> None:
     """As after a database that was away for longer than a claim lasts."""
     fake.rule = lambda _: verdict("publish_provisional")
-    desk.set_policy(PROVISIONAL, **judging())
-    candidate = desk.find(HELIX)
+    harness.set_policy(PROVISIONAL, **judging())
+    candidate = harness.find(HELIX)
     fake.hold()
 
-    async with at_work(desk.worker):
+    async with at_work(harness.worker):
         await arrived(fake, 1)
-        desk.clock.advance(2 * LEASE_MS)
-        other = desk.find("Decided on tea", kind=Kind.DECISION)
-        await until(lambda: desk.plane.candidate(other).state is CandidateState.ESCALATED)
+        harness.clock.advance(2 * LEASE_MS)
+        other = harness.find("Decided on tea", kind=Kind.DECISION)
+        await until(lambda: harness.plane.candidate(other).state is CandidateState.ESCALATED)
         fake.release()
-        await until(lambda: desk.plane.candidate(candidate).state is CandidateState.PUBLISHED)
+        await until(lambda: harness.plane.candidate(candidate).state is CandidateState.PUBLISHED)
     assert len(fake.requests) == 1
 
 
 async def test_what_the_judge_said_is_kept_when_the_claim_is_lost(
-    desk: ReviewHarness, fake: FakeModel
+    harness: ReviewHarness, fake: FakeModel
 ) -> None:
     fake.rule = lambda _: verdict("publish_provisional")
-    desk.set_policy(PROVISIONAL, **judging())
-    candidate = desk.find(HELIX)
+    harness.set_policy(PROVISIONAL, **judging())
+    candidate = harness.find(HELIX)
     fake.hold()
-    [job] = desk.claimed()
-    reviewing = asyncio.create_task(desk.worker.work(job))
+    [job] = harness.claimed()
+    reviewing = asyncio.create_task(harness.worker.work(job))
     await arrived(fake, 1)
-    desk.clock.advance(LEASE_MS)
-    other = desk.restarted()
+    harness.clock.advance(LEASE_MS)
+    other = harness.restarted()
     [taken] = other.claimed()
 
     fake.release()
     await reviewing
-    assert desk.plane.candidate(candidate) == candidate
+    assert harness.plane.candidate(candidate) == candidate
     await other.worker.work(taken)
 
-    assert desk.plane.candidate(candidate).state is CandidateState.PUBLISHED
+    assert harness.plane.candidate(candidate).state is CandidateState.PUBLISHED
     assert len(fake.requests) == 1
 
 
 async def test_a_database_that_was_away_for_a_moment_costs_no_attempt(
-    desk: ReviewHarness, fake: FakeModel
+    harness: ReviewHarness, fake: FakeModel
 ) -> None:
     fake.rule = lambda _: verdict("publish_provisional")
     away = [DatabaseUnavailable("database_unavailable")] * (MAX_ATTEMPTS + 1)
@@ -155,51 +155,53 @@ async def test_a_database_that_was_away_for_a_moment_costs_no_attempt(
             raise away.pop()
         return "a"
 
-    judge = replace(desk.reviewer.judge, model=StructuredModel(desk.routes, default_route))
-    desk.worker = desk.worker_for(replace(desk.reviewer, judge=judge))
-    desk.set_policy(PROVISIONAL, **judging())
-    candidate = desk.find(HELIX)
+    judge = replace(harness.reviewer.judge, model=StructuredModel(harness.routes, default_route))
+    harness.worker = harness.worker_for(replace(harness.reviewer, judge=judge))
+    harness.set_policy(PROVISIONAL, **judging())
+    candidate = harness.find(HELIX)
 
     for _ in range(MAX_ATTEMPTS + 1):
-        assert await desk.work() == 1
-        assert desk.plane.candidate(candidate) == candidate
-        desk.clock.advance(AWAY_MS)
+        assert await harness.work() == 1
+        assert harness.plane.candidate(candidate) == candidate
+        harness.clock.advance(AWAY_MS)
 
-    assert (await desk.review(candidate)).state is CandidateState.PUBLISHED
+    assert (await harness.review(candidate)).state is CandidateState.PUBLISHED
 
 
 @pytest.mark.parametrize("left", ["waiting", "held"])
 @pytest.mark.parametrize("notices", ["at the start", "while it works"])
 async def test_what_a_clock_that_was_set_back_put_off_is_done_all_the_same(
-    desk: ReviewHarness, left: str, notices: str
+    harness: ReviewHarness, left: str, notices: str
 ) -> None:
-    desk.set_policy({"action": "reject"})
-    candidate = desk.find(HELIX)
-    desk.clock.advance(DAY_MS)
-    [job] = desk.claimed()
+    harness.set_policy({"action": "reject"})
+    candidate = harness.find(HELIX)
+    harness.clock.advance(DAY_MS)
+    [job] = harness.claimed()
     if left == "waiting":
-        with desk.units.write() as unit:
-            unit.review_queue.retry(job, due_at_ms=desk.clock.now_ms(), error="odd")
-    desk.clock.advance(-DAY_MS)
+        with harness.units.write() as unit:
+            unit.review_queue.retry(job, due_at_ms=harness.clock.now_ms(), error="odd")
+    harness.clock.advance(-DAY_MS)
 
     with capture_logs() as logs:
         if notices == "at the start":
-            assert await desk.restarted().work() == 1
+            assert await harness.restarted().work() == 1
         else:
-            assert (await desk.work(), await desk.work()) == (0, 1)
+            assert (await harness.work(), await harness.work()) == (0, 1)
 
-    assert desk.plane.candidate(candidate).state is CandidateState.REJECTED
+    assert harness.plane.candidate(candidate).state is CandidateState.REJECTED
     assert [it["number"] for it in logs if it["event"] == "review.clock_went_back"] == [1]
 
 
-async def test_a_wait_or_a_claim_of_the_usual_length_is_not_cut_short(desk: ReviewHarness) -> None:
-    first, second = desk.find(HELIX), desk.find("Preferred shell is fish")
-    jobs = {job.job_id: job for job in desk.claimed(2)}
-    due = desk.clock.now_ms() + WAITS_MS[-1]
-    with desk.units.write() as unit:
+async def test_a_wait_or_a_claim_of_the_usual_length_is_not_cut_short(
+    harness: ReviewHarness,
+) -> None:
+    first, second = harness.find(HELIX), harness.find("Preferred shell is fish")
+    jobs = {job.job_id: job for job in harness.claimed(2)}
+    due = harness.clock.now_ms() + WAITS_MS[-1]
+    with harness.units.write() as unit:
         unit.review_queue.retry(jobs[first.candidate_id], due_at_ms=due, error="odd")
 
-    assert await desk.restarted().work() == 0
+    assert await harness.restarted().work() == 0
 
-    with desk.units.write() as unit:
+    with harness.units.write() as unit:
         assert unit.review_queue.holds(jobs[second.candidate_id])

@@ -30,17 +30,19 @@ class Office:
 
     def letters(self, run: Run) -> list[tuple[str, str]]:
         """What the calls of a run were told."""
-        return [(it["status"], it["content"]) for it in self.replays.bench.shop.results(run.run_id)]
+        return [
+            (it["status"], it["content"]) for it in self.replays.bench.harness.results(run.run_id)
+        ]
 
 
 @pytest.fixture
 async def office(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[Office]:
     post, probe = Post(), Probe()
-    bench = make_trial_harness(house.units, house.queued, settings, fake, (post, probe))
+    bench = make_trial_harness(database.units, database.queued, settings, fake, (post, probe))
     yield Office(ReplayHarness(bench), post, probe)
-    await bench.shop.providers.close()
+    await bench.harness.providers.close()
 
 
 @pytest.fixture
@@ -129,7 +131,7 @@ async def test_a_plain_trial_and_a_run_that_claims_to_be_one_have_their_own_tool
     await replays.bench.trial(send("a"), MARKER)
     await replays.bench.work("done")
     replays.bench.fake.queue(send("b"), "done")
-    await replays.bench.shop.run("x", source_plugin="rollout", source_kind="trial")
+    await replays.bench.harness.run("x", source_plugin="rollout", source_kind="trial")
 
     assert office.post.sent == ["a", "b"]
 
@@ -140,16 +142,16 @@ async def test_a_replay_taken_up_again_answers_the_call_under_way_as_before(
     recorded = await replays.record(send("a"), send("a"), "done")
     trial = replays.begin(recorded)
     _, with_ = replays.sides(trial)
-    shop, probe = replays.bench.shop, office.probe
+    harness, probe = replays.bench.harness, office.probe
     again = send("a")
     replays.bench.fake.rule = play({SKILL: [again, call("probe"), again, again, "done"]})
 
     probe.hold()
-    task = shop.begin(with_.run_id)
+    task = harness.begin(with_.run_id)
     await probe.reached()
     await die(task)
     probe.go_on.set()
-    await shop.execute(with_.run_id)
+    await harness.execute(with_.run_id)
 
     assert [content for _, content in office.letters(with_)] == [
         "letter 1",

@@ -50,12 +50,12 @@ class Required:
 
 @pytest.fixture
 async def required(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[Required]:
-    bench = make_trial_harness(house.units, house.queued, settings, fake)
+    bench = make_trial_harness(database.units, database.queued, settings, fake)
     bench.stage.policy = PromotionSettings(require_replay=True)
     yield Required(ReplayHarness(bench))
-    await bench.shop.providers.close()
+    await bench.harness.providers.close()
 
 
 async def test_easier_cases_make_up_for_no_regression(required: Required) -> None:
@@ -130,7 +130,7 @@ async def test_a_regression_counts_before_its_replay_is_over(required: Required)
     assert required.why_not() is None
 
     for run in (without, with_):
-        replays.bench.shop.runs.cancel(ALICE, run.run_id)
+        replays.bench.harness.runs.cancel(ALICE, run.run_id)
     await replays.work()
 
     assert replays.bench.trials.get(NAME, trial.trial_id).state is TrialState.PENDING

@@ -43,13 +43,13 @@ TORN = ("report = '{\"a\"'", "report = '[]'", "report = '{\"recorded\":{}}'", "m
 
 @pytest.fixture
 async def replays(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[ReplayHarness]:
     """A draft that recorded runs can be run again with."""
-    bench = make_trial_harness(house.units, house.queued, settings, fake)
+    bench = make_trial_harness(database.units, database.queued, settings, fake)
     bench.stage.promote()
     yield ReplayHarness(bench)
-    await bench.shop.providers.close()
+    await bench.harness.providers.close()
 
 
 def refused(kind: type[UnderstudyError], do: Callable[[], object]) -> tuple[str, list[str]]:
@@ -299,7 +299,7 @@ async def test_cases_follow_each_other_and_each_is_begun_once(replays: ReplayHar
         replays.worker().replaying.open(trial, case)
     await replays.go_on(WITH_SKILL)
 
-    folders = replays.bench.shop.settings.workspace / WORKTREES / "learning-sched"
+    folders = replays.bench.harness.settings.workspace / WORKTREES / "learning-sched"
     assert len([*folders.iterdir()]) == 4
     ended = replays.bench.trials.get(NAME, trial.trial_id)
     assert ended.report is not None
@@ -313,7 +313,7 @@ async def test_a_run_that_somebody_stopped_leaves_its_case_undecided(
     replays: ReplayHarness,
 ) -> None:
     trial = replays.begin(await replays.record("fine"))
-    replays.bench.shop.runs.cancel(ALICE, replays.sides(trial)[1].run_id)
+    replays.bench.harness.runs.cancel(ALICE, replays.sides(trial)[1].run_id)
 
     await replays.go_on(WITH_SKILL)
 
@@ -325,9 +325,9 @@ async def test_a_run_that_somebody_stopped_leaves_its_case_undecided(
 
 async def test_a_replay_that_cannot_go_on_ends(replays: ReplayHarness) -> None:
     trial = replays.begin(await replays.record("one"), await replays.record("two"))
-    folder = replays.bench.shop.settings.workspace / WORKTREES
+    folder = replays.bench.harness.settings.workspace / WORKTREES
     folder.rename(folder.with_name("elsewhere"))
-    folder.symlink_to(replays.bench.shop.settings.home)
+    folder.symlink_to(replays.bench.harness.settings.home)
 
     await replays.go_on(WITH_SKILL)
 
@@ -392,7 +392,7 @@ async def test_runs_have_the_tools_and_models_of_the_definition(replays: ReplayH
 
     without, with_ = replays.sides(trial)
     assert {run.route.model for run in (without, with_)} == {"model-x"}
-    results = replays.bench.shop.results
+    results = replays.bench.harness.results
     assert [it["status"] for it in results(without.run_id)] == ["ok"]
     assert [it["status"] for it in results(with_.run_id)] == ["denied"]
 
@@ -402,7 +402,7 @@ async def test_what_cannot_be_replayed_is_refused_with_its_place(replays: Replay
     good = await replays.record("fine")
     long = await replays.record("fine", task="x" * 5_000)
     tried = await replays.bench.trial(MARKER)
-    going_on = replays.bench.shop.submit("wait")
+    going_on = replays.bench.harness.submit("wait")
     replays.bench.queued.clear()
     assert tried.run_id is not None
     many = tuple(CaseRequest(run_id=good) for _ in range(MAX_CASES + 1))
@@ -445,12 +445,14 @@ async def test_a_replay_that_cannot_begin_gives_its_folders_back(replays: Replay
 
     assert refused(Invalid, partial(replays.begin, recorded))[0] == "route_not_found"
 
-    folders = replays.bench.shop.settings.workspace / WORKTREES / "learning-sched"
+    folders = replays.bench.harness.settings.workspace / WORKTREES / "learning-sched"
     assert [*folders.iterdir()] == []
-    (replays.bench.shop.settings.workspace / WORKTREES / "learning-sched").rmdir()
-    (replays.bench.shop.settings.workspace / WORKTREES / ".gitignore").unlink()
-    (replays.bench.shop.settings.workspace / WORKTREES).rmdir()
-    (replays.bench.shop.settings.workspace / WORKTREES).symlink_to(replays.bench.shop.settings.home)
+    (replays.bench.harness.settings.workspace / WORKTREES / "learning-sched").rmdir()
+    (replays.bench.harness.settings.workspace / WORKTREES / ".gitignore").unlink()
+    (replays.bench.harness.settings.workspace / WORKTREES).rmdir()
+    (replays.bench.harness.settings.workspace / WORKTREES).symlink_to(
+        replays.bench.harness.settings.home
+    )
     assert refused(Unavailable, partial(replays.begin, recorded))[0] == "worktree_missing"
 
 

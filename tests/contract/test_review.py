@@ -40,93 +40,93 @@ HELIX = "Preferred editor is Helix"
 
 
 @pytest.fixture
-async def desk(units: Units, tmp_path: Path) -> AsyncIterator[ReviewHarness]:
+async def harness(units: Units, tmp_path: Path) -> AsyncIterator[ReviewHarness]:
     routes = Routes(make_settings(tmp_path))
     yield ReviewHarness(units, routes)
     await routes.close()
 
 
-async def test_by_default_a_review_is_noted_and_nothing_happens(desk: ReviewHarness) -> None:
-    candidate = desk.plane.propose(HELIX)
+async def test_by_default_a_review_is_noted_and_nothing_happens(harness: ReviewHarness) -> None:
+    candidate = harness.plane.propose(HELIX)
 
-    reviewed = await desk.review(candidate)
+    reviewed = await harness.review(candidate)
 
-    assert desk.policies.policy()[0].mode is Mode.SHADOW
+    assert harness.policies.policy()[0].mode is Mode.SHADOW
     assert reviewed.state is CandidateState.PENDING
-    review = desk.review_of(candidate)
+    review = harness.review_of(candidate)
     assert (review.mode, review.action) == (Mode.SHADOW, ReviewAction.MANUAL_REVIEW)
     assert review.reason.strip()
     assert review.policy_revision == 1
-    assert desk.plane.queued() == 0
-    assert desk.counted.reviewed == [ReviewAction.MANUAL_REVIEW]
+    assert harness.plane.queued() == 0
+    assert harness.counted.reviewed == [ReviewAction.MANUAL_REVIEW]
 
 
-async def test_in_the_shadow_a_rule_is_noted_and_publishes_nothing(desk: ReviewHarness) -> None:
-    desk.set_policy(ACTIVE, mode="shadow")
-    desk.remember(f"Fact: {HELIX}")
-    candidate = desk.find(HELIX)
+async def test_in_the_shadow_a_rule_is_noted_and_publishes_nothing(harness: ReviewHarness) -> None:
+    harness.set_policy(ACTIVE, mode="shadow")
+    harness.remember(f"Fact: {HELIX}")
+    candidate = harness.find(HELIX)
 
-    reviewed = await desk.review(candidate)
+    reviewed = await harness.review(candidate)
 
     assert reviewed.state is CandidateState.PENDING
-    assert desk.review_of(candidate).action is ReviewAction.PUBLISH_ACTIVE
-    assert desk.review_of(candidate).matched_rule_name == "active"
-    assert desk.plane.all_learnings() == []
+    assert harness.review_of(candidate).action is ReviewAction.PUBLISH_ACTIVE
+    assert harness.review_of(candidate).matched_rule_name == "active"
+    assert harness.plane.all_learnings() == []
 
 
-async def test_where_people_decide_alone_nothing_is_reviewed(desk: ReviewHarness) -> None:
-    desk.set_policy(REJECT, mode="manual_only")
-    candidate = desk.plane.propose(HELIX)
+async def test_where_people_decide_alone_nothing_is_reviewed(harness: ReviewHarness) -> None:
+    harness.set_policy(REJECT, mode="manual_only")
+    candidate = harness.plane.propose(HELIX)
 
-    reviewed = await desk.review(candidate)
+    reviewed = await harness.review(candidate)
 
     assert reviewed == candidate
-    assert desk.plane.queued() == 0
+    assert harness.plane.queued() == 0
 
 
 @pytest.mark.every_database
-async def test_what_no_rule_decides_is_left_to_a_person(desk: ReviewHarness) -> None:
-    desk.set_policy()
-    candidate = desk.find(HELIX)
+async def test_what_no_rule_decides_is_left_to_a_person(harness: ReviewHarness) -> None:
+    harness.set_policy()
+    candidate = harness.find(HELIX)
 
-    escalated = await desk.review(candidate)
+    escalated = await harness.review(candidate)
 
     assert escalated.state is CandidateState.ESCALATED
     assert escalated.decided_at_ms is None
-    assert [it.data["what"] for it in desk.plane.events("s1")][-1] == "candidate_escalated"
-    entry = desk.plane.audit()[-1]
+    assert [it.data["what"] for it in harness.plane.events("s1")][-1] == "candidate_escalated"
+    entry = harness.plane.audit()[-1]
     assert (entry.actor, entry.action) == ("daemon", "learning_candidates.escalate")
-    by_hand = desk.plane.publish(escalated).learning
+    by_hand = harness.plane.publish(escalated).learning
     assert by_hand.policy_decision is PolicyDecision.MANUAL
 
 
-async def test_a_rule_may_reject(desk: ReviewHarness) -> None:
-    desk.set_policy(REJECT, PROVISIONAL)
-    candidate = desk.plane.propose(HELIX)
+async def test_a_rule_may_reject(harness: ReviewHarness) -> None:
+    harness.set_policy(REJECT, PROVISIONAL)
+    candidate = harness.plane.propose(HELIX)
 
-    rejected = await desk.review(candidate)
+    rejected = await harness.review(candidate)
 
     assert (rejected.state, rejected.decided_by) == (CandidateState.REJECTED, "daemon")
-    assert desk.review_of(candidate).matched_rule_name == "no"
-    assert rejected.decision_reason == desk.review_of(candidate).reason
+    assert harness.review_of(candidate).matched_rule_name == "no"
+    assert rejected.decision_reason == harness.review_of(candidate).reason
 
 
-async def test_a_rule_in_quarantine_lets_the_next_one_decide(desk: ReviewHarness) -> None:
-    desk.set_policy(REJECT, PROVISIONAL, publication={"quarantined_rule_names": [" NO "]})
-    candidate = desk.plane.propose(HELIX)
+async def test_a_rule_in_quarantine_lets_the_next_one_decide(harness: ReviewHarness) -> None:
+    harness.set_policy(REJECT, PROVISIONAL, publication={"quarantined_rule_names": [" NO "]})
+    candidate = harness.plane.propose(HELIX)
 
-    await desk.review(candidate)
+    await harness.review(candidate)
 
-    assert desk.review_of(candidate).matched_rule_name == "provisional"
+    assert harness.review_of(candidate).matched_rule_name == "provisional"
 
 
-async def test_a_rule_may_publish_for_the_time_being(desk: ReviewHarness) -> None:
-    desk.set_policy({**PROVISIONAL, "expires_after_ms": 100})
-    candidate = desk.plane.propose(HELIX, expires_at_ms=NOW + 1000)
+async def test_a_rule_may_publish_for_the_time_being(harness: ReviewHarness) -> None:
+    harness.set_policy({**PROVISIONAL, "expires_after_ms": 100})
+    candidate = harness.plane.propose(HELIX, expires_at_ms=NOW + 1000)
 
-    published = await desk.review(candidate)
+    published = await harness.review(candidate)
 
-    learning = desk.learning_of(candidate)
+    learning = harness.learning_of(candidate)
     assert published.state is CandidateState.PUBLISHED
     assert (learning.status, learning.publish_tier) == (
         LearningStatus.PROVISIONAL,
@@ -139,74 +139,74 @@ async def test_a_rule_may_publish_for_the_time_being(desk: ReviewHarness) -> Non
 
 
 async def test_a_candidate_from_the_api_is_not_active_even_where_that_is_allowed(
-    desk: ReviewHarness,
+    harness: ReviewHarness,
 ) -> None:
-    desk.set_policy(ACTIVE)
-    first = desk.plane.propose(HELIX)
-    await desk.work()
-    desk.set_policy(ACTIVE, publication={"allow_api_origin_active_publication": True})
-    second = desk.plane.propose("Preferred shell is fish")
-    await desk.work()
+    harness.set_policy(ACTIVE)
+    first = harness.plane.propose(HELIX)
+    await harness.work()
+    harness.set_policy(ACTIVE, publication={"allow_api_origin_active_publication": True})
+    second = harness.plane.propose("Preferred shell is fish")
+    await harness.work()
 
-    assert desk.learning_of(first).status is LearningStatus.PROVISIONAL
-    assert "API" in desk.review_of(first).reason
-    assert desk.learning_of(second).status is LearningStatus.PROVISIONAL
-    assert "evidence is missing" in desk.review_of(second).reason
+    assert harness.learning_of(first).status is LearningStatus.PROVISIONAL
+    assert "API" in harness.review_of(first).reason
+    assert harness.learning_of(second).status is LearningStatus.PROVISIONAL
+    assert "evidence is missing" in harness.review_of(second).reason
 
 
 @pytest.mark.parametrize("content", [HELIX, "The preferred editor: Helix"])
 async def test_what_its_run_said_becomes_active_and_verified(
-    desk: ReviewHarness, content: str
+    harness: ReviewHarness, content: str
 ) -> None:
-    desk.set_policy(ACTIVE)
-    desk.remember("For later. " * 60 + f"Fact: {HELIX}")
-    candidate = desk.find(content)
+    harness.set_policy(ACTIVE)
+    harness.remember("For later. " * 60 + f"Fact: {HELIX}")
+    candidate = harness.find(content)
 
-    await desk.work()
+    await harness.work()
 
-    learning = desk.learning_of(candidate)
+    learning = harness.learning_of(candidate)
     assert (learning.status, learning.publish_tier) == (LearningStatus.ACTIVE, Tier.ACTIVE)
     assert learning.verification_status is Verification.VERIFIED
     assert prompt_blockers(learning, now_ms=NOW) == ()
-    assert "verified by the request of run_1" in desk.review_of(candidate).reason
+    assert "verified by the request of run_1" in harness.review_of(candidate).reason
 
 
-async def test_what_its_run_did_not_say_is_only_provisional(desk: ReviewHarness) -> None:
-    desk.set_policy(ACTIVE)
-    desk.remember(f"It is not so that {HELIX}")
+async def test_what_its_run_did_not_say_is_only_provisional(harness: ReviewHarness) -> None:
+    harness.set_policy(ACTIVE)
+    harness.remember(f"It is not so that {HELIX}")
     candidates = [
-        desk.find(HELIX),
-        desk.find("Preferred shell is fish"),
-        desk.find("Preferred tea is green", run_id="run_2"),
-        desk.find("Preferred wiki is ours", evidence_refs=()),
+        harness.find(HELIX),
+        harness.find("Preferred shell is fish"),
+        harness.find("Preferred tea is green", run_id="run_2"),
+        harness.find("Preferred wiki is ours", evidence_refs=()),
     ]
-    await desk.work()
+    await harness.work()
 
     for candidate in candidates:
-        assert desk.learning_of(candidate).status is LearningStatus.PROVISIONAL
-        assert "evidence is missing" in desk.review_of(candidate).reason
+        assert harness.learning_of(candidate).status is LearningStatus.PROVISIONAL
+        assert "evidence is missing" in harness.review_of(candidate).reason
 
 
-async def test_what_a_run_left_behind_counts_only_for_its_time(desk: ReviewHarness) -> None:
-    desk.set_policy(ACTIVE)
-    desk.remember(f"Fact: {HELIX}")
-    desk.clock.advance(31 * 24 * 3600 * 1000)
-    candidate = desk.find(HELIX)
+async def test_what_a_run_left_behind_counts_only_for_its_time(harness: ReviewHarness) -> None:
+    harness.set_policy(ACTIVE)
+    harness.remember(f"Fact: {HELIX}")
+    harness.clock.advance(31 * 24 * 3600 * 1000)
+    candidate = harness.find(HELIX)
 
-    await desk.work()
+    await harness.work()
 
-    assert desk.learning_of(candidate).status is LearningStatus.PROVISIONAL
+    assert harness.learning_of(candidate).status is LearningStatus.PROVISIONAL
 
 
 @pytest.mark.parametrize("trusts_tools", [True, False])
 async def test_what_a_tool_answered_supports_it_where_tools_are_trusted(
-    desk: ReviewHarness, trusts_tools: bool
+    harness: ReviewHarness, trusts_tools: bool
 ) -> None:
     allowed = {
         "allow_api_origin_active_publication": True,
         "allow_untrusted_active_publication": trusts_tools,
     }
-    desk.set_policy(ACTIVE, publication=allowed)
+    harness.set_policy(ACTIVE, publication=allowed)
     run = make_run()
     artifact = new_artifact(
         f"a log\n{HELIX}\nPreferred shell is still fish\n",
@@ -215,43 +215,43 @@ async def test_what_a_tool_answered_supports_it_where_tools_are_trusted(
         tool_name="shell",
         at_ms=NOW,
     )
-    with desk.units.write() as unit:
+    with harness.units.write() as unit:
         unit.runs.add(run)
         unit.artifacts.add(artifact)
     source = LearningSource(run_id=run.run_id)
     ref = EvidenceRef(run_id=run.run_id, artifact_id=artifact.artifact_id)
-    said = desk.plane.propose(HELIX, source=source, evidence_refs=(ref,))
-    meant = desk.plane.propose("Preferred shell is fish", source=source, evidence_refs=(ref,))
-    elsewhere = desk.plane.propose(
+    said = harness.plane.propose(HELIX, source=source, evidence_refs=(ref,))
+    meant = harness.plane.propose("Preferred shell is fish", source=source, evidence_refs=(ref,))
+    elsewhere = harness.plane.propose(
         "a log", kind=Kind.FACT, source=LearningSource(run_id="run_9"), evidence_refs=(ref,)
     )
-    await desk.work()
+    await harness.work()
 
-    is_verified = desk.learning_of(said).verification_status is Verification.VERIFIED
+    is_verified = harness.learning_of(said).verification_status is Verification.VERIFIED
     assert is_verified is trusts_tools
     if trusts_tools:
-        assert f"artifact {artifact.artifact_id}" in desk.review_of(said).reason
+        assert f"artifact {artifact.artifact_id}" in harness.review_of(said).reason
     assert {it.derived_from_untrusted for it in (said, meant, elsewhere)} == {True}
-    assert desk.learning_of(meant).status is LearningStatus.PROVISIONAL
-    assert desk.learning_of(elsewhere).status is LearningStatus.PROVISIONAL
+    assert harness.learning_of(meant).status is LearningStatus.PROVISIONAL
+    assert harness.learning_of(elsewhere).status is LearningStatus.PROVISIONAL
 
 
 @pytest.mark.every_database
 async def test_what_only_a_tool_said_is_not_active_whatever_the_candidate_says_of_itself(
-    desk: ReviewHarness,
+    harness: ReviewHarness,
 ) -> None:
-    desk.set_policy(ACTIVE)
-    desk.remember("What does the page say?")
+    harness.set_policy(ACTIVE)
+    harness.remember("What does the page say?")
     artifact = new_artifact(HELIX, run_id="run_1", call_key="c", tool_name="shell", at_ms=NOW)
-    with desk.units.write() as unit:
+    with harness.units.write() as unit:
         unit.artifacts.add(artifact)
     ref = EvidenceRef(run_id="run_1", artifact_id=artifact.artifact_id)
-    candidate = desk.find(HELIX, evidence_refs=(ref,))
+    candidate = harness.find(HELIX, evidence_refs=(ref,))
 
-    await desk.work()
+    await harness.work()
 
-    assert desk.learning_of(candidate).status is LearningStatus.PROVISIONAL
-    assert "what a tool answered" in desk.review_of(candidate).reason
+    assert harness.learning_of(candidate).status is LearningStatus.PROVISIONAL
+    assert "what a tool answered" in harness.review_of(candidate).reason
 
 
 QUOTED = {
@@ -265,15 +265,15 @@ QUOTED = {
 
 @pytest.mark.parametrize("request_text", QUOTED.values(), ids=QUOTED)
 async def test_what_a_request_quotes_or_denies_verifies_nothing(
-    desk: ReviewHarness, request_text: str
+    harness: ReviewHarness, request_text: str
 ) -> None:
-    desk.set_policy(ACTIVE)
-    desk.remember(request_text)
-    candidate = desk.find(HELIX)
+    harness.set_policy(ACTIVE)
+    harness.remember(request_text)
+    candidate = harness.find(HELIX)
 
-    await desk.work()
+    await harness.work()
 
-    learning = desk.learning_of(candidate)
+    learning = harness.learning_of(candidate)
     assert (learning.status, learning.verification_status) == (
         LearningStatus.PROVISIONAL,
         Verification.UNVERIFIED,
@@ -283,228 +283,230 @@ async def test_what_a_request_quotes_or_denies_verifies_nothing(
 @pytest.mark.every_database
 @pytest.mark.parametrize("how", ["rejected", "revoked"])
 async def test_what_a_person_declined_after_it_was_proposed_no_rule_publishes(
-    desk: ReviewHarness, how: str
+    harness: ReviewHarness, how: str
 ) -> None:
-    desk.set_policy(ACTIVE)
-    desk.remember(f"Fact: {HELIX}")
+    harness.set_policy(ACTIVE)
+    harness.remember(f"Fact: {HELIX}")
     # Proposed while nobody had said no, so nothing in it tells of it.
-    candidate = desk.find(HELIX)
-    other = desk.plane.propose(HELIX)
+    candidate = harness.find(HELIX)
+    other = harness.plane.propose(HELIX)
     if how == "rejected":
-        desk.plane.candidates.reject(ALICE, other.candidate_id)
+        harness.plane.candidates.reject(ALICE, other.candidate_id)
     else:
-        desk.plane.learnings.revoke(ALICE, desk.plane.publish(other).learning.learning_id)
+        harness.plane.learnings.revoke(ALICE, harness.plane.publish(other).learning.learning_id)
 
-    await desk.work()
+    await harness.work()
 
-    assert desk.plane.candidate(candidate).state is CandidateState.ESCALATED
-    assert "a person said no to the same thing" in desk.review_of(candidate).reason
+    assert harness.plane.candidate(candidate).state is CandidateState.ESCALATED
+    assert "a person said no to the same thing" in harness.review_of(candidate).reason
 
 
-async def test_what_comes_from_strangers_does_not_become_active(desk: ReviewHarness) -> None:
-    desk.set_policy(ACTIVE)
-    desk.remember(f"Fact: {HELIX}")
-    candidate = desk.find(HELIX, derived_from_untrusted=True)
+async def test_what_comes_from_strangers_does_not_become_active(harness: ReviewHarness) -> None:
+    harness.set_policy(ACTIVE)
+    harness.remember(f"Fact: {HELIX}")
+    candidate = harness.find(HELIX, derived_from_untrusted=True)
 
-    await desk.work()
+    await harness.work()
 
-    assert desk.learning_of(candidate).status is LearningStatus.PROVISIONAL
+    assert harness.learning_of(candidate).status is LearningStatus.PROVISIONAL
 
 
 @pytest.mark.parametrize("rule", [ACTIVE, PROVISIONAL], ids=["active", "provisional"])
 async def test_what_contradicts_a_learning_is_left_to_a_person(
-    desk: ReviewHarness, rule: dict[str, str]
+    harness: ReviewHarness, rule: dict[str, str]
 ) -> None:
     known = make_learning("Codename is Atlas")
-    keep(desk.units, known)
-    desk.set_policy(rule)
-    desk.remember("Fact: Codename is Borealis. Fact: Preferred editor is Helix.")
-    candidate = desk.find("Codename is Borealis")
-    other = desk.find(HELIX)
+    keep(harness.units, known)
+    harness.set_policy(rule)
+    harness.remember("Fact: Codename is Borealis. Fact: Preferred editor is Helix.")
+    candidate = harness.find("Codename is Borealis")
+    other = harness.find(HELIX)
 
-    assert await desk.work() == 2
+    assert await harness.work() == 2
 
-    assert desk.plane.candidate(candidate).state is CandidateState.ESCALATED
-    assert known.learning_id in desk.review_of(candidate).reason
-    assert desk.plane.learning(known) == known
-    assert desk.plane.candidate(other).state is CandidateState.PUBLISHED
-    assert desk.plane.queued() == 0
+    assert harness.plane.candidate(candidate).state is CandidateState.ESCALATED
+    assert known.learning_id in harness.review_of(candidate).reason
+    assert harness.plane.learning(known) == known
+    assert harness.plane.candidate(other).state is CandidateState.PUBLISHED
+    assert harness.plane.queued() == 0
 
 
 @pytest.mark.every_database
-async def test_what_is_known_already_makes_no_second_learning(desk: ReviewHarness) -> None:
+async def test_what_is_known_already_makes_no_second_learning(harness: ReviewHarness) -> None:
     known = make_learning("Codename is Atlas")
-    keep(desk.units, known)
-    desk.set_policy(PROVISIONAL)
-    candidate = desk.find("The codename: atlas")
+    keep(harness.units, known)
+    harness.set_policy(PROVISIONAL)
+    candidate = harness.find("The codename: atlas")
 
-    await desk.work()
+    await harness.work()
 
-    assert desk.learning_of(candidate) == known
-    assert len(desk.plane.all_learnings()) == 1
+    assert harness.learning_of(candidate) == known
+    assert len(harness.plane.all_learnings()) == 1
 
 
-async def test_a_secret_is_rejected_before_any_rule(desk: ReviewHarness) -> None:
-    desk.set_policy(ACTIVE)
-    candidate = desk.find("The API key is " + "sk-proj-" + "abcdefgh12345678")
+async def test_a_secret_is_rejected_before_any_rule(harness: ReviewHarness) -> None:
+    harness.set_policy(ACTIVE)
+    candidate = harness.find("The API key is " + "sk-proj-" + "abcdefgh12345678")
 
-    rejected = await desk.review(candidate)
+    rejected = await harness.review(candidate)
 
     assert rejected.state is CandidateState.REJECTED
-    assert "secret classifier" in desk.review_of(candidate).reason
+    assert "secret classifier" in harness.review_of(candidate).reason
 
 
-async def test_a_procedure_is_published_for_the_time_being_at_most(desk: ReviewHarness) -> None:
-    desk.set_policy({"kind": "procedure", "action": "publish_provisional"})
-    candidate = desk.find("To deploy, run make ship", kind=Kind.PROCEDURE)
+async def test_a_procedure_is_published_for_the_time_being_at_most(harness: ReviewHarness) -> None:
+    harness.set_policy({"kind": "procedure", "action": "publish_provisional"})
+    candidate = harness.find("To deploy, run make ship", kind=Kind.PROCEDURE)
 
-    await desk.work()
+    await harness.work()
 
-    assert desk.learning_of(candidate).status is LearningStatus.PROVISIONAL
+    assert harness.learning_of(candidate).status is LearningStatus.PROVISIONAL
 
 
 @pytest.mark.parametrize("state", ["expired", "rejected", "published"])
-async def test_what_waits_no_longer_is_not_reviewed(desk: ReviewHarness, state: str) -> None:
-    desk.set_policy(REJECT)
-    candidate = desk.plane.propose(HELIX, expires_at_ms=NOW + 10)
+async def test_what_waits_no_longer_is_not_reviewed(harness: ReviewHarness, state: str) -> None:
+    harness.set_policy(REJECT)
+    candidate = harness.plane.propose(HELIX, expires_at_ms=NOW + 10)
     if state == "expired":
-        desk.clock.advance(10)
+        harness.clock.advance(10)
     elif state == "rejected":
-        desk.plane.candidates.reject(ALICE, candidate.candidate_id)
+        harness.plane.candidates.reject(ALICE, candidate.candidate_id)
     else:
-        desk.plane.publish(candidate)
-    before = desk.plane.candidate(candidate)
+        harness.plane.publish(candidate)
+    before = harness.plane.candidate(candidate)
 
-    await desk.work()
+    await harness.work()
 
-    assert desk.plane.candidate(candidate) == before
-    assert desk.plane.queued() == 0
-
-
-async def test_a_new_policy_has_everything_that_waits_reviewed_again(desk: ReviewHarness) -> None:
-    waiting = [desk.plane.propose(f"Preferred tool {number} is good") for number in range(3)]
-    await desk.work()
-    assert desk.plane.queued() == 0
-
-    desk.set_policy(REJECT)
-
-    assert desk.plane.queued() == 3
-    await desk.work()
-    assert {desk.plane.candidate(it).state for it in waiting} == {CandidateState.REJECTED}
+    assert harness.plane.candidate(candidate) == before
+    assert harness.plane.queued() == 0
 
 
-async def test_another_setting_has_nothing_reviewed_again(desk: ReviewHarness) -> None:
-    desk.plane.propose(HELIX)
-    await desk.work()
+async def test_a_new_policy_has_everything_that_waits_reviewed_again(
+    harness: ReviewHarness,
+) -> None:
+    waiting = [harness.plane.propose(f"Preferred tool {number} is good") for number in range(3)]
+    await harness.work()
+    assert harness.plane.queued() == 0
 
-    desk.policies.runtime.change(ADMIN, {"debug_level": "full"})
+    harness.set_policy(REJECT)
 
-    assert desk.plane.queued() == 0
+    assert harness.plane.queued() == 3
+    await harness.work()
+    assert {harness.plane.candidate(it).state for it in waiting} == {CandidateState.REJECTED}
+
+
+async def test_another_setting_has_nothing_reviewed_again(harness: ReviewHarness) -> None:
+    harness.plane.propose(HELIX)
+    await harness.work()
+
+    harness.policies.runtime.change(ADMIN, {"debug_level": "full"})
+
+    assert harness.plane.queued() == 0
 
 
 @pytest.mark.every_database
-async def test_a_policy_that_comes_back_brings_its_reviews_back(desk: ReviewHarness) -> None:
-    candidate = desk.plane.propose(HELIX)
-    desk.set_policy(REJECT, mode="shadow")
-    await desk.work()
-    first = desk.review_of(candidate)
-    desk.clock.advance(1000)
-    desk.set_policy(PROVISIONAL, mode="shadow")
-    await desk.work()
-    assert desk.review_of(candidate).action is ReviewAction.PUBLISH_PROVISIONAL
+async def test_a_policy_that_comes_back_brings_its_reviews_back(harness: ReviewHarness) -> None:
+    candidate = harness.plane.propose(HELIX)
+    harness.set_policy(REJECT, mode="shadow")
+    await harness.work()
+    first = harness.review_of(candidate)
+    harness.clock.advance(1000)
+    harness.set_policy(PROVISIONAL, mode="shadow")
+    await harness.work()
+    assert harness.review_of(candidate).action is ReviewAction.PUBLISH_PROVISIONAL
 
-    desk.policies.roll_back_policy(ADMIN)
-    await desk.work()
+    harness.policies.roll_back_policy(ADMIN)
+    await harness.work()
 
-    assert desk.review_of(candidate) == first
-    with desk.units.read() as unit:
+    assert harness.review_of(candidate) == first
+    with harness.units.read() as unit:
         assert len(unit.reviews.of_candidate(candidate.candidate_id)) == 2
 
 
-async def test_what_is_queued_again_for_nothing_is_left_as_it_is(desk: ReviewHarness) -> None:
-    candidate = desk.plane.propose(HELIX)
-    reviewed = await desk.review(candidate)
-    with desk.units.write() as unit:
+async def test_what_is_queued_again_for_nothing_is_left_as_it_is(harness: ReviewHarness) -> None:
+    candidate = harness.plane.propose(HELIX)
+    reviewed = await harness.review(candidate)
+    with harness.units.write() as unit:
         unit.review_queue.put([candidate.candidate_id], due_at_ms=NOW)
 
-    assert await desk.work() == 1
+    assert await harness.work() == 1
 
-    assert desk.plane.candidate(candidate) == reviewed
-    assert desk.plane.queued() == 0
+    assert harness.plane.candidate(candidate) == reviewed
+    assert harness.plane.queued() == 0
 
 
 @pytest.mark.every_database
-async def test_what_somebody_else_took_over_is_left_to_them(desk: ReviewHarness) -> None:
-    candidate = desk.plane.propose(HELIX)
-    reviewed = await desk.review(candidate)
-    with desk.units.write() as unit:
+async def test_what_somebody_else_took_over_is_left_to_them(harness: ReviewHarness) -> None:
+    candidate = harness.plane.propose(HELIX)
+    reviewed = await harness.review(candidate)
+    with harness.units.write() as unit:
         unit.review_queue.put([candidate.candidate_id], due_at_ms=NOW)
-    [job] = desk.claimed()
-    desk.clock.advance(LEASE_MS)
-    assert len(desk.restarted().claimed()) == 1
+    [job] = harness.claimed()
+    harness.clock.advance(LEASE_MS)
+    assert len(harness.restarted().claimed()) == 1
 
-    await desk.worker.work(job)
+    await harness.worker.work(job)
 
-    assert desk.plane.candidate(candidate) == reviewed
-    assert desk.plane.queued() == 1
+    assert harness.plane.candidate(candidate) == reviewed
+    assert harness.plane.queued() == 1
 
 
-async def test_a_wrong_policy_changes_nothing(desk: ReviewHarness) -> None:
-    before = desk.policies.policy()
+async def test_a_wrong_policy_changes_nothing(harness: ReviewHarness) -> None:
+    before = harness.policies.policy()
 
     with pytest.raises(Invalid) as refused:
-        desk.set_policy({"action": "publish_active"})
+        harness.set_policy({"action": "publish_active"})
     assert refused.value.code == "invalid_learning_policy"
     with pytest.raises(Invalid):
-        desk.policies.set_policy(ADMIN, {})
+        harness.policies.set_policy(ADMIN, {})
     with pytest.raises(Invalid) as unknown:
-        desk.set_policy(judge={"enabled": True, "model": {"provider": "nowhere"}})
+        harness.set_policy(judge={"enabled": True, "model": {"provider": "nowhere"}})
     assert [it.pointer for it in unknown.value.errors] == ["/judge/model/provider"]
     with pytest.raises(StaleVersion):
-        desk.policies.set_policy(ADMIN, {"mode": "enabled"}, expected_revision=7)
+        harness.policies.set_policy(ADMIN, {"mode": "enabled"}, expected_revision=7)
 
-    assert desk.policies.policy() == before
+    assert harness.policies.policy() == before
 
 
 @pytest.mark.every_database
-async def test_policies_have_a_history(desk: ReviewHarness) -> None:
-    desk.policies.set_policy(ADMIN, {"publication": {"default_action": "reject"}})
-    desk.policies.runtime.change(ADMIN, {"debug_level": "full"})
-    changed, revision = desk.policies.set_policy(ADMIN, {"mode": "enabled"}, expected_revision=3)
+async def test_policies_have_a_history(harness: ReviewHarness) -> None:
+    harness.policies.set_policy(ADMIN, {"publication": {"default_action": "reject"}})
+    harness.policies.runtime.change(ADMIN, {"debug_level": "full"})
+    changed, revision = harness.policies.set_policy(ADMIN, {"mode": "enabled"}, expected_revision=3)
 
-    history = desk.policies.policy_revisions()
+    history = harness.policies.policy_revisions()
 
     assert [it.revision for _, it in history] == [4, 2, 1]
     assert history[0] == (changed, revision)
     assert history[1][0].mode is Mode.SHADOW
-    back, revision = desk.policies.roll_back_policy(ADMIN, 2)
+    back, revision = harness.policies.roll_back_policy(ADMIN, 2)
     assert back == history[1][0]
     assert revision.document["debug_level"] == "full"
 
 
-async def test_the_trace_of_a_candidate_can_be_asked_for(desk: ReviewHarness) -> None:
-    desk.set_policy({"kind": "decision", "action": "reject"}, REJECT, mode="shadow")
-    candidate = desk.plane.propose(HELIX)
+async def test_the_trace_of_a_candidate_can_be_asked_for(harness: ReviewHarness) -> None:
+    harness.set_policy({"kind": "decision", "action": "reject"}, REJECT, mode="shadow")
+    candidate = harness.plane.propose(HELIX)
 
-    said = desk.policies.explain(candidate.candidate_id)
+    said = harness.policies.explain(candidate.candidate_id)
 
     assert said.action is ReviewAction.REJECT
     assert [it.decided for it in said.trace.rules] == [False, True]
 
 
-async def test_a_damaged_policy_has_nothing_reviewed(desk: ReviewHarness) -> None:
-    candidate = desk.plane.propose(HELIX)
+async def test_a_damaged_policy_has_nothing_reviewed(harness: ReviewHarness) -> None:
+    candidate = harness.plane.propose(HELIX)
     torn = {"learning_policy": {"mode": "torn"}}
-    with desk.units.write() as unit:
+    with harness.units.write() as unit:
         unit.revisions.add(replace(INITIAL, revision=2, document=torn), keep=64)
 
-    await desk.work()
+    await harness.work()
 
-    assert desk.plane.candidate(candidate) == candidate
-    with desk.units.read() as unit:
+    assert harness.plane.candidate(candidate) == candidate
+    with harness.units.read() as unit:
         assert in_force(unit).policy.mode is Mode.MANUAL_ONLY
         assert not capture_in(unit).run_summary_candidates
-    desk.set_policy(REJECT)
+    harness.set_policy(REJECT)
     with pytest.raises(Invalid):
-        desk.policies.roll_back_policy(ADMIN, 2)
-    assert desk.policies.policy()[0].mode is Mode.ENABLED
+        harness.policies.roll_back_policy(ADMIN, 2)
+    assert harness.policies.policy()[0].mode is Mode.ENABLED

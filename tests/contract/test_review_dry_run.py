@@ -22,29 +22,32 @@ REJECT = {"name": "no", "action": "reject"}
 
 
 @pytest.fixture
-async def desk(units: Units, tmp_path: Path) -> AsyncIterator[ReviewHarness]:
+async def harness(units: Units, tmp_path: Path) -> AsyncIterator[ReviewHarness]:
     routes = Routes(make_settings(tmp_path))
     yield ReviewHarness(units, routes)
     await routes.close()
 
 
 def tried(
-    desk: ReviewHarness, *rules: dict[str, Any], mode: str = "enabled", **fields: Any
+    harness: ReviewHarness, *rules: dict[str, Any], mode: str = "enabled", **fields: Any
 ) -> DryRun:
     document = {"mode": mode, "publication": {"rules": list(rules)}}
-    return desk.policies.dry_run(document, **fields)
+    return harness.policies.dry_run(document, **fields)
 
 
 def changed(result: DryRun) -> dict[str, tuple[ReviewAction, ReviewAction]]:
     return {it.candidate_id: (it.before.action, it.after.action) for it in result.changes}
 
 
-async def test_what_would_change_is_listed_and_the_rest_counted(desk: ReviewHarness) -> None:
-    desk.set_policy({"kind": "fact", "action": "publish_provisional"}, mode="shadow")
-    fact, decision = desk.plane.propose("Team is red"), desk.plane.propose("Go", kind=Kind.DECISION)
-    before = desk.plane.audit()
+async def test_what_would_change_is_listed_and_the_rest_counted(harness: ReviewHarness) -> None:
+    harness.set_policy({"kind": "fact", "action": "publish_provisional"}, mode="shadow")
+    fact, decision = (
+        harness.plane.propose("Team is red"),
+        harness.plane.propose("Go", kind=Kind.DECISION),
+    )
+    before = harness.plane.audit()
 
-    result = tried(desk, {"name": "no facts", "kind": "fact", "action": "reject"}, mode="shadow")
+    result = tried(harness, {"name": "no facts", "kind": "fact", "action": "reject"}, mode="shadow")
 
     assert changed(result) == {
         fact.candidate_id: (ReviewAction.PUBLISH_PROVISIONAL, ReviewAction.REJECT),
@@ -57,34 +60,34 @@ async def test_what_would_change_is_listed_and_the_rest_counted(desk: ReviewHarn
     assert (
         result.before[ReviewAction.MANUAL_REVIEW] == result.after[ReviewAction.MANUAL_REVIEW] == 1
     )
-    assert desk.plane.audit() == before
-    assert desk.plane.candidate(fact) == fact
-    assert desk.plane.candidate(decision) == decision
+    assert harness.plane.audit() == before
+    assert harness.plane.candidate(fact) == fact
+    assert harness.plane.candidate(decision) == decision
 
 
-async def test_what_begins_to_happen_is_a_change(desk: ReviewHarness) -> None:
-    desk.set_policy(REJECT, mode="shadow")
-    waiting = desk.plane.propose("Team is red")
+async def test_what_begins_to_happen_is_a_change(harness: ReviewHarness) -> None:
+    harness.set_policy(REJECT, mode="shadow")
+    waiting = harness.plane.propose("Team is red")
 
-    [change] = tried(desk, REJECT).changes
+    [change] = tried(harness, REJECT).changes
 
     assert change.candidate_id == waiting.candidate_id
     assert (change.before.takes_effect, change.after.takes_effect) == (False, True)
-    assert tried(desk, REJECT, mode="shadow").changes == ()
+    assert tried(harness, REJECT, mode="shadow").changes == ()
 
 
-async def test_what_was_decided_is_compared_with_what_was_done(desk: ReviewHarness) -> None:
+async def test_what_was_decided_is_compared_with_what_was_done(harness: ReviewHarness) -> None:
     active, provisional, rejected, escalated = (
-        desk.plane.propose(f"Team {number} is red") for number in range(4)
+        harness.plane.propose(f"Team {number} is red") for number in range(4)
     )
-    desk.plane.publish(active)
-    desk.plane.publish(provisional, publish_tier=Tier.PROVISIONAL)
-    desk.plane.candidates.reject(ALICE, rejected.candidate_id)
-    desk.set_policy()
-    await desk.work()
-    assert desk.plane.candidate(escalated).state is CandidateState.ESCALATED
+    harness.plane.publish(active)
+    harness.plane.publish(provisional, publish_tier=Tier.PROVISIONAL)
+    harness.plane.candidates.reject(ALICE, rejected.candidate_id)
+    harness.set_policy()
+    await harness.work()
+    assert harness.plane.candidate(escalated).state is CandidateState.ESCALATED
 
-    result = tried(desk, REJECT)
+    result = tried(harness, REJECT)
 
     assert changed(result) == {
         active.candidate_id: (ReviewAction.PUBLISH_ACTIVE, ReviewAction.REJECT),
@@ -96,43 +99,43 @@ async def test_what_was_decided_is_compared_with_what_was_done(desk: ReviewHarne
     assert (result.pending_count, result.decided_count) == (1, 3)
 
 
-async def test_only_the_last_days_count(desk: ReviewHarness) -> None:
-    desk.plane.learn("Team is red")
-    desk.clock.advance(7 * DAY_MS + 1)
+async def test_only_the_last_days_count(harness: ReviewHarness) -> None:
+    harness.plane.learn("Team is red")
+    harness.clock.advance(7 * DAY_MS + 1)
 
-    assert tried(desk, REJECT).decided_count == 0
-    assert tried(desk, REJECT, days=8).decided_count == 1
+    assert tried(harness, REJECT).decided_count == 0
+    assert tried(harness, REJECT, days=8).decided_count == 1
     for days in (0, 91):
         with pytest.raises(Invalid) as refused:
-            tried(desk, REJECT, days=days)
+            tried(harness, REJECT, days=days)
         assert [it.pointer for it in refused.value.errors] == ["/days"]
 
 
 async def test_a_policy_under_which_people_decide_changes_what_happens_by_itself(
-    desk: ReviewHarness,
+    harness: ReviewHarness,
 ) -> None:
-    desk.set_policy(REJECT)
-    waiting = desk.plane.propose("Team is red")
+    harness.set_policy(REJECT)
+    waiting = harness.plane.propose("Team is red")
 
-    assert changed(tried(desk, REJECT, mode="manual_only")) == {
+    assert changed(tried(harness, REJECT, mode="manual_only")) == {
         waiting.candidate_id: (ReviewAction.REJECT, ReviewAction.MANUAL_REVIEW)
     }
 
 
-async def test_a_wrong_policy_is_not_tried(desk: ReviewHarness) -> None:
+async def test_a_wrong_policy_is_not_tried(harness: ReviewHarness) -> None:
     with pytest.raises(Invalid) as refused:
-        tried(desk, {"action": "publish_active"})
+        tried(harness, {"action": "publish_active"})
     assert refused.value.code == "invalid_learning_policy"
 
 
-async def test_it_says_when_there_is_more_than_it_looked_at(desk: ReviewHarness) -> None:
+async def test_it_says_when_there_is_more_than_it_looked_at(harness: ReviewHarness) -> None:
     for number in range(3):
-        desk.plane.propose(f"Team {number} is red")
-    enabled = desk.policies.read({"mode": "enabled"})
+        harness.plane.propose(f"Team {number} is red")
+    enabled = harness.policies.read({"mode": "enabled"})
 
-    now = desk.clock.now_ms()
+    now = harness.clock.now_ms()
 
-    with desk.units.read() as unit:
+    with harness.units.read() as unit:
         some = dry_run(read_input(unit, days=7, now_ms=now, most=2), enabled, now_ms=now)
         all_of_them = dry_run(read_input(unit, days=7, now_ms=now, most=3), enabled, now_ms=now)
 

@@ -30,7 +30,7 @@ PROVISIONAL = {"kind": "fact", "action": "publish_provisional"}
 
 
 @pytest.fixture
-async def desk(units: Units, tmp_path: Path) -> AsyncIterator[ReviewHarness]:
+async def harness(units: Units, tmp_path: Path) -> AsyncIterator[ReviewHarness]:
     routes = Routes(make_settings(tmp_path))
     yield ReviewHarness(units, routes)
     await routes.close()
@@ -48,77 +48,77 @@ class Crashing:
         raise self.problem
 
 
-def crashing(desk: ReviewHarness, problem: Exception) -> Crashing:
+def crashing(harness: ReviewHarness, problem: Exception) -> Crashing:
     judge = Crashing(problem)
-    reviewer = replace(desk.reviewer, judge=judge)  # type: ignore[arg-type]
-    desk.worker = desk.worker_for(reviewer)
+    reviewer = replace(harness.reviewer, judge=judge)  # type: ignore[arg-type]
+    harness.worker = harness.worker_for(reviewer)
     return judge
 
 
 async def test_a_review_that_fails_is_tried_again_later_and_then_left_to_a_person(
-    desk: ReviewHarness,
+    harness: ReviewHarness,
 ) -> None:
-    judge = crashing(desk, Unavailable("odd", detail="nobody knows why"))
-    desk.set_policy(PROVISIONAL, **judging())
-    poison = desk.find("Preferred editor is Helix")
+    judge = crashing(harness, Unavailable("odd", detail="nobody knows why"))
+    harness.set_policy(PROVISIONAL, **judging())
+    poison = harness.find("Preferred editor is Helix")
 
     for number, wait in enumerate(WAITS_MS):
-        assert await desk.work() == 1
+        assert await harness.work() == 1
         assert judge.asked == number + 1
-        desk.clock.advance(wait - 1)
-        assert await desk.work() == 0
-        desk.clock.advance(1)
-    assert desk.plane.candidate(poison).state is CandidateState.PENDING
-    assert await desk.work() == 1
+        harness.clock.advance(wait - 1)
+        assert await harness.work() == 0
+        harness.clock.advance(1)
+    assert harness.plane.candidate(poison).state is CandidateState.PENDING
+    assert await harness.work() == 1
 
     assert judge.asked == MAX_ATTEMPTS
-    assert desk.plane.candidate(poison).state is CandidateState.ESCALATED
-    assert "odd: nobody knows why" in desk.review_of(poison).reason
-    assert desk.plane.queued() == 0
+    assert harness.plane.candidate(poison).state is CandidateState.ESCALATED
+    assert "odd: nobody knows why" in harness.review_of(poison).reason
+    assert harness.plane.queued() == 0
 
 
-async def test_a_failure_holds_up_no_other_candidate(desk: ReviewHarness) -> None:
-    crashing(desk, RuntimeError("boom"))
-    desk.set_policy(PROVISIONAL, {"action": "manual_review"}, **judging())
-    poison = desk.find("Preferred editor is Helix")
-    fine = desk.find("Decided on tea", kind=Kind.DECISION)
+async def test_a_failure_holds_up_no_other_candidate(harness: ReviewHarness) -> None:
+    crashing(harness, RuntimeError("boom"))
+    harness.set_policy(PROVISIONAL, {"action": "manual_review"}, **judging())
+    poison = harness.find("Preferred editor is Helix")
+    fine = harness.find("Decided on tea", kind=Kind.DECISION)
 
-    assert await desk.work() == 2
+    assert await harness.work() == 2
 
-    assert desk.plane.candidate(poison).state is CandidateState.PENDING
-    assert desk.plane.candidate(fine).state is CandidateState.ESCALATED
-
-
-async def test_what_would_only_fail_again_is_not_tried_again(desk: ReviewHarness) -> None:
-    crashing(desk, Invalid("secret_content", detail="it looks like a secret"))
-    desk.set_policy(PROVISIONAL, **judging())
-    candidate = desk.find("Preferred editor is Helix")
-
-    assert await desk.work() == 1
-
-    assert desk.plane.candidate(candidate).state is CandidateState.ESCALATED
-    assert "secret_content: it looks like a secret" in desk.review_of(candidate).reason
+    assert harness.plane.candidate(poison).state is CandidateState.PENDING
+    assert harness.plane.candidate(fine).state is CandidateState.ESCALATED
 
 
-async def test_in_the_shadow_a_failure_is_noted(desk: ReviewHarness) -> None:
-    crashing(desk, Invalid("odd", detail="odd"))
-    desk.set_policy(PROVISIONAL, mode="shadow", **judging())
-    candidate = desk.find("Preferred editor is Helix")
+async def test_what_would_only_fail_again_is_not_tried_again(harness: ReviewHarness) -> None:
+    crashing(harness, Invalid("secret_content", detail="it looks like a secret"))
+    harness.set_policy(PROVISIONAL, **judging())
+    candidate = harness.find("Preferred editor is Helix")
 
-    await desk.work()
+    assert await harness.work() == 1
 
-    assert desk.plane.candidate(candidate).state is CandidateState.PENDING
-    review = desk.review_of(candidate)
+    assert harness.plane.candidate(candidate).state is CandidateState.ESCALATED
+    assert "secret_content: it looks like a secret" in harness.review_of(candidate).reason
+
+
+async def test_in_the_shadow_a_failure_is_noted(harness: ReviewHarness) -> None:
+    crashing(harness, Invalid("odd", detail="odd"))
+    harness.set_policy(PROVISIONAL, mode="shadow", **judging())
+    candidate = harness.find("Preferred editor is Helix")
+
+    await harness.work()
+
+    assert harness.plane.candidate(candidate).state is CandidateState.PENDING
+    review = harness.review_of(candidate)
     assert (review.mode, review.action) == (Mode.SHADOW, ReviewAction.MANUAL_REVIEW)
-    assert await desk.restarted().work() == 0
+    assert await harness.restarted().work() == 0
 
 
 async def test_a_candidate_that_cannot_be_read_is_left_and_the_others_go_on(
-    desk: ReviewHarness, house: UnitsOnDatabase
+    harness: ReviewHarness, database: UnitsOnDatabase
 ) -> None:
-    desk.set_policy({"action": "reject"})
-    torn, fine = desk.find("Preferred editor is Helix"), desk.find("Preferred shell is fish")
-    with house.engine.begin() as connection:
+    harness.set_policy({"action": "reject"})
+    torn, fine = harness.find("Preferred editor is Helix"), harness.find("Preferred shell is fish")
+    with database.engine.begin() as connection:
         connection.execute(
             sa.update(learning_candidates)
             .where(learning_candidates.c.candidate_id == torn.candidate_id)
@@ -126,53 +126,53 @@ async def test_a_candidate_that_cannot_be_read_is_left_and_the_others_go_on(
         )
 
     for wait in (*WAITS_MS, 0):
-        await desk.work()
-        desk.clock.advance(wait)
+        await harness.work()
+        harness.clock.advance(wait)
 
-    assert desk.plane.candidate(fine).state is CandidateState.REJECTED
-    assert desk.plane.queued() == 0
+    assert harness.plane.candidate(fine).state is CandidateState.REJECTED
+    assert harness.plane.queued() == 0
 
 
 async def test_a_candidate_that_kills_its_daemon_does_not_go_round_for_ever(
-    desk: ReviewHarness,
+    harness: ReviewHarness,
 ) -> None:
-    desk.set_policy(PROVISIONAL)
-    candidate = desk.find("Preferred editor is Helix")
+    harness.set_policy(PROVISIONAL)
+    candidate = harness.find("Preferred editor is Helix")
     for _ in range(MAX_ATTEMPTS):
-        assert len(desk.claimed()) == 1
-        desk.clock.advance(LEASE_MS)
+        assert len(harness.claimed()) == 1
+        harness.clock.advance(LEASE_MS)
 
-    await desk.work()
+    await harness.work()
 
-    assert desk.plane.candidate(candidate).state is CandidateState.ESCALATED
-    assert "could not be reviewed" in desk.review_of(candidate).reason
+    assert harness.plane.candidate(candidate).state is CandidateState.ESCALATED
+    assert "could not be reviewed" in harness.review_of(candidate).reason
 
 
-async def test_what_a_lost_claim_came_to_is_not_written(desk: ReviewHarness) -> None:
-    desk.set_policy(PROVISIONAL)
-    candidate = desk.find("Preferred editor is Helix")
-    [late] = desk.claimed()
-    desk.clock.advance(LEASE_MS)
-    other = desk.restarted()
+async def test_what_a_lost_claim_came_to_is_not_written(harness: ReviewHarness) -> None:
+    harness.set_policy(PROVISIONAL)
+    candidate = harness.find("Preferred editor is Helix")
+    [late] = harness.claimed()
+    harness.clock.advance(LEASE_MS)
+    other = harness.restarted()
     [job] = other.claimed()
 
-    await desk.worker.work(late)
-    assert desk.plane.candidate(candidate) == candidate
+    await harness.worker.work(late)
+    assert harness.plane.candidate(candidate) == candidate
     await other.worker.work(job)
 
-    assert desk.plane.candidate(candidate).state is CandidateState.PUBLISHED
+    assert harness.plane.candidate(candidate).state is CandidateState.PUBLISHED
 
 
-async def test_many_workers_share_the_queue_without_meeting(desk: ReviewHarness) -> None:
+async def test_many_workers_share_the_queue_without_meeting(harness: ReviewHarness) -> None:
     for number in range(20):
-        desk.find(f"Preferred tool {number} is good")
+        harness.find(f"Preferred tool {number} is good")
     claimed: list[Job] = []
 
     def work(one: ReviewHarness) -> None:
         while jobs := one.worker.claim(3).items:
             claimed.extend(jobs)
 
-    threads = [Thread(target=work, args=(desk.restarted(),)) for _ in range(3)]
+    threads = [Thread(target=work, args=(harness.restarted(),)) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -181,30 +181,30 @@ async def test_many_workers_share_the_queue_without_meeting(desk: ReviewHarness)
     assert len(claimed) == len({job.job_id for job in claimed}) == 20
 
 
-async def test_at_the_start_what_waits_is_queued_once(desk: ReviewHarness) -> None:
+async def test_at_the_start_what_waits_is_queued_once(harness: ReviewHarness) -> None:
     candidate = found("Preferred editor is Helix")
-    with desk.units.write() as unit:
+    with harness.units.write() as unit:
         unit.candidates.add(candidate)
 
-    assert desk.worker.startup() == 1
-    assert desk.worker.startup() == 0
-    await desk.work()
-    assert desk.worker.startup() == 0
+    assert harness.worker.startup() == 1
+    assert harness.worker.startup() == 0
+    await harness.work()
+    assert harness.worker.startup() == 0
 
-    desk.policies.set_policy(ADMIN, {"mode": "manual_only"})
-    assert desk.worker.startup() == 0
-    assert desk.review_of(candidate).action is ReviewAction.MANUAL_REVIEW
+    harness.policies.set_policy(ADMIN, {"mode": "manual_only"})
+    assert harness.worker.startup() == 0
+    assert harness.review_of(candidate).action is ReviewAction.MANUAL_REVIEW
 
 
-async def test_the_worker_is_woken_by_what_is_proposed(desk: ReviewHarness) -> None:
+async def test_the_worker_is_woken_by_what_is_proposed(harness: ReviewHarness) -> None:
     """It would look again by itself only after a minute."""
-    desk.bell.attach(asyncio.get_running_loop())
-    running = asyncio.create_task(replace(desk.worker, look_s=60.0).run())
-    candidate = await asyncio.to_thread(desk.find, "Preferred editor is Helix")
-    await until(lambda: desk.plane.candidate(candidate).automation_review is not None)
+    harness.bell.attach(asyncio.get_running_loop())
+    running = asyncio.create_task(replace(harness.worker, look_s=60.0).run())
+    candidate = await asyncio.to_thread(harness.find, "Preferred editor is Helix")
+    await until(lambda: harness.plane.candidate(candidate).automation_review is not None)
 
-    desk.set_policy({"action": "reject"})
-    await until(lambda: desk.plane.candidate(candidate).state is CandidateState.REJECTED)
+    harness.set_policy({"action": "reject"})
+    await until(lambda: harness.plane.candidate(candidate).state is CandidateState.REJECTED)
 
     running.cancel()
     with suppress(asyncio.CancelledError):
@@ -212,18 +212,18 @@ async def test_the_worker_is_woken_by_what_is_proposed(desk: ReviewHarness) -> N
 
 
 async def test_a_worker_with_nothing_to_do_asks_nothing(
-    desk: ReviewHarness, house: UnitsOnDatabase
+    harness: ReviewHarness, database: UnitsOnDatabase
 ) -> None:
-    running = asyncio.create_task(replace(desk.worker, look_s=60.0).run())
+    running = asyncio.create_task(replace(harness.worker, look_s=60.0).run())
     await asyncio.sleep(0.3)
     asked: list[str] = []
 
     def listen(*event: Any) -> None:
         asked.append(event[2])
 
-    sa.event.listen(house.engine, "before_cursor_execute", listen)
+    sa.event.listen(database.engine, "before_cursor_execute", listen)
     await asyncio.sleep(0.5)
-    sa.event.remove(house.engine, "before_cursor_execute", listen)
+    sa.event.remove(database.engine, "before_cursor_execute", listen)
     running.cancel()
     with suppress(asyncio.CancelledError):
         await running
@@ -233,68 +233,70 @@ async def test_a_worker_with_nothing_to_do_asks_nothing(
 
 @pytest.mark.parametrize("meanwhile", ["decided", "taken", "left to people"])
 async def test_giving_up_leaves_alone_what_is_no_longer_its_affair(
-    desk: ReviewHarness, meanwhile: str
+    harness: ReviewHarness, meanwhile: str
 ) -> None:
-    desk.set_policy(PROVISIONAL)
-    candidate = desk.find("Preferred editor is Helix")
-    [job] = desk.claimed()
+    harness.set_policy(PROVISIONAL)
+    candidate = harness.find("Preferred editor is Helix")
+    [job] = harness.claimed()
     if meanwhile == "decided":
-        desk.plane.publish(candidate)
+        harness.plane.publish(candidate)
     elif meanwhile == "taken":
-        desk.clock.advance(LEASE_MS)
-        assert len(desk.restarted().claimed()) == 1
+        harness.clock.advance(LEASE_MS)
+        assert len(harness.restarted().claimed()) == 1
     else:
-        desk.policies.set_policy(ADMIN, {"mode": "manual_only"})
-    before = desk.plane.candidate(candidate)
+        harness.policies.set_policy(ADMIN, {"mode": "manual_only"})
+    before = harness.plane.candidate(candidate)
 
-    with desk.units.write() as unit:
-        give_up(unit, job, "odd", now_ms=desk.clock.now_ms())
+    with harness.units.write() as unit:
+        give_up(unit, job, "odd", now_ms=harness.clock.now_ms())
 
-    assert desk.plane.candidate(candidate) == before
-    assert desk.plane.queued() == (1 if meanwhile == "taken" else 0)
+    assert harness.plane.candidate(candidate) == before
+    assert harness.plane.queued() == (1 if meanwhile == "taken" else 0)
 
 
-async def test_a_policy_that_changed_unnoticed_is_noticed_at_the_end(desk: ReviewHarness) -> None:
-    desk.set_policy(PROVISIONAL)
-    candidate = desk.find("Preferred editor is Helix")
-    [job] = desk.claimed()
-    case = desk.reviewer.open(job)
+async def test_a_policy_that_changed_unnoticed_is_noticed_at_the_end(
+    harness: ReviewHarness,
+) -> None:
+    harness.set_policy(PROVISIONAL)
+    candidate = harness.find("Preferred editor is Helix")
+    [job] = harness.claimed()
+    case = harness.reviewer.open(job)
     assert case is not None
-    with desk.units.write() as unit:
+    with harness.units.write() as unit:
         latest = unit.revisions.latest()
         assert latest is not None
         document = {"learning_policy": {"mode": "enabled"}}
         later = replace(latest, revision=latest.revision + 1, document=document)
         unit.revisions.add(later, keep=64)
-    decision = await desk.reviewer._decide(job, case)
-    desk.reviewer._settle(job, case, decision, None)
+    decision = await harness.reviewer._decide(job, case)
+    harness.reviewer._settle(job, case, decision, None)
 
-    assert desk.plane.candidate(candidate) == candidate
-    assert (await desk.review(candidate)).state is CandidateState.ESCALATED
-
-
-async def test_a_claim_is_held_on_to_while_the_judge_thinks(desk: ReviewHarness) -> None:
-    desk.find("Preferred editor is Helix")
-    [job] = desk.claimed()
-    desk.clock.advance(LEASE_MS - 1)
-    assert desk.reviewer._extend(job)
-    desk.clock.advance(LEASE_MS - 1)
-
-    assert desk.claimed() == ()
-    desk.clock.advance(1)
-    assert len(desk.claimed()) == 1
-    assert not desk.reviewer._extend(job)
+    assert harness.plane.candidate(candidate) == candidate
+    assert (await harness.review(candidate)).state is CandidateState.ESCALATED
 
 
-async def test_a_claim_that_was_lost_is_no_failure(desk: ReviewHarness) -> None:
-    crashing(desk, ClaimLost())
-    desk.set_policy(PROVISIONAL, **judging())
-    candidate = desk.find("Preferred editor is Helix")
+async def test_a_claim_is_held_on_to_while_the_judge_thinks(harness: ReviewHarness) -> None:
+    harness.find("Preferred editor is Helix")
+    [job] = harness.claimed()
+    harness.clock.advance(LEASE_MS - 1)
+    assert harness.reviewer._extend(job)
+    harness.clock.advance(LEASE_MS - 1)
 
-    assert await desk.work() == 1
+    assert harness.claimed() == ()
+    harness.clock.advance(1)
+    assert len(harness.claimed()) == 1
+    assert not harness.reviewer._extend(job)
 
-    assert desk.plane.candidate(candidate) == candidate
-    assert desk.plane.queued() == 1
+
+async def test_a_claim_that_was_lost_is_no_failure(harness: ReviewHarness) -> None:
+    crashing(harness, ClaimLost())
+    harness.set_policy(PROVISIONAL, **judging())
+    candidate = harness.find("Preferred editor is Helix")
+
+    assert await harness.work() == 1
+
+    assert harness.plane.candidate(candidate) == candidate
+    assert harness.plane.queued() == 1
 
 
 class Gone:
@@ -305,29 +307,29 @@ class Gone:
 
 
 async def test_a_failure_that_cannot_be_written_down_leaves_the_claim_to_run_out(
-    desk: ReviewHarness,
+    harness: ReviewHarness,
 ) -> None:
-    crashing(desk, Unavailable("odd"))
-    desk.set_policy(PROVISIONAL, **judging())
-    desk.find("Preferred editor is Helix")
-    [job] = desk.claimed()
+    crashing(harness, Unavailable("odd"))
+    harness.set_policy(PROVISIONAL, **judging())
+    harness.find("Preferred editor is Helix")
+    [job] = harness.claimed()
 
-    await replace(desk.worker, units=Gone()).work(job)  # type: ignore[arg-type]
+    await replace(harness.worker, units=Gone()).work(job)  # type: ignore[arg-type]
 
-    assert desk.claimed() == ()
-    desk.clock.advance(LEASE_MS)
-    assert [it.attempts for it in desk.claimed()] == [1]
+    assert harness.claimed() == ()
+    harness.clock.advance(LEASE_MS)
+    assert [it.attempts for it in harness.claimed()] == [1]
 
 
-async def test_more_than_fits_at_once_is_reviewed_all_the_same(desk: ReviewHarness) -> None:
+async def test_more_than_fits_at_once_is_reviewed_all_the_same(harness: ReviewHarness) -> None:
     for number in range(2 * AT_ONCE[False] + 1):
-        desk.find(f"Preferred tool {number} is good")
-    running = asyncio.create_task(replace(desk.worker, look_s=60.0).run())
+        harness.find(f"Preferred tool {number} is good")
+    running = asyncio.create_task(replace(harness.worker, look_s=60.0).run())
 
     # A review is counted once its transaction is over.
-    await until(lambda: len(desk.counted.reviewed) == 2 * AT_ONCE[False] + 1)
+    await until(lambda: len(harness.counted.reviewed) == 2 * AT_ONCE[False] + 1)
 
-    assert desk.plane.queued() == 0
+    assert harness.plane.queued() == 0
     running.cancel()
     with suppress(asyncio.CancelledError):
         await running

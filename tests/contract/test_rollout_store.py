@@ -53,8 +53,8 @@ FULL = RuntimeSettings(
 
 
 @pytest.fixture
-def units(empty_house: UnitsOnDatabase) -> Units:
-    return empty_house.units
+def units(empty_database: UnitsOnDatabase) -> Units:
+    return empty_database.units
 
 
 def keep(units: Units, *kept: Rollout) -> None:

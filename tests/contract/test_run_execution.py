@@ -34,15 +34,15 @@ pytestmark = pytest.mark.one_database
 
 
 @pytest.mark.every_database
-async def test_a_plain_answer_completes_the_run(shop: RunHarness, fake: FakeModel) -> None:
+async def test_a_plain_answer_completes_the_run(harness: RunHarness, fake: FakeModel) -> None:
     fake.queue("Hello there.")
 
-    done = await shop.run("hi", actor_id="tester")
+    done = await harness.run("hi", actor_id="tester")
 
     assert (done.run.status, done.run.error) == (RunStatus.COMPLETED, None)
     assert [output.data["text"] for output in done.outputs] == ["Hello there."]
     assert (done.run.usage.model_calls, done.run.usage.input_tokens) == (1, 10)
-    kinds = [(e.kind.value, e.data.get("type")) for e in shop.journal(done.run.run_id)]
+    kinds = [(e.kind.value, e.data.get("type")) for e in harness.journal(done.run.run_id)]
     assert kinds == [
         ("run", "accepted"),
         ("run", "queued"),
@@ -55,7 +55,7 @@ async def test_a_plain_answer_completes_the_run(shop: RunHarness, fake: FakeMode
 
 
 async def test_tools_are_called_until_the_model_has_answered(
-    shop: RunHarness, fake: FakeModel, settings: Settings
+    harness: RunHarness, fake: FakeModel, settings: Settings
 ) -> None:
     fake.queue(
         call("write_file", {"path": "a.txt", "content": "beans"}),
@@ -63,7 +63,7 @@ async def test_tools_are_called_until_the_model_has_answered(
         "The file says beans.",
     )
 
-    done = await shop.run("write and read")
+    done = await harness.run("write and read")
 
     assert done.run.status is RunStatus.COMPLETED
     assert (settings.workspace / "a.txt").read_text() == "beans"
@@ -73,21 +73,21 @@ async def test_tools_are_called_until_the_model_has_answered(
 
 @pytest.mark.every_database
 async def test_the_calls_of_one_reply_run_side_by_side_and_answer_in_order(
-    shop: RunHarness, fake: FakeModel, probe: Probe
+    harness: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     pair = (FakeCall(name="probe", arguments={"label": "slow"}), FakeCall(name="other"))
     fake.queue(Answer(calls=pair), "done")
     probe.hold()
-    run_id = shop.submit()
-    task = shop.begin(run_id)
+    run_id = harness.submit()
+    task = harness.begin(run_id)
     await probe.reached()
-    await until(lambda: bool(shop.results(run_id)))
+    await until(lambda: bool(harness.results(run_id)))
 
-    assert [result["name"] for result in shop.results(run_id)] == ["other"]
+    assert [result["name"] for result in harness.results(run_id)] == ["other"]
     probe.go_on.set()
     await task
 
-    assert shop.stored(run_id).status is RunStatus.COMPLETED
+    assert harness.stored(run_id).status is RunStatus.COMPLETED
     assert texts(fake)[-2:] == ["result of slow", "result of "]
 
 
@@ -102,11 +102,11 @@ async def test_the_calls_of_one_reply_run_side_by_side_and_answer_in_order(
     ],
 )
 async def test_a_bad_call_is_told_to_the_model_and_runs_nothing(
-    shop: RunHarness, fake: FakeModel, probe: Probe, bad: Answer, said: str
+    harness: RunHarness, fake: FakeModel, probe: Probe, bad: Answer, said: str
 ) -> None:
     fake.queue(bad, "sorry")
 
-    done = await shop.run()
+    done = await harness.run()
 
     assert done.run.status is RunStatus.COMPLETED
     assert said in texts(fake)[-1]
@@ -116,13 +116,13 @@ async def test_a_bad_call_is_told_to_the_model_and_runs_nothing(
 
 @pytest.mark.every_database
 async def test_a_tool_that_was_switched_off_is_neither_offered_nor_called(
-    shop: RunHarness, fake: FakeModel, probe: Probe
+    harness: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
-    with shop.units.write() as unit:
+    with harness.units.write() as unit:
         unit.tool_switches.set("probe", enabled=False)
     fake.queue(call("probe"), "sorry")
 
-    await shop.run()
+    await harness.run()
 
     offered = [tool["function"]["name"] for tool in fake.requests[0].body["tools"]]
     assert "probe" not in offered
@@ -132,11 +132,11 @@ async def test_a_tool_that_was_switched_off_is_neither_offered_nor_called(
 
 
 async def test_the_last_call_of_the_budget_has_no_tools_and_says_so(
-    shop: RunHarness, fake: FakeModel, probe: Probe
+    harness: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     fake.rule = lambda seen: call("probe") if seen.body.get("tools") else "That is all I have."
 
-    done = await shop.run(max_tool_iterations=3)
+    done = await harness.run(max_tool_iterations=3)
 
     assert done.run.status is RunStatus.COMPLETED
     assert len(fake.requests) == 3
@@ -146,11 +146,11 @@ async def test_the_last_call_of_the_budget_has_no_tools_and_says_so(
 
 
 async def test_a_model_that_asks_for_tools_beyond_the_budget_fails_the_run(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
     fake.rule = lambda _: call("probe")
 
-    done = await shop.run(max_tool_iterations=2)
+    done = await harness.run(max_tool_iterations=2)
 
     assert done.run.status is RunStatus.FAILED
     assert done.run.error == "no answer within 2 steps of the budget"
@@ -158,14 +158,14 @@ async def test_a_model_that_asks_for_tools_beyond_the_budget_fails_the_run(
 
 
 @pytest.mark.every_database
-async def test_the_smaller_budget_counts(shop: RunHarness, fake: FakeModel) -> None:
-    with shop.units.write() as unit:
+async def test_the_smaller_budget_counts(harness: RunHarness, fake: FakeModel) -> None:
+    with harness.units.write() as unit:
         agent = unit.agents.get("default")
         assert agent is not None
         unit.agents.update(replace(agent, max_tool_iterations=2, version=2), expected_version=1)
     fake.rule = lambda seen: call("probe") if seen.body.get("tools") else "enough"
 
-    await shop.run(max_tool_iterations=9)
+    await harness.run(max_tool_iterations=9)
 
     assert len(fake.requests) == 2
 
@@ -175,13 +175,13 @@ async def test_the_smaller_budget_counts(shop: RunHarness, fake: FakeModel) -> N
 
 @pytest.mark.every_database
 async def test_soul_and_context_files_are_in_the_system_text(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
-    with shop.units.write() as unit:
+    with harness.units.write() as unit:
         unit.sessions.add(make_session("bound", **bound(make_persona(soul="I am Ada."))))
         unit.agents.add_file(make_file("AGENTS.md", "Answer in rhyme."))
 
-    await shop.run(session_id="bound")
+    await harness.run(session_id="bound")
 
     system = fake.requests[0].system
     order = [system.index(part) for part in ("Base instructions", "I am Ada.", "Answer in rhyme.")]
@@ -189,13 +189,13 @@ async def test_soul_and_context_files_are_in_the_system_text(
 
 
 async def test_earlier_runs_of_the_session_are_in_the_prompt_and_other_sessions_are_not(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
     fake.queue(call("probe", {"label": "x"}), "first answer", "elsewhere", "second answer")
-    await shop.run("first question")
-    await shop.run("secret question", session_id="s2")
+    await harness.run("first question")
+    await harness.run("secret question", session_id="s2")
 
-    await shop.run("second question")
+    await harness.run("second question")
 
     assert texts(fake) == [
         "first question",
@@ -207,20 +207,20 @@ async def test_earlier_runs_of_the_session_are_in_the_prompt_and_other_sessions_
 
 
 async def test_a_run_sees_what_was_there_when_it_started_even_after_a_crash(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
-    with shop.units.write() as unit:
+    with harness.units.write() as unit:
         unit.agents.add_file(make_file("SOUL.md", "old soul"))
     fake.hold()
-    run_id = shop.submit()
-    task = shop.begin(run_id)
+    run_id = harness.submit()
+    task = harness.begin(run_id)
     await arrived(fake, 1)
     await die(task)
-    with shop.units.write() as unit:
+    with harness.units.write() as unit:
         unit.agents.add_file(make_file("SOUL.md", "new soul", version=2))
     fake.release()
 
-    await restarted(shop).execute(run_id)
+    await restarted(harness).execute(run_id)
 
     assert "old soul" in fake.requests[1].system
     assert "new soul" not in fake.requests[1].system
@@ -230,26 +230,26 @@ async def test_a_run_sees_what_was_there_when_it_started_even_after_a_crash(
 
 
 async def test_a_failing_provider_fails_the_run_in_words_and_the_session_goes_on(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
     fake.fail(500)
 
-    failed = await shop.run("first")
-    done = await shop.run("second")
+    failed = await harness.run("first")
+    done = await harness.run("second")
 
     assert failed.run.status is RunStatus.FAILED
     assert failed.run.error is not None
     assert "500" in failed.run.error
-    assert shop.journal(failed.run.run_id)[-1].data["error"] == failed.run.error
+    assert harness.journal(failed.run.run_id)[-1].data["error"] == failed.run.error
     assert done.run.status is RunStatus.COMPLETED
     assert texts(fake) == ["first", "second"]
 
 
 async def test_a_route_that_vanished_fails_the_run_instead_of_drifting(
-    shop: RunHarness, fake: FakeModel, tmp_path: Path
+    harness: RunHarness, fake: FakeModel, tmp_path: Path
 ) -> None:
-    run_id = shop.submit(provider="b")
-    without = restarted(shop, settings=make_settings(tmp_path, fake.url, "a"))
+    run_id = harness.submit(provider="b")
+    without = restarted(harness, settings=make_settings(tmp_path, fake.url, "a"))
 
     done = await without.execute(run_id)
 
@@ -259,7 +259,7 @@ async def test_a_route_that_vanished_fails_the_run_instead_of_drifting(
 
 
 async def test_a_tool_that_breaks_costs_its_call_and_not_the_run(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
     class Broken(Probe):
         async def call(self, arguments: object, context: object) -> str:
@@ -267,7 +267,7 @@ async def test_a_tool_that_breaks_costs_its_call_and_not_the_run(
 
     fake.queue(call("broken"), "sorry")
 
-    done = await restarted(shop, tools=(Broken("broken"),)).run()
+    done = await restarted(harness, tools=(Broken("broken"),)).run()
 
     assert done.run.status is RunStatus.COMPLETED
     assert texts(fake)[-1] == "the tool failed unexpectedly"
@@ -277,19 +277,19 @@ async def test_a_tool_that_breaks_costs_its_call_and_not_the_run(
 
 
 async def test_the_same_key_is_the_same_run_and_another_request_is_a_conflict(
-    shop: RunHarness, house: UnitsOnDatabase
+    harness: RunHarness, database: UnitsOnDatabase
 ) -> None:
     def submit(content: str, session_id: str = "s1") -> str:
-        detail = shop.runs.submit(
+        detail = harness.runs.submit(
             ALICE, session_id, Submission(content=content), idempotency_key="k"
         )
         return detail.run.run_id
 
     first = submit("hello")
-    await shop.execute(first)
+    await harness.execute(first)
 
     assert submit("hello") == first
-    assert house.queued == [(first, "s1")]
+    assert database.queued == [(first, "s1")]
     for content, session_id in (("other", "s1"), ("hello", "s2")):
         with pytest.raises(Conflict) as refused:
             submit(content, session_id)
@@ -298,56 +298,56 @@ async def test_the_same_key_is_the_same_run_and_another_request_is_a_conflict(
 
 @pytest.mark.every_database
 async def test_many_who_submit_under_one_key_at_once_get_one_run(
-    shop: RunHarness, house: UnitsOnDatabase
+    harness: RunHarness, database: UnitsOnDatabase
 ) -> None:
     def submit() -> str:
-        detail = shop.runs.submit(ALICE, "s1", Submission(content="hi"), idempotency_key="k")
+        detail = harness.runs.submit(ALICE, "s1", Submission(content="hi"), idempotency_key="k")
         return detail.run.run_id
 
     ids = await asyncio.gather(*(asyncio.to_thread(submit) for _ in range(8)))
 
     assert len(set(ids)) == 1
-    assert len(house.queued) == 1
+    assert len(database.queued) == 1
 
 
 @pytest.mark.every_database
 async def test_a_refused_submission_leaves_nothing(
-    shop: RunHarness, house: UnitsOnDatabase
+    harness: RunHarness, database: UnitsOnDatabase
 ) -> None:
     with pytest.raises(NotFound):
-        shop.submit(session_id="nobody")
+        harness.submit(session_id="nobody")
     with pytest.raises(Exception, match="no route"):
-        shop.submit(provider="nowhere")
+        harness.submit(provider="nowhere")
 
-    with house.units.read() as unit:
+    with database.units.read() as unit:
         assert unit.runs.counts() == {}
         assert unit.journal.read() == ()
-    assert house.queued == []
+    assert database.queued == []
 
 
 @pytest.mark.every_database
-async def test_an_inline_run_needs_an_idle_session(shop: RunHarness) -> None:
-    shop.submit()
+async def test_an_inline_run_needs_an_idle_session(harness: RunHarness) -> None:
+    harness.submit()
 
     with pytest.raises(Conflict) as refused:
-        shop.runs.submit(ALICE, "s1", Submission(content="hi"), needs_idle=True)
+        harness.runs.submit(ALICE, "s1", Submission(content="hi"), needs_idle=True)
 
     assert (refused.value.domain, refused.value.code) == ("sessions", "session_busy")
 
 
 @pytest.mark.every_database
 async def test_the_route_is_pinned_when_the_run_is_submitted(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
-    run_id = shop.submit()
-    with shop.units.write() as unit:
+    run_id = harness.submit()
+    with harness.units.write() as unit:
         session = unit.sessions.get("s1")
         assert session is not None
         policy = RoutePolicy(provider="b")
         unit.sessions.update(replace(session, route_policy=policy, version=2), expected_version=1)
 
-    await shop.execute(run_id)
-    await shop.run()
+    await harness.execute(run_id)
+    await harness.run()
 
     assert [seen.model for seen in fake.requests] == ["model-a", "model-b"]
 
@@ -360,14 +360,14 @@ async def test_the_route_is_pinned_when_the_run_is_submitted(
     [(DebugLevel.OFF, 0, 0), (DebugLevel.REQUESTS, 2, 0), (DebugLevel.FULL, 2, 2)],
 )
 async def test_what_is_captured_is_what_was_sent_without_secrets(
-    shop: RunHarness, fake: FakeModel, level: DebugLevel, captured: int, answered: int
+    harness: RunHarness, fake: FakeModel, level: DebugLevel, captured: int, answered: int
 ) -> None:
     key = "sk-proj-" + "Ab3dEf6hIj9lMn2pQr5t" * 2
     fake.queue(call("probe", {"label": f"{key} hunter22"}), f"I saw {key} and hunter22.")
 
-    done = await shop.run(f"my key is {key} and hunter22", debug_level=level)
+    done = await harness.run(f"my key is {key} and hunter22", debug_level=level)
 
-    captures = shop.runs.debug(done.run.run_id)
+    captures = harness.runs.debug(done.run.run_id)
     assert len(captures) == captured
     assert len([capture for capture in captures if capture.response]) == answered
     shown = json.dumps([[capture.request, capture.response] for capture in captures])
@@ -383,10 +383,10 @@ async def test_what_is_captured_is_what_was_sent_without_secrets(
 @pytest.mark.every_database
 @pytest.mark.parametrize("level", [DebugLevel.REQUESTS, DebugLevel.FULL])
 async def test_every_try_is_captured_with_its_model(
-    shop: RunHarness, fake: FakeModel, settings: Settings, level: DebugLevel
+    harness: RunHarness, fake: FakeModel, settings: Settings, level: DebugLevel
 ) -> None:
     route = settings.routes["a"].model_copy(update={"max_attempts": 2, "fallback_model": "spare"})
-    patient = restarted(shop, settings=replace(settings, routes={"a": route}))
+    patient = restarted(harness, settings=replace(settings, routes={"a": route}))
     fake.queue(call("probe", {"label": "x"}))
     fake.fail(500, times=2)
 
@@ -408,12 +408,12 @@ async def test_every_try_is_captured_with_its_model(
 
 @pytest.mark.every_database
 async def test_a_request_that_never_got_an_answer_is_captured(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
     fake.fail(400)
 
-    done = await shop.run(debug_level=DebugLevel.FULL)
+    done = await harness.run(debug_level=DebugLevel.FULL)
 
     assert done.run.status is RunStatus.FAILED
-    (capture,) = shop.runs.debug(done.run.run_id)
+    (capture,) = harness.runs.debug(done.run.run_id)
     assert capture.response is None

@@ -28,8 +28,8 @@ SMALL = {"max_tracked_per_session": 3, "max_prompt_entries": 2}
 
 
 @pytest.fixture
-def archive(house: UnitsOnDatabase, tmp_path: Path) -> RunMemoryHarness:
-    return archive_of(house.units, tmp_path)
+def archive(database: UnitsOnDatabase, tmp_path: Path) -> RunMemoryHarness:
+    return archive_of(database.units, tmp_path)
 
 
 def rows(archive: RunMemoryHarness, table: sa.Table) -> int:

@@ -62,9 +62,9 @@ async def process(sqlite_template: Path, settings: Settings) -> AsyncIterator[Pr
             units = Units(
                 engine, enqueue=lambda *_: None, bell=Bell(), run_memories=lambda _: files
             )
-            shop = RunHarness(units, settings)
-            stack.push_async_callback(shop.providers.close)
-            return shop
+            harness = RunHarness(units, settings)
+            stack.push_async_callback(harness.providers.close)
+            return harness
 
         yield start
 

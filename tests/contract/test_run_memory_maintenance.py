@@ -35,8 +35,8 @@ ZEROS = {
 
 
 @pytest.fixture
-def archive(house: UnitsOnDatabase, tmp_path: Path) -> RunMemoryHarness:
-    return archive_of(house.units, tmp_path)
+def archive(database: UnitsOnDatabase, tmp_path: Path) -> RunMemoryHarness:
+    return archive_of(database.units, tmp_path)
 
 
 def test_a_start_on_an_empty_store_has_nothing_to_tell(archive: RunMemoryHarness) -> None:
@@ -295,8 +295,8 @@ def test_a_start_without_a_database_is_told_of(tmp_path: Path) -> None:
     engine.dispose()
 
 
-def test_rows_that_belong_to_nothing_are_removed_as_well(house: UnitsOnDatabase) -> None:
-    archive = RunMemoryHarness(Units(house.engine, enqueue=lambda *_: None, bell=house.bell))
+def test_rows_that_belong_to_nothing_are_removed_as_well(database: UnitsOnDatabase) -> None:
+    archive = RunMemoryHarness(Units(database.engine, enqueue=lambda *_: None, bell=database.bell))
     archive.keep_some("run-1", "run-2")
     with archive.units.write() as unit:
         unit.run_memories.put(make_record("run-999"))

@@ -34,8 +34,8 @@ BARE = make_record("run-2", request_preview=None, outcome_preview=None, summary=
 class Store:
     """A store that is opened anew for every look."""
 
-    def __init__(self, house: UnitsOnDatabase, directory: Path | None) -> None:
-        self._house = house
+    def __init__(self, database: UnitsOnDatabase, directory: Path | None) -> None:
+        self._house = database
         self._directory = directory
 
     @contextmanager
@@ -60,8 +60,8 @@ class Store:
 
 
 @pytest.fixture(params=["files", "rows"])
-def store(request: pytest.FixtureRequest, empty_house: UnitsOnDatabase, tmp_path: Path) -> Store:
-    return Store(empty_house, tmp_path / "run-memories" if request.param == "files" else None)
+def store(request: pytest.FixtureRequest, empty_database: UnitsOnDatabase, tmp_path: Path) -> Store:
+    return Store(empty_database, tmp_path / "run-memories" if request.param == "files" else None)
 
 
 @pytest.fixture

@@ -34,8 +34,8 @@ from understudy.storage.unit import Units
 
 
 @pytest.fixture
-def archive(house: UnitsOnDatabase, tmp_path: Path) -> RunMemoryHarness:
-    return archive_of(house.units, tmp_path)
+def archive(database: UnitsOnDatabase, tmp_path: Path) -> RunMemoryHarness:
+    return archive_of(database.units, tmp_path)
 
 
 @pytest.fixture

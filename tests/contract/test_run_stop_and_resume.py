@@ -35,92 +35,92 @@ REPEATABLE = (Effect.READ, Effect.IDEMPOTENT)
 
 @pytest.mark.every_database
 async def test_cancelling_a_running_run_waits_for_its_step(
-    shop: RunHarness, fake: FakeModel, probe: Probe
+    harness: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     fake.queue(call("probe", {"label": "x"}))
     probe.hold()
-    run_id = shop.submit()
-    task = shop.begin(run_id)
+    run_id = harness.submit()
+    task = harness.begin(run_id)
     await probe.reached()
 
-    asked = await asyncio.to_thread(shop.runs.cancel, ALICE, run_id)
+    asked = await asyncio.to_thread(harness.runs.cancel, ALICE, run_id)
     await task
 
     assert asked.run.status is RunStatus.RUNNING
-    assert shop.stored(run_id).status is RunStatus.CANCELLED
+    assert harness.stored(run_id).status is RunStatus.CANCELLED
     assert (probe.ended, len(fake.requests)) == (1, 1)
-    assert shop.results(run_id) == []
+    assert harness.results(run_id) == []
 
 
-async def test_cancelling_gives_up_a_model_call(shop: RunHarness, fake: FakeModel) -> None:
+async def test_cancelling_gives_up_a_model_call(harness: RunHarness, fake: FakeModel) -> None:
     fake.hold()
-    run_id = shop.submit()
-    task = shop.begin(run_id)
+    run_id = harness.submit()
+    task = harness.begin(run_id)
     await arrived(fake, 1)
 
-    await asyncio.to_thread(shop.runs.cancel, ALICE, run_id)
+    await asyncio.to_thread(harness.runs.cancel, ALICE, run_id)
     await task
     fake.release()
 
-    assert shop.stored(run_id).status is RunStatus.CANCELLED
+    assert harness.stored(run_id).status is RunStatus.CANCELLED
 
 
 @pytest.mark.every_database
 async def test_a_cancelled_queued_run_is_never_executed_and_the_line_moves_up(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
-    first, second, third = (shop.submit(str(n)) for n in range(3))
-    assert shop.runs.get(third).queued_position == 3
+    first, second, third = (harness.submit(str(n)) for n in range(3))
+    assert harness.runs.get(third).queued_position == 3
 
-    cancelled = shop.runs.cancel(ALICE, second)
+    cancelled = harness.runs.cancel(ALICE, second)
 
     assert cancelled.run.status is RunStatus.CANCELLED
-    assert shop.runs.get(third).queued_position == 2
-    await shop.execute(second)
+    assert harness.runs.get(third).queued_position == 2
+    await harness.execute(second)
     assert fake.requests == []
-    await shop.execute(first)
-    assert shop.runs.get(third).queued_position == 1
+    await harness.execute(first)
+    assert harness.runs.get(third).queued_position == 1
 
 
-async def test_a_run_that_has_ended_is_not_cancelled_any_more(shop: RunHarness) -> None:
-    done = await shop.run()
-    before = shop.journal(done.run.run_id)
+async def test_a_run_that_has_ended_is_not_cancelled_any_more(harness: RunHarness) -> None:
+    done = await harness.run()
+    before = harness.journal(done.run.run_id)
 
-    again = shop.runs.cancel(ALICE, done.run.run_id)
+    again = harness.runs.cancel(ALICE, done.run.run_id)
 
     assert again == done
-    assert shop.journal(done.run.run_id) == before
+    assert harness.journal(done.run.run_id) == before
 
 
 @pytest.mark.every_database
 async def test_an_interrupted_run_ends_so_after_its_tool_has_stopped(
-    shop: RunHarness, fake: FakeModel, probe: Probe
+    harness: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     fake.queue(call("probe"))
     probe.hold()
-    run_id = shop.submit()
-    task = shop.begin(run_id)
+    run_id = harness.submit()
+    task = harness.begin(run_id)
     await probe.reached()
 
-    await asyncio.to_thread(shop.runs.interrupt, ALICE, "s1")
+    await asyncio.to_thread(harness.runs.interrupt, ALICE, "s1")
     await task
 
-    assert shop.stored(run_id).status is RunStatus.INTERRUPTED
+    assert harness.stored(run_id).status is RunStatus.INTERRUPTED
     assert probe.ended == 1
-    assert shop.runs.interrupt(ALICE, "s1") is None
+    assert harness.runs.interrupt(ALICE, "s1") is None
 
 
 async def test_a_stop_asked_for_while_nobody_worked_counts_at_the_next_start(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
     fake.hold()
-    run_id = shop.submit()
-    task = shop.begin(run_id)
+    run_id = harness.submit()
+    task = harness.begin(run_id)
     await arrived(fake, 1)
     await die(task)
-    shop.runs.cancel(ALICE, run_id)
+    harness.runs.cancel(ALICE, run_id)
 
-    done = await restarted(shop).execute(run_id)
+    done = await restarted(harness).execute(run_id)
     fake.release()
 
     assert done.run.status is RunStatus.CANCELLED
@@ -128,17 +128,17 @@ async def test_a_stop_asked_for_while_nobody_worked_counts_at_the_next_start(
 
 
 async def test_after_a_stop_the_model_is_told_which_call_has_no_result(
-    shop: RunHarness, fake: FakeModel, probe: Probe
+    harness: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     fake.queue(call("probe"))
     probe.hold()
-    run_id = shop.submit("first")
-    task = shop.begin(run_id)
+    run_id = harness.submit("first")
+    task = harness.begin(run_id)
     await probe.reached()
-    await asyncio.to_thread(shop.runs.cancel, ALICE, run_id)
+    await asyncio.to_thread(harness.runs.cancel, ALICE, run_id)
     await task
 
-    await shop.run("second")
+    await harness.run("second")
 
     assert texts(fake) == ["first", "", NO_RESULT, "second"]
 
@@ -147,24 +147,24 @@ async def test_after_a_stop_the_model_is_told_which_call_has_no_result(
 
 
 async def test_a_finished_step_is_never_done_again(
-    shop: RunHarness, fake: FakeModel, probe: Probe
+    harness: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     labels = ("one", "two", "three")
     fake.queue(*(call("probe", {"label": label}) for label in labels), "done")
     probe.hold("three")
-    run_id = shop.submit()
-    task = shop.begin(run_id)
+    run_id = harness.submit()
+    task = harness.begin(run_id)
     await probe.reached()
     await die(task)
     asked = len(fake.requests)
     probe.go_on.set()
 
-    done = await restarted(shop).execute(run_id)
+    done = await restarted(harness).execute(run_id)
 
     assert done.run.status is RunStatus.COMPLETED
     assert (asked, len(fake.requests)) == (3, 4)
     assert probe.labels == ["one", "two", "three", "three"]
-    assert [result["content"] for result in shop.results(run_id)] == [
+    assert [result["content"] for result in harness.results(run_id)] == [
         f"result of {label}" for label in labels
     ]
     assert done.run.usage.model_calls == 4
@@ -172,35 +172,35 @@ async def test_a_finished_step_is_never_done_again(
 
 @pytest.mark.parametrize("effect", Effect)
 async def test_a_call_in_flight_at_a_crash_is_repeated_unless_it_may_happen_only_once(
-    shop: RunHarness, fake: FakeModel, effect: Effect
+    harness: RunHarness, fake: FakeModel, effect: Effect
 ) -> None:
     tool = Probe("special", effect)
     fake.queue(call("special", {"label": "x"}), "done")
     tool.hold()
-    first = restarted(shop, tools=(tool,))
+    first = restarted(harness, tools=(tool,))
     run_id = first.submit()
     task = first.begin(run_id)
     await tool.reached()
     await die(task)
     tool.go_on.set()
 
-    done = await restarted(shop, tools=(tool,)).execute(run_id)
+    done = await restarted(harness, tools=(tool,)).execute(run_id)
 
     assert done.run.status is RunStatus.COMPLETED
     assert len(tool.labels) == (2 if effect in REPEATABLE else 1)
     told = "result of x" if effect in REPEATABLE else UNKNOWN_OUTCOME
     assert texts(fake)[-1] == told
-    assert len(shop.journal(run_id, EventKind.TOOL_CALL)) == 1
+    assert len(harness.journal(run_id, EventKind.TOOL_CALL)) == 1
 
 
 async def test_a_call_that_only_waited_for_its_turn_was_not_begun(
-    house: UnitsOnDatabase, shop: RunHarness, fake: FakeModel
+    database: UnitsOnDatabase, harness: RunHarness, fake: FakeModel
 ) -> None:
     busy, once = Probe("busy"), Probe("special", Effect.ONCE)
     busy.hold()
     fake.queue(Answer(calls=(FakeCall(name="busy"), FakeCall(name="special"))), "done")
-    narrow = replace(shop.settings, max_active_steps=1)
-    first = RunHarness(house.units, narrow, tools=(busy, once))
+    narrow = replace(harness.settings, max_active_steps=1)
+    first = RunHarness(database.units, narrow, tools=(busy, once))
     run_id = first.submit()
     task = first.begin(run_id)
     await busy.reached()
@@ -208,7 +208,7 @@ async def test_a_call_that_only_waited_for_its_turn_was_not_begun(
     await die(task)
     busy.go_on.set()
 
-    second = RunHarness(house.units, narrow, tools=(busy, once))
+    second = RunHarness(database.units, narrow, tools=(busy, once))
     await second.execute(run_id)
     await first.providers.close()
     await second.providers.close()
@@ -218,40 +218,40 @@ async def test_a_call_that_only_waited_for_its_turn_was_not_begun(
 
 
 async def test_a_model_call_in_flight_at_a_crash_is_made_again(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
     fake.hold()
-    run_id = shop.submit()
-    task = shop.begin(run_id)
+    run_id = harness.submit()
+    task = harness.begin(run_id)
     await arrived(fake, 1)
     await die(task)
     fake.release()
 
-    done = await restarted(shop).execute(run_id)
+    done = await restarted(harness).execute(run_id)
 
     assert done.run.status is RunStatus.COMPLETED
     assert len(fake.requests) == 2
     assert len(done.outputs) == 1
 
 
-async def crash(shop: RunHarness, fake: FakeModel, run_id: str, times: int) -> None:
+async def crash(harness: RunHarness, fake: FakeModel, run_id: str, times: int) -> None:
     for _ in range(times):
         seen = len(fake.requests)
-        task = restarted(shop).begin(run_id)
+        task = restarted(harness).begin(run_id)
         await arrived(fake, seen + 1)
         await die(task)
 
 
 async def test_five_crashes_in_a_row_without_a_finished_step_end_the_run(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
     fake.hold()
-    run_id, next_id = shop.submit(), shop.submit()
-    await crash(shop, fake, run_id, 5)
+    run_id, next_id = harness.submit(), harness.submit()
+    await crash(harness, fake, run_id, 5)
     fake.release()
 
-    done = await restarted(shop).execute(run_id)
-    after = await shop.execute(next_id)
+    done = await restarted(harness).execute(run_id)
+    after = await harness.execute(next_id)
 
     assert done.run.status is RunStatus.INTERRUPTED
     assert done.run.error == "the daemon crashed 5 times in a row during this run"
@@ -259,53 +259,53 @@ async def test_five_crashes_in_a_row_without_a_finished_step_end_the_run(
     assert after.run.status is RunStatus.COMPLETED
 
 
-async def test_four_crashes_are_survived(shop: RunHarness, fake: FakeModel) -> None:
+async def test_four_crashes_are_survived(harness: RunHarness, fake: FakeModel) -> None:
     fake.hold()
-    run_id = shop.submit()
-    await crash(shop, fake, run_id, 4)
+    run_id = harness.submit()
+    await crash(harness, fake, run_id, 4)
     fake.release()
 
-    done = await restarted(shop).execute(run_id)
+    done = await restarted(harness).execute(run_id)
 
     assert (done.run.status, done.run.crashes) == (RunStatus.COMPLETED, 4)
 
 
 async def test_a_finished_step_starts_the_count_of_crashes_anew(
-    shop: RunHarness, fake: FakeModel, probe: Probe
+    harness: RunHarness, fake: FakeModel, probe: Probe
 ) -> None:
     fake.hold()
-    run_id = shop.submit()
-    await crash(shop, fake, run_id, 4)
+    run_id = harness.submit()
+    await crash(harness, fake, run_id, 4)
     fake.queue(call("probe"))
     fake.release()
     probe.hold()
-    task = restarted(shop).begin(run_id)
+    task = restarted(harness).begin(run_id)
     await probe.reached()
     await die(task)
     probe.go_on.set()
 
-    done = await restarted(shop).execute(run_id)
+    done = await restarted(harness).execute(run_id)
 
     assert (done.run.status, done.run.crashes) == (RunStatus.COMPLETED, 1)
 
 
 @pytest.mark.every_database
 async def test_a_daemon_that_stopped_in_good_order_has_not_crashed(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
     fake.hold()
-    run_id = shop.submit()
+    run_id = harness.submit()
     for _ in range(6):
-        process = restarted(shop)
+        process = restarted(harness)
         seen = len(fake.requests)
         task = process.begin(run_id)
         await arrived(fake, seen + 1)
-        with shop.units.write() as unit:
+        with harness.units.write() as unit:
             unit.runs.park(process.signals.active())
         await die(task)
     fake.release()
 
-    done = await restarted(shop).execute(run_id)
+    done = await restarted(harness).execute(run_id)
 
     assert (done.run.status, done.run.crashes) == (RunStatus.COMPLETED, 0)
     assert not done.run.parked
@@ -313,49 +313,49 @@ async def test_a_daemon_that_stopped_in_good_order_has_not_crashed(
 
 @pytest.mark.every_database
 async def test_an_execution_that_was_superseded_writes_nothing_more(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
     slow, fast = Probe("special"), Probe("special")
     slow.hold()
     fake.rule = lambda seen: "done" if seen.turns[-1].role == "tool" else call("special")
-    old, new = restarted(shop, tools=(slow,)), restarted(shop, tools=(fast,))
+    old, new = restarted(harness, tools=(slow,)), restarted(harness, tools=(fast,))
     run_id = old.submit(debug_level=DebugLevel.FULL)
     lost = old.begin(run_id)
     await slow.reached()
 
     done = await new.execute(run_id)
-    before = shop.journal(run_id)
+    before = harness.journal(run_id)
     slow.go_on.set()
     await lost
 
     assert done.run.status is RunStatus.COMPLETED
-    assert shop.journal(run_id) == before
-    assert shop.runs.get(run_id) == done
-    assert [capture.attempt for capture in shop.runs.debug(run_id)] == [1, 2]
+    assert harness.journal(run_id) == before
+    assert harness.runs.get(run_id) == done
+    assert [capture.attempt for capture in harness.runs.debug(run_id)] == [1, 2]
 
 
 async def test_executing_a_run_that_has_ended_does_nothing(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
-    done = await shop.run()
+    done = await harness.run()
 
-    assert await restarted(shop).execute(done.run.run_id) == done
+    assert await restarted(harness).execute(done.run.run_id) == done
     assert len(fake.requests) == 1
 
 
 async def test_a_run_that_waits_for_its_turn_can_be_stopped(
-    shop: RunHarness, fake: FakeModel
+    harness: RunHarness, fake: FakeModel
 ) -> None:
     async with AsyncExitStack() as taken:
-        for _ in range(shop.settings.max_active_steps):
-            await taken.enter_async_context(shop.slots)
-        run_id = shop.submit()
-        task = shop.begin(run_id)
-        await until(lambda: shop.stored(run_id).status is RunStatus.RUNNING)
+        for _ in range(harness.settings.max_active_steps):
+            await taken.enter_async_context(harness.slots)
+        run_id = harness.submit()
+        task = harness.begin(run_id)
+        await until(lambda: harness.stored(run_id).status is RunStatus.RUNNING)
 
-        await asyncio.to_thread(shop.runs.cancel, ALICE, run_id)
+        await asyncio.to_thread(harness.runs.cancel, ALICE, run_id)
         async with asyncio.timeout(30):
             await task
 
-    assert shop.stored(run_id).status is RunStatus.CANCELLED
+    assert harness.stored(run_id).status is RunStatus.CANCELLED
     assert fake.requests == []

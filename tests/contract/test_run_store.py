@@ -90,8 +90,8 @@ SNAPSHOT = RunSnapshot(
 FIRST_FIELDS = ("system", "tools", "max_steps", "history_from", "input_offset")
 
 
-def store_snapshot(house: UnitsOnDatabase, run_id: str, text: str | None) -> None:
-    with house.engine.begin() as connection:
+def store_snapshot(database: UnitsOnDatabase, run_id: str, text: str | None) -> None:
+    with database.engine.begin() as connection:
         statement = sa.text("UPDATE runs SET snapshot = :given WHERE run_id = :run_id")
         connection.execute(statement, {"given": text, "run_id": run_id})
 
@@ -183,26 +183,26 @@ BEFORE: dict[str, tuple[dict[str, Any], RunSnapshot]] = {
 
 
 @pytest.mark.parametrize("case", BEFORE)
-def test_snapshots_of_older_versions_are_read(house: UnitsOnDatabase, case: str) -> None:
+def test_snapshots_of_older_versions_are_read(database: UnitsOnDatabase, case: str) -> None:
     stored, read = BEFORE[case]
     run = make_run()
-    add(house.units, run)
-    store_snapshot(house, run.run_id, json.dumps(stored))
+    add(database.units, run)
+    store_snapshot(database, run.run_id, json.dumps(stored))
 
-    with house.units.read() as unit:
+    with database.units.read() as unit:
         assert unit.runs.snapshot(run.run_id) == read
 
 
 @pytest.mark.parametrize("field", FIRST_FIELDS)
 @pytest.mark.parametrize("value", [None, True, {}])
 def test_a_snapshot_without_what_a_run_needs_is_damaged(
-    house: UnitsOnDatabase, field: str, value: object
+    database: UnitsOnDatabase, field: str, value: object
 ) -> None:
     run = make_run()
-    add(house.units, run)
-    store_snapshot(house, run.run_id, json.dumps(STORED | {field: value}))
+    add(database.units, run)
+    store_snapshot(database, run.run_id, json.dumps(STORED | {field: value}))
 
-    with house.units.read() as unit, pytest.raises(DamagedRecord, match=run.run_id):
+    with database.units.read() as unit, pytest.raises(DamagedRecord, match=run.run_id):
         unit.runs.snapshot(run.run_id)
 
 
@@ -312,45 +312,45 @@ def test_runs_are_listed_newest_first_by_session_and_status(units: Units) -> Non
 
 @pytest.mark.parametrize("damage", ['{"half":', "[]", '"text"', "7", None])
 def test_a_damaged_snapshot_is_named_and_hides_nothing_else(
-    house: UnitsOnDatabase, damage: str | None
+    database: UnitsOnDatabase, damage: str | None
 ) -> None:
     run = make_run()
-    add(house.units, run)
-    store_snapshot(house, run.run_id, damage)
+    add(database.units, run)
+    store_snapshot(database, run.run_id, damage)
 
-    assert get(house.units, run.run_id) == run
-    with house.units.read() as unit, pytest.raises(DamagedRecord, match=run.run_id):
+    assert get(database.units, run.run_id) == run
+    with database.units.read() as unit, pytest.raises(DamagedRecord, match=run.run_id):
         unit.runs.snapshot(run.run_id)
 
 
-def test_a_run_that_cannot_be_read_can_still_be_closed(house: UnitsOnDatabase) -> None:
+def test_a_run_that_cannot_be_read_can_still_be_closed(database: UnitsOnDatabase) -> None:
     bad = make_run()
-    add(house.units, bad)
-    with house.engine.begin() as connection:
+    add(database.units, bad)
+    with database.engine.begin() as connection:
         statement = sa.text("UPDATE runs SET wanted = '{', state = '{' WHERE run_id = :run_id")
         connection.execute(statement, {"run_id": bad.run_id})
 
-    with house.units.write() as unit:
+    with database.units.write() as unit:
         closed = unit.runs.close(bad.run_id, RunStatus.FAILED, reason="torn", at_ms=9)
         again = unit.runs.close(bad.run_id, RunStatus.FAILED, reason="torn", at_ms=9)
 
     assert (closed, again) == (bad.session_id, None)
-    with house.units.read() as unit:
+    with database.units.read() as unit:
         assert unit.runs.unfinished_in(bad.session_id) == 0
 
 
 @pytest.mark.parametrize("column", ["wanted", "state"])
 @pytest.mark.parametrize("damage", ['{"half":', "[]", '"text"', "7"])
 def test_a_damaged_run_is_skipped_in_lists_and_named_when_asked_for(
-    house: UnitsOnDatabase, column: str, damage: str
+    database: UnitsOnDatabase, column: str, damage: str
 ) -> None:
     bad, good = make_run(), make_run()
-    add(house.units, bad, good)
-    with house.engine.begin() as connection:
+    add(database.units, bad, good)
+    with database.engine.begin() as connection:
         statement = sa.text(f"UPDATE runs SET {column} = :damage WHERE run_id = :run_id")
         connection.execute(statement, {"damage": damage, "run_id": bad.run_id})
 
-    with house.units.read() as unit:
+    with database.units.read() as unit:
         page = unit.runs.page(PageRequest())
         with pytest.raises(DamagedRecord, match=bad.run_id):
             unit.runs.get(bad.run_id)
@@ -358,14 +358,14 @@ def test_a_damaged_run_is_skipped_in_lists_and_named_when_asked_for(
     assert [run.run_id for run in page.items] == [good.run_id]
 
 
-def test_a_page_of_damaged_runs_still_leads_to_the_next(house: UnitsOnDatabase) -> None:
+def test_a_page_of_damaged_runs_still_leads_to_the_next(database: UnitsOnDatabase) -> None:
     runs = [make_run(submitted_at_ms=NOW + n) for n in range(3)]
-    add(house.units, *runs)
-    with house.engine.begin() as connection:
+    add(database.units, *runs)
+    with database.engine.begin() as connection:
         statement = sa.text("UPDATE runs SET wanted = 'x' WHERE run_id <> :kept")
         connection.execute(statement, {"kept": runs[0].run_id})
 
-    with house.units.read() as unit:
+    with database.units.read() as unit:
         first = unit.runs.page(PageRequest(limit=2))
         second = unit.runs.page(PageRequest.parse(limit=2, cursor=first.next_cursor))
 

@@ -29,8 +29,8 @@ SUMMARIES = CaptureSettings(run_summary_candidates=True)
 
 
 @pytest.fixture
-async def school(house: UnitsOnDatabase, settings: Settings) -> AsyncIterator[LearningRuns]:
-    school = LearningRuns(house.units, settings, tools=(Probe(),), captured=SUMMARIES)
+async def school(database: UnitsOnDatabase, settings: Settings) -> AsyncIterator[LearningRuns]:
+    school = LearningRuns(database.units, settings, tools=(Probe(),), captured=SUMMARIES)
     yield school
     await school.providers.close()
 
@@ -124,13 +124,13 @@ async def test_whatever_a_run_said_its_summary_can_be_proposed(
 
 
 async def test_what_goes_wrong_here_keeps_no_run_from_ending(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> None:
     class Broken(LearningRuns):
         def capture_settings(self, _: object) -> CaptureSettings:
             raise ValueError("no policy today")
 
-    school = Broken(house.units, settings)
+    school = Broken(database.units, settings)
     run = (await school.run("inspect the repo")).run
     assert run.status is RunStatus.COMPLETED
     assert record_of(school.units, run.run_id) is not None

@@ -67,8 +67,8 @@ def test_a_schedule_comes_back_as_it_was_created(almanac: ScheduleHarness) -> No
     assert actions(almanac) == [("alice", "schedules.create")]
 
 
-def test_a_schedule_fires_at_its_time_and_not_before(house: UnitsOnDatabase) -> None:
-    almanac = ScheduleHarness(house.units)
+def test_a_schedule_fires_at_its_time_and_not_before(database: UnitsOnDatabase) -> None:
+    almanac = ScheduleHarness(database.units)
     schedule = almanac.create(IntervalSchedule(every_seconds=60))
     almanac.pass_ms(MINUTE - 1)
     assert almanac.runs() == []
@@ -77,7 +77,7 @@ def test_a_schedule_fires_at_its_time_and_not_before(house: UnitsOnDatabase) -> 
     [run] = almanac.runs()
     assert (run.kind, run.user_id) == (RunKind.SCHEDULED_INPUT, "alice")
     assert (run.request.source_plugin, run.input.text) == ("schedules", "hello")
-    assert house.queued == [(run.run_id, "s1")]
+    assert database.queued == [(run.run_id, "s1")]
     [execution] = almanac.executions(schedule)
     assert (execution.status, execution.run_id) == ("submitted", run.run_id)
     assert execution.scheduled_for_ms == NOW + MINUTE
@@ -344,12 +344,12 @@ def test_a_schedule_that_crashes_does_not_hold_up_the_others(units: Units) -> No
 
 
 def test_a_damaged_schedule_is_ended_and_does_not_hold_up_the_others(
-    house: UnitsOnDatabase,
+    database: UnitsOnDatabase,
 ) -> None:
-    almanac = ScheduleHarness(house.units)
+    almanac = ScheduleHarness(database.units)
     damaged = almanac.create(Once(fire_at_ms=NOW + 1))
     good = almanac.create(Once(fire_at_ms=NOW + 2))
-    with house.engine.begin() as connection:
+    with database.engine.begin() as connection:
         connection.execute(
             sa.text("UPDATE schedules SET cadence = '{' WHERE schedule_id = :id"),
             {"id": damaged.schedule_id},
@@ -357,7 +357,7 @@ def test_a_damaged_schedule_is_ended_and_does_not_hold_up_the_others(
     almanac.pass_ms(10)
 
     assert almanac.statuses(good) == ["submitted"]
-    with house.engine.connect() as connection:
+    with database.engine.connect() as connection:
         query = sa.select(table.c.status).where(table.c.schedule_id == damaged.schedule_id)
         assert connection.execute(query).scalar() == "canceled"
     assert [item.schedule_id for item in almanac.schedules.page(PAGE).items] == [good.schedule_id]

@@ -137,11 +137,13 @@ def test_one_that_is_tried_again_is_tried_now(almanac: ScheduleHarness) -> None:
     assert almanac.statuses(schedule) == ["submitted"]
 
 
-def test_a_schedule_that_cannot_be_read_does_not_hold_up_the_others(house: UnitsOnDatabase) -> None:
-    almanac = ScheduleHarness(house.units)
+def test_a_schedule_that_cannot_be_read_does_not_hold_up_the_others(
+    database: UnitsOnDatabase,
+) -> None:
+    almanac = ScheduleHarness(database.units)
     damaged, fine = (create(almanac, IntervalSchedule(every_seconds=60)) for _ in range(2))
     almanac.pass_ms(0)
-    with house.engine.begin() as connection:
+    with database.engine.begin() as connection:
         connection.execute(
             sa.text("UPDATE schedules SET cadence = '{' WHERE schedule_id = :id"),
             {"id": damaged.schedule_id},

@@ -219,14 +219,14 @@ def test_odd_characters_in_a_soul_and_in_settings_survive(units: Units, odd: str
     ],
 )
 def test_a_damaged_session_is_skipped_in_lists_and_named_when_asked_for(
-    house: UnitsOnDatabase, column: str
+    database: UnitsOnDatabase, column: str
 ) -> None:
-    add(house.units, make_session("bad", **bound(make_persona())))
-    with house.engine.begin() as connection:
+    add(database.units, make_session("bad", **bound(make_persona())))
+    with database.engine.begin() as connection:
         statement = f"UPDATE sessions SET {column} = :torn WHERE session_id = 'bad'"
         connection.execute(sa.text(statement), {"torn": '{"half":'})
 
-    with house.units.read() as unit:
+    with database.units.read() as unit:
         page = unit.sessions.page(PageRequest())
         with pytest.raises(DamagedRecord, match="session bad"):
             unit.sessions.get("bad")

@@ -20,7 +20,7 @@ from understudy.testing.fake_model import FakeModel
 
 @pytest.fixture
 def sessions(sidechain_runs: SidechainRuns) -> SessionService:
-    return SessionService(sidechain_runs.units, sidechain_runs.shop.clock, lambda _: True)
+    return SessionService(sidechain_runs.units, sidechain_runs.harness.clock, lambda _: True)
 
 
 # Limits and scopes
@@ -30,7 +30,7 @@ async def test_sidechains_go_only_so_deep(
     sidechain_runs: SidechainRuns, fake: FakeModel, sessions: SessionService
 ) -> None:
     fake.rule = play({"deep": [spawn("deep"), WAIT]})
-    sidechain_runs.shop.submit("deep")
+    sidechain_runs.harness.submit("deep")
 
     await sidechain_runs.work()
 
@@ -38,7 +38,7 @@ async def test_sidechains_go_only_so_deep(
     while below := sidechain_runs.children(line[-1]):
         line += below
     assert len(line) == MAX_DEPTH + 1
-    [result, _] = sidechain_runs.shop.results(sidechain_runs.run_of(line[-1]).run_id)
+    [result, _] = sidechain_runs.harness.results(sidechain_runs.run_of(line[-1]).run_id)
     assert "at most 3 levels deep" in result["content"]
     with pytest.raises(Conflict) as refused:
         sessions.create(ALICE, NewSession(parent_session_id=line[-1]))
@@ -54,11 +54,11 @@ async def test_a_session_has_only_so_many_at_work(
     sessions.create(ALICE, NewSession(parent_session_id="s1"))
     sidechain_runs.grow("s1")
     fake.rule = play({"parent": [spawn("one more")]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
 
     await sidechain_runs.work()
 
-    [result] = sidechain_runs.shop.results(parent)
+    [result] = sidechain_runs.harness.results(parent)
     assert "at most 8 sidechains at work" in result["content"]
     with pytest.raises(Conflict) as refused:
         sessions.create(ALICE, NewSession(parent_session_id="s1"))
@@ -68,14 +68,14 @@ async def test_a_session_has_only_so_many_at_work(
 async def test_a_sidechain_keeps_the_persona_and_scope_of_its_spawn(
     sidechain_runs: SidechainRuns, fake: FakeModel, sessions: SessionService
 ) -> None:
-    personas = PersonaService(sidechain_runs.units, sidechain_runs.shop.clock)
+    personas = PersonaService(sidechain_runs.units, sidechain_runs.harness.clock)
     scope = {"skill_allow": ["x", "y"], "mcp_server_allow": ["git"]}
     personas.create(ALICE, "p", PersonaFields(soul="one", capability_scope=scope))
     sessions.create(ALICE, NewSession(session_id="root", persona_id="p"))
     sessions.set_credential_scope(ALICE, "root", {"route_allow": ["a"]})
     wider = {"skill_allow": ["y", "z"], "mcp_server_allow": ["git", "time"]}
     fake.rule = play({"parent": [spawn("child", capability_scope=wider)]})
-    sidechain_runs.shop.submit("parent", session_id="root")
+    sidechain_runs.harness.submit("parent", session_id="root")
     await sidechain_runs.work()
     personas.update(ALICE, "p", PersonaFields(soul="two", capability_scope={}))
     sessions.bind_persona(ALICE, "root", "p")
@@ -123,7 +123,7 @@ async def test_a_sidechain_of_another_agent_takes_that_agents_route(
         assert agent is not None
         unit.agents.add(replace(agent, agent_id="scout", route="b"))
     fake.rule = play({"parent": [spawn("mine"), spawn("scouts", agent_id="scout")]})
-    sidechain_runs.shop.submit("parent", provider="a", generation={"model": "special"})
+    sidechain_runs.harness.submit("parent", provider="a", generation={"model": "special"})
 
     await sidechain_runs.work()
 
@@ -165,12 +165,12 @@ async def test_children_are_listed_oldest_first_with_where_they_stand(
     sidechain_runs: SidechainRuns, fake: FakeModel, sessions: SessionService
 ) -> None:
     fake.rule = play({"parent": [spawn("child", label="digger")]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
     await sidechain_runs.work()
-    sidechain_runs.shop.clock.advance()
+    sidechain_runs.harness.clock.advance()
     made = sessions.create(ALICE, NewSession(parent_session_id="s1")).session_id
 
-    first, second = sidechain_runs.shop.sidechains.page("s1", PageRequest()).items
+    first, second = sidechain_runs.harness.sidechains.page("s1", PageRequest()).items
 
     assert first.sidechain.spawn is not None
     assert (first.sidechain.spawn.label, first.sidechain.spawn.run_id) == ("digger", parent)
@@ -178,4 +178,4 @@ async def test_children_are_listed_oldest_first_with_where_they_stand(
     assert (first.run.status, first.output, first.is_live) == (RunStatus.COMPLETED, "ok", False)
     assert (second.sidechain.session.session_id, second.run) == (made, None)
     with pytest.raises(NotFound):
-        sidechain_runs.shop.sidechains.page("nowhere", PageRequest())
+        sidechain_runs.harness.sidechains.page("nowhere", PageRequest())

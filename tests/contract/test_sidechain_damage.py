@@ -30,7 +30,7 @@ def status(sidechain_runs: SidechainRuns, run_id: str) -> str:
 async def catch_up(sidechain_runs: SidechainRuns) -> None:
     """Do what was left to be done, until nothing is."""
     for _ in range(5):
-        sidechain_runs.shop.family.catch_up()
+        sidechain_runs.harness.family.catch_up()
         await sidechain_runs.work()
     assert sidechain_runs.signals() == 0
 
@@ -39,8 +39,8 @@ async def test_a_parent_that_cannot_be_read_does_not_keep_its_sidechain_from_end
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT]})
-    parent = sidechain_runs.shop.submit("parent")
-    behind = sidechain_runs.shop.submit("behind")
+    parent = sidechain_runs.harness.submit("parent")
+    behind = sidechain_runs.harness.submit("behind")
     await sidechain_runs.work(only="s1")
     tear(sidechain_runs, parent)
 
@@ -50,14 +50,14 @@ async def test_a_parent_that_cannot_be_read_does_not_keep_its_sidechain_from_end
     await catch_up(sidechain_runs)
     # It slept, and nobody would ever have woken it.
     assert status(sidechain_runs, parent) == "failed"
-    assert sidechain_runs.shop.stored(behind).status is RunStatus.COMPLETED
+    assert sidechain_runs.harness.stored(behind).status is RunStatus.COMPLETED
 
 
 async def test_a_parent_that_cannot_be_read_does_not_keep_its_sidechain_from_asking(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT], "child": [ask("Shall I?")]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
     await sidechain_runs.work(only="s1")
     tear(sidechain_runs, parent)
 
@@ -79,18 +79,18 @@ async def test_a_sidechain_that_cannot_be_read_does_not_keep_its_parent_from_end
 ) -> None:
     waiting = {"parent": [spawn("child"), WAIT], "child": [spawn("grandchild"), WAIT]}
     fake.rule = play(waiting)
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
     await sidechain_runs.work(only="s1")
     [child] = sidechain_runs.children()
     if has_begun:
         await sidechain_runs.work(only=child)
     below = sidechain_runs.run_of(child).run_id
     tear(sidechain_runs, below, column)
-    sidechain_runs.shop.runs.cancel(ALICE, parent)
+    sidechain_runs.harness.runs.cancel(ALICE, parent)
 
     await sidechain_runs.work(only="s1")
 
-    assert sidechain_runs.shop.stored(parent).status is RunStatus.CANCELLED
+    assert sidechain_runs.harness.stored(parent).status is RunStatus.CANCELLED
     await catch_up(sidechain_runs)
     assert status(sidechain_runs, below) == "failed"
 
@@ -99,13 +99,13 @@ async def test_a_run_that_cannot_be_read_in_the_line_below_does_not_keep_the_oth
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
     await sidechain_runs.work(only="s1")
     [child] = sidechain_runs.children()
     line = [sidechain_runs.run_of(child).run_id]
-    line += [sidechain_runs.shop.submit("later", session_id=child) for _ in range(2)]
+    line += [sidechain_runs.harness.submit("later", session_id=child) for _ in range(2)]
     tear(sidechain_runs, line[0])
-    sidechain_runs.shop.runs.cancel(ALICE, parent)
+    sidechain_runs.harness.runs.cancel(ALICE, parent)
 
     await sidechain_runs.work(only="s1")
     await catch_up(sidechain_runs)
@@ -127,7 +127,7 @@ async def test_a_question_that_cannot_be_read_does_not_keep_the_others_from_bein
         )
     )
     fake.rule = play({"parent": [both], "one": [ask("First?")], "two": [ask("Second?")]})
-    sidechain_runs.shop.submit("parent")
+    sidechain_runs.harness.submit("parent")
     await sidechain_runs.work()
     asking = {sidechain_runs.run_of(child).run_id for child in sidechain_runs.children()}
     tear(sidechain_runs, min(asking))
@@ -137,4 +137,4 @@ async def test_a_question_that_cannot_be_read_does_not_keep_the_others_from_bein
     clarifying = [r for r in sidechain_runs.runs_of("s1") if r.kind is RunKind.PARENT_CLARIFICATION]
     assert [run.status for run in clarifying] == [RunStatus.COMPLETED]
     with pytest.raises(DamagedRecord):
-        sidechain_runs.shop.stored(min(asking))
+        sidechain_runs.harness.stored(min(asking))

@@ -145,10 +145,10 @@ def test_a_parent_that_becomes_looser_does_not_loosen_the_sidechains_it_has(home
 
 @pytest.mark.parametrize("value", ['{"rules": 1}', "[]", '{"half":'])
 def test_a_session_above_that_cannot_be_read_leaves_the_sidechain_nothing(
-    house: UnitsOnDatabase, home: Home, value: str
+    database: UnitsOnDatabase, home: Home, value: str
 ) -> None:
     home.child("child")
-    with house.engine.begin() as connection:
+    with database.engine.begin() as connection:
         statement = sa.text("UPDATE sessions SET permissions = :value WHERE session_id = 's1'")
         connection.execute(statement, {"value": value})
 
@@ -162,7 +162,7 @@ def test_a_session_above_that_cannot_be_read_leaves_the_sidechain_nothing(
     assert "for session s1 above cannot be read" in verdict.reason
 
 
-def test_sessions_above_cost_few_queries(house: UnitsOnDatabase, home: Home) -> None:
+def test_sessions_above_cost_few_queries(database: UnitsOnDatabase, home: Home) -> None:
     for depth in range(1, 4):
         home.child(f"d{depth}", f"d{depth - 1}" if depth > 1 else "s1")
     counted = 0
@@ -174,15 +174,15 @@ def test_sessions_above_cost_few_queries(house: UnitsOnDatabase, home: Home) -> 
     def queries(session_id: str) -> int:
         nonlocal counted
         counted = 0
-        with house.units.read() as unit:
+        with database.units.read() as unit:
             Gatekeeper().judge(unit, make_run(session_id), [(Probe(), {})] * 50)
         return counted
 
-    sa.event.listen(house.engine, "after_cursor_execute", count)
+    sa.event.listen(database.engine, "after_cursor_execute", count)
     try:
         alone, deep = queries("s1"), queries("d3")
     finally:
-        sa.event.remove(house.engine, "after_cursor_execute", count)
+        sa.event.remove(database.engine, "after_cursor_execute", count)
 
     assert deep == alone + 3
 
@@ -226,12 +226,12 @@ def test_a_tool_that_a_scope_hides_is_refused_at_the_next_call(home: Home) -> No
     assert (verdict.decision, verdict.level) == (PermissionDecision.DENY, Level.SESSION)
 
 
-def test_a_scope_that_cannot_be_read_shows_nothing(house: UnitsOnDatabase, home: Home) -> None:
-    with house.engine.begin() as connection:
+def test_a_scope_that_cannot_be_read_shows_nothing(database: UnitsOnDatabase, home: Home) -> None:
+    with database.engine.begin() as connection:
         statement = "UPDATE sessions SET capability_scope = '{\"what\": 1}'"
         connection.execute(sa.text(statement))
 
-    with house.units.read() as unit:
+    with database.units.read() as unit:
         calls = [(Probe("files/read"), {"label": ""})]
         [verdict] = Gatekeeper().judge(unit, make_run("s1"), calls)
 

@@ -32,18 +32,20 @@ async def test_a_sidechain_asks_and_the_waiting_parents_model_answers(
             "child": [ask("Which colour?"), lambda seen: f"painted: {seen.turns[-1].text}"],
         }
     )
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
 
     await sidechain_runs.work()
 
-    results = sidechain_runs.shop.results(parent)
+    results = sidechain_runs.harness.results(parent)
     question = json.loads(results[1]["content"])
     assert question["questions"][0]["questions"][0]["question"] == "Which colour?"
     assert "answer_sidechain" in question["note"]
     assert results[2]["content"].startswith("answered; sidechain")
     assert "blue" in json.loads(results[3]["content"])["sidechains"][0]["output"]
-    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
-    events = sidechain_runs.shop.journal(sidechain_runs.run_of(sidechain_runs.children()[0]).run_id)
+    assert sidechain_runs.harness.stored(parent).status is RunStatus.COMPLETED
+    events = sidechain_runs.harness.journal(
+        sidechain_runs.run_of(sidechain_runs.children()[0]).run_id
+    )
     assert "parent_clarification_resolved" in [event.data.get("type") for event in events]
 
 
@@ -60,14 +62,14 @@ async def test_a_sidechain_that_asks_a_parent_at_rest_gets_a_run_of_its_own(
             "A sidechain of this session asks": [answer_it, "told"],
         }
     )
-    sidechain_runs.shop.submit("parent")
+    sidechain_runs.harness.submit("parent")
     await sidechain_runs.work(only="s1")
     [child] = sidechain_runs.children()
     await sidechain_runs.work()
     assert sidechain_runs.run_of(child).status is RunStatus.WAITING_FOR_USER_QUESTION
 
     for _ in range(3):
-        assert sidechain_runs.shop.family.catch_up() == 0
+        assert sidechain_runs.harness.family.catch_up() == 0
         await sidechain_runs.work()
 
     clarification = sidechain_runs.run_of("s1")
@@ -83,11 +85,11 @@ async def test_a_question_that_nobody_looked_at_gets_one_run_and_no_more(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT], "child": [ask("Which colour?")]})
-    sidechain_runs.shop.submit("parent")
+    sidechain_runs.harness.submit("parent")
 
     for _ in range(4):
         await sidechain_runs.work()
-        sidechain_runs.shop.family.catch_up()
+        sidechain_runs.harness.family.catch_up()
 
     runs = sidechain_runs.runs_of("s1")
     assert [run.kind for run in runs] == [RunKind.PARENT_CLARIFICATION, RunKind.INPUT]
@@ -108,9 +110,9 @@ async def test_a_person_answers_in_place_of_the_parent(
             "child": [ask("Which colour?"), lambda seen: f"painted: {seen.turns[-1].text}"],
         }
     )
-    sidechain_runs.shop.submit("parent")
+    sidechain_runs.harness.submit("parent")
     await sidechain_runs.work()
-    questions = QuestionService(sidechain_runs.units, sidechain_runs.shop.clock)
+    questions = QuestionService(sidechain_runs.units, sidechain_runs.harness.clock)
     [child] = sidechain_runs.children()
     [request] = questions.reader.page(PageRequest(), session_id=child).items
     answer = QuestionAnswer(question_id="q1", freeform_answer="red")
@@ -135,11 +137,11 @@ async def test_a_question_to_the_parent_that_expires_is_told_as_declined(
             "child": [ask("Which colour?", expires_in_s=5), lambda seen: seen.turns[-1].text],
         }
     )
-    sidechain_runs.shop.submit("parent")
+    sidechain_runs.harness.submit("parent")
     await sidechain_runs.work()
-    sidechain_runs.shop.clock.advance(6000)
+    sidechain_runs.harness.clock.advance(6000)
 
-    expire_due(sidechain_runs.units, sidechain_runs.shop.clock)
+    expire_due(sidechain_runs.units, sidechain_runs.harness.clock)
     await sidechain_runs.work()
 
     assert sidechain_runs.run_of(sidechain_runs.children()[0]).status is RunStatus.COMPLETED
@@ -155,10 +157,10 @@ async def test_the_same_answer_again_changes_nothing_and_another_is_refused(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child")], "child": [ask("Which colour?")]})
-    sidechain_runs.shop.submit("parent")
+    sidechain_runs.harness.submit("parent")
     await sidechain_runs.work()
     [request_id] = sidechain_runs.questions()
-    service = sidechain_runs.shop.sidechains
+    service = sidechain_runs.harness.sidechains
 
     first = service.answer(ALICE, "s1", resolution(request_id))
     again = service.answer(ALICE, "s1", resolution(request_id))
@@ -176,8 +178,10 @@ async def test_a_parent_waits_on_while_its_sidechain_waits_for_approval(
     risky = Probe("risky")
     risky.approval = Approval.ALWAYS
     fake.rule = play({"parent": [spawn("child"), WAIT], "child": [call("risky"), "did it"]})
-    sidechain_runs.shop = restarted(sidechain_runs.shop, tools=(*sidechain_runs.shop.tools, risky))
-    parent = sidechain_runs.shop.submit("parent")
+    sidechain_runs.harness = restarted(
+        sidechain_runs.harness, tools=(*sidechain_runs.harness.tools, risky)
+    )
+    parent = sidechain_runs.harness.submit("parent")
     await sidechain_runs.work()
     [child] = sidechain_runs.children()
     assert sidechain_runs.run_of(child).status is RunStatus.WAITING_FOR_APPROVAL
@@ -185,7 +189,7 @@ async def test_a_parent_waits_on_while_its_sidechain_waits_for_approval(
         RunStatus.RUNNING,
         True,
     )
-    approvals = ApprovalService(sidechain_runs.units, sidechain_runs.shop.clock, lambda *_: None)
+    approvals = ApprovalService(sidechain_runs.units, sidechain_runs.harness.clock, lambda *_: None)
     [request] = approvals.reader.page(PageRequest(), session_id=child).items
 
     yes = Resolution(request_id=request.request_id, behavior="allow")
@@ -193,14 +197,14 @@ async def test_a_parent_waits_on_while_its_sidechain_waits_for_approval(
     await sidechain_runs.work()
 
     assert len(risky.labels) == 1
-    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
+    assert sidechain_runs.harness.stored(parent).status is RunStatus.COMPLETED
 
 
 async def test_a_question_that_no_run_can_be_made_for_stays_open_for_people(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child")], "child": [ask("Which colour?")]})
-    sidechain_runs.shop.submit("parent")
+    sidechain_runs.harness.submit("parent")
     await sidechain_runs.work(only="s1")
     with sidechain_runs.units.write() as unit:
         session = unit.sessions.get("s1", lock=True)
@@ -210,7 +214,7 @@ async def test_a_question_that_no_run_can_be_made_for_stays_open_for_people(
     await sidechain_runs.work()
 
     assert sidechain_runs.signals() == 1
-    assert sidechain_runs.shop.family.catch_up() == 0
+    assert sidechain_runs.harness.family.catch_up() == 0
 
     assert sidechain_runs.signals() == 0
     assert sidechain_runs.run_of("s1").kind is RunKind.INPUT

@@ -52,7 +52,7 @@ def family_of(sidechain_runs: SidechainRuns) -> list[str]:
 async def test_stopping_a_run_stops_all_that_worked_for_it(
     sidechain_runs: SidechainRuns, how: str
 ) -> None:
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
     await sidechain_runs.work(only="s1")
     [child] = sidechain_runs.children()
     await sidechain_runs.work(only=child)
@@ -61,9 +61,9 @@ async def test_stopping_a_run_stops_all_that_worked_for_it(
     assert waiting == [RunStatus.RUNNING, RunStatus.RUNNING, RunStatus.QUEUED]
 
     if how == "cancel":
-        sidechain_runs.shop.runs.cancel(ALICE, parent)
+        sidechain_runs.harness.runs.cancel(ALICE, parent)
     else:
-        sidechain_runs.shop.runs.interrupt(ALICE, "s1")
+        sidechain_runs.harness.runs.interrupt(ALICE, "s1")
     await sidechain_runs.work()
 
     ended = [sidechain_runs.run_of(session_id) for session_id in line]
@@ -76,7 +76,7 @@ async def test_a_parent_that_fails_takes_its_sidechains_with_it(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), Answer(status=400)]})
-    sidechain_runs.shop.submit("parent")
+    sidechain_runs.harness.submit("parent")
     await sidechain_runs.work(only="s1")
     [child] = sidechain_runs.children()
 
@@ -94,15 +94,15 @@ async def test_a_sidechain_can_be_cancelled_by_its_parent(
         return call("cancel_sidechain", {"session_id": said(seen)["session_id"]})
 
     fake.rule = play({"parent": [spawn("child"), cancel, WAIT]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
     await sidechain_runs.work()
 
-    results = sidechain_runs.shop.results(parent)
+    results = sidechain_runs.harness.results(parent)
     [child] = sidechain_runs.children()
     assert results[1]["content"] == f"stopping {sidechain_runs.run_of(child).run_id}"
     assert json.loads(results[2]["content"])["sidechains"][0]["status"] == "cancelled"
     assert sidechain_runs.run_of("s1").status is RunStatus.COMPLETED
-    assert sidechain_runs.shop.sidechains.cancel(ALICE, "s1", child) == ()
+    assert sidechain_runs.harness.sidechains.cancel(ALICE, "s1", child) == ()
 
 
 @pytest.mark.every_database
@@ -110,16 +110,16 @@ async def test_a_sidechain_can_be_cancelled_by_its_parent(
 async def test_what_has_not_begun_below_leaves_the_line_without_beginning(
     sidechain_runs: SidechainRuns,
 ) -> None:
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
     await sidechain_runs.work(only="s1")
     [child] = sidechain_runs.children()
     await sidechain_runs.work(only=child)
-    later = [sidechain_runs.shop.submit("later", session_id=child) for _ in range(2)]
-    sidechain_runs.shop.runs.cancel(ALICE, parent)
+    later = [sidechain_runs.harness.submit("later", session_id=child) for _ in range(2)]
+    sidechain_runs.harness.runs.cancel(ALICE, parent)
     await sidechain_runs.work(only="s1")
 
     for run_id in later:
-        left = sidechain_runs.shop.stored(run_id)
+        left = sidechain_runs.harness.stored(run_id)
         assert (left.status, left.started_at_ms) == (RunStatus.CANCELLED, None)
         assert "together with the run" in (left.error or "")
         assert types(sidechain_runs, run_id) == ["accepted", "queued", "cancelled"]
@@ -131,7 +131,7 @@ async def test_what_has_not_begun_below_leaves_the_line_without_beginning(
 
 
 def types(sidechain_runs: SidechainRuns, run_id: str) -> list[str]:
-    return [event.data["type"] for event in sidechain_runs.shop.journal(run_id, EventKind.RUN)]
+    return [event.data["type"] for event in sidechain_runs.harness.journal(run_id, EventKind.RUN)]
 
 
 def audited(sidechain_runs: SidechainRuns) -> set[str]:
@@ -148,14 +148,14 @@ async def test_a_run_that_is_stopped_makes_no_sidechain(
     sidechain_runs: SidechainRuns, fake: FakeModel, has_ended: bool
 ) -> None:
     fake.rule = play({"parent": [ask("Shall I?")]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
     await sidechain_runs.work()
-    sidechain_runs.shop.runs.cancel(ALICE, parent)
+    sidechain_runs.harness.runs.cancel(ALICE, parent)
     if has_ended:
         await sidechain_runs.work()
 
     with pytest.raises(Conflict) as refused:
-        sidechain_runs.shop.sidechains.spawn(ALICE, parent, "key", SidechainWish(task="child"))
+        sidechain_runs.harness.sidechains.spawn(ALICE, parent, "key", SidechainWish(task="child"))
 
     assert refused.value.code == "run_state_conflict"
     assert sidechain_runs.children() == []
@@ -165,7 +165,7 @@ async def test_a_stop_waits_for_the_sidechain_that_is_being_made(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     reached, go_on = threading.Event(), threading.Event()
-    service = sidechain_runs.shop.sidechains
+    service = sidechain_runs.harness.sidechains
 
     class SlowService:
         def spawn(self, *arguments: Any) -> Spawn:
@@ -175,18 +175,18 @@ async def test_a_stop_waits_for_the_sidechain_that_is_being_made(
 
     fake.rule = play({"parent": [spawn("child")]})
     slow = SpawnSidechain(cast("SidechainService", SlowService()))
-    shop = restarted(sidechain_runs.shop, tools=(slow,))
-    parent = shop.submit("parent")
-    working = shop.begin(parent)
+    harness = restarted(sidechain_runs.harness, tools=(slow,))
+    parent = harness.submit("parent")
+    working = harness.begin(parent)
     assert await asyncio.to_thread(reached.wait, 10)
-    shop.runs.cancel(ALICE, parent)
+    harness.runs.cancel(ALICE, parent)
     await asyncio.sleep(0.1)
     assert not working.done()
 
     go_on.set()
     await working
 
-    assert shop.stored(parent).status is RunStatus.CANCELLED
+    assert harness.stored(parent).status is RunStatus.CANCELLED
     assert sidechain_runs.children() == []
 
 
@@ -219,18 +219,18 @@ async def test_a_parent_whose_row_is_held_is_woken_a_moment_later(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
     await sidechain_runs.work(only="s1")
 
     with held_by_another(sidechain_runs.units, parent):
         await sidechain_runs.work()
         assert sidechain_runs.run_of(sidechain_runs.children()[0]).status is RunStatus.COMPLETED
-        assert sidechain_runs.shop.stored(parent).asleep
-        assert sidechain_runs.shop.family.catch_up() == 1
-    assert sidechain_runs.shop.family.catch_up() == 0
+        assert sidechain_runs.harness.stored(parent).asleep
+        assert sidechain_runs.harness.family.catch_up() == 1
+    assert sidechain_runs.harness.family.catch_up() == 0
     await sidechain_runs.work()
 
-    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
+    assert sidechain_runs.harness.stored(parent).status is RunStatus.COMPLETED
     assert sidechain_runs.signals() == 0
 
 
@@ -240,16 +240,16 @@ async def test_a_child_whose_row_is_held_is_stopped_a_moment_later(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
     await sidechain_runs.work(only="s1")
     [child] = sidechain_runs.children()
-    sidechain_runs.shop.runs.cancel(ALICE, parent)
+    sidechain_runs.harness.runs.cancel(ALICE, parent)
 
     with held_by_another(sidechain_runs.units, sidechain_runs.run_of(child).run_id):
         await sidechain_runs.work(only="s1")
-        assert sidechain_runs.shop.stored(parent).status is RunStatus.CANCELLED
+        assert sidechain_runs.harness.stored(parent).status is RunStatus.CANCELLED
     assert sidechain_runs.run_of(child).stop_request is None
-    sidechain_runs.shop.family.catch_up()
+    sidechain_runs.harness.family.catch_up()
     await sidechain_runs.work()
 
     assert sidechain_runs.run_of(child).status is RunStatus.CANCELLED
@@ -260,16 +260,16 @@ async def test_what_has_not_begun_in_a_session_that_is_held_leaves_the_line_a_mo
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
     await sidechain_runs.work(only="s1")
     [child] = sidechain_runs.children()
-    sidechain_runs.shop.runs.cancel(ALICE, parent)
+    sidechain_runs.harness.runs.cancel(ALICE, parent)
 
     with session_held_by_another(sidechain_runs.units, child):
         await sidechain_runs.work(only="s1")
-        assert sidechain_runs.shop.stored(parent).status is RunStatus.CANCELLED
+        assert sidechain_runs.harness.stored(parent).status is RunStatus.CANCELLED
     assert sidechain_runs.run_of(child).status is RunStatus.QUEUED
-    sidechain_runs.shop.family.catch_up()
+    sidechain_runs.harness.family.catch_up()
 
     assert sidechain_runs.run_of(child).status is RunStatus.CANCELLED
     assert types(sidechain_runs, sidechain_runs.run_of(child).run_id) == [
@@ -285,13 +285,13 @@ async def test_a_run_that_ends_before_its_sidechain_is_stored_gets_none(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [ask("Shall I?")]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
     await sidechain_runs.work()
 
     with session_held_by_another(sidechain_runs.units, "s1") as connection:
         making = asyncio.create_task(
             asyncio.to_thread(
-                sidechain_runs.shop.sidechains.spawn,
+                sidechain_runs.harness.sidechains.spawn,
                 ALICE,
                 parent,
                 "key",

@@ -27,17 +27,19 @@ async def test_a_run_has_a_sidechain_work_and_gets_its_answer(
     fake.rule = play(
         {"parent": [spawn("child: dig", label="digger"), WAIT], "child": ["a deep hole"]}
     )
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
 
     await sidechain_runs.work()
 
-    done = sidechain_runs.shop.runs.get(parent)
+    done = sidechain_runs.harness.runs.get(parent)
     [child] = sidechain_runs.children()
     run = sidechain_runs.run_of(child)
     assert (done.run.status, run.status) == (RunStatus.COMPLETED, RunStatus.COMPLETED)
     assert (run.user_id, run.kind) == ("alice", RunKind.INPUT)
     assert run.request.source_kind == "sidechain"
-    [made, told] = [json.loads(result["content"]) for result in sidechain_runs.shop.results(parent)]
+    [made, told] = [
+        json.loads(result["content"]) for result in sidechain_runs.harness.results(parent)
+    ]
     assert made == {"session_id": child, "run_id": run.run_id}
     assert told["sidechains"] == [
         {
@@ -55,16 +57,16 @@ async def test_who_waits_sleeps_and_holds_no_work(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
 
     await sidechain_runs.work(only="s1")
 
-    waiting = sidechain_runs.shop.stored(parent)
+    waiting = sidechain_runs.harness.stored(parent)
     assert (waiting.status, waiting.asleep) == (RunStatus.RUNNING, True)
     assert [session_id for _, session_id in sidechain_runs.queued] == sidechain_runs.children()
     await sidechain_runs.work()
-    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
-    assert sidechain_runs.shop.stored(parent).crashes == 0
+    assert sidechain_runs.harness.stored(parent).status is RunStatus.COMPLETED
+    assert sidechain_runs.harness.stored(parent).crashes == 0
 
 
 async def test_several_are_waited_for_until_all_have_ended(
@@ -76,13 +78,13 @@ async def test_several_are_waited_for_until_all_have_ended(
         )
     )
     fake.rule = play({"parent": [both, "never", WAIT], "one": ["1"], "two": ["2"]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
 
     await sidechain_runs.work()
 
-    told = json.loads(sidechain_runs.shop.results(parent)[-1]["content"])
+    told = json.loads(sidechain_runs.harness.results(parent)[-1]["content"])
     assert sorted(each["output"] for each in told["sidechains"]) == ["1", "2"]
-    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
+    assert sidechain_runs.harness.stored(parent).status is RunStatus.COMPLETED
 
 
 @pytest.mark.every_database
@@ -90,13 +92,13 @@ async def test_a_sidechain_that_has_ended_already_is_told_at_once(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child")], "later": [wait_for_first(sidechain_runs)]})
-    sidechain_runs.shop.submit("parent")
+    sidechain_runs.harness.submit("parent")
     await sidechain_runs.work()
-    later = sidechain_runs.shop.submit("later")
+    later = sidechain_runs.harness.submit("later")
 
     await sidechain_runs.work()
 
-    [result] = sidechain_runs.shop.results(later)
+    [result] = sidechain_runs.harness.results(later)
     assert json.loads(result["content"])["sidechains"][0]["output"] == "ok"
 
 
@@ -111,44 +113,44 @@ async def test_certain_runs_can_be_waited_for(
         return call("wait_sidechain", {"run_ids": [said(seen)["run_id"]]})
 
     fake.rule = play({"parent": [spawn("child"), wait_for_run], "child": ["first"]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
     await sidechain_runs.work(only="s1")
     [child] = sidechain_runs.children()
-    later = sidechain_runs.shop.submit("later", session_id=child)
+    later = sidechain_runs.harness.submit("later", session_id=child)
     sidechain_runs.queued.remove((later, child))
 
     await sidechain_runs.work()
 
-    told = json.loads(sidechain_runs.shop.results(parent)[-1]["content"])
+    told = json.loads(sidechain_runs.harness.results(parent)[-1]["content"])
     assert (told["sidechains"][0]["session_id"], told["sidechains"][0]["output"]) == (
         child,
         "first",
     )
-    assert sidechain_runs.shop.stored(later).status is RunStatus.QUEUED
+    assert sidechain_runs.harness.stored(later).status is RunStatus.QUEUED
 
 
 async def test_a_failed_sidechain_is_told_with_its_error(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT], "child": [Answer(status=400)]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
 
     await sidechain_runs.work()
 
-    [told] = json.loads(sidechain_runs.shop.results(parent)[-1]["content"])["sidechains"]
+    [told] = json.loads(sidechain_runs.harness.results(parent)[-1]["content"])["sidechains"]
     assert told["status"] == "failed"
     assert told["error"]
-    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
+    assert sidechain_runs.harness.stored(parent).status is RunStatus.COMPLETED
 
 
 async def test_a_run_that_never_waits_leaves_its_sidechain_at_work(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child")]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
     await sidechain_runs.work(only="s1")
 
-    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
+    assert sidechain_runs.harness.stored(parent).status is RunStatus.COMPLETED
     await sidechain_runs.work()
     assert sidechain_runs.run_of(sidechain_runs.children()[0]).status is RunStatus.COMPLETED
 
@@ -176,11 +178,11 @@ async def test_what_cannot_be_is_told_to_the_model(
     sidechain_runs: SidechainRuns, fake: FakeModel, answer: Answer, complaint: str
 ) -> None:
     fake.rule = play({"parent": [answer]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
 
     await sidechain_runs.work()
 
-    [result] = sidechain_runs.shop.results(parent)
+    [result] = sidechain_runs.harness.results(parent)
     assert result["status"] == "error"
     assert complaint in result["content"]
     assert sidechain_runs.children() == []
@@ -200,7 +202,7 @@ async def test_a_crash_after_the_spawn_makes_no_second_sidechain(
         calls=(FakeCall(name="spawn_sidechain", arguments={"task": "child"}), FakeCall(name="held"))
     )
     fake.rule = play({"parent": [both]})
-    first = restarted(sidechain_runs.shop, tools=(*sidechain_runs.shop.tools, held))
+    first = restarted(sidechain_runs.harness, tools=(*sidechain_runs.harness.tools, held))
     parent = first.submit("parent")
     spawn_as(sidechain_runs, parent)
     task = first.begin(parent)
@@ -218,7 +220,7 @@ def spawn_as(sidechain_runs: SidechainRuns, run_id: str) -> None:
     """Do what the first call of a run does, just before its process dies."""
     key = f"{run_id}:call:1:0"
     made = [
-        sidechain_runs.shop.sidechains.spawn(ALICE, run_id, key, SidechainWish(task="child"))
+        sidechain_runs.harness.sidechains.spawn(ALICE, run_id, key, SidechainWish(task="child"))
         for _ in range(2)
     ]
     assert made[0] == made[1]
@@ -229,13 +231,13 @@ async def test_a_run_that_sleeps_through_a_restart_is_woken(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT], "child": ["late"]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
     await sidechain_runs.work(only="s1")
 
-    after = replace(sidechain_runs, shop=restarted(sidechain_runs.shop))
+    after = replace(sidechain_runs, harness=restarted(sidechain_runs.harness))
     await after.work()
 
-    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
+    assert sidechain_runs.harness.stored(parent).status is RunStatus.COMPLETED
     assert "late" in texts(fake)[-1]
 
 
@@ -243,7 +245,7 @@ async def test_a_sidechain_that_ends_before_its_parent_sleeps_is_not_missed(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     """The child ends between the parent's look and its sleep."""
-    service, shop = sidechain_runs.shop.sidechains, sidechain_runs.shop
+    service, harness = sidechain_runs.harness.sidechains, sidechain_runs.harness
 
     class LateLook(WaitSidechain):
         looked = False
@@ -257,13 +259,13 @@ async def test_a_sidechain_that_ends_before_its_parent_sleeps_is_not_missed(
                     await sidechain_runs.work(only=sidechain_runs.children()[0])
 
     fake.rule = play({"parent": [spawn("child"), WAIT]})
-    others = tuple(tool for tool in shop.tools if tool.name != "wait_sidechain")
-    sidechain_runs.shop = restarted(shop, tools=(*others, LateLook(service)))
-    parent = sidechain_runs.shop.submit("parent")
+    others = tuple(tool for tool in harness.tools if tool.name != "wait_sidechain")
+    sidechain_runs.harness = restarted(harness, tools=(*others, LateLook(service)))
+    parent = sidechain_runs.harness.submit("parent")
 
     await sidechain_runs.work()
 
-    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
+    assert sidechain_runs.harness.stored(parent).status is RunStatus.COMPLETED
     assert LateLook.looked
 
 
@@ -272,7 +274,7 @@ async def test_a_sidechain_run_that_cannot_be_read_does_not_keep_its_parent(
     sidechain_runs: SidechainRuns, fake: FakeModel
 ) -> None:
     fake.rule = play({"parent": [spawn("child"), WAIT]})
-    parent = sidechain_runs.shop.submit("parent")
+    parent = sidechain_runs.harness.submit("parent")
     await sidechain_runs.work(only="s1")
     [child] = sidechain_runs.children()
     with sidechain_runs.units.engine.begin() as connection:
@@ -280,8 +282,8 @@ async def test_a_sidechain_run_that_cannot_be_read_does_not_keep_its_parent(
         connection.execute(statement, {"child": child})
 
     await sidechain_runs.work()
-    sidechain_runs.shop.family.catch_up()
+    sidechain_runs.harness.family.catch_up()
     await sidechain_runs.work()
 
-    assert sidechain_runs.shop.stored(parent).status is RunStatus.COMPLETED
+    assert sidechain_runs.harness.stored(parent).status is RunStatus.COMPLETED
     assert sidechain_runs.signals() == 0

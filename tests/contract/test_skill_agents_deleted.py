@@ -32,81 +32,81 @@ ROUNDS = 8
 
 
 @pytest.fixture
-def shop(house: UnitsOnDatabase) -> SkillServiceHarness:
-    with house.units.write() as unit:
+def harness(database: UnitsOnDatabase) -> SkillServiceHarness:
+    with database.units.write() as unit:
         unit.agents.add(make_agent("other"))
-    shop = SkillServiceHarness(house.units)
-    shop.service.create(ANN, OK_MD)
-    return shop
+    harness = SkillServiceHarness(database.units)
+    harness.service.create(ANN, OK_MD)
+    return harness
 
 
 def test_an_agent_made_anew_has_none_of_the_skills_of_the_one_that_was_deleted(
-    house: UnitsOnDatabase, shop: SkillServiceHarness
+    database: UnitsOnDatabase, harness: SkillServiceHarness
 ) -> None:
-    agents = AgentService(house.units, shop.clock, deleted=(shop.service.agent_deleted,))
-    shop.service.grant_agent(ANN, SLUG, "other")
+    agents = AgentService(database.units, harness.clock, deleted=(harness.service.agent_deleted,))
+    harness.service.grant_agent(ANN, SLUG, "other")
 
     agents.delete(ROOT.principal, "other")
     agents.create(ROOT.principal, "other", AgentFields())
 
-    assert shop.grants() == ([], [])
-    assert shop.row().visibility is Visibility.PRIVATE
+    assert harness.grants() == ([], [])
+    assert harness.row().visibility is Visibility.PRIVATE
 
 
 def test_the_audit_has_one_entry_for_all_that_a_deleted_agent_was_granted(
-    house: UnitsOnDatabase, shop: SkillServiceHarness
+    database: UnitsOnDatabase, harness: SkillServiceHarness
 ) -> None:
-    agents = AgentService(house.units, shop.clock, deleted=(shop.service.agent_deleted,))
+    agents = AgentService(database.units, harness.clock, deleted=(harness.service.agent_deleted,))
     for name in ("first-one", "second-one", "shared-one"):
-        shop.service.create(ANN, skill_md(name))
-        shop.service.grant_agent(ANN, name, "other")
-    shop.service.grant_user(ANN, "shared-one", "bob")
-    revisions = {name: shop.row(name).revision for name in ("first-one", "shared-one")}
+        harness.service.create(ANN, skill_md(name))
+        harness.service.grant_agent(ANN, name, "other")
+    harness.service.grant_user(ANN, "shared-one", "bob")
+    revisions = {name: harness.row(name).revision for name in ("first-one", "shared-one")}
 
     agents.delete(ROOT.principal, "other")
 
-    with house.units.read() as unit:
+    with database.units.read() as unit:
         entries = unit.audit.page(ALL, resource="agents", actor=None).items
     told = [(one.action, one.resource_id, one.reason) for one in entries][:2]
     assert ("agents.revoke_skills", "other", "3 skills that it was granted") in told
-    assert shop.row("first-one").visibility is Visibility.PRIVATE
-    assert shop.row("first-one").revision == revisions["first-one"] + 1
-    assert shop.row("shared-one").visibility is Visibility.INTERNAL
-    assert shop.row("shared-one").revision == revisions["shared-one"]
+    assert harness.row("first-one").visibility is Visibility.PRIVATE
+    assert harness.row("first-one").revision == revisions["first-one"] + 1
+    assert harness.row("shared-one").visibility is Visibility.INTERNAL
+    assert harness.row("shared-one").revision == revisions["shared-one"]
 
 
 def test_no_grant_outlives_an_agent_that_is_deleted_at_the_same_moment(
-    house: UnitsOnDatabase, shop: SkillServiceHarness
+    database: UnitsOnDatabase, harness: SkillServiceHarness
 ) -> None:
-    agents = AgentService(house.units, shop.clock, deleted=(shop.service.agent_deleted,))
+    agents = AgentService(database.units, harness.clock, deleted=(harness.service.agent_deleted,))
 
     with ThreadPoolExecutor(4) as pool:
         for at in range(ROUNDS):
             agent = f"agent-{at}"
             agents.create(ROOT.principal, agent, AgentFields())
             acts: tuple[Callable[[], object], ...] = (
-                partial(shop.service.grant_agent, ANN, SLUG, agent),
+                partial(harness.service.grant_agent, ANN, SLUG, agent),
                 partial(agents.delete, ROOT.principal, agent),
-                partial(shop.service.create, run_of(ANN, agent), skill_md(f"made-{at}")),
+                partial(harness.service.create, run_of(ANN, agent), skill_md(f"made-{at}")),
             )
             for done in [pool.submit(act) for act in acts]:
                 with suppress(NotFound):
                     done.result()
 
-    assert shop.grants()[0] == []
-    assert [shop.grants(f"made-{at}") for at in range(ROUNDS)] == [([], [])] * ROUNDS
+    assert harness.grants()[0] == []
+    assert [harness.grants(f"made-{at}") for at in range(ROUNDS)] == [([], [])] * ROUNDS
 
 
 def test_a_grant_that_began_first_is_waited_for_and_taken(
-    house: UnitsOnDatabase, shop: SkillServiceHarness
+    database: UnitsOnDatabase, harness: SkillServiceHarness
 ) -> None:
     """On PostgreSQL others write meanwhile: the deletion must not look before they are done."""
-    agents = AgentService(house.units, shop.clock, deleted=(shop.service.agent_deleted,))
-    skill = shop.row()
+    agents = AgentService(database.units, harness.clock, deleted=(harness.service.agent_deleted,))
+    skill = harness.row()
     granted, looked = Event(), Event()
 
     def grant() -> None:
-        with house.units.write() as unit:
+        with database.units.write() as unit:
             unit.skills.lock(SLUG)
             assert unit.agents.get("other") is not None
             granted.set()
@@ -119,28 +119,28 @@ def test_a_grant_that_began_first_is_waited_for_and_taken(
         agents.delete(ROOT.principal, "other")
         granting.result()
 
-    assert shop.grants() == ([], [])
+    assert harness.grants() == ([], [])
 
 
 def test_a_damaged_skill_keeps_nobody_from_deleting_its_agent_and_an_admin_can_delete_it(
-    house: UnitsOnDatabase, shop: SkillServiceHarness
+    database: UnitsOnDatabase, harness: SkillServiceHarness
 ) -> None:
-    agents = AgentService(house.units, shop.clock, deleted=(shop.service.agent_deleted,))
-    shop.service.grant_agent(ANN, SLUG, "other")
-    skill = shop.row()
-    with house.units.write() as unit:
+    agents = AgentService(database.units, harness.clock, deleted=(harness.service.agent_deleted,))
+    harness.service.grant_agent(ANN, SLUG, "other")
+    skill = harness.row()
+    with database.units.write() as unit:
         damaged = sa.update(skills).where(skills.c.slug == SLUG).values(body={"name": 1})
         unit.connection.execute(damaged)
 
-    with house.units.read() as unit:
+    with database.units.read() as unit:
         assert unit.skills.with_grants(skill.skill_id, agent_id="other", user_id="ann") is None
     agents.delete(ROOT.principal, "other")
     with pytest.raises(DamagedRecord):
-        shop.service.delete(ANN, SLUG)
-    trashed = shop.service.delete(ROOT, SLUG)
+        harness.service.delete(ANN, SLUG)
+    trashed = harness.service.delete(ROOT, SLUG)
 
     assert (trashed.skill.name, trashed.skill.owner_id) == (SLUG, "ann")
-    assert shop.service.create(BOB, skill_md("Weekly report")).skill.owner_id == "bob"
-    shop.service.delete(BOB, SLUG)
-    assert shop.service.undelete(ANN, trashed.trash_name).skill_id == skill.skill_id
-    assert shop.bundle().manifest_text
+    assert harness.service.create(BOB, skill_md("Weekly report")).skill.owner_id == "bob"
+    harness.service.delete(BOB, SLUG)
+    assert harness.service.undelete(ANN, trashed.trash_name).skill_id == skill.skill_id
+    assert harness.bundle().manifest_text

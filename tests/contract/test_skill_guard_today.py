@@ -29,17 +29,17 @@ def strict(files: Mapping[str, bytes]) -> tuple[Finding, ...]:
 
 
 @pytest.fixture
-def before(house: UnitsOnDatabase) -> SkillServiceHarness:
+def before(database: UnitsOnDatabase) -> SkillServiceHarness:
     """The daemon before an update of the rules, with a skill in two versions."""
-    shop = SkillServiceHarness(house.units)
-    shop.service.create(ANN, OK_MD)
-    return shop
+    harness = SkillServiceHarness(database.units)
+    harness.service.create(ANN, OK_MD)
+    return harness
 
 
 @pytest.fixture
-def today(house: UnitsOnDatabase, before: SkillServiceHarness) -> SkillServiceHarness:
+def today(database: UnitsOnDatabase, before: SkillServiceHarness) -> SkillServiceHarness:
     guard = ContentGuard(allow_acknowledged=True, scan=strict)
-    return SkillServiceHarness(house.units, clock=before.clock, guard=guard)
+    return SkillServiceHarness(database.units, clock=before.clock, guard=guard)
 
 
 def test_a_skill_that_would_not_be_let_in_does_not_come_back(

@@ -53,19 +53,19 @@ def engine(migrated_engine: sa.Engine) -> sa.Engine:
 
 
 @pytest.fixture
-def shop(engine: sa.Engine, tmp_path: Path) -> SkillCatalogueHarness:
+def harness(engine: sa.Engine, tmp_path: Path) -> SkillCatalogueHarness:
     return skill_catalogue_harness(engine, tmp_path)
 
 
 @pytest.fixture
-def library(shop: SkillCatalogueHarness) -> SkillLibrary:
-    return shop.library
+def library(harness: SkillCatalogueHarness) -> SkillLibrary:
+    return harness.library
 
 
-def two_versions(shop: SkillCatalogueHarness, slug: str = "weekly", **fields: object) -> Skill:
+def two_versions(harness: SkillCatalogueHarness, slug: str = "weekly", **fields: object) -> Skill:
     """A skill of ann's whose second version has a companion."""
-    skill = shop.keep(slug, **fields)
-    with shop.units.write() as unit:
+    skill = harness.keep(slug, **fields)
+    with harness.units.write() as unit:
         unit.skills.lock(slug)
         text = skill_md(slug, "Does it better", "Do it better.", "when-to-use: On Fridays\n")
         bundle = Bundle({"SKILL.md": text.encode(), "scripts/run.py": b"print(1)\n"})
@@ -105,9 +105,9 @@ def refusal(look: str, library: SkillLibrary, who: Principal, ref: str) -> Under
 
 
 def test_somebody_else_s_private_skill_looks_like_a_missing_one(
-    shop: SkillCatalogueHarness, library: SkillLibrary
+    harness: SkillCatalogueHarness, library: SkillLibrary
 ) -> None:
-    hers = shop.keep("weekly")
+    hers = harness.keep("weekly")
 
     for look in LOOKS:
         LOOKS[look](library, ANN, "weekly")
@@ -120,10 +120,10 @@ def test_somebody_else_s_private_skill_looks_like_a_missing_one(
 
 
 def test_a_deleted_skill_looks_like_a_missing_one_to_its_owner_too(
-    shop: SkillCatalogueHarness, library: SkillLibrary
+    harness: SkillCatalogueHarness, library: SkillLibrary
 ) -> None:
-    skill = shop.keep("weekly")
-    with shop.units.write() as unit:
+    skill = harness.keep("weekly")
+    with harness.units.write() as unit:
         gone = replace(skill, status=SkillStatus.DELETED, trash_name="weekly.1", revision=2)
         unit.skills.update(gone, expected_revision=1)
 
@@ -143,20 +143,20 @@ class TestLists:
     """Lists show what the caller may know of."""
 
     @pytest.fixture
-    def many(self, shop: SkillCatalogueHarness) -> SkillCatalogueHarness:
-        shop.keep("hers")
-        shop.keep("his", owner_id="bob")
-        shop.keep("open", visibility=Visibility.PUBLIC)
-        shop.keep("ours", origin=SkillOrigin.SYSTEM, owner_id="system")
-        given = shop.keep("given", visibility=Visibility.INTERNAL)
-        shop.keep("to-agent", visibility=Visibility.INTERNAL)
-        shop.keep("off", owner_id="bob", enabled=False)
-        shop.keep("gone", owner_id="bob", status=SkillStatus.DELETED)
-        with shop.units.write() as unit:
+    def many(self, harness: SkillCatalogueHarness) -> SkillCatalogueHarness:
+        harness.keep("hers")
+        harness.keep("his", owner_id="bob")
+        harness.keep("open", visibility=Visibility.PUBLIC)
+        harness.keep("ours", origin=SkillOrigin.SYSTEM, owner_id="system")
+        given = harness.keep("given", visibility=Visibility.INTERNAL)
+        harness.keep("to-agent", visibility=Visibility.INTERNAL)
+        harness.keep("off", owner_id="bob", enabled=False)
+        harness.keep("gone", owner_id="bob", status=SkillStatus.DELETED)
+        with harness.units.write() as unit:
             unit.skill_grants.give_user(to_user(given, "bob"))
             unit.skill_grants.give_agent(to_agent(given))
-        shop.put_local("notes", description="In a folder")
-        return shop
+        harness.put_local("notes", description="In a folder")
+        return harness
 
     def test_to_each_their_own_and_the_open_ones(self, many: SkillCatalogueHarness) -> None:
         assert slugs(many.library, BOB) == ["given", "his", "notes", "off", "open", "ours"]
@@ -186,14 +186,14 @@ class TestLists:
         assert seen == slugs(many.library, BOB)
 
     def test_the_order_is_that_of_the_characters_on_every_database(
-        self, shop: SkillCatalogueHarness
+        self, harness: SkillCatalogueHarness
     ) -> None:
         names = ["a-b", "ab", "a b", "B", "é", "z", "_x", "10", "9"]
         for at, name in enumerate(names):
-            shop.keep(f"s-{at}", name=name)
-        shop.put_local("a.c")
+            harness.keep(f"s-{at}", name=name)
+        harness.put_local("a.c")
 
-        found = [skill.name for skill in shop.library.page(ANN, ALL, EVERYTHING).items]
+        found = [skill.name for skill in harness.library.page(ANN, ALL, EVERYTHING).items]
 
         assert found == sorted([*names, "a.c"], key=str.casefold)
 
@@ -202,9 +202,9 @@ class TestDetails:
     """One skill: what it says, its versions, its files."""
 
     def test_what_the_current_version_says(
-        self, shop: SkillCatalogueHarness, library: SkillLibrary
+        self, harness: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
-        skill = two_versions(shop)
+        skill = two_versions(harness)
 
         detail = library.get(ANN, "weekly")
 
@@ -213,27 +213,27 @@ class TestDetails:
         assert detail.manifest.when_to_use == "On Fridays"
         assert detail.path is None
         # Who only looks unpacks nothing; once it was used, its files lie there.
-        if not (shop.home / "skills-store").exists():
+        if not (harness.home / "skills-store").exists():
             assert library.get(ADMIN, "weekly").path is None
-        with shop.units.read() as unit:
-            shop.catalogue.load(unit, shop.one_in(unit, "weekly"))
+        with harness.units.read() as unit:
+            harness.catalogue.load(unit, harness.one_in(unit, "weekly"))
         path = library.get(ADMIN, "weekly").path
         assert path is not None
         assert (Path(path) / "scripts" / "run.py").read_bytes() == b"print(1)\n"
 
     def test_versions_newest_first(
-        self, shop: SkillCatalogueHarness, library: SkillLibrary
+        self, harness: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
-        two_versions(shop)
+        two_versions(harness)
 
         page = library.versions(ANN, "weekly", PageRequest(limit=1))
         assert [version.number for version in page.items] == [2]
         assert page.next_cursor is not None
 
     def test_files_of_each_version(
-        self, shop: SkillCatalogueHarness, library: SkillLibrary
+        self, harness: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
-        two_versions(shop)
+        two_versions(harness)
 
         assert [file.path for file in library.files(ANN, "weekly", None)] == [
             "SKILL.md",
@@ -244,9 +244,9 @@ class TestDetails:
         assert library.read_file(ANN, "weekly", "./scripts/run.py", None) == b"print(1)\n"
 
     def test_a_version_that_never_was(
-        self, shop: SkillCatalogueHarness, library: SkillLibrary
+        self, harness: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
-        two_versions(shop)
+        two_versions(harness)
         looks: tuple[Callable[[int], object], ...] = (
             lambda version: library.files(ANN, "weekly", version),
             lambda version: library.read_file(ANN, "weekly", "SKILL.md", version),
@@ -261,9 +261,9 @@ class TestDetails:
                 assert caught.value.code == "skill_version_not_found"
 
     def test_a_path_that_leads_elsewhere_is_invalid(
-        self, shop: SkillCatalogueHarness, library: SkillLibrary
+        self, harness: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
-        two_versions(shop)
+        two_versions(harness)
 
         for path in ("../weekly/SKILL.md", "a/../../x", "/etc/passwd", "a\\b", "", "a\0b", "C:/x"):
             with pytest.raises(Invalid) as caught:
@@ -271,9 +271,9 @@ class TestDetails:
             assert caught.value.code == "invalid_skill_path", path
 
     def test_a_folder_an_artifact_and_what_is_not_there_are_missing(
-        self, shop: SkillCatalogueHarness, library: SkillLibrary
+        self, harness: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
-        two_versions(shop)
+        two_versions(harness)
 
         for path in ("scripts", "nothing.md", ".DS_Store", "scripts/run.py/x"):
             with pytest.raises(NotFound) as caught:
@@ -281,9 +281,9 @@ class TestDetails:
             assert caught.value.code == "skill_file_not_found", path
 
     def test_what_changed_between_two_versions(
-        self, shop: SkillCatalogueHarness, library: SkillLibrary
+        self, harness: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
-        two_versions(shop)
+        two_versions(harness)
 
         diff = library.diff(ANN, "weekly", 1, 2)
 
@@ -295,9 +295,9 @@ class TestDetails:
         assert "+Do it better." in diff.files[0].diff
 
     def test_an_export_names_the_version_and_can_be_imported(
-        self, shop: SkillCatalogueHarness, library: SkillLibrary
+        self, harness: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
-        two_versions(shop)
+        two_versions(harness)
 
         exported = library.export(ANN, "weekly", 1)
 
@@ -308,9 +308,9 @@ class TestDetails:
         assert read(text).manifest.description == "Does it"
 
     def test_one_in_a_folder_can_be_looked_at_too(
-        self, shop: SkillCatalogueHarness, library: SkillLibrary
+        self, harness: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
-        folder = shop.put_local("notes", body="Take notes.")
+        folder = harness.put_local("notes", body="Take notes.")
         (folder / "more.md").write_text("more")
 
         detail = library.get(VIEWER, "local:notes")
@@ -328,19 +328,19 @@ class TestDetails:
             library.files(BOB, "notes", 1)
 
     def test_of_a_slug_people_mean_what_is_kept_unless_they_may_not_know_of_it(
-        self, shop: SkillCatalogueHarness, library: SkillLibrary
+        self, harness: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
-        shop.put_local("notes")
-        shop.keep("notes")
+        harness.put_local("notes")
+        harness.keep("notes")
 
         assert library.current(ANN, "notes").origin is SkillOrigin.MANAGED
         assert library.current(BOB, "notes").origin is SkillOrigin.LOCAL
 
     def test_list_look_and_access_agree_on_what_a_slug_is(
-        self, shop: SkillCatalogueHarness, library: SkillLibrary
+        self, harness: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
-        shop.put_local("notes")
-        shop.keep("notes", enabled=False)
+        harness.put_local("notes")
+        harness.keep("notes", enabled=False)
 
         def of(who: Principal, user_id: str | None = None) -> tuple[str, str]:
             answer = library.access(who, "notes", agent_id="default", user_id=user_id)
@@ -348,7 +348,7 @@ class TestDetails:
 
         # Switched off, and yet nothing takes its place for whom it is.
         assert of(ANN) == of(ADMIN, "ann") == ("managed", "disabled")
-        assert shop.slugs(user_id="ann") == []
+        assert harness.slugs(user_id="ann") == []
         assert [skill.origin for skill in library.page(ANN, ALL, EVERYTHING).items] == [
             SkillOrigin.MANAGED
         ]
@@ -359,7 +359,7 @@ class TestDetails:
 
         # For others there is only the one in the folder.
         assert of(BOB) == of(ADMIN, "bob") == of(ADMIN) == ("local", "public")
-        assert shop.one("notes", user_id="bob").origin is SkillOrigin.LOCAL
+        assert harness.one("notes", user_id="bob").origin is SkillOrigin.LOCAL
         assert library.get(BOB, "local:notes").skill.origin is SkillOrigin.LOCAL
         asked = library.access(ADMIN, "local:notes", agent_id=None, user_id="ann")
         assert not asked.allowed
@@ -371,16 +371,16 @@ class TestDamage:
     """What is not as it was kept is neither shown nor offered, and is told of."""
 
     @pytest.fixture
-    def damaged(self, shop: SkillCatalogueHarness) -> SkillCatalogueHarness:
+    def damaged(self, harness: SkillCatalogueHarness) -> SkillCatalogueHarness:
         """A skill at version 2, granted to agent `old` in version 1, whose bytes were changed."""
-        skill = two_versions(shop, visibility=Visibility.INTERNAL)
-        with shop.units.write() as unit:
+        skill = two_versions(harness, visibility=Visibility.INTERNAL)
+        with harness.units.write() as unit:
             unit.skill_grants.give_agent(to_agent(skill, "old", pinned_version=1))
             if unit.connection.dialect.name == "postgresql":
                 unit.connection.exec_driver_sql("UPDATE skill_blobs SET content = 'evil'")
-        for file in (shop.home / "skills-store").rglob("SKILL.md"):
+        for file in (harness.home / "skills-store").rglob("SKILL.md"):
             file.write_text(skill_md("weekly", "Evil", "Obey."))
-        return shop
+        return harness
 
     def test_every_way_to_look_says_the_same(self, damaged: SkillCatalogueHarness) -> None:
         library = damaged.library
@@ -398,15 +398,15 @@ class TestDamage:
             assert told.value.code == "skill_bundle_damaged"
         assert damaged.checks.damaged() == (("weekly", 2), ("weekly", 1))
 
-    def test_a_version_without_files_is_damaged_too(self, shop: SkillCatalogueHarness) -> None:
-        skill = two_versions(shop)
-        with shop.units.write() as unit:
+    def test_a_version_without_files_is_damaged_too(self, harness: SkillCatalogueHarness) -> None:
+        skill = two_versions(harness)
+        with harness.units.write() as unit:
             unit.skills.add_version(make_version(skill, 9, digest="9" * 64))
 
         with pytest.raises(DamagedRecord):
-            shop.library.files(ANN, "weekly", 9)
+            harness.library.files(ANN, "weekly", 9)
         with pytest.raises(NotFound):
-            shop.library.files(ANN, "weekly", 10)
+            harness.library.files(ANN, "weekly", 10)
 
     def test_the_words_of_a_pinned_version_are_not_offered(
         self, damaged: SkillCatalogueHarness
@@ -435,10 +435,10 @@ class TestAccess:
     """Whether somebody may use a skill, and why."""
 
     def test_yes_and_no_with_the_reason_and_the_version(
-        self, shop: SkillCatalogueHarness, library: SkillLibrary
+        self, harness: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
-        skill = two_versions(shop, visibility=Visibility.INTERNAL)
-        with shop.units.write() as unit:
+        skill = two_versions(harness, visibility=Visibility.INTERNAL)
+        with harness.units.write() as unit:
             unit.skill_grants.give_agent(to_agent(skill, "pinned", pinned_version=1))
             unit.skill_grants.give_agent(to_agent(skill, "free"))
 
@@ -455,10 +455,10 @@ class TestAccess:
         ]
 
     def test_one_s_own_access_through_an_agent_can_be_asked_for(
-        self, shop: SkillCatalogueHarness, library: SkillLibrary
+        self, harness: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
-        skill = shop.keep("weekly", visibility=Visibility.INTERNAL)
-        with shop.units.write() as unit:
+        skill = harness.keep("weekly", visibility=Visibility.INTERNAL)
+        with harness.units.write() as unit:
             unit.skill_grants.give_agent(to_agent(skill))
 
         mine = library.access(BOB, "weekly", agent_id="default", user_id=None)
@@ -467,20 +467,20 @@ class TestAccess:
             library.access(BOB, "weekly", agent_id="another", user_id=None)
 
     def test_who_cannot_exist_has_nothing_and_cannot_be_asked_for(
-        self, shop: SkillCatalogueHarness, library: SkillLibrary
+        self, harness: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
-        shop.keep("weekly")
+        harness.keep("weekly")
 
         for odd in ("a\0b", "\ud800", "", "x" * 10_000):
             for agent_id, user_id in ((odd, None), (None, odd)):
                 with pytest.raises(Invalid):
                     library.access(ANN, "weekly", agent_id=agent_id, user_id=user_id)
-            assert shop.slugs(agent_id=odd, user_id=odd) == []
+            assert harness.slugs(agent_id=odd, user_id=odd) == []
 
     def test_others_access_is_for_the_owner_and_admins(
-        self, shop: SkillCatalogueHarness, library: SkillLibrary
+        self, harness: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
-        shop.keep("weekly", visibility=Visibility.PUBLIC)
+        harness.keep("weekly", visibility=Visibility.PUBLIC)
 
         assert library.access(BOB, "weekly", agent_id=None, user_id="bob").allowed
         assert library.access(ADMIN, "weekly", agent_id=None, user_id="bob").allowed
@@ -490,10 +490,10 @@ class TestAccess:
             assert error.code == "skill_not_yours"
 
     def test_grants_are_listed_for_the_owner(
-        self, shop: SkillCatalogueHarness, library: SkillLibrary
+        self, harness: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
-        skill = shop.keep("weekly", visibility=Visibility.INTERNAL)
-        with shop.units.write() as unit:
+        skill = harness.keep("weekly", visibility=Visibility.INTERNAL)
+        with harness.units.write() as unit:
             unit.skill_grants.give_agent(to_agent(skill))
             unit.skill_grants.give_user(to_user(skill))
 
@@ -504,13 +504,13 @@ class TestAgents:
     """What an agent has."""
 
     def test_what_it_may_use_for_the_caller_and_what_the_owner_gave_it(
-        self, shop: SkillCatalogueHarness, library: SkillLibrary
+        self, harness: SkillCatalogueHarness, library: SkillLibrary
     ) -> None:
-        given = shop.keep("given", visibility=Visibility.INTERNAL)
-        off = shop.keep("off", visibility=Visibility.INTERNAL, enabled=False)
-        shop.keep("hers")
-        shop.keep("open", visibility=Visibility.PUBLIC)
-        with shop.units.write() as unit:
+        given = harness.keep("given", visibility=Visibility.INTERNAL)
+        off = harness.keep("off", visibility=Visibility.INTERNAL, enabled=False)
+        harness.keep("hers")
+        harness.keep("open", visibility=Visibility.PUBLIC)
+        with harness.units.write() as unit:
             unit.agents.add(make_agent())
             unit.skill_grants.give_agent(to_agent(given, pinned_version=1))
             unit.skill_grants.give_agent(to_agent(off))
@@ -535,9 +535,9 @@ class TestAgents:
 
 
 def test_the_trash_shows_each_their_own_and_an_admin_all(
-    shop: SkillCatalogueHarness, library: SkillLibrary
+    harness: SkillCatalogueHarness, library: SkillLibrary
 ) -> None:
-    with shop.units.write() as unit:
+    with harness.units.write() as unit:
         for at, owner in enumerate(("ann", "bob")):
             skill = make_skill(f"old-{at}", owner_id=owner)
             unit.skills.add(skill)

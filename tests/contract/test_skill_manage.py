@@ -53,17 +53,17 @@ def publish(path: str) -> Answer:
 
 @pytest.fixture
 async def skilled(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[SkillRuns]:
-    skilled = make_skill_runs(house.units, house.queued, settings, fake)
+    skilled = make_skill_runs(database.units, database.queued, settings, fake)
     yield skilled
-    await skilled.shop.providers.close()
+    await skilled.harness.providers.close()
 
 
 @pytest.fixture
 def folder(skilled: SkillRuns) -> Path:
     """A folder of the workspace that makes a skill."""
-    folder = skilled.shop.settings.workspace / "drafts" / "report"
+    folder = skilled.harness.settings.workspace / "drafts" / "report"
     (folder / "scripts").mkdir(parents=True)
     (folder / "SKILL.md").write_text(OK_MD)
     (folder / "scripts" / "a.py").write_text("print('a')\n")
@@ -78,7 +78,7 @@ async def test_only_an_agent_that_learns_is_told_of_the_tool(skilled: SkillRuns)
         assert ("skill_manage" in offered) is has
         assert {"publish_skill", "list_skills", "skill_search", "use_skill"} <= set(offered)
         assert has or "skill_manage" not in json.dumps(dict(skilled.fake.requests[-1].body))
-    assert "skill_manage" in skilled.shop.registry.names()
+    assert "skill_manage" in skilled.harness.registry.names()
 
 
 async def test_an_invented_call_is_refused_like_that_of_an_unknown_tool(skilled: SkillRuns) -> None:
@@ -90,8 +90,10 @@ async def test_an_invented_call_is_refused_like_that_of_an_unknown_tool(skilled:
 
 
 async def test_people_are_told_why_an_agent_does_not_have_the_tool(skilled: SkillRuns) -> None:
-    registry = skilled.shop.registry
-    offers = ToolOffers(skilled.units, skilled.shop.clock, Gatekeeper(), lambda _: registry.all())
+    registry = skilled.harness.registry
+    offers = ToolOffers(
+        skilled.units, skilled.harness.clock, Gatekeeper(), lambda _: registry.all()
+    )
 
     def verdict(session_id: str) -> CallVerdict:
         standings = {each.tool.name: each for each in offers.in_session(session_id)}
@@ -178,7 +180,7 @@ async def test_what_cannot_be_a_skill_is_refused_with_the_first_reason(skilled: 
     calls = [create(content, slug=slug).calls[0] for content, slug in refused]
     run_id = await skilled.run(Answer(calls=tuple(calls)))
 
-    results = sorted(skilled.shop.results(run_id), key=lambda each: each["call_id"])
+    results = sorted(skilled.harness.results(run_id), key=lambda each: each["call_id"])
     for result, words in zip(results, refused.values(), strict=True):
         assert words in result["content"]
     entries = skilled.audited("skills.create")
@@ -313,7 +315,7 @@ async def test_an_agent_without_the_switch_publishes_a_folder(
 async def test_a_folder_that_must_not_be_published_is_refused(
     skilled: SkillRuns, folder: Path, tmp_path: Path
 ) -> None:
-    workspace = skilled.shop.settings.workspace
+    workspace = skilled.harness.settings.workspace
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "SKILL.md").write_text(OK_MD)

@@ -16,8 +16,8 @@ from understudy.skills.model import Visibility
 
 
 @pytest.fixture
-def skills(house: UnitsOnDatabase, tmp_path: Path) -> SkillCatalogueHarness:
-    skills = SkillCatalogueHarness(house.units, tmp_path)
+def skills(database: UnitsOnDatabase, tmp_path: Path) -> SkillCatalogueHarness:
+    skills = SkillCatalogueHarness(database.units, tmp_path)
     words = "Writes the quarterly invoice"
     skills.keep("alpha", name="Alpha", description=words, visibility=Visibility.PUBLIC)
     skills.keep("beta", description="Something else", frontmatter={"when-to-use": "for an invoice"})

@@ -23,11 +23,11 @@ def run(program: str, *arguments: object) -> list[str]:
 
 @pytest.mark.slow
 def test_what_twenty_processes_patch_at_once_is_all_there(
-    house: UnitsOnDatabase, tmp_path: Path
+    database: UnitsOnDatabase, tmp_path: Path
 ) -> None:
-    got = run("skill_service_crowd", "patch", house.url, tmp_path)
+    got = run("skill_service_crowd", "patch", database.url, tmp_path)
 
-    shop = SkillServiceHarness(house.units)
+    harness = SkillServiceHarness(database.units)
     done = [at for at, one in enumerate(got) if one.startswith("version ")]
     numbers = sorted(int(got[at].split()[1]) for at in done)
     lost = [one for one in got if not one.startswith("version ")]
@@ -35,39 +35,39 @@ def test_what_twenty_processes_patch_at_once_is_all_there(
     assert set(lost) <= {"refused skill_changed"}
     assert len(done) >= PATCHERS // 2
     assert numbers == list(range(2, len(done) + 2))
-    text = shop.bundle().manifest_text
+    text = harness.bundle().manifest_text
     assert all(f"- step {at} was rewritten\n" in text for at in done)
     assert text.count("was rewritten") == len(done)
-    with shop.units.read() as unit:
+    with harness.units.read() as unit:
         highest = max(unit.skill_bundles.numbers(SLUG))
-    assert shop.row().version == numbers[-1] == highest
+    assert harness.row().version == numbers[-1] == highest
 
 
 @pytest.mark.slow
 def test_ten_processes_that_create_one_slug_make_ten_versions(
-    house: UnitsOnDatabase, tmp_path: Path
+    database: UnitsOnDatabase, tmp_path: Path
 ) -> None:
-    got = run("skill_service_crowd", "create", house.url, tmp_path)
+    got = run("skill_service_crowd", "create", database.url, tmp_path)
 
-    shop = SkillServiceHarness(house.units)
+    harness = SkillServiceHarness(database.units)
     assert sorted(got) == sorted(f"version {number}" for number in range(1, CREATORS + 1))
     for at, one in enumerate(got):
         number = int(one.split()[1])
-        assert shop.bundle(number=number).manifest_text == text_of(at)
-    assert shop.row().version == CREATORS
-    assert shop.row().digest == shop.bundle().digest
+        assert harness.bundle(number=number).manifest_text == text_of(at)
+    assert harness.row().version == CREATORS
+    assert harness.row().digest == harness.bundle().digest
 
 
 @pytest.mark.slow
 def test_of_two_owners_who_create_one_slug_one_gets_it(
-    house: UnitsOnDatabase, tmp_path: Path
+    database: UnitsOnDatabase, tmp_path: Path
 ) -> None:
-    got = Counter(run("skill_service_crowd", "claim", house.url, tmp_path))
+    got = Counter(run("skill_service_crowd", "claim", database.url, tmp_path))
 
-    shop = SkillServiceHarness(house.units)
-    owner = shop.row().owner_id
+    harness = SkillServiceHarness(database.units)
+    owner = harness.row().owner_id
     assert got == {f"owner {owner}": CREATORS // 2, "refused skill_slug_taken": CREATORS // 2}
-    assert {version.actor for version in shop.versions()} == {owner}
+    assert {version.actor for version in harness.versions()} == {owner}
 
 
 @pytest.mark.slow

@@ -44,8 +44,8 @@ SCRIPT = {"scripts/a.py": b"print('hi')\n"}
 
 
 @pytest.fixture
-def shop(house: UnitsOnDatabase) -> SkillServiceHarness:
-    return SkillServiceHarness(house.units)
+def harness(database: UnitsOnDatabase) -> SkillServiceHarness:
+    return SkillServiceHarness(database.units)
 
 
 def code_of(problem: pytest.ExceptionInfo[UnderstudyError]) -> str:
@@ -53,115 +53,115 @@ def code_of(problem: pytest.ExceptionInfo[UnderstudyError]) -> str:
 
 
 def test_a_patch_makes_a_version_with_the_change_and_the_same_companions(
-    shop: SkillServiceHarness,
+    harness: SkillServiceHarness,
 ) -> None:
     old = Bundle({"SKILL.md": OK_MD.encode(), **SCRIPT})
-    shop.service.keep(ANN, old, action="skills.upload")
-    shop.clock.advance()
+    harness.service.keep(ANN, old, action="skills.upload")
+    harness.clock.advance()
 
-    kept = shop.service.patch(
+    kept = harness.service.patch(
         run_of(ANN, run_id="run_9"), SLUG, find="Write them", replace="Put it"
     )
 
     assert (kept.skill.version, kept.replaced, kept.matches) == (2, 1, 1)
-    assert kept.skill == shop.row()
+    assert kept.skill == harness.row()
     assert kept.version.run_id == "run_9"
-    assert shop.bundle().manifest_text == OK_MD.replace("Write them", "Put it")
-    assert companions(shop.bundle()) == SCRIPT
-    assert shop.bundle(number=1) == old
-    entry = shop.audit()[0]
+    assert harness.bundle().manifest_text == OK_MD.replace("Write them", "Put it")
+    assert companions(harness.bundle()) == SCRIPT
+    assert harness.bundle(number=1) == old
+    entry = harness.audit()[0]
     assert (entry.action, entry.version, entry.reason) == ("skills.patch", 2, f"{SLUG} in run_9")
-    assert shop.heard.changes[-1] == (SLUG, "patch")
+    assert harness.heard.changes[-1] == (SLUG, "patch")
 
 
-def test_a_text_that_is_not_there_changes_nothing(shop: SkillServiceHarness) -> None:
-    shop.service.create(ANN, OK_MD)
-    before = shop.state()
+def test_a_text_that_is_not_there_changes_nothing(harness: SkillServiceHarness) -> None:
+    harness.service.create(ANN, OK_MD)
+    before = harness.state()
 
     with pytest.raises(Conflict) as problem:
-        shop.service.patch(ANN, SLUG, find="Not there", replace="x")
+        harness.service.patch(ANN, SLUG, find="Not there", replace="x")
 
     assert code_of(problem) == "skill_text_not_found"
-    assert shop.state() == before
+    assert harness.state() == before
 
 
 @pytest.mark.every_database
-def test_a_patch_that_changes_nothing_makes_no_version(shop: SkillServiceHarness) -> None:
-    shop.service.create(ANN, OK_MD)
-    before = shop.state()
+def test_a_patch_that_changes_nothing_makes_no_version(harness: SkillServiceHarness) -> None:
+    harness.service.create(ANN, OK_MD)
+    before = harness.state()
 
-    kept = shop.service.patch(ANN, SLUG, find="Collect", replace="Collect")
+    kept = harness.service.patch(ANN, SLUG, find="Collect", replace="Collect")
 
     assert (kept.unchanged, kept.version.number, kept.matches) == (True, 1, 1)
-    assert shop.state() == before
-    assert len(shop.audit()) == 1
+    assert harness.state() == before
+    assert len(harness.audit()) == 1
 
 
-def test_of_several_the_first_is_replaced_and_the_count_told(shop: SkillServiceHarness) -> None:
-    shop.service.create(ANN, skill_md(body="one one one\n"))
+def test_of_several_the_first_is_replaced_and_the_count_told(harness: SkillServiceHarness) -> None:
+    harness.service.create(ANN, skill_md(body="one one one\n"))
 
-    kept = shop.service.patch(ANN, SLUG, find="one", replace="two")
+    kept = harness.service.patch(ANN, SLUG, find="one", replace="two")
 
     assert (kept.replaced, kept.matches) == (1, 3)
-    assert shop.bundle().manifest_text.endswith("two one one\n")
+    assert harness.bundle().manifest_text.endswith("two one one\n")
 
 
-def test_all_of_them_are_replaced_when_asked_for(shop: SkillServiceHarness) -> None:
-    shop.service.create(ANN, skill_md(body="one one one\n"))
+def test_all_of_them_are_replaced_when_asked_for(harness: SkillServiceHarness) -> None:
+    harness.service.create(ANN, skill_md(body="one one one\n"))
 
-    kept = shop.service.patch(ANN, SLUG, find="one", replace="", replace_all=True)
+    kept = harness.service.patch(ANN, SLUG, find="one", replace="", replace_all=True)
 
     assert (kept.replaced, kept.matches) == (3, 3)
-    assert shop.bundle().manifest_text.endswith("---\n  \n")
+    assert harness.bundle().manifest_text.endswith("---\n  \n")
 
 
-def test_a_strict_patch_refuses_to_choose(shop: SkillServiceHarness) -> None:
-    shop.service.create(ANN, skill_md(body="one one one\n"))
+def test_a_strict_patch_refuses_to_choose(harness: SkillServiceHarness) -> None:
+    harness.service.create(ANN, skill_md(body="one one one\n"))
 
     with pytest.raises(Conflict) as problem:
-        shop.service.patch(ANN, SLUG, find="one", replace="two", strict=True)
+        harness.service.patch(ANN, SLUG, find="one", replace="two", strict=True)
 
     assert (code_of(problem), problem.value.params) == ("skill_text_ambiguous", {"matches": 3})
-    assert shop.row().version == 1
+    assert harness.row().version == 1
 
 
-def test_a_patch_says_where(shop: SkillServiceHarness) -> None:
-    shop.service.create(ANN, OK_MD)
+def test_a_patch_says_where(harness: SkillServiceHarness) -> None:
+    harness.service.create(ANN, OK_MD)
 
     with pytest.raises(Invalid) as problem:
-        shop.service.patch(ANN, SLUG, find="", replace="x")
+        harness.service.patch(ANN, SLUG, find="", replace="x")
     assert code_of(problem) == "skill_find_missing"
 
 
-def test_half_a_character_is_no_replacement(shop: SkillServiceHarness) -> None:
-    shop.service.create(ANN, OK_MD)
+def test_half_a_character_is_no_replacement(harness: SkillServiceHarness) -> None:
+    harness.service.create(ANN, OK_MD)
 
     with pytest.raises(Invalid) as problem:
-        shop.service.patch(ANN, SLUG, find="Collect", replace="\udc00")
+        harness.service.patch(ANN, SLUG, find="Collect", replace="\udc00")
     assert (code_of(problem), problem.value.errors[0].pointer) == ("skill_not_text", "/replace")
 
 
-def test_a_result_that_is_too_long_is_refused(shop: SkillServiceHarness) -> None:
-    shop.service.create(ANN, skill_md(body="here\n"))
-    room = MAX_MANIFEST_BYTES - shop.row().size + len("here")
+def test_a_result_that_is_too_long_is_refused(harness: SkillServiceHarness) -> None:
+    harness.service.create(ANN, skill_md(body="here\n"))
+    room = MAX_MANIFEST_BYTES - harness.row().size + len("here")
 
     with pytest.raises(LimitExceeded) as problem:
-        shop.service.patch(ANN, SLUG, find="here", replace="x" * (room + 1))
+        harness.service.patch(ANN, SLUG, find="here", replace="x" * (room + 1))
     assert code_of(problem) == "skill_too_large"
-    assert shop.service.patch(ANN, SLUG, find="here", replace="x" * room).skill.version == 2
+    assert harness.service.patch(ANN, SLUG, find="here", replace="x" * room).skill.version == 2
 
 
 def test_a_thousand_long_replacements_are_refused_before_they_are_made(
-    shop: SkillServiceHarness,
+    harness: SkillServiceHarness,
 ) -> None:
-    shop.service.create(ANN, skill_md(body="." * 90_000 + "\n"))
+    harness.service.create(ANN, skill_md(body="." * 90_000 + "\n"))
 
     with pytest.raises(LimitExceeded):
-        shop.service.patch(ANN, SLUG, find=".", replace="x" * 90_000, replace_all=True)
+        harness.service.patch(ANN, SLUG, find=".", replace="x" * 90_000, replace_all=True)
 
 
-def test_what_makes_a_skill_another_or_none_is_refused(shop: SkillServiceHarness) -> None:
-    shop.service.create(ANN, OK_MD)
+def test_what_makes_a_skill_another_or_none_is_refused(harness: SkillServiceHarness) -> None:
+    harness.service.create(ANN, OK_MD)
 
     for find, replace, code in (
         ("name: Weekly report\n", "", "skill_name_missing"),
@@ -169,40 +169,40 @@ def test_what_makes_a_skill_another_or_none_is_refused(shop: SkillServiceHarness
         ("name: Weekly report", "name: *x", "invalid_front_matter"),
     ):
         with pytest.raises(Invalid) as problem:
-            shop.service.patch(ANN, SLUG, find=find, replace=replace)
+            harness.service.patch(ANN, SLUG, find=find, replace=replace)
         assert code_of(problem) == code
-    assert shop.row().version == 1
+    assert harness.row().version == 1
 
 
 def test_a_skill_may_name_its_own_slug_and_keeps_the_one_it_was_created_under(
-    shop: SkillServiceHarness,
+    harness: SkillServiceHarness,
 ) -> None:
-    shop.service.create(ANN, skill_md(slug="written"), slug=SLUG)
+    harness.service.create(ANN, skill_md(slug="written"), slug=SLUG)
 
-    patched = shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
-    named = shop.service.patch(ANN, SLUG, find="slug: written", replace=f"slug: {SLUG}")
+    patched = harness.service.patch(ANN, SLUG, find="Collect", replace="Count")
+    named = harness.service.patch(ANN, SLUG, find="slug: written", replace=f"slug: {SLUG}")
 
     assert (patched.skill.slug, named.skill.slug) == (SLUG, SLUG)
 
 
-def test_two_harmless_halves_that_a_patch_joins_are_refused(shop: SkillServiceHarness) -> None:
+def test_two_harmless_halves_that_a_patch_joins_are_refused(harness: SkillServiceHarness) -> None:
     body = "```sh\nrm -" + "XX /\n```\n"
-    shop.service.create(ANN, skill_md(body=body))
-    before = shop.state()
+    harness.service.create(ANN, skill_md(body=body))
+    before = harness.state()
 
     with pytest.raises(Unsafe) as problem:
-        shop.service.patch(ANN, SLUG, find="XX", replace="rf")
+        harness.service.patch(ANN, SLUG, find="XX", replace="rf")
 
     assert "line 6: " in problem.value.detail
-    assert shop.state() == before
+    assert harness.state() == before
 
 
-def test_what_skill_md_says_of_itself_shows_in_the_row(shop: SkillServiceHarness) -> None:
-    shop.service.create(ANN, skill_md(tags="weekly, report"))
+def test_what_skill_md_says_of_itself_shows_in_the_row(harness: SkillServiceHarness) -> None:
+    harness.service.create(ANN, skill_md(tags="weekly, report"))
 
-    shop.service.patch(ANN, SLUG, find="Writes the report", replace="Writes poems")
-    shop.service.patch(ANN, SLUG, find="name: Weekly report", replace="name: Weekly poem")
-    skill = shop.service.patch(ANN, SLUG, find="weekly, report", replace="poem").skill
+    harness.service.patch(ANN, SLUG, find="Writes the report", replace="Writes poems")
+    harness.service.patch(ANN, SLUG, find="name: Weekly report", replace="name: Weekly poem")
+    skill = harness.service.patch(ANN, SLUG, find="weekly, report", replace="poem").skill
 
     assert (skill.name, skill.description, skill.tags) == ("Weekly poem", "Writes poems", ("poem",))
     assert skill.frontmatter["description"] == "Writes poems"
@@ -210,34 +210,34 @@ def test_what_skill_md_says_of_itself_shows_in_the_row(shop: SkillServiceHarness
 
 
 def test_what_somebody_set_beside_the_file_outlives_a_patch_of_something_else(
-    shop: SkillServiceHarness,
+    harness: SkillServiceHarness,
 ) -> None:
-    shop.service.create(ANN, OK_MD)
-    shop.service.update(
+    harness.service.create(ANN, OK_MD)
+    harness.service.update(
         ANN, SLUG, SkillFieldChanges(name="Ours", description="For us", tags=("us",))
     )
 
-    kept = shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
-    renamed = shop.service.patch(ANN, SLUG, find="name: Weekly report", replace="name: Theirs")
+    kept = harness.service.patch(ANN, SLUG, find="Collect", replace="Count")
+    renamed = harness.service.patch(ANN, SLUG, find="name: Weekly report", replace="name: Theirs")
 
     assert (kept.skill.name, kept.skill.description, kept.skill.tags) == ("Ours", "For us", ("us",))
     assert (renamed.skill.name, renamed.skill.description) == ("Theirs", "For us")
 
 
 def test_a_patch_of_another_version_than_the_expected_one_is_refused(
-    shop: SkillServiceHarness,
+    harness: SkillServiceHarness,
 ) -> None:
-    shop.service.create(ANN, OK_MD)
-    shop.service.patch(ANN, SLUG, find="Collect", replace="Count", expected_version=1)
+    harness.service.create(ANN, OK_MD)
+    harness.service.patch(ANN, SLUG, find="Collect", replace="Count", expected_version=1)
 
     with pytest.raises(Conflict) as problem:
-        shop.service.patch(ANN, SLUG, find="Count", replace="Collect", expected_version=1)
+        harness.service.patch(ANN, SLUG, find="Count", replace="Collect", expected_version=1)
     assert (code_of(problem), problem.value.params) == ("skill_changed", {"version": 2})
 
 
-def test_whoever_is_overtaken_patches_what_is_there_then(house: UnitsOnDatabase) -> None:
+def test_whoever_is_overtaken_patches_what_is_there_then(database: UnitsOnDatabase) -> None:
     """Time passes between reading and writing while the guard looks."""
-    other = SkillServiceHarness(house.units)
+    other = SkillServiceHarness(database.units)
     other.service.create(ANN, skill_md(body="one\ntwo\n"))
     overtaking = ["first"]
 
@@ -246,18 +246,18 @@ def test_whoever_is_overtaken_patches_what_is_there_then(house: UnitsOnDatabase)
             other.service.patch(ANN, SLUG, find="one", replace=overtaking.pop())
         return scan_bundle(files)
 
-    shop = SkillServiceHarness(house.units, guard=ContentGuard(scan=slow))
-    kept = shop.service.patch(ANN, SLUG, find="two", replace="second")
+    harness = SkillServiceHarness(database.units, guard=ContentGuard(scan=slow))
+    kept = harness.service.patch(ANN, SLUG, find="two", replace="second")
 
     assert kept.skill.version == 3
-    assert shop.bundle().manifest_text.endswith("first\nsecond\n")
+    assert harness.bundle().manifest_text.endswith("first\nsecond\n")
 
 
 def test_whoever_is_overtaken_again_and_again_gets_through_in_the_end(
-    house: UnitsOnDatabase,
+    database: UnitsOnDatabase,
 ) -> None:
     """Once they hold the slug, nobody can overtake them."""
-    other = SkillServiceHarness(house.units)
+    other = SkillServiceHarness(database.units)
     other.service.create(ANN, skill_md(body="0\ntwo\n"))
     count = itertools.count()
 
@@ -267,16 +267,16 @@ def test_whoever_is_overtaken_again_and_again_gets_through_in_the_end(
             other.service.patch(ANN, SLUG, find=f"\n{at}\n", replace=f"\n{at + 1}\n")
         return ()
 
-    shop = SkillServiceHarness(house.units, guard=ContentGuard(scan=slow))
-    kept = shop.service.patch(ANN, SLUG, find="two", replace="second")
+    harness = SkillServiceHarness(database.units, guard=ContentGuard(scan=slow))
+    kept = harness.service.patch(ANN, SLUG, find="two", replace="second")
 
     assert kept.replaced == 1
     assert kept.skill.version == MAX_ATTEMPTS + 2
-    assert shop.bundle().manifest_text.endswith(f"{MAX_ATTEMPTS}\nsecond\n")
+    assert harness.bundle().manifest_text.endswith(f"{MAX_ATTEMPTS}\nsecond\n")
 
 
 def test_patches_of_one_skill_in_one_process_are_scanned_one_after_another(
-    house: UnitsOnDatabase,
+    database: UnitsOnDatabase,
 ) -> None:
     scans: list[int] = []
 
@@ -284,55 +284,55 @@ def test_patches_of_one_skill_in_one_process_are_scanned_one_after_another(
         scans.append(len(files))
         return ()
 
-    shop = SkillServiceHarness(house.units, guard=ContentGuard(scan=scan))
-    service = shop.service
+    harness = SkillServiceHarness(database.units, guard=ContentGuard(scan=scan))
+    service = harness.service
     service.create(ANN, skill_md(body="n=\n"))
 
     with ThreadPoolExecutor(8) as pool:
         at = range(16)
         list(pool.map(lambda k: service.patch(ANN, SLUG, find="n=", replace=f"m{k} n="), at))
 
-    assert shop.row().version == 17
+    assert harness.row().version == 17
     assert len(scans) == 17
 
 
 @pytest.mark.every_database
-def test_a_grant_that_is_pinned_stays_where_it_is(shop: SkillServiceHarness) -> None:
-    shop.service.create(ANN, OK_MD)
-    shop.service.grant_agent(ANN, SLUG, "default", version=1)
-    shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
+def test_a_grant_that_is_pinned_stays_where_it_is(harness: SkillServiceHarness) -> None:
+    harness.service.create(ANN, OK_MD)
+    harness.service.grant_agent(ANN, SLUG, "default", version=1)
+    harness.service.patch(ANN, SLUG, find="Collect", replace="Count")
 
-    assert shop.pins() == {"default": 1}
+    assert harness.pins() == {"default": 1}
 
 
-def test_patching_opens_a_skill_to_nobody(shop: SkillServiceHarness) -> None:
-    shop.service.create(ANN, OK_MD)
+def test_patching_opens_a_skill_to_nobody(harness: SkillServiceHarness) -> None:
+    harness.service.create(ANN, OK_MD)
 
-    kept = shop.service.patch(run_of(ROOT), SLUG, find="Collect", replace="Count")
+    kept = harness.service.patch(run_of(ROOT), SLUG, find="Collect", replace="Count")
 
     assert (kept.granted, kept.skill.visibility) == (False, Visibility.PRIVATE)
     assert (kept.skill.owner_id, kept.version.actor) == ("ann", "root")
 
 
 def test_an_archived_skill_can_be_patched_and_is_well_when_nothing_is_missing(
-    shop: SkillServiceHarness,
+    harness: SkillServiceHarness,
 ) -> None:
-    shop.machine.lacks = {"pandas"}
-    shop.service.create(ANN, skill_md(deps="[pip:pandas]"))
-    shop.service.toggle(ANN, SLUG, enabled=True)
-    assert shop.row().status is SkillStatus.ARCHIVED
+    harness.machine.lacks = {"pandas"}
+    harness.service.create(ANN, skill_md(deps="[pip:pandas]"))
+    harness.service.toggle(ANN, SLUG, enabled=True)
+    assert harness.row().status is SkillStatus.ARCHIVED
 
-    still = shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
-    well = shop.service.patch(ANN, SLUG, find="deps: [pip:pandas]\n", replace="")
+    still = harness.service.patch(ANN, SLUG, find="Collect", replace="Count")
+    well = harness.service.patch(ANN, SLUG, find="deps: [pip:pandas]\n", replace="")
 
     assert (still.skill.status, still.missing) == (SkillStatus.ARCHIVED, ("pip:pandas",))
     assert (well.skill.status, well.missing) == (SkillStatus.ACTIVE, ())
 
 
 @pytest.mark.every_database
-def test_only_the_owner_or_an_admin_patches(shop: SkillServiceHarness) -> None:
-    kept = shop.service.create(ANN, OK_MD)
-    before = shop.state()
+def test_only_the_owner_or_an_admin_patches(harness: SkillServiceHarness) -> None:
+    kept = harness.service.create(ANN, OK_MD)
+    before = harness.state()
 
     for author, ref, code in (
         (BOB, SLUG, "skill_not_found"),
@@ -341,84 +341,85 @@ def test_only_the_owner_or_an_admin_patches(shop: SkillServiceHarness) -> None:
         (VERA, kept.skill.skill_id, "forbidden"),
     ):
         with pytest.raises(UnderstudyError) as problem:
-            shop.service.patch(author, ref, find="Collect", replace="Count")
+            harness.service.patch(author, ref, find="Collect", replace="Count")
         assert code_of(problem) == code
-    assert shop.state() == before
+    assert harness.state() == before
     assert (
-        shop.service.patch(run_of(ROOT), SLUG, find="Collect", replace="Count").skill.version == 2
+        harness.service.patch(run_of(ROOT), SLUG, find="Collect", replace="Count").skill.version
+        == 2
     )
 
 
-def test_all_the_bytes_that_a_skill_may_have_are_copied(shop: SkillServiceHarness) -> None:
+def test_all_the_bytes_that_a_skill_may_have_are_copied(harness: SkillServiceHarness) -> None:
     large = {"data/all.bin": bytes(MAX_BUNDLE_BYTES)}
-    shop.service.keep(ANN, make_bundle(files=large), action="skills.upload")
+    harness.service.keep(ANN, make_bundle(files=large), action="skills.upload")
 
-    kept = shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
+    kept = harness.service.patch(ANN, SLUG, find="Collect", replace="Count")
 
-    assert kept.skill.size == len(shop.bundle()["SKILL.md"]) + MAX_BUNDLE_BYTES
+    assert kept.skill.size == len(harness.bundle()["SKILL.md"]) + MAX_BUNDLE_BYTES
     with pytest.raises(LimitExceeded):
         make_bundle(files={"data/all.bin": bytes(MAX_BUNDLE_BYTES + 1)})
 
 
 @pytest.mark.every_database
-def test_a_companion_that_cannot_be_read_fails_the_patch(shop: SkillServiceHarness) -> None:
-    shop.service.keep(ANN, make_bundle(files=SCRIPT), action="skills.upload")
-    shop.damage("scripts/a.py")
+def test_a_companion_that_cannot_be_read_fails_the_patch(harness: SkillServiceHarness) -> None:
+    harness.service.keep(ANN, make_bundle(files=SCRIPT), action="skills.upload")
+    harness.damage("scripts/a.py")
 
     with pytest.raises(DamagedRecord) as problem:
-        shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
+        harness.service.patch(ANN, SLUG, find="Collect", replace="Count")
 
     assert code_of(problem) == "skill_bundle_damaged"
-    assert shop.row().version == 1
-    with shop.units.read() as unit:
+    assert harness.row().version == 1
+    with harness.units.read() as unit:
         assert unit.skill_bundles.numbers(SLUG) == {1}
 
 
 def test_a_link_that_somebody_planted_is_neither_followed_nor_copied(
-    shop: SkillServiceHarness, tmp_path: Path
+    harness: SkillServiceHarness, tmp_path: Path
 ) -> None:
-    shop.service.keep(ANN, make_bundle(files=SCRIPT), action="skills.upload")
+    harness.service.keep(ANN, make_bundle(files=SCRIPT), action="skills.upload")
     secret = tmp_path / "secret"
     secret.write_text("of the machine")
-    with shop.units.read() as unit:
+    with harness.units.read() as unit:
         version = unit.skill_bundles.folder(SLUG, 1)
     assert version is not None
     (version / "planted.md").symlink_to(secret)
 
-    shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
+    harness.service.patch(ANN, SLUG, find="Collect", replace="Count")
 
-    assert set(shop.bundle()) == set(shop.bundle(number=1)) == {"SKILL.md", "scripts/a.py"}
-    with shop.units.read() as unit:
+    assert set(harness.bundle()) == set(harness.bundle(number=1)) == {"SKILL.md", "scripts/a.py"}
+    with harness.units.read() as unit:
         assert unit.skill_bundles.read(SLUG, 1, "planted.md") is None
         assert unit.skill_bundles.read(SLUG, 2, "planted.md") is None
 
 
 @pytest.mark.every_database
-def test_old_versions_stay_as_they_were_through_everything(shop: SkillServiceHarness) -> None:
-    shop.service.keep(ANN, make_bundle(files=SCRIPT), action="skills.upload")
-    digest, version = shop.bundle(number=1).digest, shop.versions()[-1]
+def test_old_versions_stay_as_they_were_through_everything(harness: SkillServiceHarness) -> None:
+    harness.service.keep(ANN, make_bundle(files=SCRIPT), action="skills.upload")
+    digest, version = harness.bundle(number=1).digest, harness.versions()[-1]
 
-    shop.service.patch(ANN, SLUG, find="Collect", replace="Count")
-    shop.service.toggle(ANN, SLUG, enabled=False)
-    shop.service.toggle(ANN, SLUG, enabled=True)
-    shop.service.grant_user(ANN, SLUG, "bob")
-    shop.service.update(ANN, SLUG, SkillFieldChanges(description="Other words"))
-    shop.service.restore(ANN, SLUG, 1)
+    harness.service.patch(ANN, SLUG, find="Collect", replace="Count")
+    harness.service.toggle(ANN, SLUG, enabled=False)
+    harness.service.toggle(ANN, SLUG, enabled=True)
+    harness.service.grant_user(ANN, SLUG, "bob")
+    harness.service.update(ANN, SLUG, SkillFieldChanges(description="Other words"))
+    harness.service.restore(ANN, SLUG, 1)
 
-    assert shop.bundle(number=1).digest == digest
-    assert shop.versions()[-1] == version
+    assert harness.bundle(number=1).digest == digest
+    assert harness.versions()[-1] == version
 
 
-def test_restoring_makes_an_old_version_the_newest(shop: SkillServiceHarness) -> None:
-    shop.service.keep(ANN, make_bundle(files=SCRIPT), action="skills.upload")
-    shop.service.create(ANN, OK_MD)
+def test_restoring_makes_an_old_version_the_newest(harness: SkillServiceHarness) -> None:
+    harness.service.keep(ANN, make_bundle(files=SCRIPT), action="skills.upload")
+    harness.service.create(ANN, OK_MD)
 
-    kept = shop.service.restore(ANN, SLUG, 1)
+    kept = harness.service.restore(ANN, SLUG, 1)
 
     assert (kept.skill.version, kept.version.restored_from) == (3, 1)
-    assert shop.bundle() == make_bundle(files=SCRIPT)
-    assert shop.audit()[0].action == "skills.restore"
-    assert shop.service.restore(ANN, SLUG, 3).unchanged
+    assert harness.bundle() == make_bundle(files=SCRIPT)
+    assert harness.audit()[0].action == "skills.restore"
+    assert harness.service.restore(ANN, SLUG, 3).unchanged
     with pytest.raises(NotFound) as problem:
-        shop.service.restore(ANN, SLUG, 9)
+        harness.service.restore(ANN, SLUG, 9)
     assert code_of(problem) == "skill_version_not_found"

@@ -39,20 +39,20 @@ LOOK = call("list_files", {"path": "."})
 
 @pytest.fixture
 async def skilled(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[SkillRuns]:
     """An agent that is told of its skills."""
-    skilled = make_skill_runs(house.units, house.queued, settings, fake)
-    skilled.shop.skills = CatalogueSkills(skilled.catalogue)
-    skilled.shop.executor = skilled.shop._executor()
+    skilled = make_skill_runs(database.units, database.queued, settings, fake)
+    skilled.harness.skills = CatalogueSkills(skilled.catalogue)
+    skilled.harness.executor = skilled.harness._executor()
     yield skilled
-    await skilled.shop.providers.close()
+    await skilled.harness.providers.close()
 
 
 def figures(
     skilled: SkillRuns, ref: str = "weekly-report", who: Principal = ANN
 ) -> list[SkillVersionUsage]:
-    local = LocalSkills(roots=(), guard=scan_bundle, clock=skilled.shop.clock)
+    local = LocalSkills(roots=(), guard=scan_bundle, clock=skilled.harness.clock)
     library = SkillLibrary(skilled.units, local, BundleChecks())
     return list(library.usage(who, ref, PageRequest()).items)
 
@@ -70,7 +70,7 @@ async def test_runs_are_counted_by_what_they_did_with_a_skill(skilled: SkillRuns
         offered=2,
         used=1,
         succeeded=1,
-        last_used_at_ms=skilled.shop.clock.now_ms(),
+        last_used_at_ms=skilled.harness.clock.now_ms(),
     )
 
 
@@ -291,22 +291,22 @@ def test_only_so_many_are_summed_up_at_once(units: Units) -> None:
     assert offered(units, "skl_1") == {1: 5}
 
 
-def test_no_plan_of_postgresql_takes_more_than_was_asked_for(house: UnitsOnDatabase) -> None:
-    if house.engine.dialect.name == "sqlite":
+def test_no_plan_of_postgresql_takes_more_than_was_asked_for(database: UnitsOnDatabase) -> None:
+    if database.engine.dialect.name == "sqlite":
         pytest.skip("SQLite plans otherwise")
-    tell(house.units, "skl_1", *(f"run_{number}" for number in range(5)))
+    tell(database.units, "skl_1", *(f"run_{number}" for number in range(5)))
 
-    with house.units.write() as unit:
+    with database.units.write() as unit:
         # What is left is a loop that looks into the choice once for each row.
         for other in ("hashjoin", "mergejoin", "hashagg", "sort", "material", "memoize"):
             unit.connection.exec_driver_sql(f"SET LOCAL enable_{other} = off")
         assert unit.skill_uses.sum_up(limit=2) == 2
 
 
-def test_daemons_that_sum_up_at_once_count_nothing_twice(house: UnitsOnDatabase) -> None:
-    if house.engine.dialect.name == "sqlite":
+def test_daemons_that_sum_up_at_once_count_nothing_twice(database: UnitsOnDatabase) -> None:
+    if database.engine.dialect.name == "sqlite":
         pytest.skip("one daemon per database")
-    units = house.units
+    units = database.units
     tell(units, "skl_1", *(f"run_{number}" for number in range(5)))
 
     def sum_up() -> int:

@@ -61,12 +61,12 @@ def names(answer: str) -> list[str]:
 
 @pytest.fixture
 async def skilled(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel, tmp_path: Path
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel, tmp_path: Path
 ) -> AsyncIterator[SkillRuns]:
     roots = (Root(path=tmp_path / "roots", scope=RootScope.EXPLICIT),)
-    skilled = make_skill_runs(house.units, house.queued, settings, fake, roots)
+    skilled = make_skill_runs(database.units, database.queued, settings, fake, roots)
     yield skilled
-    await skilled.shop.providers.close()
+    await skilled.harness.providers.close()
 
 
 def keep(skilled: SkillRuns, text: str = OK_MD, **files: bytes) -> None:
@@ -185,7 +185,9 @@ async def test_list_search_and_use_agree_on_who_may_use_what(skilled: SkillRuns)
 
     for caller, (user_id, session_id) in CALLERS.items():
         who = Principal(user_id=user_id, role=Role.OPERATOR)
-        results = skilled.shop.results(await skilled.run(together, who=who, session_id=session_id))
+        results = skilled.harness.results(
+            await skilled.run(together, who=who, session_id=session_id)
+        )
         listed, found, *used = [
             each["content"] for each in sorted(results, key=lambda each: each["call_id"])
         ]
@@ -231,7 +233,10 @@ async def test_a_call_that_is_made_again_gets_the_version_that_was_noted(
     skilled: SkillRuns,
 ) -> None:
     keep(skilled)
-    tool, wanted = skilled.shop.registry.get("use_skill"), UseSkillParameters(name="weekly-report")
+    tool, wanted = (
+        skilled.harness.registry.get("use_skill"),
+        UseSkillParameters(name="weekly-report"),
+    )
     assert tool is not None
     context = ToolContext(
         session_id=LEARNER,
@@ -393,7 +398,7 @@ async def test_a_fork_skill_works_in_a_sidechain_and_its_answer_comes_back(
 
     run_id = await skilled.run(use(params={"week": 3}), child=["all done"])
 
-    [result] = skilled.shop.results(run_id)
+    [result] = skilled.harness.results(run_id)
     told = json.loads(result["content"])
     skill = skilled.skill()
     assert skill is not None
@@ -401,13 +406,13 @@ async def test_a_fork_skill_works_in_a_sidechain_and_its_answer_comes_back(
     assert (told["version"], told["digest"]) == (1, skill.digest)
     assert told["spawn"]["final_output"] == "all done"
     assert told["spawn"]["status"] == "completed"
-    child = skilled.shop.runs.get(told["spawn"]["launch_run_id"]).run
+    child = skilled.harness.runs.get(told["spawn"]["launch_run_id"]).run
     assert (child.session_id, child.user_id) == (told["spawn"]["session_id"], "ann")
     asked = next(each for each in skilled.fake.requests if "Carry out" in each.last_user)
     assert "Collect and write." in asked.last_user
     assert '{"week": 3}' in asked.last_user
     assert skilled.uses() == 1
-    assert skilled.shop.stored(run_id).status is RunStatus.COMPLETED
+    assert skilled.harness.stored(run_id).status is RunStatus.COMPLETED
 
 
 async def test_what_a_fork_made_is_told_though_the_skill_was_revoked_meanwhile(
@@ -454,7 +459,7 @@ async def test_a_fork_has_only_the_tools_of_its_skill(skilled: SkillRuns) -> Non
 
     [told] = await skilled.told(use(), child=[*tries, "end"])
 
-    results = skilled.shop.results(json.loads(told)["spawn"]["launch_run_id"])
+    results = skilled.harness.results(json.loads(told)["spawn"]["launch_run_id"])
     assert [each["status"] for each in results] == ["ok", "denied", "denied", "ok"]
     assert "the skill weekly-report does not use it" in results[1]["content"]
 
@@ -467,7 +472,7 @@ async def test_a_fork_may_use_the_tools_of_servers_that_its_skill_names(skilled:
     )
 
     spawn = json.loads(told)["spawn"]
-    results = skilled.shop.results(spawn["launch_run_id"])
+    results = skilled.harness.results(spawn["launch_run_id"])
     assert [each["status"] for each in results] == ["ok", "denied"]
     with skilled.units.read() as unit:
         child = unit.sessions.get(spawn["session_id"])
@@ -488,7 +493,7 @@ async def test_a_fork_uses_the_route_and_the_model_of_its_skill(skilled: SkillRu
 
     asked = next(each for each in skilled.fake.requests if "Carry out" in each.last_user)
     assert asked.model == "model-x"
-    child = skilled.shop.stored(json.loads(told)["spawn"]["launch_run_id"])
+    child = skilled.harness.stored(json.loads(told)["spawn"]["launch_run_id"])
     assert child.route.route_id == "b"
 
 
@@ -513,9 +518,9 @@ async def test_a_fork_that_fails_is_told_with_its_error(skilled: SkillRuns) -> N
 
 @pytest.mark.every_database
 async def test_a_fork_that_asks_is_answered_and_then_waited_for(skilled: SkillRuns) -> None:
-    asking = AskUser(skilled.units, skilled.shop.clock)
-    skilled.shop.registry = skilled.shop.registry.extended([asking])
-    skilled.shop.executor = skilled.shop._executor()
+    asking = AskUser(skilled.units, skilled.harness.clock)
+    skilled.harness.registry = skilled.harness.registry.extended([asking])
+    skilled.harness.executor = skilled.harness._executor()
     keep_fork(skilled)
 
     told = await skilled.told(

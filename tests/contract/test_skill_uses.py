@@ -12,7 +12,7 @@ from understudy.skills.usage import RecordedUse
 
 
 @pytest.fixture
-def shop(migrated_engine: sa.Engine, tmp_path: Path) -> SkillCatalogueHarness:
+def harness(migrated_engine: sa.Engine, tmp_path: Path) -> SkillCatalogueHarness:
     return skill_catalogue_harness(migrated_engine, tmp_path)
 
 
@@ -33,24 +33,24 @@ def make_use(
     )
 
 
-def test_a_call_that_is_done_again_counts_once(shop: SkillCatalogueHarness) -> None:
-    shop.keep("weekly")
-    with shop.units.write() as unit:
+def test_a_call_that_is_done_again_counts_once(harness: SkillCatalogueHarness) -> None:
+    harness.keep("weekly")
+    with harness.units.write() as unit:
         assert unit.skill_uses.add(make_use("call-1"))
-    with shop.units.write() as unit:
+    with harness.units.write() as unit:
         assert not unit.skill_uses.add(replace(make_use("call-1"), at_ms=NOW + 1))
         assert unit.skill_uses.get("call-1") == make_use("call-1")
 
 
-def test_an_undone_unit_leaves_no_use(shop: SkillCatalogueHarness) -> None:
-    shop.keep("weekly")
+def test_an_undone_unit_leaves_no_use(harness: SkillCatalogueHarness) -> None:
+    harness.keep("weekly")
 
     def used_and_undone() -> None:
-        with shop.units.write() as unit:
+        with harness.units.write() as unit:
             unit.skill_uses.add(make_use("call-1"))
             raise KeyError
 
     with pytest.raises(KeyError):
         used_and_undone()
-    with shop.units.read() as unit:
+    with harness.units.read() as unit:
         assert unit.skill_uses.get("call-1") is None

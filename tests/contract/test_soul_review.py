@@ -28,11 +28,11 @@ WARM = "Speak warmly.\nUse plain words."
 
 @pytest.fixture
 async def files(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[ContextFileRuns]:
-    files = make_context_file_runs(house.units, settings, fake)
+    files = make_context_file_runs(database.units, settings, fake)
     yield files
-    await files.shop.providers.close()
+    await files.harness.providers.close()
 
 
 def read(name: str) -> Answer:
@@ -121,7 +121,7 @@ async def test_a_proposal_that_was_overtaken_cannot_be_approved(files: ContextFi
     assert overtaken.proposal.state is ProposalState.SUPERSEDED
 
     await files.run(write("SOUL.md", "Speak slowly.\nUse plain words."))
-    AgentService(files.units, files.shop.clock).write_file(ROOT, EVOLVING, "SOUL.md", "By hand.")
+    AgentService(files.units, files.harness.clock).write_file(ROOT, EVOLVING, "SOUL.md", "By hand.")
     [third] = files.proposals.page(ROOT, EVOLVING, PageRequest(), state=ProposalState.PENDING).items
     assert files.proposals.get(ROOT, EVOLVING, third.proposal_id).is_outdated
     with pytest.raises(Conflict) as refused:

@@ -33,12 +33,12 @@ LINES = 50
 
 @pytest.fixture
 async def files(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[ContextFileRuns]:
-    files = make_context_file_runs(house.units, settings, fake)
-    AgentService(files.units, files.shop.clock).write_file(ROOT, EVOLVING, "SOUL.md", soul(0))
+    files = make_context_file_runs(database.units, settings, fake)
+    AgentService(files.units, files.harness.clock).write_file(ROOT, EVOLVING, "SOUL.md", soul(0))
     yield files
-    await files.shop.providers.close()
+    await files.harness.providers.close()
 
 
 def soul(changed: int, word: str = "gently") -> str:
@@ -69,7 +69,7 @@ async def test_ten_lines_may_change_in_every_run_whatever_their_share(
     files: ContextFileRuns,
 ) -> None:
     short = "".join(f"short {at}\n" for at in range(12))
-    AgentService(files.units, files.shop.clock).write_file(ROOT, EVOLVING, "SOUL.md", short)
+    AgentService(files.units, files.harness.clock).write_file(ROOT, EVOLVING, "SOUL.md", short)
     edits = (edit("SOUL.md", f"short {at}\n", f"brief {at}\n") for at in range(11))
 
     told = await files.told(*edits)
@@ -90,7 +90,7 @@ async def test_what_somebody_wrote_meanwhile_is_not_replaced_as_a_whole(
     files: ContextFileRuns,
 ) -> None:
     def meanwhile(_: object) -> Answer:
-        agents = AgentService(files.units, files.shop.clock)
+        agents = AgentService(files.units, files.harness.clock)
         agents.write_file(ROOT, EVOLVING, "SOUL.md", soul(LINES, "firmly"))
         return write("SOUL.md", soul(5))
 
@@ -110,7 +110,7 @@ async def test_under_review_it_counts_from_the_start_as_well(files: ContextFileR
 
 @pytest.mark.one_database
 async def test_where_there_was_no_soul_the_first_one_is_free(files: ContextFileRuns) -> None:
-    AgentService(files.units, files.shop.clock).delete_file(ROOT, EVOLVING, "SOUL.md")
+    AgentService(files.units, files.harness.clock).delete_file(ROOT, EVOLVING, "SOUL.md")
 
     told = await files.told(write("SOUL.md", soul(0)), write("SOUL.md", soul(LINES)))
 
@@ -120,28 +120,28 @@ async def test_where_there_was_no_soul_the_first_one_is_free(files: ContextFileR
 @pytest.mark.one_database
 async def test_the_share_can_be_set(files: ContextFileRuns) -> None:
     checks = FileChecks(limits=SoulLimits(max_change=1))
-    keeper = AgentContextFiles(files.units, files.shop.clock, checks)
-    shop = shop_like(files, keeper)
+    keeper = AgentContextFiles(files.units, files.harness.clock, checks)
+    harness = shop_like(files, keeper)
     files.fake.rule = play({"go": [write("SOUL.md", soul(LINES))]})
 
-    await shop.run("go", session_id=EVOLVING)
+    await harness.run("go", session_id=EVOLVING)
 
     assert files.file() == soul(LINES)
 
 
 def shop_like(files: ContextFileRuns, keeper: AgentContextFiles, *tools: Probe) -> RunHarness:
     """Another process, with these tools beside those for files; it shares the connections."""
-    shop = RunHarness(
+    harness = RunHarness(
         files.units,
-        files.shop.settings,
+        files.harness.settings,
         tools=(EditFile(keeper), *tools),
-        coach=files.shop.coach,
+        coach=files.harness.coach,
         context_files=keeper,
-        clock=files.shop.clock,
+        clock=files.harness.clock,
     )
-    shop.providers = files.shop.providers
-    shop.executor = shop._executor()
-    return shop
+    harness.providers = files.harness.providers
+    harness.executor = harness._executor()
+    return harness
 
 
 @pytest.fixture
@@ -158,9 +158,9 @@ async def test_a_run_that_is_taken_up_again_goes_by_the_same_start(
     probe, start = held
     lines = [write("SOUL.md", soul(18)), call("probe", {}), write("SOUL.md", soul(36))]
     files.fake.rule = play({"go": lines})
-    shop = start()
-    run_id = shop.submit("go", session_id=EVOLVING)
-    task = shop.begin(run_id)
+    harness = start()
+    run_id = harness.submit("go", session_id=EVOLVING)
+    task = harness.begin(run_id)
     await probe.reached()
     await die(task)
     probe.go_on.set()
@@ -185,19 +185,19 @@ async def test_its_sidechains_are_no_way_round(
             "more": [write("SOUL.md", soul(36))],
         }
     )
-    shop = start()
-    run_id = shop.runs.submit(ANN, EVOLVING, Submission(content="go")).run.run_id
-    task = shop.begin(run_id)
+    harness = start()
+    run_id = harness.runs.submit(ANN, EVOLVING, Submission(content="go")).run.run_id
+    task = harness.begin(run_id)
     await probe.reached()
 
-    spawn = shop.sidechains.spawn(ANN, run_id, "call", SidechainWish(task="more"))
-    await shop.execute(spawn.first_run_id)
-    [within] = shop.results(spawn.first_run_id)
+    spawn = harness.sidechains.spawn(ANN, run_id, "call", SidechainWish(task="more"))
+    await harness.execute(spawn.first_run_id)
+    [within] = harness.results(spawn.first_run_id)
     probe.go_on.set()
     await task
 
     assert is_refused(within["content"])
     # Once nobody waits for it, what it does is its own.
-    on_its_own = shop.runs.submit(ANN, spawn.session_id, Submission(content="more")).run.run_id
-    await shop.execute(on_its_own)
-    assert shop.results(on_its_own)[0]["content"].startswith("replaced")
+    on_its_own = harness.runs.submit(ANN, spawn.session_id, Submission(content="more")).run.run_id
+    await harness.execute(on_its_own)
+    assert harness.results(on_its_own)[0]["content"].startswith("replaced")

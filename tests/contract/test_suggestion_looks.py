@@ -18,8 +18,8 @@ from understudy.storage.postgres import SUGGESTIONS_LOCK
 
 
 @pytest.fixture
-def week(house: UnitsOnDatabase) -> Week:
-    return Week(house.units)
+def week(database: UnitsOnDatabase) -> Week:
+    return Week(database.units)
 
 
 def test_one_look_says_no_more_than_people_read_and_the_strongest_first(week: Week) -> None:
@@ -69,7 +69,7 @@ def test_nothing_is_said_on_top_of_many_that_wait(week: Week) -> None:
 
 
 def test_a_look_that_finds_nothing_new_writes_nothing_and_asks_little(
-    week: Week, house: UnitsOnDatabase
+    week: Week, database: UnitsOnDatabase
 ) -> None:
     def looked() -> list[str]:
         asked: list[str] = []
@@ -77,9 +77,9 @@ def test_a_look_that_finds_nothing_new_writes_nothing_and_asks_little(
         def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
             asked.append(statement)
 
-        sa.event.listen(house.engine, "before_cursor_execute", note)
+        sa.event.listen(database.engine, "before_cursor_execute", note)
         assert suggester.look_now() == 0
-        sa.event.remove(house.engine, "before_cursor_execute", note)
+        sa.event.remove(database.engine, "before_cursor_execute", note)
         return asked
 
     suggester = week.suggester()
@@ -121,7 +121,7 @@ def test_a_clock_that_was_set_back_holds_up_no_look(week: Week) -> None:
     assert week.suggester().look() == 1
 
 
-def test_who_finds_another_daemon_looking_does_not(week: Week, house: UnitsOnDatabase) -> None:
+def test_who_finds_another_daemon_looking_does_not(week: Week, database: UnitsOnDatabase) -> None:
     week.keep()
     for _ in range(5):
         week.use()
@@ -129,7 +129,7 @@ def test_who_finds_another_daemon_looking_does_not(week: Week, house: UnitsOnDat
     assert week.suggester(if_free=lambda: nullcontext(enter_result=False)).look() == 0
     with week.units.read() as unit:
         assert unit.suggestions.looked_at_ms() is None
-    assert week.suggester(if_free=partial(house.units.if_free, SUGGESTIONS_LOCK)).look() == 1
+    assert week.suggester(if_free=partial(database.units.if_free, SUGGESTIONS_LOCK)).look() == 1
 
 
 def test_neither_runs_without_tools_nor_other_agents_hide_what_an_agent_does(week: Week) -> None:

@@ -26,8 +26,8 @@ from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
 
 
 @pytest.fixture
-def week(house: UnitsOnDatabase) -> Week:
-    return Week(house.units)
+def week(database: UnitsOnDatabase) -> Week:
+    return Week(database.units)
 
 
 def test_a_skill_whose_runs_mostly_fail_is_to_be_improved(week: Week) -> None:

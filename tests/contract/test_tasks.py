@@ -77,11 +77,11 @@ def test_a_task_changed_meanwhile_is_not_overwritten(units: Units) -> None:
 
 
 def test_a_damaged_task_costs_itself_and_what_waits_for_it(
-    house: UnitsOnDatabase, tasks: TaskService
+    database: UnitsOnDatabase, tasks: TaskService
 ) -> None:
     broken = add(tasks, "broken")
     add(tasks, "waits", "1")
-    with house.engine.begin() as connection:
+    with database.engine.begin() as connection:
         connection.execute(
             sa.text("UPDATE tasks SET body = '{' WHERE task_id = :id"), {"id": broken}
         )

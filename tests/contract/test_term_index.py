@@ -44,8 +44,8 @@ HOSTILE = {
 
 
 @pytest.fixture
-def units(empty_house: UnitsOnDatabase) -> Units:
-    return empty_house.units
+def units(empty_database: UnitsOnDatabase) -> Units:
+    return empty_database.units
 
 
 def put(
@@ -183,18 +183,18 @@ def test_an_entry_that_is_put_again_is_found_by_what_it_holds_now(crowd: Units) 
         assert unit.term_index.newest(KIND, scopes=["project:p1"], limit=1) == ()
 
 
-def test_what_is_removed_leaves_nothing(empty_house: UnitsOnDatabase) -> None:
-    units = empty_house.units
+def test_what_is_removed_leaves_nothing(empty_database: UnitsOnDatabase) -> None:
+    units = empty_database.units
     fill(units, "r", "x", "y", scopes=[*HERE, *EVERYWHERE], count=700)
     with units.write() as unit:
         unit.term_index.remove(KIND, [*(f"r{number}" for number in range(700)), "never there"])
 
-    assert stored(empty_house.engine) == (0, 0)
+    assert stored(empty_database.engine) == (0, 0)
     assert frequency(units, "x") == 0
 
 
-def test_clearing_a_kind_leaves_the_others_as_they_are(empty_house: UnitsOnDatabase) -> None:
-    units = empty_house.units
+def test_clearing_a_kind_leaves_the_others_as_they_are(empty_database: UnitsOnDatabase) -> None:
+    units = empty_database.units
     fill(units, "r", "x", scopes=HERE, count=30)
     put(units, "l", "x", kind="learning")
     with units.write() as unit:
@@ -204,7 +204,7 @@ def test_clearing_a_kind_leaves_the_others_as_they_are(empty_house: UnitsOnDatab
     assert found(units, "x") == []
     with units.write() as unit:
         unit.term_index.clear("learning")
-    assert stored(empty_house.engine) == (0, 0)
+    assert stored(empty_database.engine) == (0, 0)
 
 
 def stored(engine: sa.Engine) -> tuple[int, ...]:
@@ -333,12 +333,12 @@ def test_only_the_rarest_terms_are_looked_up_within_the_budget(
 
 
 def test_a_damaged_entry_is_found_by_nobody_and_can_be_replaced(
-    empty_house: UnitsOnDatabase,
+    empty_database: UnitsOnDatabase,
 ) -> None:
-    units = empty_house.units
+    units = empty_database.units
     put(units, "a", "x")
     put(units, "b", "x")
-    with empty_house.engine.begin() as connection:
+    with empty_database.engine.begin() as connection:
         torn = sa.update(term_entries).where(term_entries.c.source_id == "a")
         connection.execute(torn.values(scopes=sa.literal_column("'[torn'")))
 

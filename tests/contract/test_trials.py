@@ -33,11 +33,11 @@ SECRET = "client" + "Secret: hunter2" + "hunter2"
 
 @pytest.fixture
 async def bench(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[TrialHarness]:
-    bench = make_trial_harness(house.units, house.queued, settings, fake)
+    bench = make_trial_harness(database.units, database.queued, settings, fake)
     yield bench
-    await bench.shop.providers.close()
+    await bench.harness.providers.close()
 
 
 @contextmanager
@@ -72,7 +72,7 @@ async def test_a_trial_executes_the_definition_in_a_session_of_its_own(bench: Tr
     assert session.parent_session_id is None
     assert session.workdir == f"{WORKTREES}/learning-sched/{trial.trial_id}"
     assert trial.run_id is not None
-    run = bench.shop.stored(trial.run_id)
+    run = bench.harness.stored(trial.run_id)
     assert (run.session_id, run.skill_fingerprint) == (session.session_id, rollout.fingerprint)
     assert f"Reply with exactly {MARKER}." in bench.fake.requests[0].last_user
 
@@ -102,7 +102,7 @@ async def test_a_trial_names_the_commit_that_the_workspace_stood_at(bench: Trial
     await bench.trial(MARKER)
     assert bench.stage.get().workspace_digest is None
 
-    head = bench.shop.settings.workspace / ".git" / "HEAD"
+    head = bench.harness.settings.workspace / ".git" / "HEAD"
     head.parent.mkdir()
     head.write_text("c" * 40 + "\n")
     trial = await bench.trial(MARKER)
@@ -330,10 +330,10 @@ async def test_a_run_that_somebody_stopped_says_nothing_about_the_skill(
     trial = bench.begin()
     assert trial.run_id is not None
 
-    bench.shop.runs.cancel(ALICE, trial.run_id)
+    bench.harness.runs.cancel(ALICE, trial.run_id)
 
     ended = bench.trials.get(NAME, trial.trial_id)
-    assert bench.shop.stored(trial.run_id).status is RunStatus.CANCELLED
+    assert bench.harness.stored(trial.run_id).status is RunStatus.CANCELLED
     assert (ended.state, bench.stage.get().counts.canary_failure_count) == (TrialState.FAILED, 0)
 
 
@@ -372,7 +372,7 @@ async def test_a_daemon_that_ended_before_it_settled_a_trial_settles_it_later(
     bench.stage.promote()
     trial = bench.begin()
     # As if it had been killed right after the run ended.
-    deaf = bench.shop.executor
+    deaf = bench.harness.executor
     object.__setattr__(deaf, "run_ended", lambda *_: None)
     await bench.work(MARKER)
     assert bench.trials.get(NAME, trial.trial_id).state is TrialState.PENDING
@@ -388,7 +388,7 @@ async def test_a_trial_is_settled_once_however_often_its_run_ends(bench: TrialHa
     bench.stage.promote()
     trial = await bench.trial(MARKER)
     assert trial.run_id is not None
-    run = bench.shop.stored(trial.run_id)
+    run = bench.harness.stored(trial.run_id)
 
     for each in (run, replace(run, run_id="run_of_a_use")):
         with bench.stage.units.write() as unit:
@@ -405,7 +405,7 @@ async def test_a_rollout_that_cannot_be_read_keeps_no_run_from_ending(bench: Tri
     with damaged(bench, "rollouts", "body"):
         await bench.work(MARKER)
     assert trial.run_id is not None
-    assert bench.shop.stored(trial.run_id).status is RunStatus.COMPLETED
+    assert bench.harness.stored(trial.run_id).status is RunStatus.COMPLETED
     assert bench.trials.get(NAME, trial.trial_id).state is TrialState.PENDING
 
     bench.trials.catch_up()
@@ -437,7 +437,7 @@ async def test_a_trial_that_cannot_be_read_keeps_no_run_from_ending(bench: Trial
         await bench.work(MARKER)
 
     assert trial.run_id is not None
-    assert bench.shop.stored(trial.run_id).status is RunStatus.COMPLETED
+    assert bench.harness.stored(trial.run_id).status is RunStatus.COMPLETED
 
 
 async def test_a_trial_that_goes_on_is_left_alone(bench: TrialHarness) -> None:
@@ -463,12 +463,12 @@ async def test_a_trial_has_the_tools_of_its_definition_and_works_in_its_folder(
     )
 
     assert trial.run_id is not None
-    results = bench.shop.results(trial.run_id)
+    results = bench.harness.results(trial.run_id)
     assert [each["status"] for each in results] == ["ok", "denied", "denied"]
     workdir = bench.session(trial).workdir
     assert workdir is not None
-    assert (bench.shop.settings.workspace / workdir / "a.txt").read_text() == "x"
-    assert not (bench.shop.settings.workspace / "a.txt").exists()
+    assert (bench.harness.settings.workspace / workdir / "a.txt").read_text() == "x"
+    assert not (bench.harness.settings.workspace / "a.txt").exists()
 
 
 async def test_a_trial_takes_the_route_and_the_models_of_its_definition(
@@ -492,7 +492,7 @@ async def test_a_trial_leaves_nothing_to_remember(bench: TrialHarness) -> None:
     await bench.trial(MARKER)
     assert indexed(bench.stage.units) == 0
 
-    await bench.shop.run("a run like any other")
+    await bench.harness.run("a run like any other")
     assert indexed(bench.stage.units) == 1
 
 
@@ -524,7 +524,7 @@ async def test_a_trial_that_makes_no_sense_is_refused_and_leaves_no_folder(
     assert [refused(Invalid, partial(bench.begin, **wish)) for wish, _ in wrong] == [
         code for _, code in wrong
     ]
-    assert not (bench.shop.settings.workspace / WORKTREES).exists()
+    assert not (bench.harness.settings.workspace / WORKTREES).exists()
     assert bench.trials.page(NAME, PageRequest()).items == ()
 
 
@@ -533,13 +533,13 @@ async def test_a_trial_that_cannot_begin_gives_its_folder_back(bench: TrialHarne
 
     assert refused(Invalid, bench.begin) == "route_not_found"
 
-    assert [*(bench.shop.settings.workspace / WORKTREES / "learning-sched").iterdir()] == []
+    assert [*(bench.harness.settings.workspace / WORKTREES / "learning-sched").iterdir()] == []
     assert bench.queued == []
 
 
 async def test_a_trial_without_a_folder_does_not_begin(bench: TrialHarness) -> None:
     bench.stage.promote()
-    (bench.shop.settings.workspace / WORKTREES).symlink_to(bench.shop.settings.home)
+    (bench.harness.settings.workspace / WORKTREES).symlink_to(bench.harness.settings.home)
 
     assert refused(Unavailable, bench.begin) == "worktree_missing"
 

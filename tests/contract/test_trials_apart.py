@@ -39,12 +39,12 @@ pytestmark = pytest.mark.one_database
 
 @pytest.fixture
 async def apart(
-    house: UnitsOnDatabase, settings: Settings, fake: FakeModel
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[SidechainTrials]:
-    apart = make_sidechain_trials(house.units, house.queued, settings, fake)
+    apart = make_sidechain_trials(database.units, database.queued, settings, fake)
     yield apart
-    await apart.bench.shop.providers.close()
-    await apart.skilled.shop.providers.close()
+    await apart.bench.harness.providers.close()
+    await apart.skilled.harness.providers.close()
 
 
 def sessions_of(apart: SidechainTrials) -> SessionService:
@@ -57,20 +57,20 @@ async def test_everything_that_a_trial_sets_going_is_a_part_of_it(apart: Sidecha
 
     assert trial.run_id is not None
     (child,) = apart.below(trial.run_id)
-    assert apart.bench.shop.stored(trial.run_id).trial_id == trial.trial_id
+    assert apart.bench.harness.stored(trial.run_id).trial_id == trial.trial_id
     assert (child.trial_id, child.request.source_kind) == (trial.trial_id, "sidechain")
     assert apart.bench.session(trial).trial_id == trial.trial_id
     sessions = sessions_of(apart)
     by_hand = sessions.create(ALICE, NewSession(parent_session_id=trial.session_id))
     assert by_hand.trial_id == trial.trial_id
-    later = apart.bench.shop.submit("and now?", session_id=by_hand.session_id)
-    assert apart.bench.shop.stored(later).trial_id == trial.trial_id
+    later = apart.bench.harness.submit("and now?", session_id=by_hand.session_id)
+    assert apart.bench.harness.stored(later).trial_id == trial.trial_id
 
 
 async def test_what_real_life_does_is_part_of_no_trial(apart: SidechainTrials) -> None:
     run_id = await apart.record(use(), "done", helper=["helped"])
 
-    assert apart.bench.shop.stored(run_id).trial_id is None
+    assert apart.bench.harness.stored(run_id).trial_id is None
     assert [run.trial_id for run in apart.below(run_id)] == [None]
 
 
@@ -138,7 +138,7 @@ async def test_what_somebody_asks_in_the_session_of_a_replay_does_nothing_either
     trial = await apart.replay(recorded, {SKILL: ["done"], TASK: ["done"]})
     side = apart.replays.sides(trial)[1]
 
-    run_id = apart.bench.shop.submit("again", session_id=side.session_id)
+    run_id = apart.bench.harness.submit("again", session_id=side.session_id)
     await apart.act({"again": [send("a"), "done"]})
 
     assert apart.told(run_id) == [("error", UNRECORDED + NO_SIDECHAIN)]
@@ -226,7 +226,7 @@ async def test_what_a_trial_sets_going_leaves_nothing_to_remember(apart: Sidecha
 
 @pytest.mark.every_database
 async def test_a_run_that_only_says_it_is_a_trial_is_remembered(apart: SidechainTrials) -> None:
-    await apart.bench.shop.run("x", source_plugin="rollout", source_kind="trial")
+    await apart.bench.harness.run("x", source_plugin="rollout", source_kind="trial")
 
     assert indexed(apart.bench.stage.units) == 1
 
@@ -276,7 +276,7 @@ async def test_trials_of_another_definition_do_not_take_up_the_room_and_are_stop
     assert {(trial.state, trial.reason) for trial in ended} == {
         (TrialState.FAILED, "not counted: the definition changed while the trial went on")
     }
-    runs = [bench.shop.stored(trial.run_id) for trial in moot if trial.run_id]
+    runs = [bench.harness.stored(trial.run_id) for trial in moot if trial.run_id]
     assert {run.status for run in runs} == {RunStatus.CANCELLED}
 
 
@@ -318,7 +318,7 @@ async def test_trials_end_as_soon_as_what_they_try_is_otherwise(
 
     assert bench.trials.get(NAME, trial.trial_id).state is TrialState.FAILED
     assert trial.run_id is not None
-    assert bench.shop.stored(trial.run_id).status is RunStatus.CANCELLED
+    assert bench.harness.stored(trial.run_id).status is RunStatus.CANCELLED
 
 
 async def test_a_change_stands_though_its_trials_cannot_be_stopped(apart: SidechainTrials) -> None:

@@ -54,51 +54,51 @@ def lose_the_connection(units: Units, *, then_look: bool) -> None:
 
 @pytest.mark.parametrize("then_look", [True, False])
 def test_a_unit_that_overlooks_that_its_connection_is_gone_says_so(
-    house: UnitsOnDatabase, *, then_look: bool
+    database: UnitsOnDatabase, *, then_look: bool
 ) -> None:
-    if house.engine.dialect.name == "sqlite":
+    if database.engine.dialect.name == "sqlite":
         pytest.skip("SQLite has no connection to lose")
     with pytest.raises(DatabaseUnavailable):
-        lose_the_connection(house.units, then_look=then_look)
+        lose_the_connection(database.units, then_look=then_look)
 
-    with house.units.read() as unit:
+    with database.units.read() as unit:
         assert unit.personas.get("helper") is None
 
 
-async def test_a_unit_that_fails_rings_no_bell(house: UnitsOnDatabase) -> None:
-    house.bell.attach(asyncio.get_running_loop())
+async def test_a_unit_that_fails_rings_no_bell(database: UnitsOnDatabase) -> None:
+    database.bell.attach(asyncio.get_running_loop())
 
     with pytest.raises(Oops):
-        await asyncio.to_thread(write_then_fail, house.units)
+        await asyncio.to_thread(write_then_fail, database.units)
     await asyncio.sleep(0.01)
 
-    assert (house.bell.count("events"), house.bell.count("session:s1")) == (0, 0)
+    assert (database.bell.count("events"), database.bell.count("session:s1")) == (0, 0)
 
 
 async def test_a_unit_that_wrote_to_a_journal_rings_after_the_commit(
-    house: UnitsOnDatabase,
+    database: UnitsOnDatabase,
 ) -> None:
-    house.bell.attach(asyncio.get_running_loop())
+    database.bell.attach(asyncio.get_running_loop())
 
-    with house.units.write() as unit:
+    with database.units.write() as unit:
         unit.journal.append("s1", [make_new_event()], at_ms=NOW)
         await asyncio.sleep(0.01)
-        assert house.bell.count("events") == 0
+        assert database.bell.count("events") == 0
     await asyncio.sleep(0.01)
 
-    assert house.bell.count("events") == 1
-    assert house.bell.count("session:s1") == 1
-    assert house.bell.count("session:s2") == 0
+    assert database.bell.count("events") == 1
+    assert database.bell.count("session:s1") == 1
+    assert database.bell.count("session:s2") == 0
 
 
-async def test_a_unit_that_wrote_to_no_journal_rings_no_bell(house: UnitsOnDatabase) -> None:
-    house.bell.attach(asyncio.get_running_loop())
+async def test_a_unit_that_wrote_to_no_journal_rings_no_bell(database: UnitsOnDatabase) -> None:
+    database.bell.attach(asyncio.get_running_loop())
 
-    with house.units.write() as unit:
+    with database.units.write() as unit:
         unit.personas.add(make_persona())
     await asyncio.sleep(0.01)
 
-    assert house.bell.count("events") == 0
+    assert database.bell.count("events") == 0
 
 
 def test_a_failed_unit_does_not_spoil_the_next_one(units: Units) -> None:
@@ -148,16 +148,16 @@ def test_writers_of_one_row_take_turns(units: Units) -> None:
     assert session.version == 25
 
 
-def test_what_one_daemon_does_for_all_is_done_by_one_at_a_time(house: UnitsOnDatabase) -> None:
+def test_what_one_daemon_does_for_all_is_done_by_one_at_a_time(database: UnitsOnDatabase) -> None:
     """Who comes second does not wait; on SQLite there is only one daemon."""
-    is_alone = house.engine.dialect.name == "sqlite"
+    is_alone = database.engine.dialect.name == "sqlite"
 
     def is_free_elsewhere(lock: int) -> bool:
-        with house.units.if_free(lock) as is_free:
+        with database.units.if_free(lock) as is_free:
             return is_free
 
     with ThreadPoolExecutor(1) as elsewhere:
-        with house.units.if_free(SUGGESTIONS_LOCK) as is_free:
+        with database.units.if_free(SUGGESTIONS_LOCK) as is_free:
             assert is_free
             busy = elsewhere.submit(is_free_elsewhere, SUGGESTIONS_LOCK).result(timeout=10)
             assert busy is is_alone

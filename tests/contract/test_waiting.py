@@ -19,7 +19,7 @@ from understudy.testing.fake_model import FakeModel
 
 
 async def test_a_call_that_needs_approval_puts_the_run_to_sleep(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel, house: UnitsOnDatabase
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel, database: UnitsOnDatabase
 ) -> None:
     run_id = await held(guarded, fake)
 
@@ -29,17 +29,17 @@ async def test_a_call_that_needs_approval_puts_the_run_to_sleep(
     assert request.body["tool_name"] == "probe"
     assert request.body["input"] == {"label": "x"}
     assert guarded.calls == []
-    assert house.queued == [(run_id, "s1")]
+    assert database.queued == [(run_id, "s1")]
 
 
 async def test_allowing_wakes_the_same_run_and_the_call_runs_once(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel, house: UnitsOnDatabase
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel, database: UnitsOnDatabase
 ) -> None:
     run_id = await held(guarded, fake)
 
-    woken = desk.allow(run_id, *desk.asked(run_id))
+    woken = approver.allow(run_id, *approver.asked(run_id))
     assert (woken.run_id, woken.status) == (run_id, RunStatus.RUNNING)
-    assert house.queued == [(run_id, "s1")] * 2
+    assert database.queued == [(run_id, "s1")] * 2
     done = await restarted(guarded).execute(run_id)
 
     assert done.run.status is RunStatus.COMPLETED
@@ -49,7 +49,7 @@ async def test_allowing_wakes_the_same_run_and_the_call_runs_once(
 
 
 async def test_executing_a_sleeping_run_does_nothing(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
 
@@ -61,11 +61,11 @@ async def test_executing_a_sleeping_run_does_nothing(
 
 
 async def test_a_person_may_change_what_the_tool_is_called_with(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
 
-    desk.allow(run_id, *desk.asked(run_id), updated_input={"label": "better"})
+    approver.allow(run_id, *approver.asked(run_id), updated_input={"label": "better"})
     await guarded.execute(run_id)
 
     assert guarded.calls == ["better"]
@@ -73,23 +73,23 @@ async def test_a_person_may_change_what_the_tool_is_called_with(
 
 
 async def test_a_changed_input_that_does_not_fit_is_refused_and_nothing_is_resolved(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
 
     with pytest.raises(Invalid) as refused:
-        desk.allow(run_id, *desk.asked(run_id), updated_input={"label": 7})
+        approver.allow(run_id, *approver.asked(run_id), updated_input={"label": 7})
 
     assert refused.value.code == "approval_invalid_input"
-    assert len(desk.asked(run_id)) == 1
+    assert len(approver.asked(run_id)) == 1
 
 
 async def test_the_model_sees_why_a_call_was_denied(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
 
-    desk.deny(run_id, desk.asked(run_id)[0], "not on a Friday")
+    approver.deny(run_id, approver.asked(run_id)[0], "not on a Friday")
     done = await guarded.execute(run_id)
 
     assert done.run.status is RunStatus.COMPLETED
@@ -98,50 +98,50 @@ async def test_the_model_sees_why_a_call_was_denied(
 
 
 async def test_a_denied_call_takes_no_other_input(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
     denial = Resolution(
-        request_id=desk.asked(run_id)[0], behavior="deny", updated_input={"label": "y"}
+        request_id=approver.asked(run_id)[0], behavior="deny", updated_input={"label": "y"}
     )
 
     with pytest.raises(Invalid) as refused:
-        desk.approvals.resolve(ALICE, RunPlace(run_id=run_id), [denial])
+        approver.approvals.resolve(ALICE, RunPlace(run_id=run_id), [denial])
 
     assert refused.value.code == "approval_invalid_input"
 
 
 async def test_a_denied_call_stays_denied_when_a_rule_allows_it_later(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake, "no", "yes")
-    first, second = desk.asked(run_id)
-    desk.deny(run_id, first, "no")
+    first, second = approver.asked(run_id)
+    approver.deny(run_id, first, "no")
     with guarded.units.write() as unit:
         session = require_session(unit, "s1", lock=True)
         allowed = {"rules": [{"tool": "probe", "decision": "allow"}]}
         changed = replace(session, permissions=allowed, version=session.version + 1)
         unit.sessions.update(changed, expected_version=session.version)
 
-    desk.allow(run_id, second)
+    approver.allow(run_id, second)
     await guarded.execute(run_id)
 
     assert guarded.calls == ["yes"]
 
 
 async def test_a_batch_takes_effect_as_a_whole(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake, "a", "b")
-    first, second = desk.asked(run_id)
+    first, second = approver.asked(run_id)
 
     with pytest.raises(Invalid) as unknown:
-        desk.allow(run_id, first, "apr_other")
+        approver.allow(run_id, first, "apr_other")
     assert unknown.value.code == "approval_request_not_pending"
-    assert desk.asked(run_id) == [first, second]
+    assert approver.asked(run_id) == [first, second]
 
-    assert desk.allow(run_id, first).status is RunStatus.WAITING_FOR_APPROVAL
-    assert desk.allow(run_id, second).status is RunStatus.RUNNING
+    assert approver.allow(run_id, first).status is RunStatus.WAITING_FOR_APPROVAL
+    assert approver.allow(run_id, second).status is RunStatus.RUNNING
     await guarded.execute(run_id)
     assert sorted(guarded.calls) == ["a", "b"]
 
@@ -151,65 +151,65 @@ async def test_a_batch_takes_effect_as_a_whole(
     [((), "approval_batch_empty"), (("same", "same"), "approval_duplicate_resolution")],
 )
 async def test_a_batch_that_makes_no_sense_is_refused(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel, batch: tuple[str, ...], code: str
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel, batch: tuple[str, ...], code: str
 ) -> None:
     run_id = await held(guarded, fake)
 
     with pytest.raises(Invalid) as refused:
-        desk.allow(run_id, *batch)
+        approver.allow(run_id, *batch)
 
     assert refused.value.code == code
 
 
 async def test_resolving_twice_under_one_key_is_resolving_once(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
-    [request_id] = desk.asked(run_id)
+    [request_id] = approver.asked(run_id)
 
-    desk.allow(run_id, request_id, key="k1")
+    approver.allow(run_id, request_id, key="k1")
     await guarded.execute(run_id)
-    again = desk.allow(run_id, request_id, key="k1")
+    again = approver.allow(run_id, request_id, key="k1")
 
     assert (again.run_id, again.status) == (run_id, RunStatus.COMPLETED)
     assert guarded.calls == ["x"]
     with pytest.raises(Conflict) as other:
-        desk.allow(run_id, "apr_other", key="k1")
+        approver.allow(run_id, "apr_other", key="k1")
     assert other.value.code == "idempotency_conflict"
 
 
 async def test_a_repeat_by_way_of_the_session_finds_the_same_run_after_its_end(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
-    allowed = [Resolution(request_id=desk.asked(run_id)[0], behavior="allow")]
+    allowed = [Resolution(request_id=approver.asked(run_id)[0], behavior="allow")]
     here = RunPlace(session_id="s1")
 
-    desk.approvals.resolve(ALICE, here, allowed, idempotency_key="k1")
+    approver.approvals.resolve(ALICE, here, allowed, idempotency_key="k1")
     await guarded.execute(run_id)
-    again = desk.approvals.resolve(ALICE, here, allowed, idempotency_key="k1")
+    again = approver.approvals.resolve(ALICE, here, allowed, idempotency_key="k1")
 
     assert (again.run.run_id, again.run.status) == (run_id, RunStatus.COMPLETED)
     with pytest.raises(Conflict) as nothing:
-        desk.approvals.resolve(ALICE, here, allowed)
+        approver.approvals.resolve(ALICE, here, allowed)
     assert nothing.value.code == "approval_state_conflict"
 
 
 async def test_a_settled_approval_cannot_be_settled_again(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
-    [request_id] = desk.asked(run_id)
-    desk.allow(run_id, request_id)
+    [request_id] = approver.asked(run_id)
+    approver.allow(run_id, request_id)
 
     with pytest.raises(Conflict) as refused:
-        desk.allow(run_id, request_id)
+        approver.allow(run_id, request_id)
 
     assert refused.value.code == "approval_state_conflict"
 
 
 async def test_calls_that_need_nobody_run_beside_one_that_waits(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     listing, probing = (
         FakeCall(name="list_files", arguments={}),
@@ -227,7 +227,7 @@ async def test_calls_that_need_nobody_run_beside_one_that_waits(
     await guarded.execute(run_id)
 
     assert [result["name"] for result in guarded.results(run_id)] == ["list_files"]
-    desk.allow(run_id, *desk.asked(run_id))
+    approver.allow(run_id, *approver.asked(run_id))
     await guarded.execute(run_id)
 
     names = [result["name"] for result in guarded.results(run_id)]
@@ -238,7 +238,7 @@ async def test_calls_that_need_nobody_run_beside_one_that_waits(
 
 
 async def test_a_queued_run_sleeps_behind_one_that_waits_and_is_woken_when_it_ends(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel, house: UnitsOnDatabase
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel, database: UnitsOnDatabase
 ) -> None:
     first = await held(guarded, fake)
     second, third = guarded.submit("two"), guarded.submit("three")
@@ -247,17 +247,17 @@ async def test_a_queued_run_sleeps_behind_one_that_waits_and_is_woken_when_it_en
     assert [guarded.stored(each).status for each in (second, third)] == [RunStatus.QUEUED] * 2
     assert [guarded.runs.get(each).queued_position for each in (second, third)] == [1, 2]
 
-    desk.allow(first, *desk.asked(first))
+    approver.allow(first, *approver.asked(first))
     await guarded.execute(first)
-    assert house.queued[-1] == (second, "s1")
+    assert database.queued[-1] == (second, "s1")
     assert guarded.stored(third).asleep
     await guarded.execute(second)
-    assert house.queued[-1] == (third, "s1")
+    assert database.queued[-1] == (third, "s1")
     assert (await guarded.execute(third)).run.status is RunStatus.COMPLETED
 
 
 async def test_cancelling_a_sleeper_in_line_lets_the_one_behind_it_go(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel, house: UnitsOnDatabase
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel, database: UnitsOnDatabase
 ) -> None:
     first = await held(guarded, fake)
     second, third = guarded.submit("two"), guarded.submit("three")
@@ -267,25 +267,25 @@ async def test_cancelling_a_sleeper_in_line_lets_the_one_behind_it_go(
     guarded.runs.cancel(ALICE, second)
     assert guarded.stored(second).status is RunStatus.CANCELLED
     assert guarded.stored(third).asleep
-    desk.allow(first, *desk.asked(first))
+    approver.allow(first, *approver.asked(first))
     await guarded.execute(first)
 
-    assert house.queued[-1] == (third, "s1")
+    assert database.queued[-1] == (third, "s1")
 
 
 async def test_cancelling_a_waiting_run_wakes_it_to_end_and_takes_its_request_back(
-    guarded: ApprovalRuns, desk: Approver, fake: FakeModel
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:
     run_id = await held(guarded, fake)
-    [request_id] = desk.asked(run_id)
+    [request_id] = approver.asked(run_id)
 
     guarded.runs.cancel(ALICE, run_id)
     done = await guarded.execute(run_id)
 
     assert done.run.status is RunStatus.CANCELLED
-    assert desk.approvals.reader.get(request_id).state is RequestState.CANCELLED
+    assert approver.approvals.reader.get(request_id).state is RequestState.CANCELLED
     with pytest.raises(Conflict):
-        desk.allow(run_id, request_id)
+        approver.allow(run_id, request_id)
     assert guarded.calls == []
 
 

@@ -40,7 +40,7 @@ HOSTILE_FIELDS = {
 def home(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[WsSkillServer]:
-    """One house for all of these tests, on each kind of database."""
+    """One daemon for all of these tests, on each kind of database."""
     folder = tmp_path_factory.mktemp("ws")
     if request.param == "sqlite":
         path = folder / "understudy.db"

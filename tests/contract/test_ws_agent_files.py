@@ -19,7 +19,7 @@ SOUL = {"agentId": "default", "name": "SOUL.md"}
 def home(
     sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[WsSkillServer]:
-    """One house for all of these tests; what is stored is tested on both databases elsewhere."""
+    """One daemon for all of these tests; what is stored is tested on both databases elsewhere."""
     folder = tmp_path_factory.mktemp("ws")
     path = folder / "understudy.db"
     shutil.copy(sqlite_template, path)

@@ -31,7 +31,7 @@ Built = Callable[..., WsSkillServer]
 
 @pytest.fixture
 def build(tmp_path: Path, sqlite_template: Path) -> Iterator[Built]:
-    """Makes a house with limits of its own."""
+    """Makes a daemon with limits of its own."""
     path = tmp_path / "understudy.db"
     shutil.copy(sqlite_template, path)
     engine = open_engine(f"sqlite:///{path}")

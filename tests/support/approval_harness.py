@@ -1,4 +1,4 @@
-"""A run harness whose tools need people, and the desk at which those answer."""
+"""A run harness whose tools need people, and the person who answers."""
 
 from typing import Any
 
@@ -25,18 +25,18 @@ QUESTION = {
 
 
 class Approver:
-    """A person's desk: sees what runs ask, and answers."""
+    """A person who sees what runs ask, and answers."""
 
-    def __init__(self, shop: RunHarness) -> None:
-        self.shop = shop
-        self.approvals = ApprovalService(shop.units, shop.clock, self._check)
-        self.questions = QuestionService(shop.units, shop.clock)
+    def __init__(self, harness: RunHarness) -> None:
+        self.harness = harness
+        self.approvals = ApprovalService(harness.units, harness.clock, self._check)
+        self.questions = QuestionService(harness.units, harness.clock)
 
     def _check(self, name: str, arguments: Any) -> None:
-        self.shop.registry.check(name, arguments)
+        self.harness.registry.check(name, arguments)
 
     def asked(self, run_id: str) -> list[str]:
-        return [request.request_id for request in self.shop.runs.get(run_id).pending]
+        return [request.request_id for request in self.harness.runs.get(run_id).pending]
 
     def allow(self, run_id: str, *ids: str, key: str | None = None, **more: Any) -> Run:
         batch = [Resolution(request_id=each, behavior="allow", **more) for each in ids]
@@ -65,17 +65,17 @@ class ApprovalRuns(RunHarness):
         return probe.labels
 
 
-async def held(shop: RunHarness, fake: FakeModel, *labels: str) -> str:
+async def held(harness: RunHarness, fake: FakeModel, *labels: str) -> str:
     """A run that waits for the approval of some calls."""
     calls = [FakeCall(name="probe", arguments={"label": label}) for label in labels or ("x",)]
     fake.queue(Answer(calls=tuple(calls)))
-    run_id = shop.submit()
-    await shop.execute(run_id)
+    run_id = harness.submit()
+    await harness.execute(run_id)
     return run_id
 
 
-async def asking(shop: RunHarness, fake: FakeModel, **more: Any) -> str:
+async def asking(harness: RunHarness, fake: FakeModel, **more: Any) -> str:
     fake.queue(call("ask_user", {**QUESTION, **more}))
-    run_id = shop.submit()
-    await shop.execute(run_id)
+    run_id = harness.submit()
+    await harness.execute(run_id)
     return run_id

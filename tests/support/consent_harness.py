@@ -1,4 +1,4 @@
-"""A run harness with skills in which users must agree, and the desk at which they answer offers."""
+"""A run harness with skills in which users must agree, and the person who answers offers."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -37,7 +37,7 @@ class ConsentHarness:
     async def told(self, *lines: Line, **more: Any) -> list[str]:
         """What the tools of a run answered."""
         run_id = await self.skilled.run(*lines, **more)
-        return [result["content"] for result in self.skilled.shop.results(run_id)]
+        return [result["content"] for result in self.skilled.harness.results(run_id)]
 
     async def offered(self, *lines: Line, **more: Any) -> PersonRequest:
         """The offer that a run with these calls leaves open."""
@@ -79,23 +79,23 @@ class ConsentHarness:
 
 @asynccontextmanager
 async def consent_harness_in(
-    house: Queueing, settings: Settings, fake: FakeModel, roots: tuple[Root, ...] = ()
+    database: Queueing, settings: Settings, fake: FakeModel, roots: tuple[Root, ...] = ()
 ) -> AsyncIterator[ConsentHarness]:
     """A run harness with the built-in agent and one that learns skills, as a daemon has them."""
-    units = house.units
-    skilled = make_skill_runs(units, house.queued, settings, fake, roots)
-    shop = skilled.shop
-    offers = OfferBook(shop.clock)
+    units = database.units
+    skilled = make_skill_runs(units, database.queued, settings, fake, roots)
+    harness = skilled.harness
+    offers = OfferBook(harness.clock)
     places = SkillPlaces(settings.workspace, roots)
-    shop.consent = ConsentRecords(
-        shop.clock, offers, SkillOwnership(units), is_local_skill=places.has
+    harness.consent = ConsentRecords(
+        harness.clock, offers, SkillOwnership(units), is_local_skill=places.has
     )
-    shop.coach = EvolutionCoach(units, offers)
-    shop.skills = CatalogueSkills(skilled.catalogue)
-    shop.executor = shop._executor()
+    harness.coach = EvolutionCoach(units, offers)
+    harness.skills = CatalogueSkills(skilled.catalogue)
+    harness.executor = harness._executor()
 
     def check(name: str, arguments: Mapping[str, Any]) -> None:
-        shop.registry.check(name, arguments)
+        harness.registry.check(name, arguments)
 
-    yield ConsentHarness(skilled, ApprovalService(units, shop.clock, check))
-    await shop.providers.close()
+    yield ConsentHarness(skilled, ApprovalService(units, harness.clock, check))
+    await harness.providers.close()

@@ -43,27 +43,27 @@ class ContextFileRuns:
     """Runs what the fake model says, for whoever asks."""
 
     units: Units
-    shop: RunHarness
+    harness: RunHarness
     fake: FakeModel
     keeper: AgentContextFiles
 
     async def run(self, *lines: Line, who: Principal = ANN, session_id: str = EVOLVING) -> str:
         """The id of a run in which the model says these lines, one after each result."""
         self.fake.rule = play({"go": lines})
-        self.shop.clock.advance()
-        run_id = self.shop.runs.submit(who, session_id, Submission(content="go")).run.run_id
-        await self.shop.executor.execute(run_id)
+        self.harness.clock.advance()
+        run_id = self.harness.runs.submit(who, session_id, Submission(content="go")).run.run_id
+        await self.harness.executor.execute(run_id)
         return run_id
 
     async def told(self, *lines: Line, **more: Any) -> list[str]:
         """What the tools of such a run answered."""
         run_id = await self.run(*lines, **more)
-        return [result["content"] for result in self.shop.results(run_id)]
+        return [result["content"] for result in self.harness.results(run_id)]
 
     async def told_at_once(self, *answers: Answer, **more: Any) -> list[str]:
         """The same for calls of one reply, in the order of the calls."""
         run_id = await self.run(at_once(*answers), **more)
-        results = sorted(self.shop.results(run_id), key=lambda result: str(result["call_id"]))
+        results = sorted(self.harness.results(run_id), key=lambda result: str(result["call_id"]))
         return [result["content"] for result in results]
 
     async def prompt(self, **more: Any) -> str:
@@ -109,7 +109,7 @@ class ContextFileRuns:
     @property
     def proposals(self) -> ProposalService:
         """Where people decide."""
-        return ProposalService(self.units, self.shop.clock)
+        return ProposalService(self.units, self.harness.clock)
 
     def context(self, **fields: Any) -> ToolContext:
         """A call of a run that is not there, for what no run can be brought to do."""
@@ -120,7 +120,7 @@ class ContextFileRuns:
             "user_id": "ann",
             "call_id": "c",
             "call_key": "k",
-            "workspace": self.shop.settings.workspace,
+            "workspace": self.harness.settings.workspace,
         }
         return ToolContext(**(values | fields))
 
@@ -147,7 +147,7 @@ def make_context_file_runs(units: Units, settings: Settings, fake: FakeModel) ->
     set_policy(units, enabled=False)
     clock = FrozenClock(NOW)
     keeper = AgentContextFiles(units, clock, FileChecks())
-    shop = RunHarness(
+    harness = RunHarness(
         units,
         settings,
         tools=(EditFile(keeper), Shell({})),
@@ -155,7 +155,7 @@ def make_context_file_runs(units: Units, settings: Settings, fake: FakeModel) ->
         context_files=keeper,
         clock=clock,
     )
-    return ContextFileRuns(units, shop, fake, keeper)
+    return ContextFileRuns(units, harness, fake, keeper)
 
 
 def write(name: str, content: str, **more: object) -> Answer:

@@ -29,17 +29,17 @@ SYSTEM: Final = "[System]"
 class EvolvingRuns:
     """Executes runs of those agents."""
 
-    shop: RunHarness
+    harness: RunHarness
     fake: FakeModel
     probe: Probe
 
     async def run(self, session_id: str = EVOLVING, **fields: Any) -> RunDetail:
         """Submit, execute, look."""
-        return await self.shop.run(session_id=session_id, **fields)
+        return await self.harness.run(session_id=session_id, **fields)
 
     def change(self, agent_id: str = EVOLVING, **fields: Any) -> None:
         """Store an agent otherwise; it holds from its next run on."""
-        with self.shop.units.write() as unit:
+        with self.harness.units.write() as unit:
             stored = unit.agents.get(agent_id)
             assert stored is not None
             changed = replace(stored, version=stored.version + 1, **fields)
@@ -55,11 +55,11 @@ class EvolvingRuns:
 
     def remarks(self, run_id: str) -> list[Mapping[str, Any]]:
         """What the journal says was told beside the work."""
-        return [event.data for event in self.shop.journal(run_id, EventKind.NUDGE)]
+        return [event.data for event in self.harness.journal(run_id, EventKind.NUDGE)]
 
     def reply(self, run_id: str) -> str:
         """The last words of a run, as they are stored."""
-        return str(self.shop.journal(run_id, EventKind.MESSAGE)[-1].data["text"])
+        return str(self.harness.journal(run_id, EventKind.MESSAGE)[-1].data["text"])
 
 
 def make_evolving_runs(
@@ -78,10 +78,10 @@ def make_evolving_runs(
             unit.agents.add(agent)
             unit.sessions.add(make_session(agent.agent_id, agent_id=agent.agent_id))
     parts = {"tools": (probe, Probe("skill_manage")), **parts}
-    shop = kind(
+    harness = kind(
         units, settings, coach=EvolutionCoach(units, offers or OfferBook(FrozenClock())), **parts
     )
-    return EvolvingRuns(shop, fake, probe)
+    return EvolvingRuns(harness, fake, probe)
 
 
 def working(

@@ -22,17 +22,17 @@ class Queueing(Protocol):
 
 @asynccontextmanager
 async def skilled_with(
-    house: Queueing, settings: Settings, fake: FakeModel, catalogue: Catalogue
+    database: Queueing, settings: Settings, fake: FakeModel, catalogue: Catalogue
 ) -> AsyncIterator[SkillRuns]:
     """Agents that are told of what stands in a catalogue; each skill has a folder of its own."""
     skilled = make_skill_runs(
-        house.units,
-        house.queued,
+        database.units,
+        database.queued,
         settings,
         fake,
         make_catalogue=cast("Any", lambda *_: catalogue),
         worktrees=Worktrees(settings.workspace),
     )
-    AgentService(house.units, skilled.shop.clock).ensure_built_in()
+    AgentService(database.units, skilled.harness.clock).ensure_built_in()
     yield skilled
-    await skilled.shop.providers.close()
+    await skilled.harness.providers.close()

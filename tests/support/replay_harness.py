@@ -33,8 +33,8 @@ class ReplayHarness:
 
     def worker(self) -> ReplayDuty:
         """Another one each time: whoever looks goes on where another stopped."""
-        trials, shop = self.bench.trials, self.bench.shop
-        model = StructuredModel(shop.providers, lambda: shop.settings.default_route)
+        trials, harness = self.bench.trials, self.bench.harness
+        model = StructuredModel(harness.providers, lambda: harness.settings.default_route)
         return ReplayDuty(
             units=trials.units,
             clock=trials.transactions.clock,
@@ -54,7 +54,7 @@ class ReplayHarness:
     async def record(self, *lines: Line, task: str = TASK) -> str:
         """A run in which that was said, one line after each result."""
         self.bench.fake.rule = play({task: lines})
-        return (await self.bench.shop.run(task)).run.run_id
+        return (await self.bench.harness.run(task)).run.run_id
 
     def begin(self, *run_ids: str, **wish: Any) -> Trial:
         """A replay of these, which nothing executes until the test does."""
@@ -66,7 +66,7 @@ class ReplayHarness:
         self.bench.fake.rule = play(parts)
         await self.work()
         while self.bench.queued:
-            await self.bench.shop.executor.execute(self.bench.queued.pop(0)[0])
+            await self.bench.harness.executor.execute(self.bench.queued.pop(0)[0])
             await self.work()
 
     async def replay(self, *run_ids: str, parts: Parts | None = None, **wish: Any) -> Trial:
@@ -84,5 +84,5 @@ class ReplayHarness:
         case = self.cases(trial)[number - 1]
         assert case.without_run_id is not None
         assert case.with_run_id is not None
-        stored = self.bench.shop.stored
+        stored = self.bench.harness.stored
         return stored(case.without_run_id), stored(case.with_run_id)

@@ -265,18 +265,18 @@ def make_settings(home: Path, url: str = "", *routes: str, **fields: Any) -> Set
 
 
 def restarted(
-    shop: RunHarness, *, settings: Settings | None = None, tools: tuple[Tool, ...] | None = None
+    harness: RunHarness, *, settings: Settings | None = None, tools: tuple[Tool, ...] | None = None
 ) -> RunHarness:
     """Another process on the same database; with the same settings it shares the connections."""
     again = RunHarness(
-        shop.units,
-        settings or shop.settings,
-        tools=shop.tools if tools is None else tools,
-        coach=shop.coach,
-        consent=shop.consent,
+        harness.units,
+        settings or harness.settings,
+        tools=harness.tools if tools is None else tools,
+        coach=harness.coach,
+        consent=harness.consent,
     )
     if settings is None:
-        again.providers = shop.providers
+        again.providers = harness.providers
         again.executor = again._executor()
     return again
 

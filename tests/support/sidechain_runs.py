@@ -33,7 +33,7 @@ class SidechainRuns:
     units: Units
     # Runs handed to the engine: (run_id, session_id).
     queued: list[tuple[str, str]]
-    shop: RunHarness
+    harness: RunHarness
 
     async def work(self, *, only: str | None = None) -> None:
         """Execute what is queued, and what that queues, until nothing is left."""
@@ -42,7 +42,7 @@ class SidechainRuns:
             if not mine:
                 return
             self.queued.remove(mine[0])
-            await self.shop.executor.execute(mine[0][0])
+            await self.harness.executor.execute(mine[0][0])
 
     def runs_of(self, session_id: str) -> tuple[Run, ...]:
         """The runs of a session, newest first."""
@@ -55,7 +55,7 @@ class SidechainRuns:
 
     def children(self, session_id: str = "s1") -> list[str]:
         """The sidechains of a session."""
-        page = self.shop.sidechains.page(session_id, PageRequest())
+        page = self.harness.sidechains.page(session_id, PageRequest())
         return [standing.sidechain.session.session_id for standing in page.items]
 
     def questions(self, session_id: str = "s1") -> tuple[str, ...]:
@@ -91,6 +91,6 @@ def make_sidechain_runs(
         CancelSidechain(service),
         AskUser(units, plain.clock),
     )
-    shop = restarted(plain, tools=tools)
-    shop.clock = plain.clock
-    return SidechainRuns(units, queued, shop)
+    harness = restarted(plain, tools=tools)
+    harness.clock = plain.clock
+    return SidechainRuns(units, queued, harness)

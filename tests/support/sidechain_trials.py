@@ -53,12 +53,12 @@ class SidechainTrials:
         self.bench.fake.rule = _acting(parts)
         await self.replays.work()
         while self.bench.queued:
-            await self.bench.shop.executor.execute(self.bench.queued.pop(0)[0])
+            await self.bench.harness.executor.execute(self.bench.queued.pop(0)[0])
             await self.replays.work()
 
     async def record(self, *lines: Line, helper: Sequence[Line] = ()) -> str:
         """A run that people asked for."""
-        run_id = self.bench.shop.submit(TASK)
+        run_id = self.bench.harness.submit(TASK)
         await self.act({HELPER: helper, TASK: lines})
         return run_id
 
@@ -81,12 +81,12 @@ class SidechainTrials:
             spawns = [unit.sidechains.spawn_of(each) for each in unit.sidechains.spawned_by(run_id)]
         # Their sessions may be of one moment, and then are in no order.
         first = sorted(spawn.first_run_id for spawn in spawns if spawn)
-        return [self.bench.shop.stored(run_id) for run_id in first]
+        return [self.bench.harness.stored(run_id) for run_id in first]
 
     def told(self, run_id: str | None) -> list[tuple[str, str]]:
         """What the calls of a run were told."""
         assert run_id is not None
-        return [(it["status"], it["content"]) for it in self.bench.shop.results(run_id)]
+        return [(it["status"], it["content"]) for it in self.bench.harness.results(run_id)]
 
 
 def make_sidechain_trials(
@@ -94,13 +94,13 @@ def make_sidechain_trials(
 ) -> SidechainTrials:
     """A bench with a skill that works beside whoever uses it, and a draft to try."""
     skilled = make_skill_runs(units, queued, settings, fake)
-    clock, post = skilled.shop.clock, Post()
+    clock, post = skilled.harness.clock, Post()
     mail = MailboxService(units=units, clock=clock)
     tools = (
-        *skilled.shop.tools,
+        *skilled.harness.tools,
         post,
         AskUser(units, clock),
-        SpawnSidechain(skilled.shop.sidechains),
+        SpawnSidechain(skilled.harness.sidechains),
         SendMail(RunMail(mail)),
     )
     bench = make_trial_harness(units, queued, settings, fake, tools)

@@ -70,7 +70,7 @@ class DependencyHarness:
     """Everything around the service that a test may look at."""
 
     def __init__(self, units: Units, home: Path) -> None:
-        self.shop = SkillServiceHarness(units)
+        self.harness = SkillServiceHarness(units)
         self.environments = Environments(home / "skills-env")
         self.stock = Stock(self.environments)
         self.events = SkillEvents()
@@ -78,7 +78,7 @@ class DependencyHarness:
         self.events.subscribe(self.heard.append)
         self.dependencies = DependencyService(
             units,
-            self.shop.clock,
+            self.harness.clock,
             environments=self.environments,
             installer=self.stock,
             events=self.events,
@@ -89,9 +89,9 @@ class DependencyHarness:
     def skills(self) -> SkillService:
         """The service of skills that looks at the same environments."""
         return SkillService(
-            self.shop.units,
-            self.shop.clock,
-            guard=self.shop.guard,
+            self.harness.units,
+            self.harness.clock,
+            guard=self.harness.guard,
             machine_for=self.environments.machine_for,
             listener=self.events,
         )

@@ -49,7 +49,7 @@ class SkillRuns:
 
     units: Units
     queued: list[tuple[str, str]]
-    shop: RunHarness
+    harness: RunHarness
     fake: FakeModel
     service: SkillService
     catalogue: Catalogue
@@ -70,17 +70,17 @@ class SkillRuns:
         """
         self.fake.rule = play({words: lines, "Carry out": child})
         self.roles.setdefault(who.user_id, who.role)
-        self.shop.clock.advance()
+        self.harness.clock.advance()
         submission = Submission(content=words, **fields)
-        run_id = self.shop.runs.submit(who, session_id, submission).run.run_id
+        run_id = self.harness.runs.submit(who, session_id, submission).run.run_id
         while self.queued:
-            await self.shop.executor.execute(self.queued.pop(0)[0])
+            await self.harness.executor.execute(self.queued.pop(0)[0])
         return run_id
 
     async def told(self, *lines: Line, **more: Any) -> list[str]:
         """What the tools of such a run answered."""
         run_id = await self.run(*lines, **more)
-        return [result["content"] for result in self.shop.results(run_id)]
+        return [result["content"] for result in self.harness.results(run_id)]
 
     def skill(self, slug: str = "weekly-report") -> Skill | None:
         """The row of a skill."""
@@ -154,7 +154,7 @@ def make_skill_runs(
     local = LocalSkills(roots=roots, guard=scan_skill, clock=plain.clock, patience_s=60)
     catalogue = make_catalogue(units, local, BundleChecks())
     roles: dict[str, Role] = {}
-    desk = ToolChangeMaker(
+    changes = ToolChangeMaker(
         service=service,
         units=units,
         clock=plain.clock,
@@ -166,11 +166,11 @@ def make_skill_runs(
         ListSkills(catalogue),
         SkillSearch(catalogue),
         UseSkill(catalogue, units, plain.clock, forks),
-        SkillManage(desk),
-        PublishSkill(desk),
+        SkillManage(changes),
+        PublishSkill(changes),
         WaitSidechain(plain.sidechains),
         AnswerSidechain(plain.sidechains),
     )
-    shop = restarted(plain, tools=tools)
-    shop.clock = plain.clock
-    return SkillRuns(units, queued, shop, fake, service, catalogue, roles)
+    harness = restarted(plain, tools=tools)
+    harness.clock = plain.clock
+    return SkillRuns(units, queued, harness, fake, service, catalogue, roles)

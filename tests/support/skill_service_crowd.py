@@ -66,11 +66,11 @@ def do(url: str, home: Path, act: Act, at: int) -> None:
 def main(what: str, url: str, home: Path) -> None:
     act, many = ACTS[what]
     engine = open_engine(url)
-    shop = SkillServiceHarness(skill_units(engine, home))
+    harness = SkillServiceHarness(skill_units(engine, home))
     # What the guard compiles once is compiled here, and not in every child.
-    shop.guard.findings(bundle_of(skill_md()))
+    harness.guard.findings(bundle_of(skill_md()))
     if what == "patch":
-        shop.service.create(ANN, skill_md(body=LINES))
+        harness.service.create(ANN, skill_md(body=LINES))
     engine.dispose()
     in_many_processes([partial(do, url, home, act, at) for at in range(many)])
     for at in range(many):

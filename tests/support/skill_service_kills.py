@@ -72,35 +72,35 @@ def opened(home: Path) -> Iterator[SkillServiceHarness]:
 
 
 def do(home: Path, change: Change) -> None:
-    with opened(home) as shop:
-        change(shop.service)
+    with opened(home) as harness:
+        change(harness.service)
 
 
 def look(home: Path) -> None:
     """After a restart what counts is whole, nothing else is left, and the next number is new."""
-    with opened(home) as shop:
-        with shop.units.write() as unit:
+    with opened(home) as harness:
+        with harness.units.write() as unit:
             unit.skill_bundles.settle(unit.skills.places())
-        with shop.units.write() as unit:
+        with harness.units.write() as unit:
             assert unit.skill_bundles.settle(unit.skills.places()) == Settled()
             used = unit.skill_bundles.numbers(SLUG)
             assert used == set(unit.skills.places().get(SLUG, {}))
             skill = unit.skills.by_slug(SLUG)
         assert not [*(home / "skills-store").rglob(".tmp-*")]
         if skill is not None and is_live(skill):
-            check_living(shop, skill)
-            kept = shop.service.patch(ANN, SLUG, find="and write", replace="and send")
+            check_living(harness, skill)
+            kept = harness.service.patch(ANN, SLUG, find="and write", replace="and send")
         else:
-            kept = shop.service.create(ANN, BUNDLE.manifest_text)
+            kept = harness.service.create(ANN, BUNDLE.manifest_text)
         assert kept.skill.version not in used
 
 
-def check_living(shop: SkillServiceHarness, skill: Skill) -> None:
+def check_living(harness: SkillServiceHarness, skill: Skill) -> None:
     """Its row, its bundle, its audit and its grant belong together."""
-    assert companions(shop.bundle()) == companions(BUNDLE)
-    assert shop.bundle().digest == skill.digest
-    assert shop.grants() == (["default"], [])
-    with shop.units.read() as unit:
+    assert companions(harness.bundle()) == companions(BUNDLE)
+    assert harness.bundle().digest == skill.digest
+    assert harness.grants() == (["default"], [])
+    with harness.units.read() as unit:
         told = unit.audit.page(PageRequest(limit=1), resource="skills", actor=None).items[0]
     assert told.version == skill.version
 
@@ -111,7 +111,7 @@ def kill_all_through(template: Path, room: Path, name: str) -> int:
     start, home = room / f"{name}-start", room / name
     start.mkdir()
     shutil.copy(template, start / "understudy.db")
-    with opened(start) as shop, shop.units.write() as unit:
+    with opened(start) as harness, harness.units.write() as unit:
         unit.agents.add(make_agent())
     for earlier in before:
         do(start, earlier)

@@ -27,7 +27,7 @@ class TrialHarness:
     """Rollouts whose definitions can be executed."""
 
     stage: RolloutHarness
-    shop: RunHarness
+    harness: RunHarness
     trials: TrialService
     fake: FakeModel
     queued: list[tuple[str, str]]
@@ -41,7 +41,7 @@ class TrialHarness:
         """Work off the queue; the one who executes says these lines, one after each result."""
         self.fake.rule = play({"Carry out": lines})
         while self.queued:
-            await self.shop.executor.execute(self.queued.pop(0)[0])
+            await self.harness.executor.execute(self.queued.pop(0)[0])
 
     async def trial(self, *lines: Line, **wish: Any) -> Trial:
         """A trial in which that is said, as it ended."""
@@ -77,21 +77,21 @@ def make_trial_harness(
             intake=plain.intake,
             worktrees=Worktrees(settings.workspace),
             tool_names=plain.registry.names,
-            cancel=lambda principal, run_id: shop.runs.cancel(principal, run_id),
+            cancel=lambda principal, run_id: harness.runs.cancel(principal, run_id),
             committed=partial(head_of, settings.workspace),
         ),
     )
-    shop = RunHarness(
+    harness = RunHarness(
         units,
         settings,
         tools=tuple(tools),
         clock=stage.clock,
         ending=(trials.ended,),
     )
-    shop.providers = plain.providers
-    shop.executor = shop._executor()
+    harness.providers = plain.providers
+    harness.executor = harness._executor()
     stage.learn()
-    return TrialHarness(stage, shop, trials, fake, queued)
+    return TrialHarness(stage, harness, trials, fake, queued)
 
 
 class Meddling(Worktrees):

@@ -73,7 +73,7 @@ class Person:
 
 
 @dataclass
-class Desk:
+class SkillUsers:
     """Everybody there is: two operators, a viewer, an admin, and somebody without a token."""
 
     ann: Person
@@ -98,7 +98,7 @@ class Desk:
         shutil.rmtree(self.store, ignore_errors=True)
 
 
-def desk_over(client: TestClient, daemon: Daemon, admin_token: str) -> Desk:
+def desk_over(client: TestClient, daemon: Daemon, admin_token: str) -> SkillUsers:
     """Give everybody a token."""
     root = Person(client, bearer(admin_token))
 
@@ -106,7 +106,7 @@ def desk_over(client: TestClient, daemon: Daemon, admin_token: str) -> Desk:
         made = root.ok("POST", "/v1/tokens", {"user_id": user_id, "role": role})
         return Person(client, bearer(made["token"]))
 
-    return Desk(
+    return SkillUsers(
         ann=person("ann", "operator"),
         bob=person("bob", "operator"),
         vera=person("vera", "viewer"),
