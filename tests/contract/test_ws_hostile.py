@@ -250,14 +250,14 @@ def test_without_tokens_a_name_that_is_not_the_machines_own_is_refused(build: Bu
 
 
 def test_somebody_who_never_says_who_they_are_is_let_go(build: Built) -> None:
-    home = build(limits=Limits(read_s=0.2))
+    home = build(limits=Limits(auth_timeout_s=0.2))
     with home.rpc("vic") as known, home.rpc(None) as client:
         assert closed(client) == 1008
         assert known.ok("skills.list")
 
 
 def test_those_who_are_not_known_take_no_place_from_those_who_are(build: Built) -> None:
-    home = build(limits=Limits(strangers=1))
+    home = build(limits=Limits(unauthenticated=1))
     with home.rpc("ann"), home.rpc("bob") as known:
         with home.rpc(None):
             with pytest.raises(InvalidStatus) as refused, home.rpc(None):
@@ -302,7 +302,7 @@ def test_a_client_that_reads_nothing_is_let_go(build: Built) -> None:
     def hasty(config: uvicorn.Config) -> None:
         config.ws = Hasty
 
-    home = build(limits=Limits(queue=4, write_s=0.2), set_up=hasty)
+    home = build(limits=Limits(queue=4, write_timeout_s=0.2), set_up=hasty)
     with home.rpc("root", max_queue=1, max_size=None, close_timeout=0.1):
         for _ in range(80):
             home.services.skills.events.tell(

@@ -23,8 +23,7 @@ from understudy.core.strict_json import check_text, parse
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 MAX_PATH_ID_CHARS: Final = 500
-# What is searched for may be as long as an input; who searches says how much they take. The path of
-# a file may be as long as a skill's may be.
+# A search query may be as long as the input of a run, a path as long as the path of a skill's file.
 MAX_CHARS: Final[Mapping[str, int]] = {"query": 16_000, "path": 2_000}
 
 

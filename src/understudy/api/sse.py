@@ -36,12 +36,12 @@ class RunStreamState:
     finished_step: int = 0
     is_over: bool = False
 
-    def journal(self, event: JournalEvent) -> Iterator[StreamFrame]:
-        """The chunks to send for the next journal event."""
+    def event_frames(self, event: JournalEvent) -> Iterator[StreamFrame]:
+        """The frames to send for the next journal event."""
         if event.kind is EventKind.MESSAGE:
             yield from self._message(step_of(event), str(event.data.get("text", "")))
         elif event.kind is EventKind.RUN and event.data.get("status") in TERMINAL:
-            yield from self._void(self.position.step)
+            yield from self._retract(self.position.step)
             self.is_over = True
         if event.kind is EventKind.MESSAGE or not self.position.chars:
             self.position = Position(offset=event.offset)
@@ -51,24 +51,24 @@ class RunStreamState:
         if frame is not None:
             yield frame
 
-    def spoken(self, spoken: Spoken) -> Iterator[StreamFrame]:
-        """The chunks to send of the text that the model is streaming now.
+    def delta_frames(self, spoken: Spoken) -> Iterator[StreamFrame]:
+        """The frames to send of the text that the model is streaming now.
 
         A call that is tried again often says the same, so what was sent is void only when the new
         text is long enough to show that it differs.
         """
         if spoken.step <= self.finished_step:
             return
-        if not self._goes_on(spoken.step, spoken.text):
-            yield from self._void(spoken.step)
+        if not self._extends_sent(spoken.step, spoken.text):
+            yield from self._retract(spoken.step)
         yield from self._rest(spoken)
 
     def _message(self, step: int | None, text: str) -> Iterator[StreamFrame]:
         if step is None:
             return
         cut_short = len(text) < self.position.chars
-        if self._has_part_of(step) and (cut_short or not self._goes_on(step, text)):
-            yield from self._void(step)
+        if self._has_part_of(step) and (cut_short or not self._extends_sent(step, text)):
+            yield from self._retract(step)
         yield from self._rest(Spoken(step=step, text=text, take=self.position.take))
         self.finished_step = step
 
@@ -88,8 +88,8 @@ class RunStreamState:
         data = {"text": piece, "step": spoken.step}
         yield StreamFrame(event=DELTA, data=data, id=str(self.position))
 
-    def _void(self, step: int) -> Iterator[StreamFrame]:
-        """Take back what was sent of a message that never came to be."""
+    def _retract(self, step: int) -> Iterator[StreamFrame]:
+        """A reset frame for deltas whose message was not written."""
         if not self._has_part_of(step):
             return
         self.position = Position(offset=self.position.offset)
@@ -98,8 +98,8 @@ class RunStreamState:
     def _has_part_of(self, step: int) -> bool:
         return self.position.chars > 0 and self.position.step == step
 
-    def _goes_on(self, step: int, text: str) -> bool:
-        """Whether a text begins with what was sent; one that is shorter may still get there."""
+    def _extends_sent(self, step: int, text: str) -> bool:
+        """Whether a text starts with what was sent; a shorter text may still."""
         chars = self.position.chars
         if not self._has_part_of(step) or len(text) < chars:
             return True
@@ -187,8 +187,8 @@ class RunJournal:
         return has_ended, events
 
 
-async def tell_run(
-    services: Services, run_id: str, session_id: str, telling: RunStreamState
+async def stream_run(
+    services: Services, run_id: str, session_id: str, state: RunStreamState
 ) -> AsyncIterator[bytes]:
     """A run from where the reader stands to its end."""
     topic = f"session:{session_id}"
@@ -198,13 +198,13 @@ async def tell_run(
     while pulse.is_open:
         seen = pulse.counts()
         spoken = services.resources.deltas.current(run_id)
-        has_ended, events = await journal.news(spoken, seen, telling.position.offset)
+        has_ended, events = await journal.news(spoken, seen, state.position.offset)
         has_spoken = False
-        for frame in _told(telling, events, spoken):
+        for frame in _frames(state, events, spoken):
             pulse.sent()
             has_spoken = frame.event == DELTA
             yield frame.encode()
-        if telling.is_over or (has_ended and not journal.is_behind):
+        if state.is_over or (has_ended and not journal.is_behind):
             return
         if journal.is_behind:
             continue
@@ -215,22 +215,22 @@ async def tell_run(
             yield HEARTBEAT
 
 
-def _told(
-    telling: RunStreamState, events: Sequence[JournalEvent], spoken: Spoken | None
+def _frames(
+    state: RunStreamState, events: Sequence[JournalEvent], spoken: Spoken | None
 ) -> Iterator[StreamFrame]:
-    """The chunks for new journal events, then for the text if no journal event is missing."""
+    """The frames for new journal events, then for the text if no journal event is missing."""
     for event in events:
-        yield from telling.journal(event)
-        if telling.is_over:
+        yield from state.event_frames(event)
+        if state.is_over:
             return
     if spoken is not None and len(events) < BATCH:
-        yield from telling.spoken(spoken)
+        yield from state.delta_frames(spoken)
 
 
-def start_telling(
+def resume_state(
     services: Services, run_id: str, session_id: str, position: Position | None
 ) -> RunStreamState:
-    """A telling that takes up where the reader stands, or starts at the beginning."""
+    """The state of a stream that resumes at the reader's position, or starts at the beginning."""
     if position is None:
         return RunStreamState(position=Position())
     with services.resources.units.read() as unit:

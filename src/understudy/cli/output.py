@@ -59,8 +59,7 @@ BY_STATUS: Final[Mapping[int, ExitCode]] = {
     503: ExitCode.UNREACHABLE,
     504: ExitCode.UNREACHABLE,
 }
-# What was asked for is well formed, and a rule of the daemon says no: in these 400 is no mistake of
-# whoever typed it.
+# Errors with status 400 that are refusals by a rule of the daemon, not usage errors.
 BY_CODE: Final[Mapping[str, ExitCode]] = dict.fromkeys(
     (
         "evidence_not_executed",
@@ -237,6 +236,6 @@ def step_hint(lacking: Iterable[object]) -> str | None:
 
 
 def _skill(problem: Mapping[str, Any]) -> str:
-    """The promoted skill that a problem is about, as it is typed; where it names none, that."""
+    """The name of the promoted skill of a problem, shell-quoted; `NAME` if it has none."""
     name = (problem.get("params") or {}).get("skill_name")
     return shlex.quote(name) if isinstance(name, str) else "NAME"

@@ -49,7 +49,7 @@ Chore = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PeriodicCheck:
     """A check that runs at intervals."""
 
     name: str
@@ -90,26 +90,26 @@ class Background:
                 await task
 
     def _chores(self) -> dict[str, Chore]:
-        return {look.name: look.keep_looking for look in self._looks()} | self._workers()
+        return {look.name: look.keep_looking for look in self._checks()} | self._workers()
 
-    def _looks(self) -> tuple[Look, ...]:
+    def _checks(self) -> tuple[PeriodicCheck, ...]:
         resources, services = self._resources, self._services
         return (
-            Look("stranded-watch", self._put_back, STRANDED_LOOK_S, at_once=False),
-            Look("sweep", self._sweep, SWEEP_EVERY_S),
-            Look(
+            PeriodicCheck("stranded-watch", self._put_back, STRANDED_LOOK_S, at_once=False),
+            PeriodicCheck("sweep", self._sweep, SWEEP_EVERY_S),
+            PeriodicCheck(
                 "expiry",
                 partial(expire_due, resources.units, resources.clock),
                 EXPIRY_LOOK_S,
                 at_once=False,
             ),
-            Look("family", services.runs.sidechain_links.catch_up, NEWS_LOOK_S),
-            Look("memory", services.capture.catch_up, MEMORY_LOOK_S),
-            Look("trials", services.trials.catch_up, TRIALS_LOOK_S),
-            Look("outcomes", services.outcomes.catch_up, OUTCOMES_LOOK_S),
-            Look("rollout-sources", services.expired_sources.look, SOURCES_LOOK_S),
-            Look("rollouts", services.rollout.repair.look, ROLLOUTS_LOOK_S),
-            Look("local-skills", services.skills.catalogue.refresh, LOCAL_SKILLS_LOOK_S),
+            PeriodicCheck("sidechain-links", services.runs.sidechain_links.catch_up, NEWS_LOOK_S),
+            PeriodicCheck("memory", services.capture.catch_up, MEMORY_LOOK_S),
+            PeriodicCheck("trials", services.trials.catch_up, TRIALS_LOOK_S),
+            PeriodicCheck("outcomes", services.outcomes.catch_up, OUTCOMES_LOOK_S),
+            PeriodicCheck("rollout-sources", services.expired_sources.look, SOURCES_LOOK_S),
+            PeriodicCheck("rollouts", services.rollout.repair.look, ROLLOUTS_LOOK_S),
+            PeriodicCheck("local-skills", services.skills.catalogue.refresh, LOCAL_SKILLS_LOOK_S),
         )
 
     def _workers(self) -> dict[str, Chore]:

@@ -34,7 +34,7 @@ LOOK_ALONE_S: Final = 30.0
 
 
 class LearningServices:
-    """One of each."""
+    """Services of learning: candidates, publication, capture, review, policies."""
 
     def __init__(
         self,

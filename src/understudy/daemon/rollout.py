@@ -46,7 +46,7 @@ OFFERED: Final[Mapping[Stage, Chooses]] = {
 
 
 class RolloutServices:
-    """One of each; the learning plane hears of it before there are services."""
+    """Services of rollouts: promotion, trials, replays, mounts. The learning services call them."""
 
     def __init__(
         self, resources: Resources, sources: SkillSources, stop_trials: StopTrials = nothing_to_stop

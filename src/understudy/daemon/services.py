@@ -65,7 +65,7 @@ from understudy.tools.registry import ToolRegistry
 
 
 class Services:
-    """One of each; the API, the loop and the background work share them."""
+    """All services of a daemon, shared by the API, the agent loop and the background work."""
 
     def __init__(self, resources: Resources) -> None:
         self.resources = resources
@@ -244,7 +244,7 @@ class Services:
 
 
 class RunServices:
-    """One of each; what takes runs in is there before, since trials begin runs and hear of their end."""
+    """Build the services in order: run intake first, since trials submit runs and follow their end."""
 
     def __init__(
         self,
@@ -279,7 +279,7 @@ class RunServices:
 
 
 class AgentServices:
-    """One of each."""
+    """Services of agents: agents, context files, proposals, the evolution record."""
 
     def __init__(
         self, resources: Resources, learning: LearningServices, skills: SkillServices

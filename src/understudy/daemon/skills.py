@@ -39,7 +39,7 @@ ENVIRONMENTS: Final = "skills-env"
 
 
 class SkillSources:
-    """One of each."""
+    """Where skills that are not stored come from: folders of this machine and mounts."""
 
     def __init__(self, resources: Resources) -> None:
         settings = resources.settings
@@ -56,7 +56,7 @@ class SkillSources:
 
 
 class SkillServices:
-    """One of each."""
+    """Services of skills: storage, catalogue, grants, dependencies, tools."""
 
     def __init__(
         self,

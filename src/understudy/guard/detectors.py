@@ -1,4 +1,4 @@
-"""Checks for what no pattern can say: what cannot be seen, what a file is, names one slip from a known package."""
+"""Detectors without a pattern: invisible characters, file types, typosquatted packages."""
 
 import re
 from collections import defaultdict
@@ -66,8 +66,8 @@ _LISTS: Final = (
 )
 
 
-class OfText(NamedTuple):
-    """A check on what is said, which answers the lines of the file."""
+class TextDetector(NamedTuple):
+    """A detector on the text of a file; yields line numbers."""
 
     lines: Callable[[ScannedText], Iterator[int]]
 
@@ -80,20 +80,20 @@ class ScannedFile(NamedTuple):
     is_read: bool
 
 
-class OfFile(NamedTuple):
-    """A check on what a file is."""
+class FileDetector(NamedTuple):
+    """A detector on a file as a whole."""
 
     holds: Callable[[ScannedFile], bool]
 
 
-def _with(pattern: re.Pattern[str]) -> OfText:
+def _with(pattern: re.Pattern[str]) -> TextDetector:
     def lines(source: ScannedText) -> Iterator[int]:
         if pattern.search(source.text):
             for number, line in enumerate(_BREAK.split(source.text), 1):
                 if pattern.search(line):
                     yield source.number(number)
 
-    return OfText(lines)
+    return TextDetector(lines)
 
 
 def _is_program(content: bytes) -> bool:
@@ -121,7 +121,7 @@ def _typosquats(view: LineView, path: str) -> Iterator[int]:
     is_list = path.endswith(tuple(ending for ending, _, _ in _LISTS))
     indexes = range(len(view.lines)) if is_list else _with_installers(view)
     for index in indexes:
-        if any(_is_slip(name, kind) for kind, name in _installed(view.lines[index], path)):
+        if any(_is_typosquat(name, kind) for kind, name in _installed(view.lines[index], path)):
             yield view.numbers[index]
 
 
@@ -144,16 +144,16 @@ def _installed(line: str, path: str) -> Iterator[tuple[str, str]]:
 
 # The same few names are on many lines.
 @lru_cache(maxsize=4096)
-def _is_slip(name: str, kind: str) -> bool:
+def _is_typosquat(name: str, kind: str) -> bool:
     name = name.lower().replace("_", "-")
     if any(name in _packages(known) for known in ("python", "node", "real")):
         return False
     near = {right for short in _shortened(name) for right in _near(kind).get(short, ())}
-    return any(_is_one_slip(name, right) for right in near)
+    return any(_is_one_edit(name, right) for right in near)
 
 
 def _shortened(name: str) -> Iterator[str]:
-    """A name, and it without each of its letters: names one slip apart have one of these in common."""
+    """A name, and it without each of its letters: names one edit apart have one of these in common."""
     yield name
     for at in range(len(name)):
         yield name[:at] + name[at + 1 :]
@@ -174,7 +174,7 @@ def _packages(kind: str) -> frozenset[str]:
     return WORDS.set(f"packages.{kind}")
 
 
-def _is_one_slip(name: str, right: str) -> bool:
+def _is_one_edit(name: str, right: str) -> bool:
     """Whether one letter was dropped, added, changed or swapped with the next."""
     start = next((at for at, (a, b) in enumerate(zip(name, right, strict=False)) if a != b), None)
     if len(right) < _MIN_LETTERS:
@@ -191,18 +191,18 @@ def _is_one_slip(name: str, right: str) -> bool:
     )
 
 
-CHECKS: Final[Mapping[Detector, OfText | OfFile]] = {
+CHECKS: Final[Mapping[Detector, TextDetector | FileDetector]] = {
     Detector.BIDI: _with(_BIDI),
     Detector.NUL: _with(_NUL),
     Detector.TAGS: _with(_TAGS),
     Detector.ZERO_WIDTH: _with(_ZERO_WIDTH),
     Detector.SELECTORS: _with(_SELECTORS),
     Detector.FAR_RIGHT: _with(_FAR_RIGHT),
-    Detector.TYPOSQUAT: OfText(lambda source: _typosquats(source.views[0], source.path)),
-    Detector.PROGRAM: OfFile(lambda file: _is_program(file.content)),
-    Detector.BYTECODE: OfFile(lambda file: _is_bytecode(file.path, file.content)),
-    Detector.PACKED: OfFile(lambda file: _is_packed(file.content)),
+    Detector.TYPOSQUAT: TextDetector(lambda source: _typosquats(source.views[0], source.path)),
+    Detector.PROGRAM: FileDetector(lambda file: _is_program(file.content)),
+    Detector.BYTECODE: FileDetector(lambda file: _is_bytecode(file.path, file.content)),
+    Detector.PACKED: FileDetector(lambda file: _is_packed(file.content)),
     # Which paths, the rule says.
-    Detector.PATH: OfFile(lambda _: True),
-    Detector.UNREAD: OfFile(lambda file: not file.is_read),
+    Detector.PATH: FileDetector(lambda _: True),
+    Detector.UNREAD: FileDetector(lambda file: not file.is_read),
 }

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from understudy.guard.detectors import CHECKS, OfFile, OfText, ScannedFile
+from understudy.guard.detectors import CHECKS, FileDetector, TextDetector, ScannedFile
 from understudy.guard.joins import SignalReading, joined_findings
 from understudy.guard.rule import Category, Finding, GuardRule
 from understudy.guard.rule_book import rule_book
@@ -103,7 +103,7 @@ def _in_source(source: ScannedText, pause: Pause) -> Iterator[tuple[GuardRule, i
 
 def _lines(rule: GuardRule, source: ScannedText) -> Iterable[int]:
     check = CHECKS[rule.detector] if rule.detector else None
-    if isinstance(check, OfText):
+    if isinstance(check, TextDetector):
         yield from check.lines(source)
     for matcher in matchers(rule.id):
         for view in source.views:
@@ -133,9 +133,9 @@ def _is_harmless(rule: GuardRule, file: ScannedFile) -> bool:
 
 
 @cache
-def _file_checks() -> Sequence[tuple[GuardRule, OfFile]]:
+def _file_checks() -> Sequence[tuple[GuardRule, FileDetector]]:
     checks = [(rule, CHECKS[rule.detector]) for rule in rule_book().rules if rule.detector]
-    return [(rule, check) for rule, check in checks if isinstance(check, OfFile)]
+    return [(rule, check) for rule, check in checks if isinstance(check, FileDetector)]
 
 
 @cache

@@ -140,15 +140,15 @@ def _resolve(finds: Iterable[_Find]) -> list[_Find]:
             # What is left of the personal one is looked at again in the next pass.
             kept[-1] = last if find.is_personal else find
             continue
-        best = min(last, find, key=_say)
+        best = min(last, find, key=_precedence)
         kept[-1] = _Find(
             last.start, max(last.end, find.end), best.rank, best.kind, best.is_personal
         )
     return kept
 
 
-def _say(find: _Find) -> tuple[bool, int]:
-    """The earlier rule names what two take; a known value only what it holds all of."""
+def _precedence(find: _Find) -> tuple[bool, int]:
+    """Sort key of overlapping finds: the earlier rule wins, a known value comes last."""
     return find.kind == "literal", find.rank
 
 

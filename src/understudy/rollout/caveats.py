@@ -1,6 +1,6 @@
-"""What of a definition will not do here what it says: told with the record, and never refused.
+"""Settings of a definition that have no effect on this daemon, reported as warnings.
 
-Tools and routes come and go with the daemon's settings, so it is looked at whenever it is shown.
+Tools and routes come and go with the daemon's settings, so they are checked whenever a definition is shown.
 """
 
 from collections.abc import Callable, Collection, Iterator

@@ -50,7 +50,7 @@ def notify_parent(unit: "Unit", run: Run, *, at_ms: int) -> None:
         current = unit.runs.current(parent_id)
         held = None if current is None else unit.runs.take(current.run_id)
     except DamagedRecord:
-        # No reason not to end; who looks closes the one that cannot be read.
+        # A damaged parent run must not block this end; the LOOK signal closes it.
         held = None
     if held is None:
         unit.signals.add(SignalKind.LOOK, parent_id, at_ms=at_ms)
@@ -86,12 +86,12 @@ class SidechainLinks:
         """Do what was written down to be done; tells how much was left over."""
         with self.units.read() as unit:
             waiting = unit.signals.waiting(now_ms=self.clock.now_ms(), limit=BATCH)
-        return sum(not self._see_to(signal) for signal in waiting)
+        return sum(not self._handle(signal) for signal in waiting)
 
-    def _see_to(self, signal: Signal) -> bool:
+    def _handle(self, signal: Signal) -> bool:
         try:
             with self.units.write() as unit:
-                done = _SEEN_TO[signal.kind](self, unit, signal.target)
+                done = _HANDLERS[signal.kind](self, unit, signal.target)
                 if done:
                     unit.signals.remove(signal.number)
                 return done
@@ -104,8 +104,8 @@ class SidechainLinks:
                 unit.signals.remove(signal.number)
             return True
 
-    def _look(self, unit: "Unit", session_id: str) -> bool:
-        """Let the session's run look; where none goes on, ask its agent what nobody has seen."""
+    def _wake_or_clarify(self, unit: "Unit", session_id: str) -> bool:
+        """Wake the session's run; if none is active, submit a clarification run."""
         session = unit.sessions.get(session_id, lock=True)
         if session is None or session.status is SessionStatus.ENDED:
             return True
@@ -193,8 +193,8 @@ class SidechainLinks:
         self.intake.take(unit, principal, session, submission)
 
 
-_SEEN_TO: Final[Mapping[SignalKind, Callable[[SidechainLinks, "Unit", str], bool]]] = {
-    SignalKind.LOOK: SidechainLinks._look,  # noqa: SLF001 - the table belongs to the class
+_HANDLERS: Final[Mapping[SignalKind, Callable[[SidechainLinks, "Unit", str], bool]]] = {
+    SignalKind.LOOK: SidechainLinks._wake_or_clarify,  # noqa: SLF001 - the table belongs to the class
     SignalKind.STOP: SidechainLinks._stop,  # noqa: SLF001
 }
 

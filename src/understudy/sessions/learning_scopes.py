@@ -48,7 +48,7 @@ def session_scope(session_id: str) -> LearningScope:
 
 
 def scopes_of(unit: "Unit", session_ids: Sequence[str]) -> frozenset[LearningScope]:
-    """What any of these sessions sees; one that there is not sees what is for all."""
+    """Scopes visible to any of the sessions; an unknown session sees the workspace alone."""
     bound = unit.sessions.persona_ids(session_ids)
     ids = {
         ScopeKind.SESSION: bound,

@@ -82,7 +82,7 @@ def require_free_name(
 ) -> None:
     """Reject a slug or name that a promoted skill has, unless the skill `before` had it already."""
     unit.skills.lock_name(folded(name))
-    is_known_stored = frozenset() if before is None else name_forms(before.slug, before.name)
-    for word in sorted(name_forms(slug, name) - is_known_stored):
+    own_forms = frozenset() if before is None else name_forms(before.slug, before.name)
+    for word in sorted(name_forms(slug, name) - own_forms):
         if others.has(unit, word):
             raise coded_error("skills/skill_name_promoted", name=word)

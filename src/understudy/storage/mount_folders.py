@@ -67,7 +67,7 @@ class MountFolders:
         try:
             return stamp_of(self.path(name))
         except OSError:
-            # Nothing is there, or who reads it meets the same.
+            # Missing or unreadable: whoever reads the folder gets the same error.
             return None
 
     def write(self, name: str, bundle: Bundle) -> None:

@@ -48,13 +48,13 @@ class OutcomeStore:
     def first(
         self, skill_name: str, fingerprint: str, stage: Stage, *, limit: int
     ) -> tuple[UseOutcome, ...]:
-        """The first runs in a stage that say something of a definition."""
+        """The first outcomes of a definition in a stage, oldest first."""
         return self._read(_FIRST, skill_name, fingerprint, stage, most=limit)
 
     def newest(
         self, skill_name: str, fingerprint: str, stage: Stage, *, since_ms: int, limit: int
     ) -> tuple[UseOutcome, ...]:
-        """The newest of them among those that used it since then, newest first."""
+        """The newest outcomes of a definition in a stage since `since_ms`, newest first."""
         return self._read(_NEWEST, skill_name, fingerprint, stage, most=limit, since_ms=since_ms)
 
     def _read(

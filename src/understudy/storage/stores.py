@@ -32,7 +32,7 @@ from understudy.storage.skills import SkillStore
 
 
 class Stores:
-    """One of each, made when it is first asked for; all share a connection."""
+    """The stores of a unit of work, built on first use; all share its connection."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
         self.connection = connection

@@ -94,11 +94,11 @@ class Unit(Stores):
         return self._skill_bundles(self)
 
     def after_commit(self, act: Callable[[], None]) -> None:
-        """Call `work` after this unit has committed; not after a rollback."""
+        """Call `act` after this unit has committed; not after a rollback."""
         self.if_committed.append(act)
 
     def after_rollback(self, act: Callable[[BaseException], None]) -> None:
-        """Call `work` with the error after this unit was rolled back."""
+        """Call `act` with the error after this unit was rolled back."""
         self.if_rolled_back.append(act)
 
     def enqueue(self, run: Run) -> None:

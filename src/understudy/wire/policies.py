@@ -76,23 +76,23 @@ def _closed(schema: Any, definitions: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleTraceView:
-    """What one rule had to say of a candidate."""
+    """The result of one policy rule for a candidate."""
 
     # Its place among the rules, from 0.
     index: int
     name: Annotated[str | None, OMIT] = None
     action: ReviewAction
-    # Whether every field of it fits; a rule in quarantine may fit and has no say.
+    # Whether every field matches; a rule in quarantine may match and does not decide.
     matched: bool
     quarantined: bool
-    # Whether it is the first that fits and has a say.
+    # Whether it is the first rule that matches and decides.
     decided: bool
     mismatches: tuple[Mismatch, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateExplainView:
-    """What the policy in force makes of a candidate, and how it comes to that."""
+    """The decision of the active policy on a candidate, and why."""
 
     candidate_id: str
     policy_revision: int
@@ -100,9 +100,9 @@ class CandidateExplainView:
     action: ReviewAction
     matched_rule_name: Annotated[str | None, OMIT] = None
     reason: str
-    # When what is published would end.
+    # When the published learning would expire.
     expires_at_ms: Annotated[int | None, OMIT] = None
-    # Why it is turned away before any rule is asked.
+    # Why the secret check rejects it before any rule is evaluated.
     refused: Annotated[str | None, OMIT] = None
     rules: tuple[RuleTraceView, ...]
     adjustments: tuple[Adjustment, ...]

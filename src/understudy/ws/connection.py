@@ -247,7 +247,7 @@ class WebSocketConnection:
 
     async def _read(self) -> Close | None:
         """Answer one request after another; None when the client left."""
-        by = asyncio.get_running_loop().time() + self._limits.read_s
+        by = asyncio.get_running_loop().time() + self._limits.auth_timeout_s
         while True:
             try:
                 async with asyncio.timeout_at(None if self._caller.is_known else by):
@@ -321,7 +321,7 @@ class WebSocketConnection:
     async def _put(self, frame: str | Close) -> None:
         """Have something sent after all that waits already."""
         try:
-            async with asyncio.timeout(self._limits.write_s):
+            async with asyncio.timeout(self._limits.write_timeout_s):
                 await self._outbox.put(frame)
         except TimeoutError:
             raise TooSlow from None
@@ -331,7 +331,7 @@ class WebSocketConnection:
         try:
             while True:
                 frame = await self._outbox.get()
-                async with asyncio.timeout(self._limits.write_s):
+                async with asyncio.timeout(self._limits.write_timeout_s):
                     if isinstance(frame, Close):
                         await self._socket.close(frame.code, frame.reason)
                         return

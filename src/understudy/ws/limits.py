@@ -14,16 +14,16 @@ class Limits:
     """The limits of a connection."""
 
     connections: int = 500
-    # Of those, how many may be there without having said who they are, and how long.
-    strangers: int = 50
-    read_s: float = 10.0
-    # And how many may be of one user.
+    # Connections that are not authenticated yet, and how long they may stay so.
+    unauthenticated: int = 50
+    auth_timeout_s: float = 10.0
+    # Connections of one user.
     per_user: int = 50
     # How long a frame may wait for a client to take it, or to find room in the queue.
-    write_s: float = 10.0
+    write_timeout_s: float = 10.0
     # Frames that wait for a client.
     queue: int = 256
-    # Events of which it is not known yet whether a client may hear of them; all share them.
+    # Events whose visibility is not decided yet, shared by all connections.
     backlog: int = 4096
     # Requests before authentication: how many, and the size of each.
     attempts: int = 10

@@ -15,17 +15,17 @@ class ConnectionQuota:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._lock = Lock()
-        self._strangers = 0
+        self._unauthenticated = 0
         self._users: Counter[str] = Counter()
 
     @contextmanager
     def enter(self) -> Iterator["QuotaSlot"]:
         """Let a stranger in, until they leave; `Unavailable` when there is no room."""
         with self._lock:
-            is_full = self._strangers + self._users.total() >= self._limits.connections
-            if is_full or self._strangers >= self._limits.strangers:
+            is_full = self._unauthenticated + self._users.total() >= self._limits.connections
+            if is_full or self._unauthenticated >= self._limits.unauthenticated:
                 raise coded_error("ws/too_many_connections")
-            self._strangers += 1
+            self._unauthenticated += 1
         slot = QuotaSlot(self)
         try:
             yield slot
@@ -37,14 +37,14 @@ class ConnectionQuota:
         with self._lock:
             if self._users[user_id] >= self._limits.per_user:
                 raise coded_error("ws/too_many_connections:user", per_user=self._limits.per_user)
-            self._strangers -= 1
+            self._unauthenticated -= 1
             self._users[user_id] += 1
             slot.user_id = user_id
 
     def _leave(self, slot: "QuotaSlot") -> None:
         with self._lock:
             if slot.user_id is None:
-                self._strangers -= 1
+                self._unauthenticated -= 1
                 return
             self._users[slot.user_id] -= 1
             # No entry is kept for a user without connections.

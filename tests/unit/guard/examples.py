@@ -4,7 +4,7 @@ import base64
 import re
 from collections.abc import Callable, Mapping
 
-from understudy.guard.detectors import CHECKS, OfFile
+from understudy.guard.detectors import CHECKS, FileDetector
 from understudy.guard.rule import Detector, Finding, GuardRule
 from understudy.guard.scan import MAX_TEXT_CHARS, scan_bundle
 
@@ -34,7 +34,7 @@ def found_in(rule: GuardRule, example: str) -> list[Finding]:
         files = {text: b""}
     elif rule.detector is Detector.UNREAD:
         files = {"notes.md": text.encode()}
-    elif rule.detector and isinstance(CHECKS[rule.detector], OfFile):
+    elif rule.detector and isinstance(CHECKS[rule.detector], FileDetector):
         files = {"bin/tool": text.encode("latin-1")}
     else:
         files = {"setup.py" if rule.path else "SKILL.md": text.encode()}

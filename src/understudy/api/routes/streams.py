@@ -12,9 +12,9 @@ from understudy.api.services import RunId, Services, SessionId
 from understudy.api.sse import (
     follow_all,
     follow_session,
-    start_telling,
+    resume_state,
     stream_response,
-    tell_run,
+    stream_run,
     wanted_position,
 )
 
@@ -58,8 +58,8 @@ async def stream_run(
     """A run as it happens, from its beginning to its end."""
     position = wanted_position(request, cursor)
     run = (await asyncio.to_thread(services.runs.service.get, run_id)).run
-    telling = await asyncio.to_thread(start_telling, services, run_id, run.session_id, position)
-    return stream_response(tell_run(services, run_id, run.session_id, telling))
+    telling = await asyncio.to_thread(resume_state, services, run_id, run.session_id, position)
+    return stream_response(stream_run(services, run_id, run.session_id, telling))
 
 
 @router.get(

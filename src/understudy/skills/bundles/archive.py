@@ -38,7 +38,7 @@ def read_archive(source: bytes | BinaryIO) -> Bundle:
     _check_names(list(named.values()))
     folder = _folder(list(named.values()))
     files = {entry: _inside(path, folder) for entry, path in named.items()}
-    _check_said(files)
+    _check_declared_sizes(files)
     unpacked: dict[str, bytes] = {}
     left = MAX_BUNDLE_BYTES
     for entry, path in files.items():
@@ -126,7 +126,7 @@ def _counted(path: str, size: int) -> int:
     return 0 if path == MANIFEST else size
 
 
-def _check_said(files: Mapping[Entry, str]) -> None:
+def _check_declared_sizes(files: Mapping[Entry, str]) -> None:
     """What already says that it is too large is not unpacked at all."""
     for entry in files:
         if entry.size > MAX_FILE_BYTES:
