@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.agent.model_call import Spoken
-from understudy.api.frames import Position, StreamFrame
-from understudy.api.sse import RunStreamState
+from understudy.api.sse import Position, RunStreamState, StreamFrame
 from understudy.core.errors import Invalid
 from understudy.sessions.journal import EventKind, JournalEvent
 
@@ -43,8 +42,8 @@ def fresh() -> RunStreamState:
 def test_deltas_go_on_where_the_last_one_ended() -> None:
     telling = fresh()
     frames = [
-        *telling.spoken(Spoken(step=1, text="he")),
-        *telling.spoken(Spoken(step=1, text="hell")),
+        *telling.delta_frames(Spoken(step=1, text="he")),
+        *telling.delta_frames(Spoken(step=1, text="hell")),
     ]
     assert [frame.data for frame in frames] == [
         {"text": "he", "step": 1},
@@ -54,20 +53,23 @@ def test_deltas_go_on_where_the_last_one_ended() -> None:
 
 def test_the_message_brings_what_was_not_sent_yet() -> None:
     telling = fresh()
-    frames = [*telling.spoken(Spoken(step=1, text="he")), *telling.journal(message(4, 1, "hello"))]
+    frames = [
+        *telling.delta_frames(Spoken(step=1, text="he")),
+        *telling.event_frames(message(4, 1, "hello")),
+    ]
     assert text_of(frames) == "hello"
     assert telling.position == Position(offset=4)
 
 
 def test_a_late_reader_gets_the_message_as_one_delta() -> None:
-    (frame,) = fresh().journal(message(4, 1, "hello"))
+    (frame,) = fresh().event_frames(message(4, 1, "hello"))
     assert (frame.event, frame.data) == ("delta", {"text": "hello", "step": 1})
 
 
 def test_a_new_take_voids_what_was_sent() -> None:
     telling = fresh()
-    first = list(telling.spoken(Spoken(step=1, text="wrong")))
-    again = list(telling.spoken(Spoken(step=1, text="right", take=1)))
+    first = list(telling.delta_frames(Spoken(step=1, text="wrong")))
+    again = list(telling.delta_frames(Spoken(step=1, text="right", take=1)))
     assert [frame.event for frame in again] == ["delta_reset", "delta"]
     assert text_of([*first, *again]) == "right"
 
@@ -76,8 +78,8 @@ def test_a_new_take_voids_what_was_sent() -> None:
 def test_a_stored_text_that_differs_is_sent_anew(stored: str) -> None:
     telling = fresh()
     frames = [
-        *telling.spoken(Spoken(step=1, text="wrong")),
-        *telling.journal(message(4, 1, stored)),
+        *telling.delta_frames(Spoken(step=1, text="wrong")),
+        *telling.event_frames(message(4, 1, stored)),
     ]
     assert frames[1].event == "delta_reset"
     assert text_of(frames) == stored
@@ -85,41 +87,41 @@ def test_a_stored_text_that_differs_is_sent_anew(stored: str) -> None:
 
 def test_text_of_a_step_that_stands_in_the_journal_is_not_told_again() -> None:
     telling = fresh()
-    list(telling.journal(message(4, 1, "hello")))
-    assert not list(telling.spoken(Spoken(step=1, text="hello")))
+    list(telling.event_frames(message(4, 1, "hello")))
+    assert not list(telling.delta_frames(Spoken(step=1, text="hello")))
 
 
 def test_text_that_never_became_a_message_is_taken_back_at_the_end() -> None:
     telling = fresh()
-    list(telling.spoken(Spoken(step=1, text="half")))
-    frames = list(telling.journal(event(5, KINDS.RUN, type="failed", status="failed")))
+    list(telling.delta_frames(Spoken(step=1, text="half")))
+    frames = list(telling.event_frames(event(5, KINDS.RUN, type="failed", status="failed")))
     assert [frame.event for frame in frames] == ["delta_reset", "run_updated"]
     assert telling.is_over
 
 
 def test_an_event_in_the_middle_of_a_text_keeps_the_place_in_it() -> None:
     telling = fresh()
-    list(telling.spoken(Spoken(step=1, text="half")))
-    (frame,) = telling.journal(event(5, KINDS.RUN, type="resumed", status="running"))
+    list(telling.delta_frames(Spoken(step=1, text="half")))
+    (frame,) = telling.event_frames(event(5, KINDS.RUN, type="resumed", status="running"))
     position = Position.parse(frame.id)
     assert (position.offset, position.chars) == (5, 4)
 
 
 def test_a_text_that_starts_over_after_a_crash_is_followed_once_it_differs() -> None:
     telling = fresh()
-    first = list(telling.spoken(Spoken(step=1, text="abc")))
-    assert not list(telling.spoken(Spoken(step=1, text="xy")))
-    rest = list(telling.spoken(Spoken(step=1, text="xyzw")))
+    first = list(telling.delta_frames(Spoken(step=1, text="abc")))
+    assert not list(telling.delta_frames(Spoken(step=1, text="xy")))
+    rest = list(telling.delta_frames(Spoken(step=1, text="xyzw")))
     assert text_of([*first, *rest]) == "xyzw"
 
 
 def test_every_event_has_the_offset_as_its_id() -> None:
     telling = fresh()
     frames = [
-        *telling.journal(event(1, KINDS.RUN, type="accepted", status="queued", agent_id="a")),
-        *telling.journal(event(2, KINDS.INPUT, items=[])),
-        *telling.journal(event(3, KINDS.TOOL_CALL, step=1, name="shell")),
-        *telling.journal(event(4, KINDS.OUTPUT, step=1, text="hi")),
+        *telling.event_frames(event(1, KINDS.RUN, type="accepted", status="queued", agent_id="a")),
+        *telling.event_frames(event(2, KINDS.INPUT, items=[])),
+        *telling.event_frames(event(3, KINDS.TOOL_CALL, step=1, name="shell")),
+        *telling.event_frames(event(4, KINDS.OUTPUT, step=1, text="hi")),
     ]
     assert [(frame.event, frame.id) for frame in frames] == [
         ("run_updated", "1"),
@@ -139,11 +141,14 @@ def test_a_reader_who_reconnects_anywhere_misses_and_repeats_nothing(
     telling = fresh()
     frames: list[StreamFrame] = []
     for cut in sorted(cuts):
-        frames += telling.spoken(Spoken(step=1, text=text[:cut]))
+        frames += telling.delta_frames(Spoken(step=1, text=text[:cut]))
     kept = frames[:lost_after]
     position = Position.parse(kept[-1].id) if kept else Position()
     again = RunStreamState(position=position)
-    rest = [*again.spoken(Spoken(step=1, text=text)), *again.journal(message(9, 1, text))]
+    rest = [
+        *again.delta_frames(Spoken(step=1, text=text)),
+        *again.event_frames(message(9, 1, text)),
+    ]
     assert text_of(rest, start=text_of(kept)) == text
     assert all(frame.event == "delta" for frame in rest)
 
@@ -172,32 +177,32 @@ def told(telling: RunStreamState, *takes: str) -> list[StreamFrame]:
     frames: list[StreamFrame] = []
     for take, text in enumerate(takes):
         for end in range(len(text) + 1):
-            frames += telling.spoken(Spoken(step=1, text=text[:end], take=take))
+            frames += telling.delta_frames(Spoken(step=1, text=text[:end], take=take))
     return frames
 
 
 @pytest.mark.parametrize("again", ["hello", "hello world"])
 def test_a_new_take_that_says_the_same_again_goes_on(again: str) -> None:
     telling = fresh()
-    frames = [*told(telling, "hello", again), *telling.journal(message(4, 1, again))]
+    frames = [*told(telling, "hello", again), *telling.event_frames(message(4, 1, again))]
     assert {frame.event for frame in frames} == {"delta"}
     assert text_of(frames) == again
 
 
 def test_a_new_take_is_judged_once_it_is_as_long_as_what_was_sent() -> None:
     telling = fresh()
-    frames = [*told(telling, "hello", "help"), *telling.journal(message(4, 1, "help me"))]
+    frames = [*told(telling, "hello", "help"), *telling.event_frames(message(4, 1, "help me"))]
     assert [frame.event for frame in frames].count("delta_reset") == 1
     assert text_of(frames) == "help me"
 
 
 def test_a_damaged_message_does_not_end_the_telling() -> None:
     telling = fresh()
-    assert not list(telling.journal(event(4, KINDS.MESSAGE, damaged=True)))
+    assert not list(telling.event_frames(event(4, KINDS.MESSAGE, damaged=True)))
     assert telling.position == Position(offset=4)
 
 
 def test_half_a_character_is_not_sent() -> None:
-    (frame,) = fresh().journal(message(4, 1, "a\ud83db"))
+    (frame,) = fresh().event_frames(message(4, 1, "a\ud83db"))
     assert b"ud83d" not in frame.encode()
     assert b"a\\ufffdb" in frame.encode()

@@ -22,7 +22,7 @@ from understudy.core.errors import (
 )
 from understudy.core.page import PageRequest
 from understudy.permissions.model import CallRule, CallVerdict, Level, PermissionDecision
-from understudy.permissions.sidechains import read_session_rules
+from understudy.permissions.rules import read_session_rules
 from understudy.runs.model import RunStatus
 from understudy.runtime.service import RuntimeService
 from understudy.sessions.creation import NewSession

@@ -23,7 +23,7 @@ from tests.support.skill_runs import (
 )
 from understudy.core.principal import Principal, Role
 from understudy.permissions.globs import matches
-from understudy.permissions.sidechains import read_session_rules
+from understudy.permissions.rules import read_session_rules
 from understudy.runs.ask_user import AskUser
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings

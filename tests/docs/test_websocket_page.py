@@ -65,8 +65,8 @@ def test_the_limits_are_those_that_are_kept() -> None:
     assert MAX_FRAME_BYTES == 512 * 1024
     for words in (
         f"for {PONG_S:.0f} s (they come every {PING_S:.0f} s)",
-        f"within {LIMITS.read_s:.0f} s or within {LIMITS.attempts} requests",
-        f"nothing for {LIMITS.write_s:.0f} s, or for whom {LIMITS.queue} frames",
+        f"within {LIMITS.auth_timeout_s:.0f} s or within {LIMITS.attempts} requests",
+        f"nothing for {LIMITS.write_timeout_s:.0f} s, or for whom {LIMITS.queue} frames",
         f"of more than {LIMITS.first_frame_chars // 1024} KB",
         f"At most {LIMITS.connections} connections",
     ):

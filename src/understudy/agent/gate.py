@@ -13,14 +13,18 @@ from understudy.core.text import preview
 from understudy.mcp_client.visibility import SERVER, McpVisibility
 from understudy.permissions.globs import matches
 from understudy.permissions.model import CallRule, CallVerdict, Level, PermissionDecision
-from understudy.permissions.rules import read_document, write_document
+from understudy.permissions.rules import (
+    SessionRules,
+    read_document,
+    read_session_rules,
+    write_document,
+)
 from understudy.permissions.sidechain_verdict import (
     RuleSet,
     SessionRuleSource,
     decide_in_all,
     readings,
 )
-from understudy.permissions.sidechains import SessionRules, read_session_rules
 from understudy.runs.model import Run, require_run
 from understudy.runtime.service import Revision, RuntimeService
 from understudy.sessions.model import Session, require_session

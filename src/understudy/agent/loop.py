@@ -22,8 +22,7 @@ from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords
 from understudy.evolution.remarks import SELF_EVOLUTION_TITLE
 from understudy.mcp_client.source import McpToolSource
-from understudy.permissions.rules import denied_outright, read_document
-from understudy.permissions.sidechains import read_session_rules
+from understudy.permissions.rules import denied_outright, read_document, read_session_rules
 from understudy.providers.base import (
     AssistantMessage,
     Message,

@@ -266,7 +266,7 @@ def _model(settings: Settings) -> str:
 class ImpatientWebSocket(WebSocketsSansIOProtocol):
     """Lets go of a client that takes nothing, instead of waiting for it with what is unsent."""
 
-    give_up_s = LIMITS.write_s
+    give_up_s = LIMITS.write_timeout_s
 
     async def run_asgi(self) -> None:
         await super().run_asgi()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from understudy.guard.detectors import CHECKS, FileDetector, TextDetector, ScannedFile
+from understudy.guard.detectors import CHECKS, FileDetector, ScannedFile, TextDetector
 from understudy.guard.joins import SignalReading, joined_findings
 from understudy.guard.rule import Category, Finding, GuardRule
 from understudy.guard.rule_book import rule_book

@@ -18,7 +18,7 @@ from understudy.permissions.model import (
     PlacedRule,
     TraceLine,
 )
-from understudy.permissions.sidechains import SessionRules
+from understudy.permissions.rules import SessionRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

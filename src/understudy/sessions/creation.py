@@ -12,8 +12,7 @@ from understudy.core.principal import Principal
 from understudy.core.records import JsonObject
 from understudy.core.scope import Gate, Scope
 from understudy.permissions.model import CallRule
-from understudy.permissions.rules import read_document
-from understudy.permissions.sidechains import NOTHING_RUNS, rules_for_sidechain
+from understudy.permissions.rules import NOTHING_RUNS, read_document, rules_for_sidechain
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.model import (
     PersonaSnapshot,

@@ -11,7 +11,7 @@ from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.permissions.model import CallRule
-from understudy.permissions.sidechains import changed_rules
+from understudy.permissions.rules import changed_rules
 from understudy.sessions.creation import FlatScope, NewSession, open_session, reuse
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.model import (

@@ -2,7 +2,7 @@
 
 from tests.support.factories import NOW, make_event
 from understudy.agent.history import TRANSCRIPT_KINDS, pieces_of
-from understudy.api.frames import frame_of
+from understudy.api.sse import frame_of
 from understudy.client.streams import READERS
 from understudy.sessions.journal import EventKind
 from understudy.wire.events import LearningUpdated

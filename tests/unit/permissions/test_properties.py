@@ -18,8 +18,8 @@ from understudy.permissions.model import (
     PermissionDecision,
     PlacedRule,
 )
+from understudy.permissions.rules import SessionRules, read_session_rules, rules_for_sidechain
 from understudy.permissions.sidechain_verdict import SessionRuleSource, decide_in_all, readings
-from understudy.permissions.sidechains import SessionRules, read_session_rules, rules_for_sidechain
 
 ORDER = [PermissionDecision.ALLOW, PermissionDecision.ASK, PermissionDecision.DENY]
 NEARNESS = [Level.DAEMON, Level.AGENT, Level.SESSION]

@@ -6,7 +6,7 @@ import pytest
 
 from understudy.core.errors import DamagedRecord, Rejected
 from understudy.permissions.model import CallRule, PermissionDecision
-from understudy.permissions.sidechains import (
+from understudy.permissions.rules import (
     NOTHING_RUNS,
     SessionRules,
     changed_rules,

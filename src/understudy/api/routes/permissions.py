@@ -9,8 +9,7 @@ from understudy.api.gate import GatedRoute
 from understudy.api.operations import POST_TWIN, admin, operator, viewer
 from understudy.api.services import Caller, Services, SessionId
 from understudy.permissions.model import CallRule
-from understudy.permissions.rules import read_rules
-from understudy.permissions.sidechains import read_session_rules
+from understudy.permissions.rules import read_rules, read_session_rules
 from understudy.runtime.service import Revision
 from understudy.sessions.model import Session
 from understudy.wire.permissions import (

@@ -49,7 +49,7 @@ EVENT_STREAM: Final[dict[int | str, dict[str, Any]]] = {
     responses=EVENT_STREAM,
 )
 @viewer()
-async def stream_run(
+async def follow_run(
     run_id: RunId,
     services: Services,
     request: Request,
