@@ -8,6 +8,8 @@ from understudy.agents.model import Agent, AgentType
 from understudy.core.errors import FieldError, coded_error
 
 DEFAULT_NUDGE_INTERVAL: Final = 15
+# The switches that lock SOUL.md.
+SOUL_LOCKS: Final = ("soul_frozen", "soul_review")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +29,6 @@ class SoulLocks:
     frozen: bool = False
     # A change waits until somebody has decided on it.
     review: bool = False
-
-
-# The keys that hold them.
-SOUL_LOCKS: Final = ("soul_frozen", "soul_review")
 
 
 def soul_locks(agent: Agent) -> SoulLocks:

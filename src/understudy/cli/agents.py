@@ -25,6 +25,8 @@ FROZEN: Final = "on, but frozen"
 PARTS: Final = {"skill_manage": "skill_manage", "nudge_70": "70 % nudge", "nudge_90": "90 % nudge"}
 # How a cost is told that comes with every request, or once in a run.
 TIMES: Final = {"every_request": "a request", "once_per_run": "once a run"}
+SOUL: Final = "SOUL.md"
+HISTORY_COLUMNS: Final = ("when", "what", "by", "run", "which")
 
 
 def _switch_row(switch: "SwitchInForce") -> tuple[object, ...]:
@@ -224,10 +226,6 @@ def update(
 def delete(daemon: DaemonConnection, agent_id: AgentId) -> None:
     """Delete an agent."""
     daemon.client.agents.delete(agent_id)
-
-
-SOUL: Final = "SOUL.md"
-HISTORY_COLUMNS: Final = ("when", "what", "by", "run", "which")
 
 
 @commands("history")

@@ -19,6 +19,7 @@ commands = Commands("Assets: files that inputs name by id, kept once per content
 
 AssetId = Annotated[str, typer.Argument(metavar="ASSET", help="The asset's id.")]
 HOUR_MS = 3600 * 1000
+REFERENCES_COLUMNS: Final[screen.Layout] = {"kind": "kind", "id": "ref_id"}
 
 
 def _show_uploaded(asset: "Asset") -> None:
@@ -75,9 +76,6 @@ RECORD: Final[screen.Layout] = {
 def show(daemon: DaemonConnection, asset_id: AssetId) -> object:
     """Show an asset."""
     return daemon.client.assets.get(asset_id)
-
-
-REFERENCES_COLUMNS: Final[screen.Layout] = {"kind": "kind", "id": "ref_id"}
 
 
 @commands("references", show=REFERENCES_COLUMNS, empty="Nothing refers to it: it can be deleted.")

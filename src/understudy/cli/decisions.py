@@ -49,6 +49,28 @@ HELP: Final = (
     "s  leave it waiting, show the next",
     "q  leave it waiting, stop here (so does Ctrl-C)",
 )
+OFFER: Final = "offer"
+# Where an offer comes from that its reader has seen below a reply.
+IN_REPLY: Final = "postscript"
+# Whole words or their first letter; what a reply to the agent would be is understood as well.
+OFFER_KEYS: Final = {
+    **dict.fromkeys(("a", "y", "yes", "accept", "allow", "save", "save as skill"), "allow"),
+    **dict.fromkeys(("d", "n", "no", "decline", "deny", "skip"), "deny"),
+    **dict.fromkeys(("l", "later"), "later"),
+    **dict.fromkeys(("q", "quit"), "quit"),
+}
+OFFER_HELP: Final = (
+    "a  accept: the agent may do it, once (so does y)",
+    "d  decline: it is not offered again in this session (so does n)",
+    "l  leave it open for later",
+    "q  leave it open, stop here (so does Ctrl-C)",
+)
+ANSWERED: Final = {
+    "allow": "accepted: the agent may do it now; tell it to go on",
+    "deny": "declined: nothing is done, and it is not offered again in this session",
+}
+# The states of an offer in words.
+STATES: Final = {"pending": "open", "allowed": "accepted", "denied": "declined"}
 
 
 class CallDecision:
@@ -145,30 +167,6 @@ def settle(
             # The edit is kept, so that it can be corrected.
             person.say(error_lines(problem))
     return None
-
-
-OFFER: Final = "offer"
-# Where an offer comes from that its reader has seen below a reply.
-IN_REPLY: Final = "postscript"
-# Whole words or their first letter; what a reply to the agent would be is understood as well.
-OFFER_KEYS: Final = {
-    **dict.fromkeys(("a", "y", "yes", "accept", "allow", "save", "save as skill"), "allow"),
-    **dict.fromkeys(("d", "n", "no", "decline", "deny", "skip"), "deny"),
-    **dict.fromkeys(("l", "later"), "later"),
-    **dict.fromkeys(("q", "quit"), "quit"),
-}
-OFFER_HELP: Final = (
-    "a  accept: the agent may do it, once (so does y)",
-    "d  decline: it is not offered again in this session (so does n)",
-    "l  leave it open for later",
-    "q  leave it open, stop here (so does Ctrl-C)",
-)
-ANSWERED: Final = {
-    "allow": "accepted: the agent may do it now; tell it to go on",
-    "deny": "declined: nothing is done, and it is not offered again in this session",
-}
-# The states of an offer in words.
-STATES: Final = {"pending": "open", "allowed": "accepted", "denied": "declined"}
 
 
 def is_offer(view: "ApprovalView") -> bool:

@@ -21,6 +21,29 @@ if TYPE_CHECKING:
     from understudy.daemon.health import Severity
     from understudy.settings import ClientSettings
 
+SCARCE_BYTES: Final = 256 * 1024 * 1024
+OFFLINE: Final = "scripted"
+# Warnings of the daemon about run memory maintenance.
+MAINTAINED: Final = frozenset({"run_memory_maintenance_failed", "run_memory_repaired"})
+# Warnings of the daemon that another check reports.
+SAID_ALREADY: Final = frozenset({"offline_model", "route_not_ready"}) | MAINTAINED
+GET_KEY: Final = (
+    "set OPENAI_API_KEY or ANTHROPIC_API_KEY, or write [routes.NAME] into the config file,"
+    " and start the daemon again"
+)
+TO_GET_IN: Final = (
+    "give a token with --token or UNDERSTUDY_TOKEN; an admin makes one with"
+    " `understudy tokens create USER`. With no admin's token left, start the daemon with"
+    " UNDERSTUDY_ADMIN_TOKEN set, and with that token `understudy tokens create me --role admin`"
+)
+OPEN: Final = (
+    "there is no token: whatever runs on this machine is admin, also what an agent runs,"
+    " such as a command that somebody approved"
+)
+TO_KEEP_OTHERS_OUT: Final = (
+    "make the first token: `understudy tokens create me --role admin; export UNDERSTUDY_TOKEN=…`"
+)
+
 
 def status(ctx: typer.Context) -> None:
     """Show what the daemon is and does."""
@@ -62,30 +85,6 @@ def learning_words(learning: Mapping[str, Any]) -> str | None:
     of_them = f" ({escalated} escalated)" if escalated else ""
     known = f"{learnings.get('active', 0)} active and {learnings.get('provisional', 0)} provisional"
     return f"mode {learning.get('mode')}; {waiting} to review{of_them}; {known} learnings"
-
-
-SCARCE_BYTES: Final = 256 * 1024 * 1024
-OFFLINE: Final = "scripted"
-# Warnings of the daemon about run memory maintenance.
-MAINTAINED: Final = frozenset({"run_memory_maintenance_failed", "run_memory_repaired"})
-# Warnings of the daemon that another check reports.
-SAID_ALREADY: Final = frozenset({"offline_model", "route_not_ready"}) | MAINTAINED
-GET_KEY: Final = (
-    "set OPENAI_API_KEY or ANTHROPIC_API_KEY, or write [routes.NAME] into the config file,"
-    " and start the daemon again"
-)
-TO_GET_IN: Final = (
-    "give a token with --token or UNDERSTUDY_TOKEN; an admin makes one with"
-    " `understudy tokens create USER`. With no admin's token left, start the daemon with"
-    " UNDERSTUDY_ADMIN_TOKEN set, and with that token `understudy tokens create me --role admin`"
-)
-OPEN: Final = (
-    "there is no token: whatever runs on this machine is admin, also what an agent runs,"
-    " such as a command that somebody approved"
-)
-TO_KEEP_OTHERS_OUT: Final = (
-    "make the first token: `understudy tokens create me --role admin; export UNDERSTUDY_TOKEN=…`"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,11 @@ from understudy.cli.output import print_json
 if TYPE_CHECKING:
     from understudy.settings import Settings
 
+# Input is scrubbed in parts of about this size, each ending where nothing goes on.
+PART_BYTES: Final = 1 << 20
+# A key block that never ends is not waited for any longer than this.
+MOST_BYTES: Final = 16 << 20
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonOptions:
@@ -59,11 +64,6 @@ def serve(flags: DaemonOptions) -> None:
 
     raise typer.Exit(run(settings))
 
-
-# Input is scrubbed in parts of about this size, each ending where nothing goes on.
-PART_BYTES: Final = 1 << 20
-# A key block that never ends is not waited for any longer than this.
-MOST_BYTES: Final = 16 << 20
 
 NoPii = Annotated[bool, typer.Option("--no-pii", help="Take out secrets only.")]
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from understudy.client.errors import ClientError
 
 _url: ContextVar[str | None] = ContextVar("understudy_hinted_url", default=None)
+# Problems whose errors say it all, each named by its code: what stands above them.
+LISTED: Final[Mapping[str, str]] = {"skill_unsafe": "the content guard refuses this"}
 
 
 @contextmanager
@@ -117,9 +119,6 @@ STEP_HINTS: Final[Mapping[str, str]] = {
     "needs_canary": "`{understudy} rollouts trial {skill} --kind canary --expect TEXT` tries the canary",
     "needs_replay": "`{understudy} rollouts trial {skill} --case RUN --expect TEXT` replays a recorded run",
 }
-
-# Problems whose errors say it all, each named by its code: what stands above them.
-LISTED: Final[Mapping[str, str]] = {"skill_unsafe": "the content guard refuses this"}
 
 
 def exit_code(error: "ClientError") -> ExitCode:

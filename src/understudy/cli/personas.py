@@ -11,6 +11,12 @@ from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.options import Key, PageOptions, PersonaId
 
 commands = Commands("Personas: instructions that sessions take a snapshot of.")
+PERSONAS_COLUMNS: Final[screen.Layout] = {
+    "persona": "persona_id",
+    "version": "version",
+    "changed": "updated_at_ms",
+    "name": "display_name",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,14 +46,6 @@ class PersonaOptions:
             "capability_scope": inputs.json_object(self.capability_scope, "--capability-scope"),
             "metadata": inputs.json_object(self.metadata, "--metadata"),
         }
-
-
-PERSONAS_COLUMNS: Final[screen.Layout] = {
-    "persona": "persona_id",
-    "version": "version",
-    "changed": "updated_at_ms",
-    "name": "display_name",
-}
 
 
 @commands(

@@ -46,6 +46,11 @@ File = Annotated[
     typer.Option("--file", help="A whole policy as JSON; what it leaves out is the default."),
 ]
 Stdin = Annotated[bool, typer.Option("--stdin", help="The same, from stdin.")]
+WRAPPED_IN: Final = "/policy"
+NO_EDITOR: Final = "name an editor in EDITOR or VISUAL, or give --file or --stdin"
+# Characters of a long value that are shown.
+MAX_CHARS: Final = 120
+NOTHING: Final = object()
 
 
 @commands("show", "get", show=policy_pairs)
@@ -223,10 +228,6 @@ def _change(
     return calls.set(wanted, expected_revision=revision)
 
 
-WRAPPED_IN: Final = "/policy"
-NO_EDITOR: Final = "name an editor in EDITOR or VISUAL, or give --file or --stdin"
-
-
 class SetPolicy(Protocol):
     """Puts a policy in force."""
 
@@ -302,11 +303,6 @@ def invalid_lines(problem: "InvalidError") -> list[str]:
         for each in problem.errors
     ]
     return ["error: the policy is not taken, and the old one stays", *told]
-
-
-# Characters of a long value that are shown.
-MAX_CHARS: Final = 120
-NOTHING: Final = object()
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from understudy.wire.runs import RunView
 
 SEE_ALL = "v shows all"
+# The part of a long tool call that is shown; the rest is counted.
+MAX_LINES: Final = 40
+MAX_CHARS: Final = 4_000
+MAX_INLINE: Final = 100
+# The lines of a diff that name its two files.
+DIFF_HEADING: Final = 2
 
 
 def approval_pairs(view: "ApprovalView", run: "RunView | None" = None) -> Pairs:
@@ -105,13 +111,6 @@ def _freely(answer: dict[str, Any]) -> list[str]:
     written = answer.get("freeform_answer")
     return [visible(str(written))] if written else []
 
-
-# The part of a long tool call that is shown; the rest is counted.
-MAX_LINES: Final = 40
-MAX_CHARS: Final = 4_000
-MAX_INLINE: Final = 100
-# The lines of a diff that name its two files.
-DIFF_HEADING: Final = 2
 
 Arguments = Mapping[str, Any]
 

@@ -55,6 +55,10 @@ TIERS: Final[dict[str, dict[str, str]]] = {
     "provisional": {"publish_tier": "provisional"},
 }
 FILE: Final = "content.txt"
+OPEN: Final = ("pending", "escalated")
+# The code of a publication that says otherwise than a learning.
+CONFLICT: Final = "learning_conflict"
+NOTHING: Final = "nothing waits for a person"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,11 +161,6 @@ def _difference(before: str, after: str) -> list[str]:
 
 
 commands = Commands("Review: go through what waits for a person.")
-
-OPEN: Final = ("pending", "escalated")
-# The code of a publication that says otherwise than a learning.
-CONFLICT: Final = "learning_conflict"
-NOTHING: Final = "nothing waits for a person"
 
 
 @commands("next")

@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from understudy.wire.rollouts import TrialView
 
 commands = Commands("Steps of rollouts.")
+COLUMNS: Final = ("case", "recorded", "without", "with", "calls", "tokens", "time", "about")
+UNDER_WAY: Final[screen.Layout] = {
+    "case": "run_id",
+    "without": "without_run_id",
+    "with": "with_run_id",
+}
 
 
 @commands("promote", show=rollouts.tell)
@@ -241,14 +247,6 @@ def _tell_under_way(trial: "TrialView") -> None:
     cases = screen.count(len(trial.cases), "case")
     where = f"with {cases}" if trial.cases else f"in {trial.run_id}"
     note(f"trial {trial.trial_id} is under way {where}")
-
-
-COLUMNS: Final = ("case", "recorded", "without", "with", "calls", "tokens", "time", "about")
-UNDER_WAY: Final[screen.Layout] = {
-    "case": "run_id",
-    "without": "without_run_id",
-    "with": "with_run_id",
-}
 
 
 def show_trial(view: "TrialView") -> None:

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from understudy.wire.runs import RunView
 
 commands = Commands("Runs: execution requests in sessions, one at a time in each.")
+ARTIFACTS_COLUMNS: Final[screen.Layout] = {
+    "artifact": "artifact_id",
+    "tool": "tool_name",
+    "bytes": "size",
+    "made": "created_at_ms",
+}
 
 
 def _state(run: "RunView") -> str:
@@ -280,14 +286,6 @@ def retry(
 ) -> None:
     """Have a dead delivery tried again."""
     daemon.client.deliveries.retry(run_id, delivery_id)
-
-
-ARTIFACTS_COLUMNS: Final[screen.Layout] = {
-    "artifact": "artifact_id",
-    "tool": "tool_name",
-    "bytes": "size",
-    "made": "created_at_ms",
-}
 
 
 @commands(

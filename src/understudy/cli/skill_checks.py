@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from understudy.skills.dependencies.service import InstalledPackages, Rescan
 
 commands = Commands("Look at skills before they are kept.")
+ARCHIVE_SUFFIX: Final = ".zip"
+MANIFEST_SUFFIX: Final = ".md"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,10 +171,6 @@ def _document(scanned: Iterable[Scanned]) -> dict[str, Any]:
             for detail in (*((each.unreadable,) if each.unreadable else ()), *each.problems)
         ],
     }
-
-
-ARCHIVE_SUFFIX: Final = ".zip"
-MANIFEST_SUFFIX: Final = ".md"
 
 
 def is_archive(path: Path) -> bool:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 ALL: Final = "*"
+CAPABILITY_KINDS: Final = ("skill", "mcp_server", "mcp_tool")
+CREDENTIAL_KINDS: Final = ("route", "connector", "connector_credential", "mcp_server")
 
 
 def normalise(names: Iterable[str]) -> tuple[str, ...]:
@@ -89,7 +91,3 @@ class Scope:
             if allow or deny:
                 gates[kind] = Gate(allow=allow or None, deny=deny)
         return cls(gates=gates)
-
-
-CAPABILITY_KINDS: Final = ("skill", "mcp_server", "mcp_tool")
-CREDENTIAL_KINDS: Final = ("route", "connector", "connector_credential", "mcp_server")

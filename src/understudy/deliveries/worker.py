@@ -50,6 +50,10 @@ STATUS_AFTER: Final = {
     TryOutcome.DEAD: DeliveryStatus.DEAD,
 }
 UNREADABLE: Final = "the run can no longer be read"
+TOO_MANY: Final = 429
+# What the first digit of a status means; anything unheard of is given up.
+CLASSES: Final[Mapping[int, TryOutcome]] = {2: TryOutcome.DELIVERED, 5: TryOutcome.RETRY}
+GAVE_UP: Final = "given up after {attempts} attempts: {error}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,12 +171,6 @@ def headers(secret: str, delivery_id: str, timestamp_ms: int, body: bytes) -> Ma
         "X-Understudy-Timestamp": str(timestamp_ms),
         "X-Understudy-Signature": signature(secret, timestamp_ms, body),
     }
-
-
-TOO_MANY: Final = 429
-# What the first digit of a status means; anything unheard of is given up.
-CLASSES: Final[Mapping[int, TryOutcome]] = {2: TryOutcome.DELIVERED, 5: TryOutcome.RETRY}
-GAVE_UP: Final = "given up after {attempts} attempts: {error}"
 
 
 def judge(answer: TargetAnswer, *, attempt: int, jitter: float) -> DeliveryVerdict:

@@ -32,6 +32,11 @@ MAX_NAME_CHARS: Final = 200
 _PART: Final = rf"[^\W{HAN_AND_KANA}]"
 _AS_WRITTEN: Final = rf"(?<!{_PART})(?<![/\\.~-]){{}}(?!{_PART}|[/\\-]|\.\w)"
 _HYPHENATED: Final = re.compile(r"\w+(?:-\w+)+")
+MAX_SHOWN_CHARS: Final = 80
+MANAGE: Final = "skill_manage"
+PUBLISH: Final = "publish_skill"
+WRITE: Final = "write_file"
+EDIT: Final = "edit_file"
 
 
 def asks_to_delete(text: str, slug: str, *, is_spoken_of: bool = False) -> bool:
@@ -102,13 +107,6 @@ def _grammar(language: str, request: str, names: Sequence[str]) -> Grammar:
 
 def _words(name: str) -> str:
     return word_line(plain(name))
-
-
-MAX_SHOWN_CHARS: Final = 80
-MANAGE: Final = "skill_manage"
-PUBLISH: Final = "publish_skill"
-WRITE: Final = "write_file"
-EDIT: Final = "edit_file"
 
 
 class Purpose(StrEnum):

@@ -59,6 +59,21 @@ log = structlog.get_logger()
 
 # How long a suggestion is not repeated after a decision.
 COOLDOWN_MS: Final = WINDOW_MS
+# How many runs of an agent are compared.
+PER_AGENT: Final = 50
+# How many runs one review reads, as tool results are long; the next review goes on.
+MOST_READ: Final = 500
+# Expiry of a candidate that nobody decides on.
+KEPT_MS: Final = 30 * DAY_MS
+# Daemons on the same database share one review.
+REST_MS: Final = 60 * 1000
+# Limits for people: new candidates per review, and open ones.
+MOST_AT_ONCE: Final = 10
+MOST_OPEN: Final = 50
+CONFIDENCE: Final = 60
+SHOWN_RUNS: Final = MAX_EVIDENCE_REFS - 1
+# Topic that wakes the review.
+TOPIC: Final = "suggestions"
 
 
 class Resting:
@@ -79,11 +94,6 @@ class Resting:
 def _rests(made: SuggestionState, *, now_ms: int) -> bool:
     return made.is_open or (made.decided_at_ms or made.at_ms) + COOLDOWN_MS > now_ms
 
-
-# How many runs of an agent are compared.
-PER_AGENT: Final = 50
-# How many runs one review reads, as tool results are long; the next review goes on.
-MOST_READ: Final = 500
 
 RunIds = tuple[str, ...]
 
@@ -117,19 +127,6 @@ class Habits:
             RunTools(run_id=run_id, agent_id=agent_id, tools=self._tools[run_id]) for run_id in read
         )
         return read, repeated_steps(runs)
-
-
-# Expiry of a candidate that nobody decides on.
-KEPT_MS: Final = 30 * DAY_MS
-# Daemons on the same database share one review.
-REST_MS: Final = 60 * 1000
-# Limits for people: new candidates per review, and open ones.
-MOST_AT_ONCE: Final = 10
-MOST_OPEN: Final = 50
-CONFIDENCE: Final = 60
-SHOWN_RUNS: Final = MAX_EVIDENCE_REFS - 1
-# Topic that wakes the review.
-TOPIC: Final = "suggestions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

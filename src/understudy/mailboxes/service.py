@@ -26,6 +26,8 @@ from understudy.sessions.model import Session, SessionStatus, require_session
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
+MAIL_SESSION: Final = "mail-"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mailbox:
@@ -156,9 +158,6 @@ def _require_owner(unit: "Unit", box: Mailbox) -> None:
         require_agent(unit, box.agent_id)
     else:
         require_session(unit, box.session_id or "")
-
-
-MAIL_SESSION: Final = "mail-"
 
 
 def require_agent(unit: "Unit", agent_id: str) -> None:

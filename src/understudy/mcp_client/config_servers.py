@@ -6,6 +6,9 @@ from typing import Final
 from understudy.mcp_client.model import HttpServer, McpServer, Program
 from understudy.settings.mcp import McpServerConfig
 
+# Where programs and homes are, and how to write; no credential is called like these.
+PASSED_ON: Final = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
+
 
 def configured_servers(
     configs: Mapping[str, McpServerConfig], environment: Mapping[str, str]
@@ -43,10 +46,6 @@ def _target(config: McpServerConfig, environment: Mapping[str, str]) -> Program 
         environment={**base_environment(environment), **config.env, **given},
         cwd=config.cwd,
     )
-
-
-# Where programs and homes are, and how to write; no credential is called like these.
-PASSED_ON: Final = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
 
 
 def base_environment(environment: Mapping[str, str]) -> dict[str, str]:

@@ -41,6 +41,10 @@ MAX_LOGGED_REFUSALS: Final = 5
 OpenLink = Callable[[McpServer, Callable[[str], None]], AbstractAsyncContextManager["Link"]]
 # Gets hold of the above, which takes a while the first time.
 LoadLink = Callable[[], OpenLink]
+FIRST_S: Final = 1.0
+LONGEST_S: Final = 60.0
+# A server that lived this long did well; its next failure counts as the first.
+STEADY_S: Final = 60.0
 
 
 class McpConnection:
@@ -263,12 +267,6 @@ class McpConnection:
             tell = log.warning if state is ServerState.FAILED else log.info
             tell(f"mcp.{state}", server=self.server.name, reason=reason)
         self.state, self.reason = state, reason
-
-
-FIRST_S: Final = 1.0
-LONGEST_S: Final = 60.0
-# A server that lived this long did well; its next failure counts as the first.
-STEADY_S: Final = 60.0
 
 
 class Backoff:

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from understudy.core.errors import UnderstudyError
 
 MAX_REASON_CHARS: Final = 500
+CUT: Final = "…"
 
 
 class ServerDown(UnderstudyError):
@@ -39,9 +40,6 @@ def describe(problem: BaseException) -> str:
         case _:
             detail = str(problem) or type(problem).__name__
     return one_line(detail, MAX_REASON_CHARS)
-
-
-CUT: Final = "…"
 
 
 def tidy(text: str, limit: int) -> str:

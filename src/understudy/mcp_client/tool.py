@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 MIN_SECRET_CHARS: Final = 4
 HIDDEN: Final = "<redacted:literal>"
 MAX_ERROR_CHARS: Final = 8000
+MAX_SHOWN: Final = 5
+MAX_RESULT_CHARS: Final = 1024 * 1024
+MAX_ADDRESS_CHARS: Final = 500
+NOTHING: Final = "(the tool answered nothing)"
 
 
 class McpTool:
@@ -68,9 +72,6 @@ def effect_of(server: McpServer, listed: ListedTool) -> Effect:
     if listed.reads_only:
         return Effect.READ
     return Effect.IDEMPOTENT if listed.is_idempotent else Effect.ONCE
-
-
-MAX_SHOWN: Final = 5
 
 
 def _is_number(value: object) -> bool:
@@ -131,11 +132,6 @@ def arguments_model(schema: JsonObject) -> type[BaseModel]:
             return deepcopy(dict(schema))
 
     return Arguments
-
-
-MAX_RESULT_CHARS: Final = 1024 * 1024
-MAX_ADDRESS_CHARS: Final = 500
-NOTHING: Final = "(the tool answered nothing)"
 
 
 def result_text(result: "CallToolResult") -> str:

@@ -23,6 +23,17 @@ from understudy.permissions.shell import shell_objection, shell_touches
 from understudy.permissions.urls import url_objection, url_touches
 
 DIFFERS: Final = "does not match"
+# An argument longer than this is not searched: it counts as a match for ask and deny alone.
+MAX_TEXT_CHARS: Final = 256 * 1024
+STRICTNESS: Final = {decision: place for place, decision in enumerate(PermissionDecision)}
+_NEARNESS: Final = {level: place for place, level in enumerate(Level)}
+_DEFAULTS: Final = {
+    PermissionDecision.ALLOW: "no rule matches, and the tool needs no approval by itself",
+    PermissionDecision.ASK: "no rule matches, and the tool asks for approval by itself",
+    PermissionDecision.DENY: "no rule matches, and the tool is denied by itself",
+}
+# Below this, numbers are left as they are.
+MAX_DEPTH: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,17 +98,6 @@ GUARDED: Final[Mapping[str, Mapping[str, ArgumentGuard]]] = {
     "search_files": {"path": TREE},
 }
 
-
-# An argument longer than this is not searched: it counts as a match for ask and deny alone.
-MAX_TEXT_CHARS: Final = 256 * 1024
-STRICTNESS: Final = {decision: place for place, decision in enumerate(PermissionDecision)}
-
-_NEARNESS: Final = {level: place for place, level in enumerate(Level)}
-_DEFAULTS: Final = {
-    PermissionDecision.ALLOW: "no rule matches, and the tool needs no approval by itself",
-    PermissionDecision.ASK: "no rule matches, and the tool asks for approval by itself",
-    PermissionDecision.DENY: "no rule matches, and the tool is denied by itself",
-}
 
 Specificity = tuple[bool, int, int, int, int]
 
@@ -199,10 +199,6 @@ def _rank(placed: PlacedRule) -> tuple[Specificity, int, int, int]:
 def _reason(applied: PlacedRule) -> str:
     said = f": {applied.rule.reason}" if applied.rule.reason else ""
     return f"{applied}{said}"
-
-
-# Below this, numbers are left as they are.
-MAX_DEPTH: Final = 64
 
 
 def argument_values(arguments: Mapping[str, Any], name: str) -> Iterator[Any]:

@@ -20,6 +20,12 @@ MAX_REASON_CHARS: Final = 500
 MAX_ERRORS: Final = 20
 
 _FIELDS: Final = frozenset({"tool", "decision", "arguments", "reason"})
+# Stands for rules that cannot be read: nothing runs where nobody knows what is forbidden.
+NOTHING_RUNS: Final = CallRule(
+    tool="*",
+    decision=PermissionDecision.DENY,
+    reason="the rules this sidechain began with cannot be read",
+)
 
 
 def read_document(document: object, *, pointer: str = "") -> tuple[CallRule, ...]:
@@ -156,14 +162,6 @@ def denied_outright(rules: Iterable[CallRule]) -> tuple[str, ...]:
 def is_among(patterns: Iterable[str], tool: str) -> bool:
     """Whether one of the patterns is about a tool."""
     return any(matches(pattern, tool) for pattern in patterns)
-
-
-# Stands for rules that cannot be read: nothing runs where nobody knows what is forbidden.
-NOTHING_RUNS: Final = CallRule(
-    tool="*",
-    decision=PermissionDecision.DENY,
-    reason="the rules this sidechain began with cannot be read",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ _CODES: Final[Mapping[int, str]] = {
     408: "provider_timeout",
     429: "provider_rate_limited",
 }
+REPLACEMENT: Final = "\ufffd"
 
 
 def as_it_is(text: str) -> str:
@@ -106,9 +107,6 @@ def _until(date: str) -> float:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
-
-
-REPLACEMENT: Final = "\ufffd"
 
 
 def clean(text: str) -> str:

@@ -24,6 +24,8 @@ DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
 MAX_ERROR_BYTES: Final = 64 * 1024
 # A connection can be used again only if its last answer was read to the end.
 _DRAIN_S: Final = 0.25
+MAX_REPLY_BYTES: Final = 32 * 1024 * 1024
+_DONE: Final = b"[DONE]"
 
 
 class OpenAIProvider:
@@ -115,10 +117,6 @@ async def _drain(pieces: AsyncIterator[bytes]) -> None:
         async with asyncio.timeout(_DRAIN_S):
             async for _ in pieces:
                 pass
-
-
-MAX_REPLY_BYTES: Final = 32 * 1024 * 1024
-_DONE: Final = b"[DONE]"
 
 
 class AnswerReader:

@@ -27,6 +27,11 @@ from understudy.providers.base import (
 from understudy.providers.retry import Sleep
 from understudy.settings import SettingsError
 
+MODEL_NAME: Final = "scripted"
+# So many pieces that speech is visible, so few that a long text does not take forever.
+_MAX_PIECES: Final = 80
+_CHARS_PER_TOKEN: Final = 4
+
 
 class ScriptCall(BaseModel):
     """A tool call to answer with."""
@@ -110,12 +115,6 @@ def load_script(path: Path) -> Script:
         first = problem.errors(include_url=False, include_input=False)[0]
         key = ".".join(str(part) for part in first["loc"])
         raise SettingsError(f"script {path}: {key}: {first['msg']}") from None
-
-
-MODEL_NAME: Final = "scripted"
-# So many pieces that speech is visible, so few that a long text does not take forever.
-_MAX_PIECES: Final = 80
-_CHARS_PER_TOKEN: Final = 4
 
 
 class ScriptedProvider:

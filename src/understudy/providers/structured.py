@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 # So few that the runs, which people wait for, keep their provider.
 AT_ONCE: Final = 2
+# Far more than an answer of some fields needs.
+MAX_ANSWER_CHARS: Final = 64 * 1024
+MAX_DEPTH: Final = 8
+# Words around an answer may hold braces, but not without end.
+MAX_STARTS: Final = 64
 
 
 class StructuredModel:
@@ -109,13 +114,6 @@ class StructuredModel:
 
 def _unheard(_: str | None) -> None:
     """Ignore the deltas of a stream."""
-
-
-# Far more than an answer of some fields needs.
-MAX_ANSWER_CHARS: Final = 64 * 1024
-MAX_DEPTH: Final = 8
-# Words around an answer may hold braces, but not without end.
-MAX_STARTS: Final = 64
 
 
 def read_object(text: str) -> dict[str, Any]:

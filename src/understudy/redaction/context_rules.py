@@ -41,6 +41,8 @@ _HARMLESS_LEAD: Final = re.compile(
     r"|version|image|pod|container|file|path|url|branch|tag|blob|fixed in|merge|cherry-pick|reverts?|nonce|kid|arn"
     r"|[a-z]{2,12}[ _-]?id|编号|mã đơn|public key|certificate|ssh-(?:rsa|ed25519)|ecdsa-[\w-]+|base64,)[\"'`=:#\s(]{0,4}\Z"
 )
+_ARN: Final = re.compile(r"\barn:[\w-]{0,20}:[\w:/*-]{0,100}\Z")
+_CALLED: Final = re.compile(r"[A-Za-z_$][\w$.:>?-]*[(\[]?")
 
 
 def named_values(match: PatternMatch) -> Iterator[Span]:
@@ -86,10 +88,6 @@ def _assigned(text: str, start: int, end: int, cue: Cue) -> Span | tuple[()] | N
     if is_assigned_secret(value, cue, firmly=firmly, quoted=bool(tie.closing), called=called):
         return to_end(text, *span, tie.closing)
     return None if is_listed or not firmly else ()
-
-
-_ARN: Final = re.compile(r"\barn:[\w-]{0,20}:[\w:/*-]{0,100}\Z")
-_CALLED: Final = re.compile(r"[A-Za-z_$][\w$.:>?-]*[(\[]?")
 
 
 def _is_called(text: str, start: int, end: int) -> bool:

@@ -30,6 +30,19 @@ _ENTRY: Final = re.compile(
 _LINE: Final = re.compile(r"([ \t]*)(\S[^\n]*?)?[ \t\r]*(?:\n|\Z)")
 _JSON_SECTION: Final = re.compile(r"\"(?:data|stringData)\"\s*:\s*\{([^{}]{0,4096})\}")
 _JSON_VALUE: Final = re.compile(r":\s*\"([^\"\n]{1,4096})\"")
+# Longer lines are no heads of tables, and longer tables are not followed.
+_MAX_LINE: Final = 400
+_MAX_ROWS: Final = 200
+_HEAD_CELL: Final = re.compile(r"[\w ().#/&*:'\"`-]{0,40}")
+_RULE: Final = re.compile(r"[\s|:+=-]*-[\s|:+=-]*")
+_COLUMNS: Final = re.compile(r"\S+(?: \S+)*")
+_SQL_VALUE: Final = re.compile(
+    r"'((?:[^'\\]|\\.|'')*)'|\"((?:[^\"\\]|\\.)*)\"|([^,()'\"\s][^,()'\"]*)"
+)
+_SQL_ROW: Final = re.compile(
+    r"\s*,?\s*\(((?:'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"|[^()'\"])*)\)"
+)
+_EDGES: Final = " \t\r`\"'*"
 
 
 def _document(text: str, start: int, end: int) -> Span:
@@ -96,21 +109,6 @@ def web_key(match: PatternMatch) -> Iterator[Span]:
     low, high = max(0, start - _REACH), min(len(text), end + _REACH)
     if text.find("kty", low, high) >= 0:
         yield start, end
-
-
-# Longer lines are no heads of tables, and longer tables are not followed.
-_MAX_LINE: Final = 400
-_MAX_ROWS: Final = 200
-_HEAD_CELL: Final = re.compile(r"[\w ().#/&*:'\"`-]{0,40}")
-_RULE: Final = re.compile(r"[\s|:+=-]*-[\s|:+=-]*")
-_COLUMNS: Final = re.compile(r"\S+(?: \S+)*")
-_SQL_VALUE: Final = re.compile(
-    r"'((?:[^'\\]|\\.|'')*)'|\"((?:[^\"\\]|\\.)*)\"|([^,()'\"\s][^,()'\"]*)"
-)
-_SQL_ROW: Final = re.compile(
-    r"\s*,?\s*\(((?:'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"|[^()'\"])*)\)"
-)
-_EDGES: Final = " \t\r`\"'*"
 
 
 def _line(text: str, start: int) -> Span:

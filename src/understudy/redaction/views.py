@@ -36,6 +36,14 @@ _MARKS: Final = (
 )
 _FOLDED_ASCII: Final = re.compile(_MARKS)
 _FOLDED: Final = re.compile(rf"{_MARKS}|[{_INVISIBLE}{_COMPATIBLE}\ud800-\udfff]")
+_TEXT_BYTES: Final = re.compile(rb"[\n\r\t -~\x80-\xff]+")
+_TEXT: Final = re.compile(r"[\n\r\t -~\u00a0-\uffff]+")
+# Letters of other scripts that look like Latin ones, with the Latin ones.
+_TWINS: Final = str.maketrans(
+    "аеорсухіјѕԁһкмтвнАВЕКМНОРСТХІЈЅαορνικΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
+    "aeopcyxijsdhkmtbhABEKMHOPCTXIJSaopvikABEZHIKMNOPTYX",
+)
+_TWIN: Final = "".join(map(chr, _TWINS))
 
 
 def _fold(match: re.Match[str]) -> str:
@@ -89,15 +97,6 @@ def _base64(match: re.Match[str]) -> str | None:
         return None
     return plain if _TEXT.fullmatch(plain) else None
 
-
-_TEXT_BYTES: Final = re.compile(rb"[\n\r\t -~\x80-\xff]+")
-_TEXT: Final = re.compile(r"[\n\r\t -~\u00a0-\uffff]+")
-# Letters of other scripts that look like Latin ones, with the Latin ones.
-_TWINS: Final = str.maketrans(
-    "аеорсухіјѕԁһкмтвнАВЕКМНОРСТХІЈЅαορνικΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
-    "aeopcyxijsdhkmtbhABEKMHOPCTXIJSaopvikABEZHIKMNOPTYX",
-)
-_TWIN: Final = "".join(map(chr, _TWINS))
 
 _PERCENT: Final = Writing(
     sign=re.compile("%"),

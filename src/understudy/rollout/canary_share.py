@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 EVERY: Final = 100
 # Fine enough that a share of one percent is one percent.
 _PLACES: Final = 10_000
+SECRET_BYTES: Final = 32
 
 
 def is_in_share(secret: str, fingerprint: str, session_id: str, percent: int) -> bool:
@@ -74,9 +75,6 @@ def _root_of(unit: "Unit", session: Session) -> str:
     """The root session: if sidechains were drawn by themselves, a session could open more until one is."""
     is_root = session.parent_session_id is None
     return session.session_id if is_root else unit.sidechains.root_of(session.session_id)
-
-
-SECRET_BYTES: Final = 32
 
 
 def make_secret(units: "Units", clock: Clock) -> None:

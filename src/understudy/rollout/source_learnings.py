@@ -21,6 +21,7 @@ log = structlog.get_logger()
 
 BATCH: Final = 20
 EXPIRED: Final = "the time of its source learning is over"
+SOURCE_REVOKED: Final = "its source learning is no longer in force"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +63,6 @@ class ExpiredSources:
         changes.tell()
         log.info("rollout.source_ended", learning_id=learning_id)
         return True
-
-
-SOURCE_REVOKED: Final = "its source learning is no longer in force"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

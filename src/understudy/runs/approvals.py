@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 
 
 VIA_API: Final = "api"
+DOMAIN: Final = "approvals"
+# Under this name a decision keeps whose word it is.
+BY: Final = "by"
+BEHAVIORS: Final[Mapping[str, RequestState]] = {
+    "allow": RequestState.ALLOWED,
+    "deny": RequestState.DENIED,
+}
 
 
 def offers_among(unit: "Unit", run: Run, request_ids: Sequence[str]) -> dict[str, PersonRequest]:
@@ -67,15 +74,6 @@ def _offer(unit: "Unit", run: Run, request_id: str) -> PersonRequest | None:
     if request is None or request.kind is not RequestKind.OFFER or request.run_id != run.run_id:
         return None
     return request
-
-
-DOMAIN: Final = "approvals"
-# Under this name a decision keeps whose word it is.
-BY: Final = "by"
-BEHAVIORS: Final[Mapping[str, RequestState]] = {
-    "allow": RequestState.ALLOWED,
-    "deny": RequestState.DENIED,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

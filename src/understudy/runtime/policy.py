@@ -31,6 +31,7 @@ MAX_PROBLEMS: Final = 50
 # How many problems are told in words; the list has all of them.
 TOLD: Final = 5
 TOLD_CHARS: Final = 100
+_NOTHING: Final = object()
 
 
 class _Limit:
@@ -273,6 +274,3 @@ class VersionedPolicy(Generic[P]):
             for revision, before in zip(kept, earlier, strict=True)
             if revision.document.get(setting) != before
         )
-
-
-_NOTHING: Final = object()

@@ -23,6 +23,9 @@ log = structlog.get_logger()
 
 
 AT_ONCE: Final = 200
+TOPIC: Final = "schedules"
+# Clocks jump, and other daemons change schedules: nobody sleeps longer than this.
+LONGEST_SLEEP_S: Final = 1.0
 
 
 @dataclass(slots=True)
@@ -93,11 +96,6 @@ def _nearer(schedule: Schedule, retry: RetryPolicy, now_ms: int) -> Schedule:
     upcoming = sooner_fire(schedule.cadence, planned_ms=planned, now_ms=now_ms)
     # One that is paused has a next time, but nobody looks at it.
     return replace(schedule, next_fire_at_ms=upcoming, due_at_ms=None if due is None else upcoming)
-
-
-TOPIC: Final = "schedules"
-# Clocks jump, and other daemons change schedules: nobody sleeps longer than this.
-LONGEST_SLEEP_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,10 @@ from typing import Annotated, Any, Final
 
 from understudy.core.records import HIDDEN, OMIT
 
+# In the data of a `message` or `output`: how many characters of its text the model said itself, where
+# the daemon put something below them.
+OWN_CHARS: Final = "own_chars"
+
 
 class EventKind(StrEnum):
     """What a journal event records."""
@@ -50,11 +54,6 @@ class JournalEvent:
     run_id: Annotated[str | None, OMIT] = None
     key: Annotated[str | None, HIDDEN] = None
     data: Mapping[str, Any] = field(default_factory=dict)
-
-
-# In the data of a `message` or `output`: how many characters of its text the model said itself, where
-# the daemon put something below them.
-OWN_CHARS: Final = "own_chars"
 
 
 def own_text(event: JournalEvent) -> str:

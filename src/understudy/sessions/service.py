@@ -27,6 +27,8 @@ from understudy.sessions.scopes import changed_scope, read_capability_scope, rea
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
+WITH_PARENT: Final = "its parent session has ended"
+
 
 @dataclass(frozen=True, slots=True)
 class SessionService:
@@ -216,9 +218,6 @@ def require_idle(unit: "Unit", session_id: str) -> None:
     blockers = unit.sessions.activity(session_id).blockers
     if blockers:
         raise coded_error("sessions/session_not_idle", blockers=list(blockers))
-
-
-WITH_PARENT: Final = "its parent session has ended"
 
 
 def hold_below(unit: "Unit", session_id: str) -> tuple[Session, ...]:

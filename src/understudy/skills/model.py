@@ -16,6 +16,7 @@ LOCAL: Final = "local:"
 PROMOTED: Final = "promoted:"
 ID_PREFIX: Final = "skl_"
 _ID: Final = re.compile(rf"{ID_PREFIX}[A-Za-z0-9_-]{{1,100}}")
+SORTED_CHARS: Final = 200
 
 
 def is_id(ref: str) -> bool:
@@ -195,9 +196,6 @@ class SkillFilter:
 
 
 EVERYTHING = SkillFilter()
-
-
-SORTED_CHARS: Final = 200
 
 
 @lru_cache(maxsize=8_192)

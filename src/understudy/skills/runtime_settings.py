@@ -20,6 +20,8 @@ from understudy.skills.fields import WrongValue, line, tool_names
 
 RUNTIME_FILE: Final = "agents/understudy.yaml"
 SETTINGS_ROW: Final = "skills/invalid_runtime_settings"
+# Only a sidechain can have another profile or model; the run itself keeps its own.
+CHILD_ONLY: Final = ("agent_profile", "provider", "model", "fallback_model")
 
 
 class SkillContext(StrEnum):
@@ -40,10 +42,6 @@ class RuntimeSettings:
     provider: Annotated[str | None, OMIT] = None
     model: Annotated[str | None, OMIT] = None
     fallback_model: Annotated[str | None, OMIT] = None
-
-
-# Only a sidechain can have another profile or model; the run itself keeps its own.
-CHILD_ONLY: Final = ("agent_profile", "provider", "model", "fallback_model")
 
 
 def _context(value: Value) -> SkillContext:

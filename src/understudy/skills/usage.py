@@ -24,6 +24,10 @@ OUTCOMES: Final[Mapping[RunStatus, Outcome]] = {
 }
 # The version of a local or promoted skill.
 NO_VERSION: Final = 0
+# Listings are counted by day for this long, and only in total before.
+KEPT_DAYS: Final = 90
+# Rows per transaction, so that the write lock is not held for long.
+BATCH: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,12 +170,6 @@ class RecordedUse:
     def shown_version(self) -> int | str | None:
         """The version as answers show it: the number, or the label of a promoted skill."""
         return self.version_label if self.version is None else self.version
-
-
-# Listings are counted by day for this long, and only in total before.
-KEPT_DAYS: Final = 90
-# Rows per transaction, so that the write lock is not held for long.
-BATCH: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)

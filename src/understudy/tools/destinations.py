@@ -20,6 +20,7 @@ Resolve = Callable[[str, int], Awaitable[Collection[Address]]]
 METADATA_NAMES: Final = frozenset(
     {"metadata", "metadata.goog", "metadata.google.internal", "instance-data"}
 )
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 async def system_resolve(host: str, port: int) -> list[Address]:
@@ -65,8 +66,6 @@ class Destinations:
 
 
 __all__ = ["MAX_URL_CHARS", "Target", "follow", "parse_url"]
-
-_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 def parse_url(text: str) -> Target:

@@ -16,6 +16,11 @@ MAX_ARGUMENT_CHARS: Final = 8 * 1024 * 1024
 MAX_SHOWN_ERRORS: Final = 5
 NEAR_CHARS: Final = 30
 NAME_CHARS: Final = 40
+MAX_WIRE_CHARS: Final = 64
+SEPARATOR: Final = "__"
+HASH_CHARS: Final = 10
+MAX_QUOTED_CHARS: Final = 40
+_UNFIT: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class ToolRegistry:
@@ -157,13 +162,6 @@ def _expectation(kind: str, message: str) -> str:
             return "is not a parameter of this tool"
         case _:
             return preview(message)
-
-
-MAX_WIRE_CHARS: Final = 64
-SEPARATOR: Final = "__"
-HASH_CHARS: Final = 10
-MAX_QUOTED_CHARS: Final = 40
-_UNFIT: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def quoted(name: str) -> str:

@@ -44,6 +44,12 @@ WINDOW_BYTES: Final = 64 * 1024
 BINARY_LOOK_BYTES: Final = 8 * 1024
 # Large, and not what anybody here wrote; who names one as the path does search it.
 SKIPPED_NAMES: Final = frozenset({".git", ".hg", ".venv", "__pycache__", "node_modules", WORKTREES})
+# Bounds the program a pattern becomes, and so the work per byte.
+_MAX_MEMORY: Final = 256 * 1024
+# `^` and `$` are the ends of lines.
+_BY_LINE: Final = "(?m)"
+# The wildcards of a glob, longest first.
+_GLOB_MARKS: Final = (("**/", r"(?:.*/)?"), ("**", r".*"), ("*", r"[^/]*"), ("?", r"[^/]"))
 
 
 class SearchFilesParameters(Parameters):
@@ -239,15 +245,6 @@ def _windows(content: bytes) -> Iterator[bytes]:
 def _shown(line: bytes) -> str:
     text = line.decode(errors="replace").strip().replace("\0", "\ufffd")
     return text if len(text) <= MAX_LINE_CHARS else text[:MAX_LINE_CHARS] + "…"
-
-
-# Bounds the program a pattern becomes, and so the work per byte.
-_MAX_MEMORY: Final = 256 * 1024
-
-# `^` and `$` are the ends of lines.
-_BY_LINE: Final = "(?m)"
-# The wildcards of a glob, longest first.
-_GLOB_MARKS: Final = (("**/", r"(?:.*/)?"), ("**", r".*"), ("*", r"[^/]*"), ("?", r"[^/]"))
 
 
 def compile_pattern(text: str, *, is_regex: bool, ignore_case: bool) -> Any:

@@ -14,6 +14,19 @@ from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.patterns.word_lists import WordLists
 
 WORDS: Final = WordLists("understudy.evolution.identity")
+# A longer text is a sentence.
+MAX_LABEL_CHARS: Final = 80
+MAX_WORDS: Final = 8
+MAX_BEFORE: Final = 2
+MAX_BEHIND: Final = 3
+MAX_SIGNS: Final = 6
+_IN_BRACKETS: Final = re.compile(r"\([^()]*\)|\[[^\[\]]{2,}\](?=\s*\S)")
+_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_SIGN: Final = re.compile(r"[^\w\s'\u2019]")
+_HAN_OR_KANA: Final = re.compile(f"[{HAN_AND_KANA}]")
+# At the head of a line: numbers and letters that count.
+_COUNTING: Final = re.compile(r"\d+|[a-z]|[ivx]{2,4}|[一二三四五六七八九十]")
+_STUCK: Final = re.compile(r"\d+(?=[^\W\d])")
 
 
 class IdentityKind(StrEnum):
@@ -32,22 +45,6 @@ class IdentityLabel:
 
     kind: IdentityKind
     rest: str = ""
-
-
-# A longer text is a sentence.
-MAX_LABEL_CHARS: Final = 80
-MAX_WORDS: Final = 8
-MAX_BEFORE: Final = 2
-MAX_BEHIND: Final = 3
-MAX_SIGNS: Final = 6
-
-_IN_BRACKETS: Final = re.compile(r"\([^()]*\)|\[[^\[\]]{2,}\](?=\s*\S)")
-_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_SIGN: Final = re.compile(r"[^\w\s'\u2019]")
-_HAN_OR_KANA: Final = re.compile(f"[{HAN_AND_KANA}]")
-# At the head of a line: numbers and letters that count.
-_COUNTING: Final = re.compile(r"\d+|[a-z]|[ivx]{2,4}|[一二三四五六七八九十]")
-_STUCK: Final = re.compile(r"\d+(?=[^\W\d])")
 
 
 @cache

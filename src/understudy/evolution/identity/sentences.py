@@ -99,6 +99,16 @@ _UNFINISHED: Final = re.compile(
     re.IGNORECASE,
 )
 _QUOTES: Final = "\"'\u201c\u2018\u00ab\u300c"
+LANGUAGES: Final = ("english", "vietnamese", "chinese")
+_EDGE: Final = r"(?:(?<![\w-])(?=\w)|(?<=\w)(?![\w-]))"
+# Where a name ends, and what may follow it that is no part of it.
+_NAME_ENDS: Final = re.compile(
+    r"(?:\s*[,\uff0c]\s*(?:and |và )?|\s+(?:and|và)\s+|\s+[-\u2013]\s+|\s*\u2014\s*)"
+)
+_TONGUES: Final = "English|Vietnamese|Chinese|French|German|Spanish|Japanese|Korean"
+_NAMES_ANOTHER: Final = re.compile(
+    rf"\b(?!(?:I|{_TONGUES})\b)[A-Z]|\b(?:aka|alias|known|calls?|called|names?|named|nicknamed|myself|formerly|was|là|gọi|tên)\b|[叫称稱名号號是]"
+)
 
 
 def _is_name(value: str) -> bool:
@@ -258,10 +268,6 @@ def _bare(kind: IdentityKind, value: str) -> str:
     return name_in(_APPOSITION.split(value, maxsplit=1)[0]) if kind is IdentityKind.NAME else value
 
 
-LANGUAGES: Final = ("english", "vietnamese", "chinese")
-_EDGE: Final = r"(?:(?<![\w-])(?=\w)|(?<=\w)(?![\w-]))"
-
-
 @dataclass(frozen=True, slots=True)
 class _Manners:
     """The words of one language, each a pattern that finds any of them."""
@@ -295,16 +301,6 @@ def _manners(language: str) -> _Manners:
         trades=one_of("trades"),
         any_of=one_of("adjectives", "nouns", "trades", "beside"),
     )
-
-
-# Where a name ends, and what may follow it that is no part of it.
-_NAME_ENDS: Final = re.compile(
-    r"(?:\s*[,\uff0c]\s*(?:and |và )?|\s+(?:and|và)\s+|\s+[-\u2013]\s+|\s*\u2014\s*)"
-)
-_TONGUES: Final = "English|Vietnamese|Chinese|French|German|Spanish|Japanese|Korean"
-_NAMES_ANOTHER: Final = re.compile(
-    rf"\b(?!(?:I|{_TONGUES})\b)[A-Z]|\b(?:aka|alias|known|calls?|called|names?|named|nicknamed|myself|formerly|was|là|gọi|tên)\b|[叫称稱名号號是]"
-)
 
 
 @cache

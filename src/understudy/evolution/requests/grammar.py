@@ -20,6 +20,7 @@ JOINT: Final = "\ua78f"
 SMILES: Final = ("👍", "✅", "🙏", "🙂", "😀", "😄", "😊", "☺", "👌", "🎉")
 # Describes nothing.
 NOTHING: Final = re.compile(r"(?!)")
+LANGUAGES: Final = ("english", "vietnamese", "chinese")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +58,6 @@ class Grammar:
     def names_it(self, text: str) -> bool:
         """Whether a plain text speaks of skills in this language at all."""
         return self.about.search(text) is not None
-
-
-LANGUAGES: Final = ("english", "vietnamese", "chinese")
 
 
 @cache

@@ -36,6 +36,14 @@ _PRESENTS: Final = re.compile(
     r"|以下|下面|如下|翻译|翻譯|总结|總結|解释|解釋|引用|例如|比如|假设|假設|写道|寫道|说道|說道",
     re.IGNORECASE,
 )
+_WORDS: Final = WordLists("understudy.evolution")
+_IN_ONE: Final = re.compile(rf"(?<=[{HAN_AND_KANA},]) | (?=[{HAN_AND_KANA},])")
+# The dot of a file's name, which ends no clause.
+_FILE_DOT: Final = re.compile(
+    r"(?<=\w)\.(?=(?:md|txt|csv|tsv|json|ya?ml|toml|xml|html?|pdf|docx?|xlsx?|pptx?|py|js|ts|sh|sql|log)\b)"
+)
+# With hyphens, or so few words in marks that they were left where they stood.
+_NAMES: Final = re.compile(r"(?<!\w)\w+(?:[-_]\w+)++|(?<=[\"“«「『`])\w+(?: \w+)?(?=[\"”»」』`])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +93,6 @@ def _without_quotations(text: str) -> str:
     return "".join((*kept, text[at:]))
 
 
-_WORDS: Final = WordLists("understudy.evolution")
-
 MAX_SENTENCE_CHARS: Final = 400
 # How a question begins that has no mark; `what a day` and `how nice` are none.
 _QUESTION: Final = re.compile(
@@ -108,14 +114,6 @@ _OF_MAILS: Final = re.compile(
 )
 # Nobody says more of them before a wish, or behind it.
 MAX_WORDS: Final = 6
-
-_IN_ONE: Final = re.compile(rf"(?<=[{HAN_AND_KANA},]) | (?=[{HAN_AND_KANA},])")
-# The dot of a file's name, which ends no clause.
-_FILE_DOT: Final = re.compile(
-    r"(?<=\w)\.(?=(?:md|txt|csv|tsv|json|ya?ml|toml|xml|html?|pdf|docx?|xlsx?|pptx?|py|js|ts|sh|sql|log)\b)"
-)
-# With hyphens, or so few words in marks that they were left where they stood.
-_NAMES: Final = re.compile(r"(?<!\w)\w+(?:[-_]\w+)++|(?<=[\"“«「『`])\w+(?: \w+)?(?=[\"”»」』`])")
 
 
 def grammars() -> tuple[Grammar, ...]:

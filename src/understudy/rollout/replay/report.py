@@ -13,6 +13,9 @@ from understudy.rollout.outcome import SuccessTally, wilson_interval
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
+# How many regressed cases a reason names.
+MOST_NAMED: Final = 5
+
 
 class ReplayVerdict(StrEnum):
     """Whether a run did what it was asked."""
@@ -207,10 +210,6 @@ class ReplayCase:
         # A run that did not complete is judged by its status alone.
         is_judged = any(it.judged_by is JudgedBy.JUDGE for it in self.report.sides)
         return JudgedBy.JUDGE if is_judged else JudgedBy.STATUS
-
-
-# How many regressed cases a reason names.
-MOST_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

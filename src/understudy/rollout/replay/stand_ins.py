@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 CALLED: Final = ":call:"
 RESULTED: Final = ":result:"
+# Prefix of the answer to a call that is not in the recording.
+UNRECORDED: Final = "not run: this is a replay, which answers such calls from a recording, and "
+NO_SIDECHAIN: Final = "it holds no one sidechain that this run would be"
+CALLS: Final = (EventKind.TOOL_CALL, EventKind.TOOL_RESULT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,12 +145,6 @@ def _answer(data: Mapping[str, Any]) -> RecordedAnswer:
 def _text(data: Mapping[str, Any], name: str) -> str:
     value = data.get(name)
     return value if isinstance(value, str) else ""
-
-
-# Prefix of the answer to a call that is not in the recording.
-UNRECORDED: Final = "not run: this is a replay, which answers such calls from a recording, and "
-NO_SIDECHAIN: Final = "it holds no one sidechain that this run would be"
-CALLS: Final = (EventKind.TOOL_CALL, EventKind.TOOL_RESULT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

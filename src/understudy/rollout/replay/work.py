@@ -45,6 +45,10 @@ log = structlog.get_logger()
 
 
 SUCCESS = Opinion(verdict=ReplayVerdict.SUCCEEDED, reason="")
+TOPIC: Final = "replays"
+# Another daemon may have ended a run, or died before it went on.
+LOOK_S: Final = 15.0
+CHANGED: Final = "the definition changed, or was taken back, while the replay went on"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,12 +129,6 @@ def _took_ms(run: Run) -> int:
     if run.started_at_ms is None or run.finished_at_ms is None:
         return 0
     return max(0, run.finished_at_ms - run.started_at_ms)
-
-
-TOPIC: Final = "replays"
-# Another daemon may have ended a run, or died before it went on.
-LOOK_S: Final = 15.0
-CHANGED: Final = "the definition changed, or was taken back, while the replay went on"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

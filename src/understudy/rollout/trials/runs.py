@@ -30,6 +30,14 @@ log = structlog.get_logger()
 SOURCE_PLUGIN: Final = "rollout"
 # A run without the skill has all tools of a trial.
 WITHOUT: Final = ForkTools()
+NOT_IN_TRIALS: Final[Mapping[str, str]] = {
+    "ask_user": "nobody is there to answer: this only tries a skill out",
+    **NOT_OF_VERIFICATION,
+}
+TRIAL_RULES: Final = tuple(
+    CallRule(tool=tool, decision=PermissionDecision.DENY, reason=reason)
+    for tool, reason in NOT_IN_TRIALS.items()
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,13 +147,3 @@ def _submission(rollout: Rollout, given: TrialInput) -> Submission:
         reply_targets=(),
         skill_fingerprint=rollout.fingerprint if given.has_skill else None,
     )
-
-
-NOT_IN_TRIALS: Final[Mapping[str, str]] = {
-    "ask_user": "nobody is there to answer: this only tries a skill out",
-    **NOT_OF_VERIFICATION,
-}
-TRIAL_RULES: Final = tuple(
-    CallRule(tool=tool, decision=PermissionDecision.DENY, reason=reason)
-    for tool, reason in NOT_IN_TRIALS.items()
-)

@@ -20,6 +20,12 @@ MAX_LEVELS: Final = 8
 MAX_NODES: Final = 4_000
 
 Value: TypeAlias = "str | tuple[Value, ...] | Mapping[str, Value]"
+_WORDS: Final = {None: "", True: "true", False: "false"}
+FENCE: Final = "---"
+_ONE_LINE: Final = re.compile(r"(?P<key>[A-Za-z_][\w-]{0,63}):[ \t]+(?P<rest>\S.*)")
+# These begin a value of several lines, which is text whatever it holds.
+_BLOCKS: Final = ("|", ">")
+_NOTHING: Final[Mapping[str, int]] = {}
 
 
 class UnreadableDocument(Exception):
@@ -77,9 +83,6 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(found) < len(pairs):
         raise UnreadableDocument("a key is there twice", line=1)
     return found
-
-
-_WORDS: Final = {None: "", True: "true", False: "false"}
 
 
 def _plain(value: object, *, level: int) -> Value:
@@ -220,13 +223,6 @@ def document_error(row: str, problems: Iterable[DocumentProblem], pointer: str) 
     found = tuple(problem.at(pointer) for problem in problems)
     detail = "; ".join(each.detail for each in found)
     return coded_error(row, errors=found, detail=detail)
-
-
-FENCE: Final = "---"
-_ONE_LINE: Final = re.compile(r"(?P<key>[A-Za-z_][\w-]{0,63}):[ \t]+(?P<rest>\S.*)")
-# These begin a value of several lines, which is text whatever it holds.
-_BLOCKS: Final = ("|", ">")
-_NOTHING: Final[Mapping[str, int]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

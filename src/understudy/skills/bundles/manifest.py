@@ -48,6 +48,19 @@ FIELDS: Final[Mapping[str, FieldKind]] = {
     "exclude_deps": FieldKind(attribute="exclude_deps", read=dependencies),
     "metadata": FieldKind(attribute="metadata", read=pairs),
 }
+MAX_CHARS: Final = 1024
+# Headings, lists, quotes, tables, rules, pictures, comments and indented code are not prose.
+_NOT_PROSE: Final = re.compile(
+    r"#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|>|\||!\[|<|(?:[-*_]\s*){3,}$|[=-]+\s*$|\t|    "
+)
+_FENCE: Final = re.compile(r" {0,3}(```|~~~)")
+# Where an exported skill keeps what the standard has no key for.
+PREFIX: Final = "understudy-"
+_PLAIN: Final = ("tags", "author", "when-to-use", "deps", "exclude_deps", "slug")
+LIFTED: Final[Mapping[str, str]] = {
+    **{f"{PREFIX}{key}": key for key in ("name", "description", "compatibility", *_PLAIN)},
+    f"{PREFIX}version-label": "version",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,14 +168,6 @@ def _undescribed(front: FrontMatter) -> DocumentProblem:
     )
 
 
-MAX_CHARS: Final = 1024
-# Headings, lists, quotes, tables, rules, pictures, comments and indented code are not prose.
-_NOT_PROSE: Final = re.compile(
-    r"#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|>|\||!\[|<|(?:[-*_]\s*){3,}$|[=-]+\s*$|\t|    "
-)
-_FENCE: Final = re.compile(r" {0,3}(```|~~~)")
-
-
 def first_paragraph(markdown: str) -> str:
     """The lines of the first paragraph, joined; empty without one."""
     found: list[str] = []
@@ -179,15 +184,6 @@ def first_paragraph(markdown: str) -> str:
         elif found:
             break
     return " ".join(" ".join(found).split())[:MAX_CHARS].rstrip()
-
-
-# Where an exported skill keeps what the standard has no key for.
-PREFIX: Final = "understudy-"
-_PLAIN: Final = ("tags", "author", "when-to-use", "deps", "exclude_deps", "slug")
-LIFTED: Final[Mapping[str, str]] = {
-    **{f"{PREFIX}{key}": key for key in ("name", "description", "compatibility", *_PLAIN)},
-    f"{PREFIX}version-label": "version",
-}
 
 
 def lift(given: Mapping[str, Value]) -> Mapping[str, Value]:

@@ -15,6 +15,7 @@ from understudy.skills.dependencies.requirements import Requirements
 
 # How many dependencies a sentence lists.
 MAX_LISTED: Final = 10
+_NODE_FOLDERS: Final = ("lib/node_modules", "share/nodejs", "share/node_modules")
 
 
 def missing(requirements: Requirements, machine: "LocalMachine") -> tuple[str, ...]:
@@ -82,9 +83,6 @@ class LocalMachine:
             return ()
         places = {Path(node).parent.parent, Path(node).resolve().parent.parent}
         return tuple(place / below for place in sorted(places) for below in _NODE_FOLDERS)
-
-
-_NODE_FOLDERS: Final = ("lib/node_modules", "share/nodejs", "share/node_modules")
 
 
 # Package managers and their install commands; the first that is installed is suggested.

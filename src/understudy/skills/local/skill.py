@@ -27,6 +27,8 @@ from understudy.skills.runtime_settings import RUNTIME_FILE, RuntimeSettings, pa
 from understudy.skills.slug import slug_refused, slugify
 
 _MAX_SETTINGS_BYTES = 32_768
+# A local skill has no owner: whoever can write to the folder changes it.
+LOCAL_OWNER: Final = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,10 +143,6 @@ def _digest(path: Path, instructions: str, runtime: RuntimeSettings) -> str:
 def unusable(path: Path, code: str, detail: str) -> LocalLoad:
     """The result of a skill that cannot be used."""
     return LocalLoad(warnings=(Warned(path=path, code=code, detail=detail),))
-
-
-# A local skill has no owner: whoever can write to the folder changes it.
-LOCAL_OWNER: Final = "local"
 
 
 def record_of(skill: LocalSkill) -> Skill:

@@ -35,6 +35,15 @@ MAX_TEXT_AT_ONCE: Final = 128 * 1024
 MAX_SKILLS: Final = 200
 MAX_ENTRIES: Final = 20_000
 MAX_SECONDS: Final = 10.0
+# The number of findings in the warning about an unsafe skill.
+_TOLD: Final = 5
+_VERDICTS: Final = 4_096
+READ_EVERY_MS: Final = 2_000
+# A caller waits this long for a scan; a longer one continues in the background.
+PATIENCE_S: Final = 1.0
+# A scan that took longer than this is followed by a pause of the same length.
+LONG_LOOK_MS: Final = 4_000
+_UNREADABLE: Final = "the skill cannot be read"
 
 
 def text_bytes(bundle: Bundle) -> int:
@@ -76,10 +85,6 @@ class RootBudget:
         self._bytes -= size
         return True
 
-
-# The number of findings in the warning about an unsafe skill.
-_TOLD: Final = 5
-_VERDICTS: Final = 4_096
 
 Guard = Callable[[Mapping[str, bytes]], tuple[Finding, ...]]
 
@@ -159,14 +164,6 @@ def _agrees(skill: LocalSkill, bundle: Bundle) -> bool:
 def _told(findings: Sequence[Finding]) -> str:
     told = [f"{each.path} line {each.line}: {each.reason}" for each in findings[:_TOLD]]
     return "; ".join(and_more(told, len(findings) - _TOLD))
-
-
-READ_EVERY_MS: Final = 2_000
-# A caller waits this long for a scan; a longer one continues in the background.
-PATIENCE_S: Final = 1.0
-# A scan that took longer than this is followed by a pause of the same length.
-LONG_LOOK_MS: Final = 4_000
-_UNREADABLE: Final = "the skill cannot be read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,15 @@ ALWAYS: Final = frozenset({"use_skill", "read_artifact"})
 # MCP tools are named `server/tool`; a sidechain has those that its skill names.
 SLASH: Final = "/"
 OUTSIDE: Final = "*/*"
+TASK: Final = (
+    "Carry out the skill below for another agent, here and by yourself: do not fork it again. "
+    "When it is done, answer with the result; your last message is all that is passed on."
+)
+QUESTIONS: Final = (
+    "It asks you something. Answer with answer_sidechain, then get its result with wait_sidechain. "
+    + REPORT_NOTE
+)
+GOES_ON: Final = "It still works. Get its result later with wait_sidechain. " + REPORT_NOTE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,17 +116,6 @@ def _rules(names: Iterable[str], reason: str) -> tuple[CallRule, ...]:
         for name in dict.fromkeys(names)
         if name.strip() and len(name) <= MAX_TOOL_CHARS
     )
-
-
-TASK: Final = (
-    "Carry out the skill below for another agent, here and by yourself: do not fork it again. "
-    "When it is done, answer with the result; your last message is all that is passed on."
-)
-QUESTIONS: Final = (
-    "It asks you something. Answer with answer_sidechain, then get its result with wait_sidechain. "
-    + REPORT_NOTE
-)
-GOES_ON: Final = "It still works. Get its result later with wait_sidechain. " + REPORT_NOTE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

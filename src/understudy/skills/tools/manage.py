@@ -36,6 +36,20 @@ RoleOf = Callable[[ToolContext], Role]
 NOT_FOR_YOU: Final = frozenset({"skill_not_found", "skill_not_yours"})
 # How many file names an answer lists.
 MAX_LISTED: Final = 10
+ACTIONS: Final = ("create", "patch", "delete")
+# The required and the optional parameters of each action.
+NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "create": ("content",),
+    "patch": ("slug", "find", "replace"),
+    "delete": ("slug",),
+}
+OPTIONAL: Final[Mapping[str, tuple[str, ...]]] = {
+    "create": ("slug",),
+    "patch": ("replace_all",),
+    "delete": (),
+}
+# An empty `replace` deletes text; an empty `content` has an error of its own.
+MAY_BE_EMPTY: Final = frozenset({"replace", "content"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,22 +98,6 @@ def _told(problem: UnderstudyError, ref: str) -> str:
     if problem.code in NOT_FOR_YOU:
         return f"there is no skill {quoted(ref)} that you may change"
     return problem.detail
-
-
-ACTIONS: Final = ("create", "patch", "delete")
-# The required and the optional parameters of each action.
-NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
-    "create": ("content",),
-    "patch": ("slug", "find", "replace"),
-    "delete": ("slug",),
-}
-OPTIONAL: Final[Mapping[str, tuple[str, ...]]] = {
-    "create": ("slug",),
-    "patch": ("replace_all",),
-    "delete": (),
-}
-# An empty `replace` deletes text; an empty `content` has an error of its own.
-MAY_BE_EMPTY: Final = frozenset({"replace", "content"})
 
 
 class SkillManageParameters(Parameters):
