@@ -1,11 +1,11 @@
 """Whether a browser was tricked into calling: what a page of another site makes it send."""
 
-import ipaddress
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
 from understudy.core.errors import coded_error
+from understudy.core.urls import is_loopback
 
 SAME_SITE: Final = frozenset({"same-origin", "none"})
 
@@ -45,9 +45,4 @@ def _origin_host(origin: str) -> str | None:
 
 def is_loopback_name(name: str) -> bool:
     """Whether a host name can only mean this machine."""
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
+    return name.endswith(".localhost") or is_loopback(name)

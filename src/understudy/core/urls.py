@@ -140,3 +140,13 @@ def _apply(rules: tuple[UrlRule, ...], text: str) -> None:
     for rule in rules:
         if rule.broken_by(text):
             raise UnclearUrl(rule.code, rule.reason)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is `localhost` or an address that only this machine answers."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
+from understudy.core.urls import is_loopback
 from understudy.mcp_client.model import HttpServer
 from understudy.mcp_client.rate_limits import MAX_MESSAGE_BYTES, FloodError, IntakeLimit
 from understudy.tools.addresses import Address
@@ -46,7 +46,7 @@ async def call_endpoint(
             verify=verify,
             transport=PinnedTransport(inner, destinations) if endpoint.public_only else None,
             # A proxy would look up the name itself, and never leads back to this machine.
-            trust_env=not endpoint.public_only and not _is_loopback(parts.hostname or ""),
+            trust_env=not endpoint.public_only and not is_loopback(parts.hostname or ""),
         ) as client,
         streamable_http_client(
             endpoint.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES
@@ -144,12 +144,3 @@ def _at(address: Address, target: Target, request: httpx2.Request) -> httpx2.Req
         stream=request.stream,
         extensions={**request.extensions, "sni_hostname": target.host},
     )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -1,10 +1,11 @@
 """The HTTP client that model calls go through."""
 
-import ipaddress
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
+
+from understudy.core.urls import is_loopback
 
 # Whole calls are bounded in time by the caller, so a single read is not.
 TIMEOUT: Final = httpx2.Timeout(None, connect=10.0)
@@ -22,14 +23,5 @@ def open_client(kind: type[_Client], base_url: str) -> _Client:
         # Without TLS there is nothing to verify, and loading the authorities takes a while.
         verify=parts.scheme != "http",
         # A proxy from the environment never leads back to this machine.
-        trust_env=not _is_loopback(parts.hostname or ""),
+        trust_env=not is_loopback(parts.hostname or ""),
     )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

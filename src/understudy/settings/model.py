@@ -1,6 +1,5 @@
 """Every value the daemon starts with, and what was typed to get there."""
 
-import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from understudy.core.urls import is_loopback
 from understudy.settings.config_file import SOUL_CHANGE_PERCENT, DebugLevel, RouteConfig
 from understudy.settings.mcp import McpServerConfig, credentials
 
@@ -56,12 +56,7 @@ class Settings:
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine can reach the daemon."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host.strip("[]")).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.host.strip("[]"))
 
     @property
     def is_sqlite(self) -> bool:

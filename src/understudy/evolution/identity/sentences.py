@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Final
 
 from understudy.evolution.identity.labels import WORDS, IdentityKind
+from understudy.evolution.requests.grammar import LANGUAGES
 
 # So much of a line may belong to a sentence that goes on below it.
 MAX_BEFORE_CHARS: Final = 60
@@ -99,7 +100,6 @@ _UNFINISHED: Final = re.compile(
     re.IGNORECASE,
 )
 _QUOTES: Final = "\"'\u201c\u2018\u00ab\u300c"
-LANGUAGES: Final = ("english", "vietnamese", "chinese")
 _EDGE: Final = r"(?:(?<![\w-])(?=\w)|(?<=\w)(?![\w-]))"
 # Where a name ends, and what may follow it that is no part of it.
 _NAME_ENDS: Final = re.compile(
