@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from tests.api.commands import answer, invoke
 from tests.api.live import Live, joined
 from tests.support.evolving_runs import working
-from understudy.evolution.remarks import nudge_text, postscript
+from understudy.evolution.nudges import nudge_text, postscript
 
 DONE = "All of it is done."
 

@@ -26,7 +26,7 @@ from tests.support.stored_runs import has_prompt
 from understudy.agent.offers import CatalogueSkills
 from understudy.agents.model import AgentType
 from understudy.core.text import estimate_tokens
-from understudy.evolution.remarks import (
+from understudy.evolution.nudges import (
     SELF_EVOLUTION,
     SELF_EVOLUTION_TITLE,
     SKILL_CREATION,

@@ -14,6 +14,7 @@ from tests.support.skill_factories import make_skill, make_version
 from understudy.core.errors import Invalid, NotFound
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.core.principal import Principal, Role
+from understudy.evolution.nudges import remark_event
 from understudy.evolution.proposals import FileProposal, ProposalState
 from understudy.evolution.record import (
     EntryKind,
@@ -26,7 +27,6 @@ from understudy.evolution.record import (
     SkillVersionEntry,
     SoulVersionEntry,
 )
-from understudy.evolution.remarks import remark_event
 from understudy.evolution.text_diff import text_diff
 from understudy.runs.model import Run
 from understudy.runs.requests import PersonRequest, RequestKind, RequestState

@@ -18,7 +18,7 @@ from tests.support.evolving_runs import (
 from tests.support.factories import make_session
 from tests.support.run_harness import arrived, die, restarted
 from tests.support.run_memory_reads import record_of
-from understudy.evolution.remarks import nudge_text
+from understudy.evolution.nudges import nudge_text
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
 from understudy.testing.fake_model import FakeModel

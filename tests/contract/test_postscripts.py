@@ -26,8 +26,8 @@ from tests.support.run_memory_reads import evidence_of, record_of, summaries, sy
 from understudy.agent.admission import MAX_CALLS
 from understudy.core.errors import DamagedRecord
 from understudy.evolution.consent import ConsentRecords, SkillOwnership
+from understudy.evolution.nudges import postscript
 from understudy.evolution.offer_book import OfferBook
-from understudy.evolution.remarks import postscript
 from understudy.i18n.catalogue import phrases
 from understudy.runs.model import Run, RunKind, RunStatus
 from understudy.runs.requests import PersonRequest, RequestState

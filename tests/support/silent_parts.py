@@ -7,7 +7,7 @@ from understudy.agent.offers import CatalogueSkills, SkillText
 from understudy.evolution.acts import Act
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords
-from understudy.evolution.remarks import Briefing, Remark
+from understudy.evolution.nudges import Briefing, Remark
 from understudy.runs.execute import RunExecution
 from understudy.runs.model import Run
 from understudy.sessions.model import Session

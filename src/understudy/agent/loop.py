@@ -20,7 +20,7 @@ from understudy.core.errors import DamagedRecord, Invalid, UnderstudyError
 from understudy.core.text import estimate_tokens
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords
-from understudy.evolution.remarks import SELF_EVOLUTION_TITLE
+from understudy.evolution.nudges import SELF_EVOLUTION_TITLE
 from understudy.mcp_client.source import McpToolSource
 from understudy.permissions.rules import denied_outright, read_document, read_session_rules
 from understudy.providers.base import (

@@ -11,8 +11,7 @@ from understudy.agents.model import BOOTSTRAP, Agent, ContextFile
 from understudy.agents.switches import SoulLocks, Switches, resolve, soul_locks
 from understudy.core.errors import UnderstudyError
 from understudy.evolution.acts import MANAGE, PUBLISH
-from understudy.evolution.offer_book import OfferBook
-from understudy.evolution.remarks import (
+from understudy.evolution.nudges import (
     POSTSCRIPT,
     SELF_EVOLUTION,
     SKILL_CREATION,
@@ -28,6 +27,7 @@ from understudy.evolution.remarks import (
     remark_key,
     with_postscript,
 )
+from understudy.evolution.offer_book import OfferBook
 from understudy.evolution.run_settings import (
     RunSettings,
     is_interactive,

@@ -8,7 +8,7 @@ from understudy.core.clock import Clock
 from understudy.core.page import PageRequest
 from understudy.core.text import ELLIPSIS
 from understudy.evolution.acts import THIS_WORK, Act, Purpose, act_of
-from understudy.evolution.remarks import POSTSCRIPT
+from understudy.evolution.nudges import POSTSCRIPT
 from understudy.i18n.catalogue import say
 from understudy.runs.model import Run
 from understudy.runs.offers import (

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from understudy.agents.model import Agent
 from understudy.agents.switches import resolve, soul_locks
 from understudy.core.text import estimate_tokens
-from understudy.evolution.remarks import (
+from understudy.evolution.nudges import (
     SELF_EVOLUTION,
     SELF_EVOLUTION_TITLE,
     SKILL_CREATION,

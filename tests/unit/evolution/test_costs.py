@@ -5,7 +5,7 @@ import pytest
 from tests.support.factories import make_agent
 from understudy.agents.model import AgentType
 from understudy.core.text import size_of
-from understudy.evolution.remarks import nudge_text, postscript
+from understudy.evolution.nudges import nudge_text, postscript
 from understudy.evolution.switch_costs import costs, switches_in_force
 from understudy.i18n.locales import DEFAULT, LOCALES
 

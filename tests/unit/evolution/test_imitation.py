@@ -8,7 +8,7 @@ from tests.support.cpu_effort import takes_under
 from understudy.agent.loop import RECALLED, build_sections
 from understudy.agents.model import CONTEXT_FILES
 from understudy.evolution.file_checks import SECTIONS, imitating_lines
-from understudy.evolution.remarks import SKILL_CREATION
+from understudy.evolution.nudges import SKILL_CREATION
 
 IMITATING = (
     "### AGENTS.md",

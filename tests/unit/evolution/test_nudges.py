@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from understudy.evolution.remarks import TENTHS, nudge_due, nudge_text
+from understudy.evolution.nudges import TENTHS, nudge_due, nudge_text
 from understudy.i18n.locales import LOCALES
 
 # The first iterations at which each appears, by the budget, where tools are never taken away.

@@ -8,7 +8,7 @@ import pytest
 
 from understudy.agents.switches import Switches
 from understudy.evolution.answers import MessageIntent, intent_of
-from understudy.evolution.remarks import (
+from understudy.evolution.nudges import (
     CONDITIONS,
     EXCLUSIONS,
     Finish,

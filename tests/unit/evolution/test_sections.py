@@ -3,7 +3,7 @@
 import pytest
 
 from understudy.core.text import estimate_tokens
-from understudy.evolution.remarks import (
+from understudy.evolution.nudges import (
     SELF_EVOLUTION,
     SELF_EVOLUTION_TITLE,
     SKILL_CREATION,
