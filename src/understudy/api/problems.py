@@ -197,13 +197,9 @@ def _domain(error: UnderstudyError) -> ProblemAnswer:
 
 def _validation(error: RequestValidationError) -> ProblemAnswer:
     found = error.errors()
-    return ProblemAnswer(
-        status=400,
-        code="bad_request",
-        domain="api",
-        detail=f"the request has {len(found)} wrong value{'s' if len(found) > 1 else ''}",
-        errors=tuple(_field_error(each, error.body) for each in found[:MAX_ERRORS]),
-    )
+    errors = tuple(_field_error(each, error.body) for each in found[:MAX_ERRORS])
+    one = ":one" if len(found) == 1 else ""
+    return _domain(coded_error(f"api/bad_request{one}", errors=errors, count=len(found)))
 
 
 def _http(error: HTTPException) -> ProblemAnswer:

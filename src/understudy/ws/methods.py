@@ -145,7 +145,7 @@ def _ref(params: UpdateSkillParams) -> str:
     """The one skill that is named."""
     named = [ref for ref in (params.id, params.name) if ref]
     if len(named) != 1:
-        raise coded_error("ws/bad_request", pointer="/params")
+        raise coded_error("ws/bad_request:skill_name", pointer="/params")
     return _name(params.name) if params.name else named[0]
 
 

@@ -341,7 +341,7 @@ def _text(field: str, data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise coded_error("api/invalid_text", pointer=f"/{field}") from None
+        raise coded_error("api/invalid_text:not_utf8", pointer=f"/{field}") from None
 
 
 def _acknowledged(data: bytes) -> tuple[Acknowledged, ...]:
@@ -353,7 +353,7 @@ def _acknowledged(data: bytes) -> tuple[Acknowledged, ...]:
         return acknowledged(_FINDINGS.validate_python(given))
     except ValidationError as error:
         raise coded_error(
-            "api/bad_request",
+            "api/bad_request:acknowledged",
             errors=tuple(
                 FieldError(
                     pointer=pointer(["acknowledged", *found["loc"]]),

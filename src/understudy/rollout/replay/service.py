@@ -89,7 +89,9 @@ def _planned(
     if recorded.status not in TERMINAL:
         raise coded_error("rollout/run_not_ended", pointer=where, run_id=case.run_id)
     if is_of_trial(recorded) or recorded.skill_fingerprint is not None:
-        raise coded_error("rollout/case_not_replayable", pointer=where, run_id=case.run_id)
+        raise coded_error(
+            "rollout/case_not_replayable:runs_skill", pointer=where, run_id=case.run_id
+        )
     try:
         with_skill(rollout, recorded)
     except ToolError as problem:
