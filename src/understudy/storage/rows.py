@@ -94,13 +94,6 @@ def fields_of(stored: Any, types: Mapping[str, type[Any]], *, optional: bool) ->
     return found
 
 
-def list_of(stored: Any) -> Sequence[Any]:
-    """A JSON list."""
-    if not isinstance(stored, list):
-        raise TypeError("not a JSON list")
-    return stored
-
-
 def folded(text: str) -> str:
     """The text in one case and one form, without what a database cannot keep."""
     whole = text.encode(errors="replace").decode()

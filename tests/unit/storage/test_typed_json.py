@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from understudy.storage.rows import fields_of, list_of
+from understudy.storage.rows import fields_of
 
 TYPES = {"name": str, "count": int}
 
@@ -26,10 +26,3 @@ def test_optional_fields_may_be_null_or_absent() -> None:
 def test_anything_else_is_damaged(stored: Any) -> None:
     with pytest.raises(TypeError):
         fields_of(stored, TYPES, optional=False)
-
-
-@pytest.mark.parametrize("stored", [None, {}, "text", 3])
-def test_only_a_list_is_a_list(stored: Any) -> None:
-    assert list_of([1]) == [1]
-    with pytest.raises(TypeError):
-        list_of(stored)
