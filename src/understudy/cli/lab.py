@@ -145,6 +145,23 @@ def _judged_statement(line: Line) -> Line:
     return {"verdict": "accept", "reason": None}
 
 
+@commands("capture")
+def capture() -> None:
+    """Find the labelled statements of `request`: {"id","request","reply"} → {"id","candidates"}."""
+    answer_lines(_captured)
+
+
+def _captured(line: Line) -> Line:
+    from understudy.learnings.capture_settings import MAX_CANDIDATES_PER_RUN
+    from understudy.learnings.extraction import labelled
+
+    request = line.get("request")
+    if not isinstance(request, str):
+        raise TypeError("`request` must be a string")
+    found = labelled(request, most=MAX_CANDIDATES_PER_RUN)
+    return {"candidates": [{"kind": str(it.kind), "content": it.content} for it in found]}
+
+
 @commands("rank")
 def rank(
     docs: Annotated[

@@ -164,7 +164,7 @@ def _semantic(view: "SemanticCaptureSettings") -> str:
     if not view.enabled:
         return "off"
     asked = _asked(view.model, view.timeout_ms)
-    return f"at most {view.max_candidates_per_run} a run: what labels say, or else {asked}"
+    return f"at most {view.max_candidates_per_run} a run: from labels and from {asked}"
 
 
 def _asked(model: "ModelChoice | None", timeout_ms: int | None) -> str:

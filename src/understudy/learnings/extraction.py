@@ -1,8 +1,7 @@
-"""Statements found in a completed run: those with a label, or else those that a model finds."""
+"""Statements found in a completed run: those with a label, and those that a model finds."""
 
 import re
-import unicodedata
-from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,8 +12,9 @@ from understudy.learnings.capture_settings import (
     SemanticCaptureSettings,
 )
 from understudy.learnings.keys import key_of
+from understudy.learnings.labels import labelled_statements
 from understudy.learnings.model import MAX_CONTENT_CHARS, SEMANTIC_KINDS, CapturePath, Kind
-from understudy.learnings.quotations import TAG, Span, pasted, quoted
+from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.learnings.secrets import secret_reason
 from understudy.providers.structured import StructuredModel
 from understudy.work.queue_worker import NeedsModel
@@ -39,36 +39,12 @@ Answer with one JSON object and nothing else: {} when there is nothing, or field
 candidate_2 and so on, at most max_candidates of them, each {"kind": one of allowed_kinds, \
 "content": text, "confidence": whole number from 0 to 100}."""
 LABEL_CONFIDENCE: Final = 98
-LABELS: Final[Mapping[str, Kind]] = {
-    "preference": Kind.PREFERENCE,
-    "fact": Kind.FACT,
-    "decision": Kind.DECISION,
-    "sở thích": Kind.PREFERENCE,
-    "sự thật": Kind.FACT,
-    "quyết định": Kind.DECISION,
-    "偏好": Kind.PREFERENCE,
-    "事实": Kind.FACT,
-    "决定": Kind.DECISION,
-}
-# Orders for the current turn, which end a statement.
-TURN_ORDERS: Final = ("reply exactly", "respond exactly", "answer exactly")
-# The last four are the Chinese full stop, semicolon, comma and enumeration comma.
-TRIMMED: Final = " \t\r\n.;,\u3002\uff1b\uff0c\u3001"
-# ASCII and full width.
-COLONS: Final = ":\uff1a"
-# Letters of words that end in a label, such as `artifact:`; Chinese has no gaps between words.
-_LETTERS: Final = "0-9A-Za-z_\u00aa-\u02af\u0300-\u036f\u1e00-\u1eff"
-_KINDS: Final = {unicodedata.normalize("NFC", label): kind for label, kind in LABELS.items()}
-# The bullet before a label ends the statement of the label before it.
-_BULLET: Final = r"(?:^[ \t]{0,16}(?:[-+*•]|\d{1,3}[.)])[ \t]{0,16})?"
-_PARAGRAPH_END: Final = re.compile(r"\n[^\S\n]*\n")
-_TURN_ORDER: Final = re.compile(rf" (?:{'|'.join(TURN_ORDERS)})\b", re.IGNORECASE)
-# Of a quotation only the statement itself is captured, without its marks.
-_QUOTE_MARK: Final = re.compile(r"\n[ \t]{0,16}>[> \t]{0,16}")
-_LAST_LINE: Final = re.compile(r"(?<=[.!?;\u3002\uff01\uff1f])[ \t]*\n|\n[ \t>]{0,16}(?:`{3}|~{3})")
-_CLOSING: Final = " \t\r\n\"'`~”“»\u203a」』》\u2019"
-_BOTH_WAYS: Final = "\"'`"
-_OPENING: Final = _BOTH_WAYS + "“„«\u2039「『《\u2018([< "
+# A statement of a model with so many words more than a labelled one, or less, is the same.
+MAX_MORE_WORDS: Final = 3
+_TERM: Final = re.compile(rf"[{HAN_AND_KANA}]|[^\W{HAN_AND_KANA}]+")
+_DENIES: Final = re.compile(
+    r"\b(?:no|not|never|without|nor|t|except|không|chưa|đừng|chẳng)\b|[\d不没沒未别別无無非]"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +55,6 @@ class FoundStatement:
     content: str
     confidence: int
     path: CapturePath
-    # Whether it stands in a quotation or a pasted block.
-    is_quoted: bool = False
 
     @property
     def key(self) -> tuple[Kind, str]:
@@ -124,21 +98,22 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """Finds statements in runs; asks a model only if the request has no labels."""
+    """Finds statements in runs: labelled ones, and those of a model where there is one to ask."""
 
     model: StructuredModel
 
     async def extract(
         self, material: Material, settings: SemanticCaptureSettings, *, may_ask: bool = True
     ) -> tuple[FoundStatement, ...]:
-        """The statements of a run, at most as many as the settings allow.
+        """The statements of a run, labelled ones first, at most as many as the settings allow.
 
-        Raises the error of the model, or `NeedsModel` if `may_ask` is false and one is needed.
+        A model is not asked where the labels leave no room for what it finds. Raises the error of
+        the model, or `NeedsModel` if `may_ask` is false and one is needed.
         """
         most = settings.max_candidates_per_run
         found = labelled(material.request, most=most)
         choice = settings.model or ModelChoice()
-        if found or await self.model.is_offline(choice.provider):
+        if len(found) == most or await self.model.is_offline(choice.provider):
             return found
         if not may_ask:
             raise NeedsModel
@@ -149,7 +124,8 @@ class Extractor:
             timeout_ms=timeout_ms(settings),
             generation=choice.generation,
         )
-        return screened(_proposals(answer), most=most)
+        others = [it for it in _proposals(answer) if not any(_repeats(it, one) for one in found)]
+        return screened((*found, *others), most=most)
 
 
 def timeout_ms(settings: SemanticCaptureSettings) -> int:
@@ -187,89 +163,29 @@ def _proposals(answer: Mapping[str, Any]) -> Iterator[FoundStatement]:
             )
 
 
+def _repeats(found: FoundStatement, labelled: FoundStatement) -> bool:
+    """Whether a model found a labelled statement again: the same words, or few more or less."""
+    if found.key[1] == labelled.key[1]:
+        return True
+    one, other = (Counter(_TERM.findall(it.content.casefold())) for it in (found, labelled))
+    more, less = one - other, other - one
+    changed = more | less
+    is_part = not more or not less
+    return is_part and changed.total() <= MAX_MORE_WORDS and not _DENIES.search(" ".join(changed))
+
+
 def _confidence(given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, int | float):
         return CONFIDENCE
     return min(max(int(given), 0), MAX_CONFIDENCE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """A request, and where its quotations stand."""
-
-    text: str
-    quotations: tuple[Span, ...]
-    # Offsets where pasted blocks begin; no statement extends into one.
-    blocks: tuple[int, ...]
-
-    def quotation_at(self, place: int) -> Span | None:
-        """The innermost quotation around an offset."""
-        around = [it for it in self.quotations if it[0] <= place < it[1]]
-        return max(around, default=None)
-
-    def own_end(self, start: int, end: int) -> int:
-        """The end of a statement, cut at the next pasted block."""
-        following = bisect_right(self.blocks, start)
-        return min((end, *self.blocks[following : following + 1]))
-
-
 def labelled(request: str, *, most: int) -> tuple[FoundStatement, ...]:
-    """The labelled statements of a scrubbed request, in order; quoted ones come last."""
-    return screened(sorted(_found(request), key=lambda it: it.is_quoted), most=most)
-
-
-def _found(request: str) -> Iterator[FoundStatement]:
-    labels = list(_LABEL.finditer(request))
-    if not labels:
-        return
-    blocks = tuple(start for start, _ in pasted(request))
-    page = _Page(text=request, quotations=quoted(request), blocks=blocks)
-    ends = [*(label.start() for label in labels[1:]), len(request)]
-    for label, end in zip(labels, ends, strict=False):
-        quotation = page.quotation_at(label.start("label"))
-        yield FoundStatement(
-            kind=_KINDS[unicodedata.normalize("NFC", label["label"]).casefold()],
-            content=_said(page, label.end(), end, quotation),
-            confidence=LABEL_CONFIDENCE,
-            path=CapturePath.LABELS,
-            is_quoted=quotation is not None,
+    """The labelled statements of a scrubbed request, in order."""
+    found = (
+        FoundStatement(
+            kind=kind, content=content, confidence=LABEL_CONFIDENCE, path=CapturePath.LABELS
         )
-
-
-def _said(page: _Page, start: int, end: int, quotation: Span | None) -> str:
-    if quotation is None:
-        return _content(page.text[start : page.own_end(start, end)])
-    inside = page.text[start : max(start, min(end, quotation[1]))]
-    bare = _QUOTE_MARK.sub("\n", TAG.split(inside, maxsplit=1)[0])
-    return _content(_LAST_LINE.split(bare, maxsplit=1)[0].rstrip(_CLOSING))
-
-
-def _content(text: str) -> str:
-    """The statement after a label: within its paragraph, without orders for this turn."""
-    paragraph = _PARAGRAPH_END.split(text.strip(), maxsplit=1)[0]
-    said = " ".join(paragraph.split())
-    # An order may follow the label at once.
-    said = _TURN_ORDER.split(f" {said}", maxsplit=1)[0].strip(TRIMMED)
-    # What opens before the next label closes behind it.
-    return said.rstrip(_OPENING).rstrip(TRIMMED) if _is_open(said) else said
-
-
-def _is_open(said: str) -> bool:
-    last = said[-1:]
-    if last in _BOTH_WAYS:
-        return said[-2:-1].isspace() and said.count(last) % 2 == 1
-    return last in _OPENING
-
-
-def _either_form(label: str) -> tuple[str, ...]:
-    """The pattern of a label with composed or decomposed accents."""
-    return tuple({unicodedata.normalize(form, label) for form in ("NFC", "NFD")})
-
-
-_SPELLED: Final = "|".join(re.escape(form) for label in LABELS for form in _either_form(label))
-_LABEL: Final = re.compile(
-    rf"{_BULLET}\*{{0,2}}"
-    rf"(?<![{_LETTERS}])(?<![{_LETTERS}]-)(?P<label>{_SPELLED})"
-    rf"\*{{0,2}}[{COLONS}]\*{{0,2}}",
-    re.IGNORECASE | re.MULTILINE,
-)
+        for kind, content in labelled_statements(request)
+    )
+    return screened(found, most=most)

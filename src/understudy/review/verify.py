@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import DamagedRecord
-from understudy.learnings.extraction import COLONS, LABELS, TURN_ORDERS
+from understudy.learnings.labels import COLONS, LABELS, TURN_ORDERS
 from understudy.learnings.model import SEMANTIC_KINDS, Candidate, Origin
 from understudy.learnings.quotations import own_words, sentences
 from understudy.memory.policy import policy_in

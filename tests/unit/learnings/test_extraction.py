@@ -127,8 +127,35 @@ async def test_no_more_are_taken_than_the_settings_allow(routes: Routes, fake: F
     assert [it.content for it in found] == ["port 1 is 10", "port 2 is 20"]
 
 
-async def test_a_request_with_labels_needs_no_model(routes: Routes, fake: FakeModel) -> None:
-    (found,) = await extract(routes, "Fact: Project codename is Atlas.")
+async def test_labels_and_the_model_are_both_asked_and_duplicates_fall_together(
+    routes: Routes, fake: FakeModel
+) -> None:
+    said = ("The project codename is Atlas.", "The user's codename is Atlas", "HQ is in Oslo")
+    answer = {
+        f"candidate_{number}": {"kind": "decision", "content": content}
+        for number, content in enumerate(said, 1)
+    }
+    fake.queue(json.dumps(answer))
+    found = await extract(routes, "Fact: Project codename is Atlas. Our HQ is in Oslo.")
+    assert [(it.content, it.path) for it in found] == [
+        ("Project codename is Atlas", CapturePath.LABELS),
+        ("The user's codename is Atlas", CapturePath.MODEL),
+        ("HQ is in Oslo", CapturePath.MODEL),
+    ]
+
+
+async def test_a_denial_repeats_no_labelled_statement(routes: Routes, fake: FakeModel) -> None:
+    answer = {"candidate_1": {"kind": "fact", "content": "We do not use Kafka"}}
+    fake.queue(json.dumps(answer))
+    found = await extract(routes, "Fact: We use Kafka")
+    assert [it.content for it in found] == ["We use Kafka", "We do not use Kafka"]
+
+
+async def test_no_model_is_asked_where_labels_leave_no_room(
+    routes: Routes, fake: FakeModel
+) -> None:
+    request = "Fact: Project codename is Atlas."
+    (found,) = await extract(routes, request, max_candidates_per_run=1)
     assert (found.content, found.confidence) == ("Project codename is Atlas", 98)
     assert not fake.requests
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cpu_effort import takes_under
-from understudy.learnings.extraction import LABELS, labelled
+from understudy.learnings.extraction import labelled
+from understudy.learnings.labels import LABELS
 from understudy.learnings.model import MAX_CONTENT_CHARS, SEMANTIC_KINDS, CapturePath, Kind
 
 EXAMPLE = (
@@ -101,6 +102,7 @@ def test_a_label_is_found_in_the_ways_people_write_it(
         "Fact: Reply exactly OK.",
         "Fact: Decision: Preference:",
         "Facts: two of them",
+        "Dec\u0131s\u0131on: we use it here",
         '{"fact": "quoted"}',
     ],
 )
@@ -133,9 +135,8 @@ QUOTED = {
 
 
 @pytest.mark.parametrize("request_text", QUOTED.values(), ids=QUOTED)
-def test_what_somebody_else_wrote_is_marked_and_taken_without_its_marks(request_text: str) -> None:
-    (it,) = labelled(request_text, most=8)
-    assert (it.content, it.is_quoted) == (ACCOUNT, True)
+def test_what_somebody_else_wrote_is_not_taken(request_text: str) -> None:
+    assert found(request_text) == []
 
 
 @pytest.mark.parametrize(
@@ -154,14 +155,7 @@ def test_what_somebody_else_wrote_is_marked_and_taken_without_its_marks(request_
     ],
 )
 def test_a_persons_own_words_are_told_from_what_they_quote(request_text: str, content: str) -> None:
-    (it,) = labelled(request_text, most=8)
-    assert (it.content, it.is_quoted) == (content, False)
-
-
-def test_what_a_person_says_goes_before_what_they_quote() -> None:
-    request_text = "> Fact: one\n> Fact: two\n> Fact: three\n\nFact: three"
-    found_ones = [(it.content, it.is_quoted) for it in labelled(request_text, most=2)]
-    assert found_ones == [("three", False), ("one", True)]
+    assert found(request_text) == [("fact", content)]
 
 
 @pytest.mark.parametrize(
@@ -177,12 +171,13 @@ def test_accents_may_be_joined_to_their_letters_or_apart() -> None:
 
 
 def test_what_is_too_long_to_be_one_thing_is_passed_over() -> None:
-    fits, too_long = "a" * MAX_CONTENT_CHARS, "b" * (MAX_CONTENT_CHARS + 1)
+    assert len("ab " * 533 + "c") == MAX_CONTENT_CHARS
+    fits, too_long = "ab " * 533 + "c", "ab " * 540
     assert found(f"Fact: {too_long}\nFact: {fits}") == [("fact", fits)]
 
 
 def test_a_fact_late_in_a_long_request_is_found() -> None:
-    assert found("x" * 600 + " Fact: Project codename is Atlas.") == [
+    assert found("x" * 600 + ". Fact: Project codename is Atlas.") == [
         ("fact", "Project codename is Atlas")
     ]
 
@@ -201,6 +196,11 @@ def test_a_fact_late_in_a_long_request_is_found() -> None:
         "<p fact: " * 880,
         "'fact: a " * 880,
         "from: fact: a\n" * 570,
+        "translate: " * 800,
+        "fact: " + ", " * 4_000,
+        "fact: " + "a b - " * 1_300 + "?",
+        "fact: " + "dr. " * 2_000,
+        "fact:\n" + "- a\n" * 2_000,
     ],
 )
 def test_no_request_takes_long(hostile: str) -> None:

@@ -1,0 +1,513 @@
+"""Labelled statements of a request, such as `Fact: …`, without the tasks and texts around them."""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice, pairwise
+from typing import Final
+
+from understudy.learnings.model import MAX_CONTENT_CHARS, Kind
+from understudy.learnings.normal_form import HAN_AND_KANA
+from understudy.learnings.quotations import Span, pasted, quoted
+from understudy.patterns.word_lists import WordLists
+
+_WORDS: Final = WordLists("understudy.learnings", "labels.toml")
+LABELS: Final[Mapping[str, Kind]] = {
+    unicodedata.normalize("NFC", label): kind
+    for kind in (Kind.PREFERENCE, Kind.FACT, Kind.DECISION)
+    for label in _WORDS(f"labels.{kind}")
+}
+# Orders for the current turn, which end a statement.
+TURN_ORDERS: Final = ("reply exactly", "respond exactly", "answer exactly")
+# ASCII and full width.
+COLONS: Final = ":\uff1a"
+# The last four are the Chinese full stop, semicolon, comma and enumeration comma.
+TRIMMED: Final = " \t\r\n.:;,!\u2026\u3002\uff1b\uff0c\u3001\uff01\uff1a"
+# How far before a label its clause is read, and how long a line of a record is.
+MAX_LEAD_CHARS: Final = 240
+# A value of so few words is one of a record, and a lead-in of so few is a name.
+VALUE_WORDS: Final = 3
+NAME_WORDS: Final = 2
+# A line of so many characters was wrapped.
+WRAPPED_CHARS: Final = 48
+INDENT: Final = 4
+# A sentence of more clauses is read up to this one.
+MAX_CLAUSES: Final = 64
+_BULLET: Final = r"[ \t]{0,16}(?:[-+*•·]|\d{1,3}[.)\u3001]|\[[ xX]?\])[ \t]{1,16}"
+# Letters of words that end in a label, such as `artifact:`; Chinese has no gaps between words.
+_LETTERS: Final = "0-9A-Za-z_\u00aa-\u02af\u0300-\u036f\u1e00-\u1eff"
+_LABEL: Final = re.compile(
+    rf"(?<![{_LETTERS}*])(?<![{_LETTERS}][-'])(?<!--)(?<![/\\.,=@#$&|<>\"`:])"
+    rf"[*_]{{0,3}}(?P<label>{'|'.join(map(re.escape, LABELS))})"
+    rf"[*_]{{0,3}}[ \t]?[{COLONS}](?![:=/\\)])[*_]{{0,3}}",
+    re.IGNORECASE,
+)
+_BULLETED: Final = re.compile(_BULLET)
+_HAN: Final = re.compile(f"[{HAN_AND_KANA}]")
+_HAN_OR_WORD: Final = re.compile(
+    rf"[{HAN_AND_KANA}]|[^\W{HAN_AND_KANA}]+(?:['’/.-][^\W{HAN_AND_KANA}]+)*+"
+)
+_STOP: Final = re.compile(
+    r"[.!?;\u2026]+(?=[\s)\]*_]|$)|[\u3002\uff01\uff1f\uff1b]|[.!?](?=[\u3400-\u9fff])"
+)
+_CLAUSE: Final = re.compile(
+    r"[,;:\uff0c\uff1b\uff1a\u3002]\s*|\s[-\u2013\u2014]{1,2}\s|\u2014{1,2}|\s(?=(?:and|so|but|then|rồi|vậy)\s)|(?<=[\u3400-\u9fff])\s(?=[\u3400-\u9fff])"
+)
+# A colon, the end of a sentence that presents what follows on a new line, or the end of a line.
+_CLAUSE_END: Final = re.compile(
+    rf"[{COLONS}](?=\s|$|[\u3400-\u9fff])|\uff1a|[.!?;](?=[^\S\n])|[\u3002\uff01\uff1f\uff1b](?!\n)|\n"
+)
+# They stand before a label in programs and chats.
+_CODE_ENDS: Final = '<>=/\\|~^&$#@%["`'
+_BRACKETS: Final = ("(", "\uff08")
+_TURN_ORDER: Final = re.compile(
+    rf"(?:^|\s)(?:{'|'.join(TURN_ORDERS)})\b.*", re.IGNORECASE | re.DOTALL
+)
+# A line of a log, a listing or a program.
+_MACHINE: Final = re.compile(
+    r"[ \t]*(?://|/\*|<!--|--[ \t]|\||[+-]{3}|@@|[\w./-]{1,80}:\d{1,6}:|\[[^\]\n]{3,40}\]|[^\n]{0,24}\d{1,2}:\d{2}(?::\d{2}|[)\]])"
+    r"|[^\n]{0,40}\b(?:DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|TRACE|FATAL)\b)|[^\n]*[{|]\s*$"
+)
+_KEY_LINE: Final = re.compile(
+    r"[ \t]*(?:-[ \t])?[\"']?(?P<key>[^\W\d][\w.-]{0,30}(?:[ /][\w.-]{1,30}){0,2})[\"']?[ \t]*"
+    r"(?:[:\uff1a](?!//)|=)[ \t]*(?P<value>[^\n]{0,200})$"
+)
+_CONJUNCTION: Final = re.compile(r"^(?:so|and|but|then)\s", re.IGNORECASE)
+_DASH: Final = re.compile(r"\s[-\u2013\u2014]{1,2}\s")
+_PLACEHOLDER: Final = re.compile(
+    r"(?:<[^<>\n]{1,80}>|\{\{[^{}\n]{1,80}\}\}|_{2,})[^\n]*|[<\[{(\uff08【][^\n]*[>\]})\uff09】]|[_.\u2026\s-]*"
+)
+_ASKS: Final = re.compile(
+    r"whether\b|(?:what|why|who|how|where|which \w+)(?:'s|’s)? (?:is|are|was|do|does|did|can|could|should|would|will)\b"
+    r"|(?:do|does|did|is|are|can|could|should|would|will|shall) (?:i|you|we|they|he|she|it|the|there|this|that|our|my|your)\b"
+    r"|[^\n]*(?:[吗嗎呢]|\b(?:phải|đúng|được|có) không|\bhả|\bnhỉ|\bthế nào|\bbao nhiêu|\bor not)$",
+    re.IGNORECASE,
+)
+_DOUBTS: Final = re.compile(
+    r"(?:is|isn't|are) (?:this|that|it|these) (?:\w+ )?(?:true|right|correct|wrong|ok|accurate|grammatical)\b|true or false"
+    r"|(?:đúng|phải|chính xác) không|có đúng|对吗|對嗎|对不对|是真的吗|正确吗|是否正确",
+    re.IGNORECASE,
+)
+_MARKS: Final = (('"', '"'), ("`", "`"), ("“", "”"), ("「", "」"), ("«", "»"))
+_BOTH_WAYS: Final = "\"'`"
+_OPENING: Final = _BOTH_WAYS + "“„«\u2039「『《\u2018([< "
+
+
+def labelled_statements(request: str) -> Iterator[tuple[Kind, str]]:
+    """The labelled statements that the writer of a scrubbed request makes, in order."""
+    text = unicodedata.normalize("NFC", request).replace("\r\n", "\n").replace("\r", "\n")
+    labels = list(_LABEL.finditer(text))
+    if not labels:
+        return
+    page = _Page.of(text)
+    ends = [label.start() for label in labels[1:]]
+    for label, end in zip(labels, (*ends, len(text)), strict=True):
+        # None for a dotless i, which matches an i without regard to case.
+        kind = LABELS.get(label["label"].casefold())
+        if kind is not None and page.is_own(label):
+            said = page.statements(
+                label.end(), end, is_inside=text[: label.start()].endswith(_BRACKETS)
+            )
+            yield from ((kind, it) for it in said if _says_something(it, kind))
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A request, with the spans of it that others wrote."""
+
+    text: str
+    # Quotations, pasted blocks and material to work on, disjoint and in order.
+    quotations: Sequence[Span]
+    # Offsets where pasted blocks begin; no statement extends into one.
+    blocks: Sequence[int]
+
+    @classmethod
+    def of(cls, text: str) -> "_Page":
+        blocks = sorted(start for start, _ in pasted(text))
+        foreign = sorted((*quoted(text), *_materials(text, blocks)))
+        return cls(text, _disjoint(foreign), blocks)
+
+    def is_quoted(self, at: int) -> bool:
+        """Whether an offset is inside a quotation."""
+        before = bisect_right(self.quotations, (at, len(self.text)))
+        return before > 0 and at < self.quotations[before - 1][1]
+
+    def lead(self, at: int) -> str:
+        """The text of its line before an offset, without bullets, as far as it is read."""
+        line = self.text.rfind("\n", 0, at) + 1
+        before = self.text[max(line, at - MAX_LEAD_CHARS) : at]
+        return (
+            _BULLETED.sub("", before, count=1)
+            if _BULLETED.match(before)
+            else before.lstrip("# \t>")
+        )
+
+    def is_own(self, label: re.Match[str]) -> bool:
+        """Whether a label stands where a writer puts one before a statement of their own."""
+        start = label.start()
+        if self.is_quoted(start):
+            return False
+        line_start = self.text.rfind("\n", 0, start) + 1
+        before = self.text[max(line_start, start - MAX_LEAD_CHARS) : start]
+        if _MACHINE.match(before) and not _BULLETED.match(before):
+            return False
+        margin = before[: len(before) - len(before.lstrip())]
+        if _indent(margin) >= INDENT and not _BULLETED.match(before):
+            return False
+        if self._is_in_record(label, line_start):
+            return False
+        return _may_precede(self.lead(start))
+
+    def _is_in_record(self, label: re.Match[str], line_start: int) -> bool:
+        """Whether the line of a label is one of several `key: value` lines."""
+        if self.text[line_start : label.start()].strip(" \t-*_"):
+            return False
+        line_end = _line_end(self.text, label.end())
+        before = self.text[
+            max(0, line_start - 1 - MAX_LEAD_CHARS) : max(0, line_start - 1)
+        ].rpartition("\n")[2]
+        after = self.text[line_end + 1 : _line_end(self.text, line_end + 1)][:MAX_LEAD_CHARS]
+        near = sum(map(_is_key_line, (before, after)))
+        value = self.text[label.end() : line_end]
+        return near == 2 or (near == 1 and len(_words(value)) <= VALUE_WORDS)
+
+    def statements(self, start: int, end: int, *, is_inside: bool) -> Iterator[str]:
+        """The statements after a label: one, or the items of the list below it."""
+        following = bisect_right(self.blocks, start)
+        end = min(
+            (
+                end,
+                start + 2 * MAX_CONTENT_CHARS + MAX_LEAD_CHARS,
+                *self.blocks[following : following + 1],
+            )
+        )
+        rest = self.text[start:end]
+        if rest.lstrip(" \t").startswith("\n"):
+            start += len(rest) - len(rest.lstrip())
+            lines = self.text[start:end].split("\n")
+            if _BULLETED.match(lines[0]):
+                items = lines[: _items(lines)]
+                yield from filter(None, (self._statement(it, 0, is_inside=False) for it in items))
+                return
+        said = self._statement(self.text[start:end], start, is_inside=is_inside)
+        if said:
+            yield said
+
+    def _statement(self, text: str, start: int, *, is_inside: bool) -> str:
+        text = _BULLETED.sub("", text, count=1) if _BULLETED.match(text) and not start else text
+        said = _own_lines(text)
+        stop = self._stop(said, start)
+        sentence, rest = (
+            said[: stop.end() if stop else None],
+            text[stop.end() if stop else len(said) :],
+        )
+        if is_inside:
+            sentence = re.split(r"[)\uff09]", sentence, maxsplit=1)[0]
+        if _is_doubted(rest[:MAX_LEAD_CHARS]):
+            return ""
+        is_question = sentence.rstrip(" *_)\"'”").endswith(("?", "\uff1f"))
+        return _trimmed(_without_turn(" ".join(sentence.split()), is_question=is_question))
+
+    def _stop(self, said: str, start: int) -> re.Match[str] | None:
+        for stop in _STOP.finditer(said):
+            if (start and self.is_quoted(start + stop.start())) or _is_inside_marks(
+                said, stop.start()
+            ):
+                continue
+            if not _is_abbreviated(said, stop):
+                return stop
+        return None
+
+
+def _is_inside_marks(said: str, at: int) -> bool:
+    """Whether quotation marks open before an offset and close behind it."""
+    before, after = said[:at], said[at:]
+    return any(
+        before.count(opens) > before.count(closes) and closes in after
+        if opens != closes
+        else before.count(opens) % 2 == 1 and closes in after
+        for opens, closes in _MARKS
+    )
+
+
+def _disjoint(spans: Sequence[Span]) -> list[Span]:
+    joined: list[Span] = []
+    for start, end in spans:
+        if joined and start < joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
+def _paragraph_end(text: str, at: int) -> int:
+    found = re.compile(r"\n[^\S\n]*\n").search(text, at)
+    return found.start() if found else len(text)
+
+
+def _indent(blank: str) -> int:
+    return len(blank.expandtabs(INDENT))
+
+
+def _items(lines: Sequence[str]) -> int:
+    """How many lines from the first are items of one list."""
+    return next((at for at, line in enumerate(lines) if not _BULLETED.match(line)), len(lines))
+
+
+def _materials(text: str, blocks: Sequence[int]) -> Iterator[Span]:
+    """The texts that the writer hands over: for work, or as somebody else's.
+
+    One that begins on the line that hands it over ends with its paragraph; one that begins on the
+    next line ends with the request, or with the block that it is.
+    """
+    at, is_labelled = 0, False
+    for mark in _CLAUSE_END.finditer(text):
+        clause, start = (
+            text[max(at, mark.start() - MAX_LEAD_CHARS) : mark.end()].strip(),
+            mark.end(),
+        )
+        was_labelled, at = is_labelled, start
+        is_labelled = mark[0] in COLONS and clause[:-1].rstrip("*_ ").casefold().endswith(
+            tuple(LABELS)
+        )
+        if was_labelled or is_labelled or not _hands_over(clause):
+            continue
+        following = start + len(text[start:]) - len(text[start:].lstrip())
+        if "\n" not in text[start:following] and not mark[0].endswith("\n"):
+            yield start, _paragraph_end(text, start)
+        elif not _is_block(text, blocks, following):
+            yield start, len(text)
+            return
+
+
+def _is_block(text: str, blocks: Sequence[int], at: int) -> bool:
+    nearest = bisect_right(blocks, at)
+    return nearest > 0 and blocks[nearest - 1] >= text.rfind("\n", 0, at) + 1
+
+
+def _last_sentence(line: str) -> str:
+    text = line[-MAX_LEAD_CHARS:].rstrip()
+    ends = [
+        stop.end()
+        for stop in _STOP.finditer(text)
+        if stop.end() < len(text) and not _is_abbreviated(text, stop)
+    ]
+    return text[ends[-1] if ends else 0 :].strip()
+
+
+def _hands_over(clause: str) -> bool:
+    """Whether a clause hands over the text behind it: for work, or as somebody else's."""
+    is_led = clause.endswith((":", "\uff1a"))
+    if not is_led and not _finds("works.pointers", clause):
+        return False
+    works = _finds("works.verbs", clause)
+    if works and not _finds("keeps.words", clause):
+        return True
+    if works:
+        return is_led and _finds("works.pointers", clause)
+    return is_led and (
+        _finds("reports.words", clause)
+        or (_finds("works.materials", clause) and not _finds("keeps.words", clause))
+    )
+
+
+def _may_precede(lead: str) -> bool:
+    """Whether words before a label on its line may stand before a statement of the writer."""
+    clause = _last_sentence(lead.rstrip("*_ \t")) if lead.strip() else ""
+    if len(_words(clause)) <= NAME_WORDS and _finds("reports.words", clause):
+        return False
+    if not clause or clause[-1] in ".!?;\u3002\uff01\uff1f\uff1b\u2026" or lead.endswith(_BRACKETS):
+        return True
+    if clause.count("{") > clause.count("}") or clause[-1] in _CODE_ENDS:
+        return False
+    if _finds("reports.words", clause):
+        return False
+    if clause[-1] in "-\u2013\u2014" and _finds("works.verbs", clause):
+        return _finds("keeps.words", clause)
+    if clause[-1].isalnum():
+        return _introduces(clause)
+    if clause[-1] in COLONS and len(_words(clause)) <= NAME_WORDS:
+        return _finds("keeps.words", clause)
+    return True
+
+
+def _introduces(clause: str) -> bool:
+    if _HAN.match(clause[-1]):
+        return clause.endswith(_WORDS("introduces.unspaced"))
+    return _words(clause)[-1] in _WORDS.set("introduces.spaced")
+
+
+def _is_key_line(line: str) -> bool:
+    found = _KEY_LINE.match(line)
+    if found is None or found["key"].casefold() in LABELS:
+        return False
+    if found["key"].casefold() in _WORDS.set("keeps.keys") or _finds("keeps.words", found["key"]):
+        return False
+    return len(found["value"].split()) <= VALUE_WORDS
+
+
+def _own_lines(text: str) -> str:
+    """The first line, with the lines that continue its sentence."""
+    lines = text.lstrip().split("\n")
+    offset = len(text) - len(text.lstrip())
+    kept = len(lines[0])
+    for line, following in pairwise(lines):
+        if not _continues(line.rstrip(), following.strip()) or _BULLETED.match(following):
+            break
+        kept += 1 + len(following)
+    return text[: offset + kept]
+
+
+def _continues(line: str, following: str) -> bool:
+    if not following or not line or line[-1] in ".!?;:\u3002\uff01\uff1f\uff1b\uff1a":
+        return False
+    if line[-1] in ",\uff0c\u3001" or line.endswith(_WORDS("open.unspaced")):
+        return True
+    if _last_word(line) in _WORDS.set("open.ends"):
+        return True
+    is_wrapped = len(line) >= WRAPPED_CHARS and following[0].islower()
+    return (
+        is_wrapped
+        and not _begins("turns.starts", following)
+        and not _begins("turns.questions", following)
+    )
+
+
+def _is_abbreviated(text: str, stop: re.Match[str]) -> bool:
+    if stop[0] != ".":
+        return False
+    word = text[max(0, stop.start() - 12) : stop.start()].split()[-1:]
+    last = word[0].lstrip("(\"'“").casefold() if word else ""
+    following = text[stop.end() :].lstrip()[:1]
+    if last in _WORDS.set("abbreviations.titles"):
+        return bool(following)
+    if last in _WORDS.set("abbreviations.numbered") and following.isdigit():
+        return True
+    if last in _WORDS.set("abbreviations.others"):
+        return following.islower() or following.isdigit()
+    if len(last) != 1 or not word[0][-1].isupper() or not following.isupper():
+        return False
+    # An initial stands at the start, or behind another one or a word such as `by`.
+    before = text[max(0, stop.start() - 24) : stop.start() - 1].split()[-1:]
+    return not before or before[0].endswith(".") or before[0].casefold() in _WORDS.set("open.ends")
+
+
+def _without_turn(sentence: str, *, is_question: bool) -> str:
+    """A sentence up to the clause that speaks to the agent; nothing of a question."""
+    said = _TURN_ORDER.sub("", sentence)
+    for mark in islice(_CLAUSE.finditer(said), MAX_CLAUSES):
+        left, clause = said[: mark.start()], said[mark.end() :]
+        if len(_words(left[:MAX_LEAD_CHARS])) < NAME_WORDS:
+            continue
+        if _is_for_turn(left, clause) or (is_question and _is_question(left, clause)):
+            return left
+    return "" if is_question else said
+
+
+def _is_for_turn(left: str, clause: str) -> bool:
+    if _begins("turns.starts", clause):
+        return True
+    is_led = _begins("turns.conditions", left) or left.endswith(_WORDS("turns.condition_ends"))
+    if is_led:
+        return False
+    # A plea at the end belongs to a later clause.
+    if _begins("turns.subordinates", clause):
+        return False
+    is_asked = clause.rstrip(TRIMMED).casefold().endswith(_WORDS("turns.help_ends"))
+    return is_asked or _begins("turns.pleads", clause) or _finds("turns.asks_for_help", clause)
+
+
+def _is_question(left: str, clause: str) -> bool:
+    if _begins("turns.questions", _CONJUNCTION.sub("", clause, count=1)):
+        return True
+    return _finds("turns.question_words", clause) and not _finds("turns.question_words", left)
+
+
+def _is_doubted(rest: str) -> bool:
+    """Whether the sentence behind a statement works on it as a text, or asks if it is true."""
+    stop = _STOP.search(rest)
+    following = rest[: stop.end() if stop else None].strip()
+    if _DOUBTS.search(following):
+        return True
+    if any(colon in following for colon in COLONS):
+        return False
+    return _finds("works.languages", following) and _finds("works.above", following)
+
+
+def _trimmed(said: str) -> str:
+    said = said.strip(TRIMMED + "*_").rstrip("?\uff1f") if said[-1:] not in "?\uff1f" else said
+    # What opens before the next label closes behind it.
+    return said.rstrip(_OPENING).rstrip(TRIMMED) if _is_open(said) else said
+
+
+def _is_open(said: str) -> bool:
+    last = said[-1:]
+    if last in _BOTH_WAYS:
+        return said[-2:-1].isspace() and said.count(last) % 2 == 1
+    return last in _OPENING
+
+
+def _says_something(said: str, kind: Kind) -> bool:
+    if _PLACEHOLDER.fullmatch(said) or _ASKS.match(said):
+        return False
+    words = _words(said)
+    if not words or words[0] in _WORDS.set("junk.mentions"):
+        return False
+    if said.startswith(_WORDS("junk.mentions_unspaced")) or _is_junk(
+        _DASH.split(said, maxsplit=1)[0]
+    ):
+        return False
+    if kind is not Kind.FACT:
+        return True
+    telling = [it for it in said.casefold().split() if it not in _WORDS.set("junk.articles")]
+    return len(telling) > 1 or len(_HAN.findall(said)) > 1
+
+
+def _is_junk(said: str) -> bool:
+    """Whether a text has no letters, or only words that say nothing."""
+    if _HAN.search(said):
+        return (
+            said in _WORDS.set("junk.unspaced")
+            or _says_nothing_unspaced().fullmatch(said) is not None
+        )
+    nothing = _WORDS.set("junk.words") | _WORDS.set("junk.fillers")
+    return not any(it.isalpha() for it in said) or all(it in nothing for it in _words(said))
+
+
+@cache
+def _says_nothing_unspaced() -> re.Pattern[str]:
+    parts = sorted(_WORDS("junk.unspaced_parts"), key=len, reverse=True)
+    return re.compile(f"(?:{'|'.join(parts)}){{1,8}}+")
+
+
+def _words(text: str) -> list[str]:
+    return _HAN_OR_WORD.findall(text.casefold())
+
+
+def _last_word(line: str) -> str:
+    return "".join(line.split()[-1:]).casefold()
+
+
+def _finds(name: str, text: str) -> bool:
+    return _pattern(name).search(text.casefold()) is not None
+
+
+def _begins(name: str, text: str) -> bool:
+    return _pattern(name).match(text[:MAX_LEAD_CHARS].casefold()) is not None
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    """A list of phrases as a pattern; those in Chinese are found anywhere, others as whole words."""
+    phrases = sorted(_WORDS(name), key=len, reverse=True)
+    spaced = "|".join(re.escape(it) for it in phrases if not _HAN.match(it))
+    unspaced = "|".join(re.escape(it) for it in phrases if _HAN.match(it))
+    return re.compile(rf"(?<![\w'’])(?:{spaced})(?![\w])|{unspaced}")
