@@ -115,6 +115,34 @@ async def test_a_model_finds_what_has_no_label(school: LearningRuns, fake: FakeM
     assert (asked["request"], asked["outcome"]) == ("I always edit in Helix.", "Noted.")
 
 
+async def test_a_label_leaves_the_model_to_find_the_rest(
+    school: LearningRuns, fake: FakeModel
+) -> None:
+    fake.queue(
+        "Noted.", answer(candidate_1=HELIX, candidate_2={**HELIX, "content": "HQ is in Oslo"})
+    )
+    run_id = await ended(school, "Preference: Preferred editor is Helix. Our HQ is in Oslo.")
+    await school.learn()
+    assert [(it.content, it.capture_path) for it in school.proposed(run_id)] == [
+        ("Preferred editor is Helix", CapturePath.LABELS),
+        ("HQ is in Oslo", CapturePath.MODEL),
+    ]
+
+
+async def test_labels_are_proposed_where_the_model_is_given_up(
+    school: LearningRuns, fake: FakeModel
+) -> None:
+    fake.queue("OK", "No.", "No.", "No.")
+    run_id = await ended(school, "Fact: Project codename is Atlas this week.")
+    for _ in range(SURE_ATTEMPTS):
+        await school.learn()
+        school.clock.advance(WAITS_MS[-1])
+    (found,) = school.proposed(run_id)
+    assert found.content == "Project codename is Atlas this week"
+    assert found.expires_at_ms is not None
+    assert found.expires_at_ms > found.created_at_ms
+
+
 async def test_a_model_may_find_nothing(school: LearningRuns, fake: FakeModel) -> None:
     fake.queue("Noted.", "{}")
     run_id = await ended(school)
@@ -158,7 +186,8 @@ async def test_a_labelled_secret_is_no_candidate(school: LearningRuns, fake: Fak
 async def test_a_fact_late_in_a_long_request_is_found(
     school: LearningRuns, fake: FakeModel
 ) -> None:
-    run_id = await ended(school, "word " * 120 + "Fact: Project codename is Atlas.")
+    fake.queue("OK", "{}")
+    run_id = await ended(school, "word " * 120 + "end. Fact: Project codename is Atlas.")
     await school.learn()
     assert [it.content for it in school.proposed(run_id)] == ["Project codename is Atlas"]
 

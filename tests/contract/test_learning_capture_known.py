@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -33,7 +34,7 @@ from understudy.runs.model import InputItem, RunKind, RunStatus
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.learning_scopes import WORKSPACE, LearningScope, ScopeKind, session_scope
 from understudy.sessions.model import Session
-from understudy.settings import Settings
+from understudy.settings import RouteConfig, Settings
 from understudy.testing.answers import call
 from understudy.testing.fake_model import FakeModel
 
@@ -47,15 +48,17 @@ PROJECT = LearningScope(kind=ScopeKind.PROJECT, id="garden")
 
 @pytest.fixture
 async def school(database: UnitsOnDatabase, settings: Settings) -> AsyncIterator[LearningRuns]:
-    school = LearningRuns(database.units, settings, tools=(Probe(),))
+    routes = {**settings.routes, "offline": RouteConfig(provider="scripted")}
+    school = LearningRuns(database.units, replace(settings, routes=routes), tools=(Probe(),))
     yield school
     await school.providers.close()
 
 
 async def learned(school: LearningRuns, text: str = ATLAS, **fields: Any) -> list[Candidate]:
-    """What is proposed from a run."""
+    """What is proposed from a run; no model is asked about labelled texts."""
     run_id = (await school.run(text, **fields)).run.run_id
-    await school.learn()
+    route = "offline" if "fact:" in (text or ATLAS).casefold() else "a"
+    await school.learn(school.worker(default_route=route))
     assert school.receipt(run_id) is SemanticCapture.COMPLETED
     return school.proposed(run_id)
 
@@ -283,11 +286,11 @@ async def test_words_that_somebody_passed_on_mark_what_is_found_in_them(
     assert found.derived_from_untrusted is is_marked
 
 
-async def test_what_a_request_quotes_is_proposed_with_a_mark(
+async def test_what_a_model_finds_in_a_quotation_is_proposed_with_a_mark(
     school: LearningRuns, fake: FakeModel
 ) -> None:
-    (quoted,) = await learned(school, f"What is this?\n> {ATLAS}\n> bye")
-    assert (quoted.content, quoted.derived_from_untrusted) == ("Project codename is Atlas", True)
+    # A label in a quotation is not the writer's.
+    assert not await learned(school, f"What is this?\n> {ATLAS}\n> bye")
     fake.queue("It is Atlas.", FOUND)
     (found,) = await learned(
         school, "What is this?\n> Project codename is Atlas\n> bye", session_id="s2"

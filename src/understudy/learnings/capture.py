@@ -14,7 +14,8 @@ from understudy.core.principal import DAEMON
 from understudy.learnings.already_decided import declined, evidence_digest, is_known
 from understudy.learnings.capture_settings import CaptureSettings, SemanticCaptureSettings
 from understudy.learnings.events import NO_LISTENERS, Listeners
-from understudy.learnings.extraction import Extractor, FoundStatement, Material
+from understudy.learnings.expiry_words import proposed_expiry
+from understudy.learnings.extraction import Extractor, FoundStatement, Material, labelled
 from understudy.learnings.model import (
     MAX_CONTENT_CHARS,
     Candidate,
@@ -109,7 +110,7 @@ class Lesson:
 
     def may_repeat_untrusted(self, proposal: FoundStatement) -> bool:
         """Whether a statement may repeat untrusted text; a label stands in the request itself."""
-        if self.is_untrusted or proposal.is_quoted:
+        if self.is_untrusted:
             return True
         if proposal.path is not CapturePath.MODEL:
             return False
@@ -184,10 +185,15 @@ class CaptureDuty:
         return tried >= LEAST_ATTEMPTS and waited_ms > PENDING_KEPT_MS
 
     def give_up(self, unit: "Unit", job: Job, problem: Exception) -> None:
-        """Settle the receipt of a run without proposing anything."""
+        """Settle the receipt of a run; only its labelled statements are proposed."""
         log.error("capture.given_up", run_id=job.job_id, reason=code_of(problem))
         pointer = unit.run_memory_index.get(job.job_id)
         if pointer is not None and pointer.semantic_capture is SemanticCapture.PENDING:
+            lesson = self._lesson_in(unit, job.job_id)
+            if lesson is not None:
+                most = self.settings(unit).semantic_candidates.max_candidates_per_run
+                for found in labelled(lesson.evidence.request, most=most):
+                    self._propose(unit, lesson, found)
             settle(unit, job.job_id, SemanticCapture.COMPLETED)
         unit.capture_queue.done(job)
 
@@ -205,24 +211,27 @@ class CaptureDuty:
             return unit.capture_queue.extend(job, until_ms=self.clock.now_ms() + LEASE_MS)
 
     def _lesson(self, run_id: str) -> Lesson | None:
-        """The lesson of a run; None where there is none, or the run was captured before."""
         with self.units.read() as unit:
-            run = unit.runs.get(run_id)
-            if run is None or run.status is not RunStatus.COMPLETED:
-                return None
-            record = self._record(unit, run)
-            evidence = unit.run_memory_index.evidence(run_id)
-            if record is None or evidence is None:
-                return None
-            if any(it.kind is not Kind.RUN_SUMMARY for it in unit.candidates.of_run(run_id)):
-                return None
-            return Lesson(
-                run=run,
-                record=record,
-                evidence=evidence,
-                is_untrusted=bool(untrusted_sources(unit, run)),
-                has_heard_untrusted=has_heard_untrusted(unit, run),
-            )
+            return self._lesson_in(unit, run_id)
+
+    def _lesson_in(self, unit: "Unit", run_id: str) -> Lesson | None:
+        """The lesson of a run; None where there is none, or the run was captured before."""
+        run = unit.runs.get(run_id)
+        if run is None or run.status is not RunStatus.COMPLETED:
+            return None
+        record = self._record(unit, run)
+        evidence = unit.run_memory_index.evidence(run_id)
+        if record is None or evidence is None:
+            return None
+        if any(it.kind is not Kind.RUN_SUMMARY for it in unit.candidates.of_run(run_id)):
+            return None
+        return Lesson(
+            run=run,
+            record=record,
+            evidence=evidence,
+            is_untrusted=bool(untrusted_sources(unit, run)),
+            has_heard_untrusted=has_heard_untrusted(unit, run),
+        )
 
     def _record(self, unit: "Unit", run: Run) -> RunMemoryRecord | None:
         """The run memory of a run, if it is neither expired nor doubtful."""
@@ -262,6 +271,7 @@ class CaptureDuty:
         before = declined(unit, scope, kind, proposal.content, digest=digest)
         if before is not None and before.is_repeated:
             return False
+        created = lesson.record.memory.recorded_at_ms
         wanted = NewCandidate(
             scope=scope,
             kind=kind,
@@ -269,6 +279,7 @@ class CaptureDuty:
             confidence=proposal.confidence,
             source=_source(lesson.run),
             evidence_refs=_evidence_refs(lesson.record),
+            expires_at_ms=proposed_expiry(proposal.content, created),
             capture_path=proposal.path,
             derived_from_untrusted=lesson.may_repeat_untrusted(proposal),
             reproposal_of=before.candidate_id if before else None,
@@ -276,7 +287,6 @@ class CaptureDuty:
             evidence_digest=digest,
         )
         try:
-            created = lesson.record.memory.recorded_at_ms
             candidate = make_candidate(wanted, origin=Origin.DAEMON, now_ms=created)
         except Invalid as problem:
             log.warning("capture.not_proposed", run_id=lesson.run.run_id, reason=problem.code)
