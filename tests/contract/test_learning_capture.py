@@ -82,10 +82,10 @@ async def test_labels_become_candidates_without_a_model(
     with school.units.read() as unit:
         assert unit.review_queue.size() == 2
         told = unit.journal.read(session_id="s1", kinds=[EventKind.LEARNING])
-    assert [event.data["candidate_id"] for event in told] == [
-        first.candidate_id,
-        second.candidate_id,
-    ]
+        (added,) = unit.journal.read(session_id="s1", kinds=[EventKind.CANDIDATES_ADDED])
+    ids = [first.candidate_id, second.candidate_id]
+    assert [event.data["candidate_id"] for event in told] == ids
+    assert (added.run_id, added.data) == (run_id, {"candidate_ids": ids})
 
 
 async def test_only_the_first_where_one_is_enough(school: LearningRuns, fake: FakeModel) -> None:
@@ -149,6 +149,8 @@ async def test_a_model_may_find_nothing(school: LearningRuns, fake: FakeModel) -
     await school.learn()
     assert not school.proposed(run_id)
     assert school.receipt(run_id) is COMPLETED
+    with school.units.read() as unit:
+        assert not unit.journal.read(session_id="s1", kinds=[EventKind.CANDIDATES_ADDED])
 
 
 @pytest.mark.every_database

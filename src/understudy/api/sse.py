@@ -27,6 +27,8 @@ STEP_EVENTS: Final[Mapping[EventKind, str]] = {
     EventKind.TOOL_CALL: wire.TOOL_CALL,
     EventKind.TOOL_RESULT: wire.TOOL_RESULT,
     EventKind.OUTPUT: wire.OUTPUT,
+    EventKind.CANDIDATES_ADDED: wire.CANDIDATES_ADDED,
+    EventKind.HINT: wire.HINT,
 }
 # Events of a session itself, beside those of its runs.
 SESSION_EVENTS: Final[Mapping[EventKind, str]] = {

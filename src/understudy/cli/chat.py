@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
@@ -27,7 +27,7 @@ from understudy.cli.person import Left, Person, read_line, somebody
 from understudy.cli.requests import WAITING, tell_left
 from understudy.cli.runs import finish
 from understudy.cli.sessions import RECORD
-from understudy.cli.transcript import Transcript
+from understudy.cli.transcript import Transcript, tell_candidates
 
 if TYPE_CHECKING:
     from understudy.client import Client
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from understudy.wire.sessions import CreateSession, SessionView
 
 OFFLINE = "scripted"
+# How long a message waits for the candidates of its run, once the reply is printed; capture may
+# ask a model. At the prompt what comes later is told after the next message.
+CAPTURE_WAIT_S: Final = 3.0
+PROMPT_WAIT_S: Final = 1.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,6 +50,13 @@ class StreamPlace:
 
     last_event_id: str | None = None
     status: str = ""
+    # Candidates that the run left so far.
+    candidate_ids: list[str] = field(default_factory=list)
+
+    @property
+    def offset(self) -> int:
+        """The journal offset of the last event."""
+        return int((self.last_event_id or "0").partition(".")[0])
 
 
 class ChatConversation:
@@ -73,6 +84,8 @@ class ChatConversation:
         # For whom this talks, once a run has told, and the offers that were pointed out.
         self._user_id: str | None = None
         self._pointed_out: set[str] = set()
+        # The journal offset after which a run may still leave candidates.
+        self._captured_after: int | None = None
 
     def introduce(self) -> None:
         """Tell where this takes place and who answers."""
@@ -87,11 +100,13 @@ class ChatConversation:
         """Send these along with the next message."""
         self._attached += upload(self.client, attachments) or ()
 
-    def say(self, text: str) -> str:
+    def say(self, text: str, *, wait_s: float = PROMPT_WAIT_S) -> str:
         """Run a message, print the reply as it comes, and answer how the run ended or waits.
 
-        What the session waits for comes first: a message would only queue behind it.
+        What the session waits for comes first: a message would only queue behind it. Once the
+        reply is printed, candidates of the run are waited for that long.
         """
+        self._tell_late()
         if (waits := self.take_up()) is not None:
             note("not sent: the session waits for that first")
             return waits
@@ -100,8 +115,10 @@ class ChatConversation:
         if ahead not in (None, run.run_id):
             note(f"waiting for {ahead} to end")
         self._user_id = run.user_id
-        status = self._follow(run.run_id)
+        place = StreamPlace()
+        status = self._follow(run.run_id, place)
         self._point_out()
+        self._tell_candidates(run.run_id, place, wait_s)
         return status
 
     def take_up_offers(self) -> bool:
@@ -128,7 +145,7 @@ class ChatConversation:
             return None
         if not self._settle(run.run_id):
             return run.status
-        status = self._follow(run.run_id, last=place)
+        status = self._follow(run.run_id, StreamPlace(last_event_id=place))
         return status if status in WAITING else None
 
     def submit(self, text: str) -> "RunView":
@@ -156,12 +173,39 @@ class ChatConversation:
                 self._pointed_out.add(view.id)
                 note(f"{offer_line(view)}  /pending answers it ({view.id})")
 
-    def _follow(self, run_id: str, *, last: str | None = None) -> str:
+    def _tell_candidates(self, run_id: str, place: StreamPlace, wait_s: float) -> None:
+        """Say what a run left to review; capture may go on for longer than anybody waits."""
+        from understudy.client import ClientError
+
+        # The reply is complete, whatever becomes of this.
+        with suppress(ClientError, KeyboardInterrupt):
+            if place.status == "completed":
+                self._captured_after = place.offset
+                if _is_captured(self.client, run_id, wait_s):
+                    place.candidate_ids += self._late_candidates()
+                    self._captured_after = None
+        tell_candidates(place.candidate_ids)
+
+    def _tell_late(self) -> None:
+        """Say what the run before left to review after it was waited for."""
+        if self._captured_after is not None:
+            tell_candidates(self._late_candidates())
+            self._captured_after = None
+
+    def _late_candidates(self) -> list[str]:
+        events = self.client.sessions.events(self.session.session_id, after=self._captured_after)
+        return [
+            candidate_id
+            for event in events
+            if event.kind == "candidates_added"
+            for candidate_id in event.data.get("candidate_ids", ())
+        ]
+
+    def _follow(self, run_id: str, place: StreamPlace) -> str:
         """Print a run to its end; the first break interrupts it, a second one leaves it.
 
         What it waits for on the way is asked; if that is left open, the run is left waiting.
         """
-        place = StreamPlace(last_event_id=last)
         is_stopping = False
         with Transcript(run_id, on_wait=lambda: None) as transcript:
             while True:
@@ -175,6 +219,7 @@ class ChatConversation:
                     self._stop(run_id)
                     continue
                 if has_ended or not (is_stopping or self._settle(run_id)):
+                    place.candidate_ids += transcript.candidate_ids
                     return place.status
 
     def _print(self, run_id: str, place: StreamPlace, transcript: Transcript) -> bool:
@@ -227,6 +272,23 @@ class ChatConversation:
         if wanted:
             return next((route for route in routes if route.route_id == wanted), None)
         return next((route for route in routes if route.default), None)
+
+
+def _is_captured(client: "Client", run_id: str, wait_s: float) -> bool:
+    """Whether the candidates of a run are proposed within a time, or there will be none."""
+    from understudy.client.errors import NotFoundError, WaitTimeout
+    from understudy.client.poll_schedule import PollSchedule
+
+    looks = PollSchedule(f"the capture of {run_id}", wait_s)
+    try:
+        while (state := client.run_memories.get(run_id).semantic_capture) == "pending":
+            client.transport.retries.sleep(looks.pause(state))
+    except WaitTimeout:
+        return False
+    except NotFoundError:
+        # No record of the run is kept, so nothing is captured from it.
+        return True
+    return True
 
 
 def begins_to_wait(event: "StreamEvent") -> bool:
@@ -302,7 +364,7 @@ def _say_once(daemon: DaemonConnection, conversation: ChatConversation, text: st
         finish(daemon, daemon.client.runs.wait_settled(run.run_id))
         return
     conversation.introduce()
-    status = conversation.say(text)
+    status = conversation.say(text, wait_s=CAPTURE_WAIT_S)
     if status != "completed":
         raise typer.Exit(ExitCode.REFUSED if status in WAITING else ExitCode.FAILED)
 

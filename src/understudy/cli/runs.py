@@ -167,7 +167,7 @@ def watch(
     after: Annotated[str | None, typer.Option(help="Begin after this event id.")] = None,
 ) -> None:
     """Follow a run from its start to its end; fails unless it completed."""
-    from understudy.cli.transcript import Transcript
+    from understudy.cli.transcript import Transcript, tell_candidates
     from understudy.wire.events import RunUpdated
 
     status = ""
@@ -180,6 +180,7 @@ def watch(
                 transcript.show(event)
             if isinstance(event.data, RunUpdated):
                 status = event.data.status
+        tell_candidates(transcript.candidate_ids)
         if status != "completed":
             raise typer.Exit(ExitCode.FAILED)
 

@@ -167,15 +167,15 @@ def document(text: str) -> None:
         sys.stdout.write(text)
 
 
-def aside(text: str) -> None:
-    """A quiet line on stderr: what happens beside the reply."""
+def aside(text: str, *, is_cut: bool = True) -> None:
+    """A quiet line on stderr: what happens beside the reply; cut at the edge of the terminal."""
     from rich.console import Console
     from rich.text import Text
 
     width = None if sys.stderr.isatty() else NEVER_CUT
     out = Console(stderr=True, width=width, highlight=False, markup=False, emoji=False)
     line = Text(one_line(printable(text)), style="dim")
-    out.print(line, no_wrap=True, overflow="ellipsis")
+    out.print(line, no_wrap=is_cut, overflow="ellipsis" if is_cut else "fold")
 
 
 def compact(value: object) -> str | None:

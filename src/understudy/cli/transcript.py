@@ -3,13 +3,13 @@
 import json
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from understudy.cli.output import note, understudy
 from understudy.cli.requests import RESOLVED, WAITING, resolved_lines
-from understudy.cli.screen import aside, one_line, printable
+from understudy.cli.screen import aside, count, one_line, printable
 
 if TYPE_CHECKING:
     from understudy.client.streams import StreamEvent
@@ -70,6 +70,8 @@ class Transcript:
         self._step: int | None = None
         self._is_mid_line = False
         self._is_void = False  # whether the text printed last was taken back
+        # Candidates that the run left so far.
+        self.candidate_ids: list[str] = []
         self._waiting = waiting or Waiting()
 
     def __enter__(self) -> Self:
@@ -110,6 +112,10 @@ class Transcript:
                 self._output(text)
             case events.RunUpdated() as update:
                 self._update(update)
+            case events.CandidatesAdded(candidate_ids=ids):
+                self.candidate_ids += ids
+            case events.Hint(text=text):
+                self._beside(text, is_cut=False)
             case _:
                 pass
 
@@ -159,10 +165,10 @@ class Transcript:
         self.end_line()
         self._said = ""
 
-    def _beside(self, line: str) -> None:
+    def _beside(self, line: str, *, is_cut: bool = True) -> None:
         self.end_line()
         self._start_over()
-        aside(line)
+        aside(line, is_cut=is_cut)
 
     def _update(self, update: "RunUpdated") -> None:
         kind = str(update.event.get("type"))
@@ -187,6 +193,13 @@ class Transcript:
             self.end_line()
             self._start_over()
             self._on_wait()
+
+
+def tell_candidates(candidate_ids: Sequence[str]) -> None:
+    """One line about the candidates that a run left, and the command to review them."""
+    if candidate_ids:
+        suggestions = count(len(candidate_ids), "suggestion")
+        note(f"{suggestions} to remember: {understudy()} review next")
 
 
 def _answer(status: str, content: str) -> str:

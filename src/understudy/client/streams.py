@@ -125,6 +125,8 @@ EventData: TypeAlias = (
     | OutputSaid
     | wire.SessionStateChanged
     | wire.LearningUpdated
+    | wire.CandidatesAdded
+    | wire.Hint
     | dict[str, Any]
 )
 READERS: Final[Mapping[str, Callable[[Any], EventData]]] = {
@@ -136,6 +138,8 @@ READERS: Final[Mapping[str, Callable[[Any], EventData]]] = {
     wire.OUTPUT: OutputSaid.model_validate,
     wire.SESSION_STATE_CHANGED: wire.SessionStateChanged.model_validate,
     wire.LEARNING_UPDATED: wire.LearningUpdated.model_validate,
+    wire.CANDIDATES_ADDED: wire.CandidatesAdded.model_validate,
+    wire.HINT: wire.Hint.model_validate,
 }
 
 

@@ -13,7 +13,7 @@ from understudy.core.invisible_characters import hidden_in, is_unseen
 from understudy.core.principal import DAEMON
 from understudy.learnings.already_decided import declined, evidence_digest, is_known
 from understudy.learnings.capture_settings import CaptureSettings, SemanticCaptureSettings
-from understudy.learnings.events import NO_LISTENERS, Listeners
+from understudy.learnings.events import NO_LISTENERS, Listeners, candidates_added, tell
 from understudy.learnings.expiry_words import proposed_expiry
 from understudy.learnings.extraction import Extractor, FoundStatement, Material, labelled
 from understudy.learnings.model import (
@@ -192,8 +192,7 @@ class CaptureDuty:
             lesson = self._lesson_in(unit, job.job_id)
             if lesson is not None:
                 most = self.settings(unit).semantic_candidates.max_candidates_per_run
-                for found in labelled(lesson.evidence.request, most=most):
-                    self._propose(unit, lesson, found)
+                self._propose_all(unit, lesson, labelled(lesson.evidence.request, most=most))
             settle(unit, job.job_id, SemanticCapture.COMPLETED)
         unit.capture_queue.done(job)
 
@@ -257,20 +256,29 @@ class CaptureDuty:
     ) -> None:
         pointer = unit.run_memory_index.get(job.job_id)
         if pointer is not None and pointer.semantic_capture is SemanticCapture.PENDING:
-            kept = sum(self._propose(unit, lesson, it) for it in found) if lesson else 0
+            kept = self._propose_all(unit, lesson, found) if lesson else 0
             settle(unit, job.job_id, SemanticCapture.COMPLETED)
             log.info("capture.done", run_id=job.job_id, found=len(found), proposed=kept)
         unit.capture_queue.done(job)
 
-    def _propose(self, unit: "Unit", lesson: Lesson, proposal: FoundStatement) -> bool:
+    def _propose_all(self, unit: "Unit", lesson: Lesson, found: Sequence[FoundStatement]) -> int:
+        """Propose statements and tell the session; answers how many were new."""
+        ids = [it for each in found if (it := self._propose(unit, lesson, each)) is not None]
+        if ids:
+            notice = candidates_added(_source(lesson.run), ids)
+            tell(unit, (notice,), at_ms=self.clock.now_ms())
+        return len(ids)
+
+    def _propose(self, unit: "Unit", lesson: Lesson, proposal: FoundStatement) -> str | None:
+        """Propose a statement; answers the id of its candidate, None where there is none."""
         now, (kind, key) = self.clock.now_ms(), proposal.key
         scope = session_scope(lesson.run.session_id)
         if is_known(unit, scope, kind, key, now_ms=now):
-            return False
+            return None
         digest = evidence_digest(proposal, lesson.evidence)
         before = declined(unit, scope, kind, proposal.content, digest=digest)
         if before is not None and before.is_repeated:
-            return False
+            return None
         created = lesson.record.memory.recorded_at_ms
         wanted = NewCandidate(
             scope=scope,
@@ -290,8 +298,9 @@ class CaptureDuty:
             candidate = make_candidate(wanted, origin=Origin.DAEMON, now_ms=created)
         except Invalid as problem:
             log.warning("capture.not_proposed", run_id=lesson.run.run_id, reason=problem.code)
-            return False
-        return propose(unit, candidate, by=DAEMON, now_ms=now, listeners=self.listeners)
+            return None
+        is_new = propose(unit, candidate, by=DAEMON, now_ms=now, listeners=self.listeners)
+        return candidate.candidate_id if is_new else None
 
 
 def _source(run: Run) -> LearningSource:

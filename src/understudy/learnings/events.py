@@ -13,6 +13,7 @@ from understudy.learnings.model import (
     Candidate,
     CapturePath,
     Learning,
+    LearningSource,
     PolicyDecision,
     ReviewAction,
 )
@@ -105,6 +106,18 @@ def of_learning(what: LearningEvent, learning: Learning) -> LearningNotice:
         "status": str(learning.status),
     }
     return _told(learning.scope, learning.source.session_id, data)
+
+
+def candidates_added(source: LearningSource, candidate_ids: Sequence[str]) -> LearningNotice:
+    """The event of a run that left candidates, for the session of the run."""
+    return LearningNotice(
+        session_ids=frozenset(it for it in (source.session_id,) if it),
+        event=NewEvent(
+            kind=EventKind.CANDIDATES_ADDED,
+            run_id=source.run_id,
+            data={"candidate_ids": list(candidate_ids)},
+        ),
+    )
 
 
 def tell(unit: "Unit", told: Sequence[LearningNotice], *, at_ms: int) -> None:

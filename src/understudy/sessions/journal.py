@@ -24,6 +24,8 @@ class EventKind(StrEnum):
     OUTPUT = "output"  # text for the user
     CHECKPOINT = "checkpoint"  # a summary that stands for everything before it in prompts
     LEARNING = "learning"  # something was proposed, decided or learned; ids alone, never its words
+    CANDIDATES_ADDED = "candidates_added"  # a run left candidates: their ids, never their words
+    HINT = "hint"  # a setting that the client may want to change; no prompt has it
     NUDGE = "nudge"  # the run was told something beside its work; which, and never the words
     DAMAGED = "damaged"  # something that can no longer be read; never written
 

@@ -15,6 +15,8 @@ StreamEventName: TypeAlias = Literal[
     "output",
     "session_state_changed",
     "learning_updated",
+    "candidates_added",
+    "hint",
 ]
 RUN_UPDATED: Final = "run_updated"
 DELTA: Final = "delta"
@@ -24,6 +26,8 @@ TOOL_RESULT: Final = "tool_result"
 OUTPUT: Final = "output"
 SESSION_STATE_CHANGED: Final = "session_state_changed"
 LEARNING_UPDATED: Final = "learning_updated"
+CANDIDATES_ADDED: Final = "candidates_added"
+HINT: Final = "hint"
 
 
 class RunEventView(View):
@@ -79,3 +83,19 @@ class LearningUpdated(View):
     session_id: str
     timestamp_ms: int
     event: JsonObject
+
+
+class CandidatesAdded(StepEvent):
+    """Stream event `candidates_added`: a run left candidates, which wait for a review."""
+
+    candidate_ids: list[str]
+
+
+class Hint(StepEvent):
+    """Stream event `hint`: a setting that stands in the way of what the user asked for.
+
+    `text` says what to switch on and how, in the language of the run.
+    """
+
+    code: str
+    text: str

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from understudy.cli.output import error_lines
-from understudy.cli.transcript import Transcript, Waiting
+from understudy.cli.transcript import Transcript, Waiting, tell_candidates
 from understudy.client.errors import UnreachableError
 from understudy.client.streams import ServerSentEvent, StreamEvent, read_event
 
@@ -228,3 +228,29 @@ def test_a_pipe_hears_nothing_of_silence(capsys: pytest.CaptureFixture[str]) -> 
         time.sleep(0.05)
 
     assert capsys.readouterr().err == ""
+
+
+def test_a_hint_is_a_line_beside_the_reply(capsys: pytest.CaptureFixture[str]) -> None:
+    out, err = tell(
+        capsys, delta("Hi"), event("hint", code="x", text="switch it on"), updated("completed")
+    )
+
+    assert (out, err) == ("Hi\n", "switch it on\n")
+
+
+@pytest.mark.parametrize(
+    ("ids", "line"),
+    [
+        ([], ""),
+        (["cand_1"], "1 suggestion to remember: understudy review next\n"),
+        (["cand_1", "cand_2"], "2 suggestions to remember: understudy review next\n"),
+    ],
+)
+def test_candidates_of_a_run_take_one_line(
+    capsys: pytest.CaptureFixture[str], ids: list[str], line: str
+) -> None:
+    with Transcript("run_1") as transcript:
+        transcript.show(event("candidates_added", candidate_ids=ids))
+    tell_candidates(transcript.candidate_ids)
+
+    assert capsys.readouterr().err == line
