@@ -47,13 +47,13 @@ def shown(api: TestClient, run_id: str, kind: str = "verification", **more: Any)
     return ok(api, "POST", f"{ONE}/rollout-result", body)
 
 
-def bring_into_force(daemon: Daemon, api: TestClient, learning_id: str) -> Any:
-    promote(api, learning_id)
+def bring_into_force(daemon: Daemon, api: TestClient, learning_id: str, **fields: Any) -> Any:
+    promote(api, learning_id, **fields)
     shown(api, ran(daemon))
-    promote(api, learning_id, status="verified")
-    promote(api, learning_id, status="canary")
+    promote(api, learning_id, **fields, status="verified")
+    promote(api, learning_id, **fields, status="canary")
     shown(api, ran(daemon), "canary")
-    return promote(api, learning_id, status="active")
+    return promote(api, learning_id, **fields, status="active")
 
 
 def test_a_draft_shows_what_it_is_and_what_is_missing(daemon: Daemon, api: TestClient) -> None:
@@ -141,7 +141,7 @@ def test_a_skill_comes_into_force_and_is_taken_back_and_brought_back(
     revoked = ok(api, "POST", f"{ONE}/revoke", {"reason": " wrong "})
     restored = ok(api, "POST", f"{ONE}/rollback")
 
-    assert (active["status"], active["actions"]) == ("active", ["result", "revoke"])
+    assert (active["status"], active["actions"]) == ("active", ["result", "revoke", "rollback"])
     assert "next" not in active
     assert [each["kind"] for each in active["evidence_refs"]] == ["verification", "canary"]
     assert {each["proof"] for each in active["evidence_refs"]} == {"attested"}
@@ -177,6 +177,29 @@ def test_a_skill_comes_into_force_and_is_taken_back_and_brought_back(
     audit = ok(api, "GET", "/v1/audit?resource=rollouts")["items"]
     assert [entry["action"] for entry in audit][:2] == ["rollouts.rollback", "rollouts.revoke"]
     assert {entry["resource_id"] for entry in audit} == {NAME}
+
+
+def test_an_active_skill_is_rolled_back_to_a_version_by_number_or_label(
+    daemon: Daemon, api: TestClient
+) -> None:
+    learning_id = learned(api)
+    first = bring_into_force(daemon, api, learning_id, version="1.0")
+    ok(api, "POST", f"{ONE}/revoke")
+    bring_into_force(daemon, api, learning_id, version="2.0")
+
+    restored = ok(
+        api, "POST", f"{ONE}/rollback", {"reason": "slow", "to_version": first["revision"]}
+    )
+
+    assert (restored["status"], restored["version"]) == ("active", "1.0")
+    assert restored["lifecycle_events"][-1]["reason"] == "slow"
+    assert ok(api, "POST", f"{ONE}/rollback", {"to_version": "2.0"})["version"] == "2.0"
+    missing = api.post(f"{ONE}/rollback", json={"to_version": "7"})
+    assert (missing.status_code, missing.json()["code"]) == (409, "rollback_version_not_found")
+    assert "(1.0)" in missing.json()["params"]["versions"]
+    wrongs: tuple[Any, ...] = (0, -1, True, 1.5, [], "x" * 501)
+    for wrong in wrongs:
+        assert api.post(f"{ONE}/rollback", json={"to_version": wrong}).status_code == 400
 
 
 def test_a_learning_that_is_revoked_takes_its_skill_along(daemon: Daemon, api: TestClient) -> None:

@@ -308,6 +308,36 @@ class TestNames:
         look = SkillReport(scenery.units, scenery.local.catalogue, tuple, tuple, scenery.promoted)
         assert [it["code"] for it in look(in_full=True)["local_warnings"]] == ["name_promoted"]
 
+    def test_one_in_the_workspace_does_not_replace_a_revoked_one(
+        self, scenery: MountedRollouts
+    ) -> None:
+        scenery.activate()
+        scenery.put_local("workspace/skills", NAME)
+        scenery.hand.rollouts.revoke(ALICE, NAME)
+
+        assert scenery.origins() == []
+        assert listed(scenery) == []
+        with pytest.raises(NotFound):
+            scenery.library.get(EVE, "local:learning-sched")
+        look = SkillReport(scenery.units, scenery.local.catalogue, tuple, tuple, scenery.promoted)
+        [told] = look(in_full=True)["local_warnings"]
+        assert told["code"] == "name_promoted"
+        assert "was revoked" in told["detail"]
+        # Where people put it, it is theirs.
+        scenery.put_local("named", NAME)
+        assert scenery.origins() == ["local"]
+
+    def test_a_draft_that_was_never_active_takes_no_name_from_a_folder(
+        self, scenery: MountedRollouts
+    ) -> None:
+        scenery.put_local("workspace/skills", NAME)
+        scenery.hand.learn()
+        scenery.hand.bring_to(Stage.VERIFIED)
+        assert scenery.origins() == ["local"]
+
+        scenery.hand.rollouts.revoke(ALICE, NAME)
+        assert scenery.origins() == ["local"]
+
     @pytest.mark.parametrize("root", ["named", "skills"])
     def test_one_that_people_put_there_is_never_taken_for_it(
         self, scenery: MountedRollouts, root: str

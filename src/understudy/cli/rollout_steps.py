@@ -162,10 +162,21 @@ def revoke(
 
 @commands("rollback", show=rollouts.tell)
 def rollback(
-    daemon: DaemonConnection, name: SkillName, reason: Reason = None, key: Key = None
+    daemon: DaemonConnection,
+    name: SkillName,
+    reason: Reason = None,
+    to_version: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VERSION",
+            help="The number in the history, or the label, of a version that was active; by default"
+            " the one before.",
+        ),
+    ] = None,
+    key: Key = None,
 ) -> object:
-    """Put a revoked skill back in force, as it last was."""
-    return daemon.client.rollouts.rollback(name, reason=reason, key=key)
+    """Activate an earlier version of an active or revoked skill."""
+    return daemon.client.rollouts.rollback(name, reason=reason, to_version=to_version, key=key)
 
 
 @commands("trial")

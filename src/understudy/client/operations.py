@@ -918,9 +918,15 @@ class RolloutsCalls(Group[S]):
 
     @POST("/v1/learning-skills/{skill_name}/rollback")
     def rollback(
-        self, skill_name: str, reason: str | None = None, *, key: str | None = None
+        self,
+        skill_name: str,
+        reason: str | None = None,
+        to_version: int | str | None = None,
+        *,
+        key: str | None = None,
     ) -> RolloutView:
-        """Have a revoked one in force again, as it last was while its learning still holds."""
+        """Activate an earlier active version of an active or revoked skill, if its learning still
+        holds."""
 
     @POST("/v1/learning-skills/{skill_name}/trial", query={"wait_ms": "wait_ms"})
     def trial(

@@ -8,7 +8,6 @@ from understudy.daemon.health import warning
 from understudy.skills.access import is_live
 from understudy.skills.local.roots import LocalCatalogue
 from understudy.skills.local.skill import LocalSkill, Warned
-from understudy.skills.model import Skill
 from understudy.skills.precedence import name_forms
 from understudy.skills.shipped_skills import RefusedSeed
 from understudy.skills.sources import NO_OTHERS, OtherSkills
@@ -36,8 +35,8 @@ class SkillReport:
         local = self.local()
         with self.units.read() as unit:
             counts = unit.skills.counts()
-            others = [source.skill for source in self.others.sources(unit)]
-            warned = (*local.warnings, *_covered(unit, local.skills, others))
+            reserved = self.others.reserved(unit)
+            warned = (*local.warnings, *_covered(unit, local.skills, reserved))
         damaged = self.damaged()
         return {
             "skills": {str(status): count for status, count in counts.items()},
@@ -56,12 +55,14 @@ class SkillReport:
         }
 
 
-def _covered(unit: Unit, local: Sequence[LocalSkill], others: Sequence[Skill]) -> Iterator[Warned]:
+def _covered(
+    unit: Unit, local: Sequence[LocalSkill], reserved: Mapping[str, str]
+) -> Iterator[Warned]:
     """Those in folders that give way to another one, at least for whoever may use that."""
     everybodys = [one.skill for one in unit.skills.open_to_everybody()] if local else []
     taken = {word for skill in everybodys for word in name_forms(skill.slug, skill.name)}
-    promoted = {word for skill in others for word in name_forms(skill.slug, skill.name)}
     for skill in local:
+        promoted = next(filter(None, map(reserved.get, name_forms(skill.slug, skill.name))), None)
         kept = unit.skills.by_slug(skill.slug)
         if kept is not None and is_live(kept):
             detail = f"a kept skill has the slug {skill.slug} and comes first"
@@ -69,9 +70,8 @@ def _covered(unit: Unit, local: Sequence[LocalSkill], others: Sequence[Skill]) -
         elif not taken.isdisjoint(name_forms(skill.slug, skill.name)):
             detail = "a kept skill has its name and comes first"
             yield Warned(path=skill.path, code="name_kept", detail=detail)
-        elif not promoted.isdisjoint(name_forms(skill.slug, skill.name)):
-            detail = "a promoted skill has its name and comes first"
-            yield Warned(path=skill.path, code="name_promoted", detail=detail)
+        elif promoted is not None:
+            yield Warned(path=skill.path, code="name_promoted", detail=promoted)
 
 
 def skill_warnings(skills: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

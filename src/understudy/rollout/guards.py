@@ -162,10 +162,14 @@ ACTIONS: Final[Mapping[Stage, tuple[RolloutAction, ...]]] = {
     Stage.DRAFT: _UNDER_WAY,
     Stage.VERIFIED: _UNDER_WAY,
     Stage.CANARY: _UNDER_WAY,
-    Stage.ACTIVE: (RolloutAction.RESULT, RolloutAction.REVOKE),
+    Stage.ACTIVE: (RolloutAction.RESULT, RolloutAction.REVOKE, RolloutAction.ROLLBACK),
     Stage.REVOKED: (RolloutAction.PROMOTE, RolloutAction.ROLLBACK),
 }
-_NOT_WHILE_HELD: Final = frozenset({RolloutAction.HOLD, RolloutAction.ROLLBACK})
+# A hold of an active skill is the daemon's, and ends when the skill is rolled back.
+_NOT_WHILE_HELD: Final = {
+    **dict.fromkeys(Stage, frozenset({RolloutAction.HOLD, RolloutAction.ROLLBACK})),
+    Stage.ACTIVE: frozenset({RolloutAction.HOLD}),
+}
 
 
 def actions_of(rollout: Rollout) -> tuple[RolloutAction, ...]:
@@ -173,4 +177,5 @@ def actions_of(rollout: Rollout) -> tuple[RolloutAction, ...]:
     actions = ACTIONS[rollout.status]
     if rollout.held_reason is None:
         return actions
-    return (*(it for it in actions if it not in _NOT_WHILE_HELD), RolloutAction.RELEASE)
+    refused = _NOT_WHILE_HELD[rollout.status]
+    return (*(it for it in actions if it not in refused), RolloutAction.RELEASE)

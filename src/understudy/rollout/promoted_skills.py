@@ -32,6 +32,11 @@ def for_everybody(unit: "Unit", rollout: Rollout, session: Session | None) -> bo
     return True
 
 
+# Why a skill in a folder is not offered under the name of a promoted one.
+NAME_TAKEN: Final = "a promoted skill has its name and comes first"
+NAME_REVOKED: Final = (
+    "a promoted skill of its name was revoked, and nothing in a folder replaces it"
+)
 # Which sessions are offered skills of a stage; stages that are not here are hidden.
 CHOSEN: Final[Mapping[Stage, Chooses]] = {Stage.ACTIVE: for_everybody}
 
@@ -104,6 +109,18 @@ class PromotedSkills:
     def has(self, unit: "Unit", name: str) -> bool:
         """Whether a live rollout has this name, in any spelling."""
         return unit.rollouts.live_called(name) is not None
+
+    def reserved(self, unit: "Unit") -> Mapping[str, str]:
+        """The names of skills that are offered, or were before they were revoked, with the reason.
+
+        Without those that a skill in a folder of people's own takes from a promoted one.
+        """
+        names = unit.rollouts.reserved_names(self._chosen.keys())
+        return {
+            name: NAME_TAKEN if is_live else NAME_REVOKED
+            for name, is_live in names.items()
+            if self._keeper.shadows.over(name) is None
+        }
 
     def _known(self, unit: "Unit") -> Iterator[Rollout]:
         marks = unit.rollouts.stamp(self._chosen.keys())

@@ -1,5 +1,7 @@
-"""Roll back a revoked skill to the newest active snapshot whose source learning is still valid."""
+"""Roll back an active or revoked skill to an earlier active version whose source learning is valid."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -23,23 +25,35 @@ if TYPE_CHECKING:
 
 # How many active snapshots a rollback considers, newest first.
 MOST_SNAPSHOTS: Final = 200
+# How many versions a refusal names.
+LISTED: Final = 20
+# The stages that can be rolled back from.
+FROM: Final = frozenset({Stage.ACTIVE, Stage.REVOKED})
+# A number in the history, short enough for every database.
+NUMBER: Final = re.compile(r"[0-9]{1,9}")
 
 
 def roll_back(
-    changes: RolloutChanges, skill_name: str, reason: str | None, *, is_taken: IsTaken
+    changes: RolloutChanges,
+    skill_name: str,
+    reason: str | None,
+    *,
+    to_version: str | None = None,
+    is_taken: IsTaken,
 ) -> Rollout:
-    """Activate the latest active snapshot whose source learning is still valid."""
+    """Activate an earlier active version; an active skill is revoked first, in the same unit."""
     unit = changes.unit
     found = _require_or_revoked_remnant(unit, skill_name)
     # Lock order: names before rows.
     hold_name(unit, skill_name)
     _require_free_to_go_back(found)
-    snapshot = _choose(unit, found, now_ms=changes.now_ms)
+    snapshot = _choose(unit, found, to_version, now_ms=changes.now_ms)
     # Lock order: the learning before its rollout, so the rollout is read again after that.
-    _require_source(unit, snapshot, now_ms=changes.now_ms)
+    _require_source(unit, snapshot, to_version, now_ms=changes.now_ms)
     rollout = _require_or_revoked_remnant(unit, skill_name, lock=True)
     if rollout.revision != found.revision:
         raise coded_error("rollout/rollout_changed_meanwhile", skill_name=skill_name)
+    rollout = changes.revoke(rollout, reason)
     learning_id = snapshot.record.source_learning_id
     other = unit.rollouts.live_name_of(learning_id)
     if other is not None:
@@ -63,13 +77,13 @@ def _require_or_revoked_remnant(unit: "Unit", skill_name: str, *, lock: bool = F
 
 
 def _require_free_to_go_back(rollout: Rollout) -> None:
-    if rollout.is_live:
+    if rollout.status not in FROM:
         raise coded_error(
             "rollout/rollback_refused",
             status=str(rollout.status),
             skill_name=rollout.skill_name,
         )
-    if rollout.held_reason is not None:
+    if rollout.held_reason is not None and not rollout.is_live:
         raise coded_error(
             "rollout/rollback_refused:held",
             status=str(rollout.status),
@@ -77,24 +91,79 @@ def _require_free_to_go_back(rollout: Rollout) -> None:
         )
 
 
-def _choose(unit: "Unit", rollout: Rollout, *, now_ms: int) -> Snapshot:
-    """The newest snapshot that may be activated again."""
-    snapshots = unit.rollouts.active_snapshots(rollout.skill_name, limit=MOST_SNAPSHOTS)
-    if not snapshots:
-        raise coded_error("rollout/no_rollback_snapshot", skill_name=rollout.skill_name)
-    sources = ((it, unit.learnings.get(it.record.source_learning_id)) for it in snapshots)
+def _choose(unit: "Unit", rollout: Rollout, to_version: str | None, *, now_ms: int) -> Snapshot:
+    """The named version, or else the newest one that may be activated again."""
+    name = rollout.skill_name
+    snapshots = unit.rollouts.active_snapshots(name, limit=MOST_SNAPSHOTS)
+    if not snapshots and not rollout.is_live:
+        raise coded_error("rollout/no_rollback_snapshot", skill_name=name)
+    if to_version is not None:
+        return _named(unit, rollout, to_version, snapshots)
+    earlier = [it for it in snapshots if not rollout.is_live or it.record.attempt < rollout.attempt]
+    sources = ((it, unit.learnings.get(it.record.source_learning_id)) for it in earlier)
     fit = [it for it, learning in sources if _is_valid_source(learning, now_ms=now_ms)]
+    demoted = unit.rollouts.demoted(name)
+    better = [it for it in fit if it.record.fingerprint not in demoted]
+    if better:
+        return better[0]
+    if rollout.is_live:
+        versions = _listed(snapshots)
+        raise coded_error(
+            "rollout/no_rollback_snapshot:earlier", skill_name=name, versions=versions
+        )
     if not fit:
-        raise coded_error("rollout/rollback_refused:source_gone", skill_name=rollout.skill_name)
+        raise coded_error("rollout/rollback_refused:source_gone", skill_name=name)
     # A demoted definition comes back only if no other was ever active.
-    demoted = unit.rollouts.demoted(rollout.skill_name)
-    return next((it for it in fit if it.record.fingerprint not in demoted), fit[0])
+    return fit[0]
 
 
-def _require_source(unit: "Unit", snapshot: Snapshot, *, now_ms: int) -> None:
+def _named(unit: "Unit", rollout: Rollout, wanted: str, snapshots: Sequence[Snapshot]) -> Snapshot:
+    """The active version with this number in the history, else the newest one with this label."""
+    name = rollout.skill_name
+    at = unit.rollouts.snapshot(name, int(wanted)) if NUMBER.fullmatch(wanted) else None
+    if at is None or at.record.status is not Stage.ACTIVE:
+        at = next((it for it in snapshots if it.record.definition.version == wanted), None)
+    said = rollout.definition.version
+    is_current = at.record.tried == rollout.tried if at else wanted in {str(rollout.revision), said}
+    if rollout.is_live and is_current:
+        raise coded_error(
+            "rollout/rollback_refused:current",
+            status=str(rollout.status),
+            skill_name=name,
+            version=wanted,
+        )
+    if at is None:
+        versions = _listed(snapshots)
+        raise coded_error(
+            "rollout/rollback_version_not_found",
+            skill_name=name,
+            version=wanted,
+            versions=versions,
+        )
+    return at
+
+
+def _listed(snapshots: Sequence[Snapshot]) -> str:
+    """The versions that a rollback can name, newest first."""
+    labels = ((it.number, it.record.definition.version) for it in snapshots[:LISTED])
+    return ", ".join(f"{no} ({label})" if label else str(no) for no, label in labels) or "-"
+
+
+def _require_source(
+    unit: "Unit", snapshot: Snapshot, to_version: str | None, *, now_ms: int
+) -> None:
     learning = unit.learnings.get(snapshot.record.source_learning_id, lock=True)
-    if not _is_valid_source(learning, now_ms=now_ms):
-        raise coded_error("rollout/rollback_refused:source_gone", skill_name=snapshot.skill_name)
+    if _is_valid_source(learning, now_ms=now_ms):
+        return
+    name = snapshot.skill_name
+    if to_version is None:
+        raise coded_error("rollout/rollback_refused:source_gone", skill_name=name)
+    raise coded_error(
+        "rollout/rollback_refused:version_source_gone",
+        skill_name=name,
+        version=to_version,
+        learning_id=snapshot.record.source_learning_id,
+    )
 
 
 def _is_valid_source(learning: Learning | None, *, now_ms: int) -> bool:

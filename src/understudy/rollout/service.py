@@ -205,12 +205,19 @@ class RolloutService:
         return self._shown(rollout)
 
     def rollback(
-        self, principal: Principal, skill_name: str, *, reason: str | None = None
+        self,
+        principal: Principal,
+        skill_name: str,
+        *,
+        reason: str | None = None,
+        to_version: str | None = None,
     ) -> RolloutDetail:
-        """Activate a revoked skill again, as it last was."""
+        """Activate an earlier active version of an active or revoked skill."""
         given = self._reason(reason)
         with self._changing(principal) as changes:
-            rollout = roll_back(changes, skill_name, given, is_taken=self.is_taken)
+            rollout = roll_back(
+                changes, skill_name, given, to_version=to_version, is_taken=self.is_taken
+            )
         return self._shown(rollout)
 
     def _change(self, principal: Principal, skill_name: str, change: Change) -> RolloutDetail:

@@ -110,7 +110,9 @@ class Catalogue:
         who = {"agent_id": agent_id, "user_id": user_id}
         kept = self._kept.entries(unit, **who)
         others = unshadowed(unit, self._others.offered(unit, session), kept, **who)
-        local = unshadowed(unit, self._local.known().values(), (*kept, *others), **who)
+        known = self._local.known().values()
+        reserved = self._others.reserved(unit) if known else ()
+        local = unshadowed(unit, known, (*kept, *others), **who, reserved=reserved)
         found = (*kept, *others, *map(_from_folder, local))
         return by_name(one for one in found if _passes(gate, one))
 

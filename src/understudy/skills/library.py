@@ -375,7 +375,8 @@ class SkillFinder:
         who = {"agent_id": agent_id, "user_id": user_id}
         kept = self._kept.entries(unit, **who)
         first = unshadowed(unit, others, kept, **who)
-        return (*first, *unshadowed(unit, records, (*kept, *first), **who))
+        reserved = self._others.reserved(unit) if records else ()
+        return (*first, *unshadowed(unit, records, (*kept, *first), **who, reserved=reserved))
 
     def _kept_under(
         self, unit: "Unit", principal: Principal, ref: str, agent_id: str | None

@@ -3,7 +3,7 @@
 A skill that nobody reviewed never replaces one that somebody did.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from understudy.core.errors import DatabaseUnavailable, Unavailable, coded_error
@@ -37,15 +37,16 @@ def unshadowed(
     *,
     agent_id: str,
     user_id: str,
+    reserved: Collection[str] = (),
 ) -> tuple[S, ...]:
-    """The skills of `later` whose slug and name no skill of `before` has.
+    """The skills of `later` whose slug and name no skill of `before` has, and that are not reserved.
 
     A stored skill that cannot be used now, for example a disabled one, still shadows its slug.
     """
     some = tuple(later)
     if not some:
         return ()
-    taken = {word for one in before for word in name_forms(one.slug, one.name)}
+    taken = {word for one in before for word in name_forms(one.slug, one.name)}.union(reserved)
     free = [skill for skill in some if taken.isdisjoint(name_forms(skill.slug, skill.name))]
     # One query for all slugs: there may be thousands, and mostly none of them is stored.
     kept = unit.skills.slugs_among([skill.slug for skill in free])

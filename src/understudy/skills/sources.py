@@ -1,6 +1,6 @@
 """Sources of skills: stored with versions, or read from a folder or a promotion as they are now."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
@@ -121,6 +121,10 @@ class OtherSkills(Protocol):
         """Whether a promoted skill, offered or not yet, has this slug or name."""
         ...
 
+    def reserved(self, unit: "Unit") -> Mapping[str, str]:
+        """The folded names that no skill in a folder takes, each with the reason."""
+        ...
+
 
 class NoOthers:
     """No promoted skills."""
@@ -147,6 +151,10 @@ class NoOthers:
     def has(self, unit: "Unit", name: str) -> bool:
         """Nothing is called that."""
         return False
+
+    def reserved(self, unit: "Unit") -> Mapping[str, str]:
+        """No names."""
+        return {}
 
 
 NO_OTHERS: Final = NoOthers()

@@ -33,8 +33,14 @@ from understudy.storage.rows import (
     select_page,
     to_row,
 )
-from understudy.storage.schema import canary_secret, learnings, rollout_events, rollouts
-from understudy.storage.schema.rollouts import FLAGGED, LIVE, WATCHED
+from understudy.storage.schema import (
+    canary_secret,
+    learnings,
+    rollout_events,
+    rollout_snapshots,
+    rollouts,
+)
+from understudy.storage.schema.rollouts import FLAGGED, LIVE, MOUNTED, WATCHED
 
 
 class RolloutStore(EvidenceQueries, SnapshotQueries):
@@ -94,6 +100,18 @@ class RolloutStore(EvidenceQueries, SnapshotQueries):
         if not name.isprintable():
             return None
         found: str | None = self._connection.scalar(_LIVE_CALLED, {"wanted": folded(name)})
+        return found
+
+    def reserved_names(self, stages: Collection[Stage]) -> dict[str, bool]:
+        """The folded names of rollouts of some stages, and of revoked ones that were ever active;
+        True for the live ones."""
+        values = {"wanted": [str(stage) for stage in stages]}
+        rows = self._connection.execute(_RESERVED, values)
+        found = dict[str, bool]()
+        for row in rows:
+            # A revoked rollout and a live one may differ in capitals alone.
+            is_live = row.status != str(Stage.REVOKED)
+            found[row.folded_name] = found.get(row.folded_name, False) or is_live
         return found
 
     def counts(self) -> dict[Stage, int]:
@@ -176,6 +194,15 @@ _LIVE_OF: Final = sa.select(rollouts).where(
 _LIVE_NAME_OF: Final = _LIVE_OF.with_only_columns(rollouts.c.skill_name)
 _LIVE_CALLED: Final = sa.select(rollouts.c.skill_name).where(
     LIVE, rollouts.c.folded_name == sa.bindparam("wanted")
+)
+_WAS_ACTIVE: Final = (
+    sa.exists().where(rollout_snapshots.c.skill_name == rollouts.c.skill_name).where(MOUNTED)
+)
+_RESERVED: Final = sa.select(rollouts.c.folded_name, rollouts.c.status).where(
+    sa.or_(
+        rollouts.c.status.in_(sa.bindparam("wanted", expanding=True)),
+        sa.and_(rollouts.c.status == str(Stage.REVOKED), _WAS_ACTIVE),
+    )
 )
 _SEVERAL: Final = sa.select(rollouts).where(
     rollouts.c.skill_name.in_(sa.bindparam("wanted", expanding=True))

@@ -180,3 +180,11 @@ class RolloutReason(RequestBody):
     """Why, for whoever reads the record later."""
 
     reason: str | None = None
+
+
+class RollBackSkill(RolloutReason):
+    """Which earlier version is to be active again, and why."""
+
+    # Its number in the history, or the `version` of its definition; by default the version before,
+    # of a revoked skill the last one that was not demoted.
+    to_version: Annotated[int, Field(ge=1)] | Id | None = None

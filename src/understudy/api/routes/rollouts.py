@@ -42,6 +42,7 @@ from understudy.skills.bundles.limits import MANIFEST
 from understudy.wire.base import Items, VersionNumber
 from understudy.wire.rollouts import (
     PromoteSkill,
+    RollBackSkill,
     RolloutReason,
     RolloutResult,
     RolloutSummary,
@@ -185,11 +186,15 @@ def revoke(
 @router.post(ONE + "/rollback", operation_id="rollouts.rollback")
 @operator()
 def rollback(
-    skill_name: SkillName, services: Services, caller: Caller, body: RolloutReason | None = None
+    skill_name: SkillName, services: Services, caller: Caller, body: RollBackSkill | None = None
 ) -> RolloutView:
-    """Have a revoked one in force again, as it last was while its learning still holds."""
-    reason = None if body is None else body.reason
-    return _shown(services, caller, services.rollouts.rollback(caller, skill_name, reason=reason))
+    """Activate an earlier active version of an active or revoked skill, if its learning still holds."""
+    wanted = body or RollBackSkill()
+    to_version = None if wanted.to_version is None else str(wanted.to_version)
+    detail = services.rollouts.rollback(
+        caller, skill_name, reason=wanted.reason, to_version=to_version
+    )
+    return _shown(services, caller, detail)
 
 
 @router.post(
