@@ -182,9 +182,16 @@ async def test_what_its_run_did_not_say_is_only_provisional(harness: ReviewHarne
     ]
     await harness.work()
 
-    for candidate in candidates:
-        assert harness.learning_of(candidate).status is LearningStatus.PROVISIONAL
-        assert "evidence is missing" in harness.review_of(candidate).reason
+    failed, unverified = Verification.FAILED, Verification.UNVERIFIED
+    for candidate, verification in zip(
+        candidates, (failed, failed, unverified, unverified), strict=True
+    ):
+        learning = harness.learning_of(candidate)
+        assert learning.status is LearningStatus.PROVISIONAL
+        assert learning.verification_status is verification
+    reasons = [harness.review_of(candidate).reason for candidate in candidates]
+    assert ["verification failed" in reason for reason in reasons] == [True, True, False, False]
+    assert ["evidence is missing" in reason for reason in reasons] == [False, False, True, True]
 
 
 async def test_what_a_run_left_behind_counts_only_for_its_time(harness: ReviewHarness) -> None:
@@ -276,7 +283,7 @@ async def test_what_a_request_quotes_or_denies_verifies_nothing(
     learning = harness.learning_of(candidate)
     assert (learning.status, learning.verification_status) == (
         LearningStatus.PROVISIONAL,
-        Verification.UNVERIFIED,
+        Verification.FAILED,
     )
 
 

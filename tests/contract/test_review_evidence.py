@@ -34,28 +34,40 @@ def keep(units: Units, record: RunMemoryRecord, evidence: RunEvidence | None = N
             unit.run_memory_index.keep_evidence(evidence)
 
 
-FIELDS = {
-    "request": {"request_preview": HELIX},
+def test_the_preview_of_the_request_counts(units: Units) -> None:
+    keep(units, make_record("run_1", request_preview=HELIX))
+
+    assert supported(units) == Support(run_id="run_1", where="request")
+
+
+NOT_BY_USER = {
     "outcome": {"outcome_preview": HELIX},
     "summary": {"summary": f"Request: hello\nResult: {HELIX}"},
     "failure": {"failure_markers": ("failed", f"error: {HELIX}")},
 }
 
 
-@pytest.mark.parametrize(("where", "fields"), FIELDS.items(), ids=FIELDS)
-def test_each_part_of_a_run_memory_counts(units: Units, where: str, fields: dict[str, Any]) -> None:
-    keep(units, make_record("run_1", **fields))
+@pytest.mark.parametrize("fields", NOT_BY_USER.values(), ids=NOT_BY_USER)
+def test_what_the_run_itself_says_does_not_count(units: Units, fields: dict[str, Any]) -> None:
+    keep(units, make_record("run_1", request_preview="hello", **fields))
 
-    assert supported(units) == Support(run_id="run_1", where=where)
+    assert supported(units) == Support(run_id="run_1", where="request", is_found=False)
 
 
-@pytest.mark.parametrize("where", ["request", "outcome"])
-def test_the_longer_copies_count(units: Units, where: str) -> None:
-    long = "Some words. " * 60 + f"Fact: {HELIX}."
-    texts = {"request": "hello", "outcome": "hi", where: long}
-    keep(units, make_record("run_1"), RunEvidence(run_id="run_1", **texts))
+LONG = "Some words. " * 60 + f"Fact: {HELIX}."
 
-    assert supported(units) == Support(run_id="run_1", where=where)
+
+def test_the_longer_copy_of_the_request_counts(units: Units) -> None:
+    evidence = RunEvidence(run_id="run_1", request=LONG, outcome="hi")
+    keep(units, make_record("run_1"), evidence)
+
+    assert supported(units) == Support(run_id="run_1", where="request")
+
+
+def test_the_longer_copy_of_the_outcome_does_not_count(units: Units) -> None:
+    keep(units, make_record("run_1"), RunEvidence(run_id="run_1", request="hello", outcome=LONG))
+
+    assert supported(units) == Support(run_id="run_1", where="request", is_found=False)
 
 
 def test_a_run_without_previews_says_nothing(units: Units) -> None:

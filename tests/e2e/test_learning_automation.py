@@ -195,7 +195,7 @@ def test_the_words_of_a_run_in_another_order_of_marks_support_it_and_others_do_n
 
     first, second = published(learning_daemon, supported), published(learning_daemon, unsupported)
     assert (first["status"], first["verification_status"]) == ("active", "verified")
-    assert (second["status"], second["verification_status"]) == ("provisional", "unverified")
+    assert (second["status"], second["verification_status"]) == ("provisional", "failed")
     assert "evidence" in unsupported["automation_review"]["reason"]
 
 

@@ -266,3 +266,22 @@ def _limit(line: Line) -> int:
     if type(limit) is not int or limit < 0:
         raise ValueError("`limit` must be a number from 0")
     return limit
+
+
+@commands("verify")
+def verify() -> None:
+    """Whether the user's request says a statement: {"id","request","statement"} → {"id","supported"}."""
+    from understudy.learnings.assertion import is_said_by_user
+
+    answer_lines(
+        lambda line: {
+            "supported": is_said_by_user(_text(line, "statement"), _text(line, "request"))
+        }
+    )
+
+
+def _text(line: Line, name: str) -> str:
+    text = line.get(name)
+    if not isinstance(text, str):
+        raise TypeError(f"`{name}` must be a string")
+    return text

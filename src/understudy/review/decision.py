@@ -112,7 +112,11 @@ def after_declined(decision: ReviewDecision, before: Declined | None) -> ReviewD
 def after_verification(
     decision: ReviewDecision, support: Support | None, *, may_trust_tools: bool = False
 ) -> ReviewDecision:
-    """Provisional unless verification found the statement in its source run."""
+    """Provisional unless verification found the statement in its source run.
+
+    Verification failed where the request was read and does not say it; a statement that only a tool
+    made, or that has no text to look in, is unverified.
+    """
     if decision.action is not ReviewAction.PUBLISH_ACTIVE:
         return decision
     if support is not None and support.is_by_tool and not may_trust_tools:
@@ -121,6 +125,10 @@ def after_verification(
     if support is None:
         why = "evidence is missing: nothing that the daemon kept of its run says this"
         return decision.because(ReviewAction.PUBLISH_PROVISIONAL, why)
+    if not support.is_found:
+        why = f"verification failed: the {support.where} of {support.run_id} does not plainly say this"
+        failed = decision.because(ReviewAction.PUBLISH_PROVISIONAL, why)
+        return replace(failed, verification=Verification.FAILED)
     return replace(
         decision,
         verification=Verification.VERIFIED,

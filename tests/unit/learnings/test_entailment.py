@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cpu_effort import takes_under
-from understudy.review.verify import MAX_OTHERS, asserts, asserts_exactly
+from understudy.learnings.assertion import asserts, asserts_exactly
 
 HELIX = "Preferred editor is Helix"
 
@@ -103,13 +103,8 @@ def test_telling_words_alone_are_not_the_exact_words() -> None:
     assert asserts_exactly("preferred EDITOR is helix.", "Preferred editor is Helix")
 
 
-def test_only_a_few_words_that_change_nothing_may_stand_between() -> None:
-    near = "alpha " + "still " * MAX_OTHERS + "omega"
-    far = "alpha " + "still " * (MAX_OTHERS + 1) + "omega"
-
-    assert asserts("alpha omega", near)
-    assert asserts("alpha omega", "alpha is the omega")
-    assert not asserts("alpha omega", far)
+def test_only_words_that_change_nothing_may_stand_between() -> None:
+    assert asserts("alpha omega", "alpha still the omega")
     assert not asserts("alpha omega", "alpha word omega")
 
 

@@ -1,0 +1,102 @@
+"""Assertions: whether a text plainly says a statement, and whether it does so in its writer's words."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice, pairwise
+from typing import Final
+
+from understudy.learnings.quotations import own_words, sentences
+from understudy.learnings.sentence_context import Passages, is_in_doubt
+from understudy.learnings.statement_match import Span, exact_places, places, plain
+
+_MARKS: Final = re.compile('["`“”„«»\u2039\u203a「」『』《》]')
+# The most occurrences that are checked in a repetitive text.
+MAX_OCCURRENCES: Final = 100
+_ENDS: Final = " \n.;,!\u3002\uff01"
+# A line that stands like code.
+_INDENTED: Final = re.compile(r"^(?: {4}|\t)[^\n]*", re.MULTILINE)
+_ENDED: Final = re.compile(r"[.!?;:\u3002\uff01\uff1f]$")
+
+
+def is_said_by_user(statement: str, request: str) -> bool:
+    """Whether a request plainly says a statement, in its words or a light paraphrase."""
+    return asserts(statement, _vouched_for(statement, request))
+
+
+def is_typed_by_user(statement: str, request: str) -> bool:
+    """Whether a request plainly says a statement, and nothing in it speaks of another's text.
+
+    Stricter than `is_said_by_user`, because texts are pasted without quotation marks, too.
+    """
+    return asserts(statement, own_words(_INDENTED.sub("\n", request)), is_own=True)
+
+
+def _vouched_for(content: str, text: str) -> str:
+    """A text without its quotations; with them where the statement has quotation marks."""
+    return own_words(text, with_marked=bool(_MARKS.search(content)))
+
+
+def asserts_exactly(statement: str, text: str) -> bool:
+    """Whether a text asserts the statement word for word."""
+    return _is_asserted(
+        plain(statement).strip(_ENDS).replace("\n", " "), _Text.of(text), exact_places
+    )
+
+
+def asserts(statement: str, text: str, *, is_own: bool = False) -> bool:
+    """Whether a text asserts each sentence of the statement, word for word or nearly so.
+
+    With `is_own`, only where the text does not pass the statement on from somebody else.
+    """
+    wanted = plain(statement).strip(_ENDS)
+    parts = [wanted[start:end].strip(_ENDS) for start, end in sentences(wanted)]
+    read = _Text.of(text)
+    return bool(parts) and all(
+        _is_asserted(part, read, _all_places, is_own=is_own) for part in parts
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A plain text, its passages, and the spans of its sentences with their indexes."""
+
+    passages: Passages
+    parts: tuple[tuple[str, int, int], ...]
+
+    @classmethod
+    def of(cls, text: str) -> "_Text":
+        passages = Passages.of(plain(text))
+        spans, where = passages.spans, passages.text
+        alone = [(where[start:end].strip(), at, at) for at, (start, end) in enumerate(spans)]
+        # A sentence may be wrapped onto the next line.
+        wrapped = [
+            (f"{first} {second}", at, at + 1)
+            for at, ((first, _, _), (second, _, _)) in enumerate(pairwise(alone))
+            if not _ENDED.search(first) and second[:1].islower()
+        ]
+        return cls(passages, (*alone, *wrapped))
+
+
+def _is_asserted(
+    statement: str,
+    read: _Text,
+    places: Callable[[str, str], Iterator[Span]],
+    *,
+    is_own: bool = False,
+) -> bool:
+    found = (
+        (sentence, span, first, last)
+        for sentence, first, last in read.parts
+        for span in places(statement, sentence)
+    )
+    return bool(statement) and any(
+        not is_in_doubt(sentence, *span)
+        and not read.passages.are_in_doubt(first, last)
+        and not (is_own and read.passages.may_be_anothers(first, last, sentence[: span.start]))
+        for sentence, span, first, last in islice(found, MAX_OCCURRENCES)
+    )
+
+
+def _all_places(statement: str, sentence: str) -> Iterator[Span]:
+    return chain(exact_places(statement, sentence), places(statement, sentence))
