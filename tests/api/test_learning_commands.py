@@ -418,3 +418,20 @@ def test_a_session_tells_which_learnings_reach_its_prompt(live: Live, scope: str
 def test_status_and_doctor_tell_of_learning_in_a_line(live: Live) -> None:
     assert "learning  mode shadow; " in run(live, "status")
     assert "ok       learning: mode shadow; " in invoke(live, "doctor").stdout
+
+
+def test_learn_proposes_and_publishes_for_the_workspace(live: Live, scope: str) -> None:
+    content = f"The meeting room of {scope} is Blue."
+
+    done = invoke(live, "learn", content)
+    learning = live.ok("GET", f"/v1/learnings/{done.stdout.strip()}")
+    again = invoke(live, "learn", content)
+    kept = answer(live, "learn", "Call it Bob.", "--scope", scope, "--kind", "decision")
+
+    assert (learning["content"], learning["kind"]) == (content, "fact")
+    assert learning["scope"] == {"kind": "workspace", "id": "default"}
+    assert "is active" in done.stderr
+    assert again.stdout == done.stdout
+    assert (kept["kind"], kept["scope"]["id"]) == ("decision", scope.removeprefix("session:"))
+    invoke(live, "learn", content.replace("Blue", "Red"), exit_code=4)
+    live.ok("POST", f"/v1/learnings/{learning['learning_id']}/revoke", {})

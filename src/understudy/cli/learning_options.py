@@ -41,6 +41,12 @@ Evidence: TypeAlias = Annotated[
 AnotherKind: TypeAlias = Annotated[
     str | None, typer.Option("--kind", help=f"Another kind: {PROPOSED_KINDS}.")
 ]
+Expires: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--expires", metavar="WHEN", help="When it ends: in 12h or 30d, or at 2030-01-31T09:00."
+    ),
+]
 DryRun: TypeAlias = Annotated[
     bool, typer.Option("--dry-run", help="Only show what would become of each.")
 ]
@@ -132,14 +138,7 @@ class ContentOptions:
     confidence: Annotated[
         int | None, typer.Option("--confidence", help="How sure it is, from 0 to 100.")
     ] = None
-    expires: Annotated[
-        str | None,
-        typer.Option(
-            "--expires",
-            metavar="WHEN",
-            help="When it ends: in 12h or 30d, or at 2030-01-31T09:00.",
-        ),
-    ] = None
+    expires: Expires = None
 
     def fields(self) -> dict[str, Any]:
         """As the API names it."""

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from understudy.cli import inputs, learning_records, screen
-from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.connection import Commands, DaemonConnection, command
 from understudy.cli.learning_options import (
+    PROPOSED_KINDS,
     AnotherKind,
     Content,
     ContentOptions,
     DryRun,
+    Expires,
     LearningId,
     LearningOptions,
     Yes,
+    ending,
+    scope_of,
 )
 from understudy.cli.learning_records import (
     FOUND,
@@ -93,6 +97,37 @@ def supersede(
     content = inputs.content(text, file)
     wanted = inputs.request(SupersedeLearning, content=content, kind=kind, **about.fields())
     return daemon.client.learnings.supersede(learning_id, wanted, key=key)
+
+
+@command(show=tell_published)
+def learn(
+    daemon: DaemonConnection,
+    text: Content = None,
+    *,
+    file: TextFile = None,
+    scope: Annotated[
+        str,
+        typer.Option(
+            "--scope",
+            metavar="SCOPE",
+            help="Who it is for: `workspace`, `session:ID`, `persona:ID` or `project:ID`.",
+        ),
+    ] = "workspace",
+    kind: Annotated[str, typer.Option("--kind", help=f"What it is: {PROPOSED_KINDS}.")] = "fact",
+    expires: Expires = None,
+    key: Key = None,
+) -> object:
+    """Have something known from now on: proposed and published in one step."""
+    from understudy.wire.learnings import CreateLearning
+
+    wanted = inputs.request(
+        CreateLearning,
+        content=inputs.content(text, file),
+        kind=kind,
+        scope=scope_of(scope),
+        expires_at_ms=ending(expires),
+    )
+    return daemon.client.learnings.create(wanted, key=key)
 
 
 def _show_matching(view: "RevokedLearnings") -> None:

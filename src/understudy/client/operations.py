@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from understudy.wire.learnings import (
         BulkDecision,
         CreateCandidate,
+        CreateLearning,
         NextReviewItem,
         PublishCandidate,
         RevokedLearnings,
@@ -579,6 +580,10 @@ class LearningsCalls(Group[S]):
         """Learnings of every status, oldest first."""
 
     list = every(page)
+
+    @POST("/v1/learnings")
+    def create(self, body: CreateLearning, *, key: str | None = None) -> PublishedLearning:
+        """Propose and publish in one step; one that says the same already is answered instead."""
 
     @POST("/v1/learnings/revoke-matching")
     def revoke_matching(

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from understudy.core.clock import Clock
+from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.core.records import Omitted, extended, reduced
@@ -22,7 +23,13 @@ from understudy.learnings.model import (
     related,
 )
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
-from understudy.learnings.publication import PublishChanges, Published, publish
+from understudy.learnings.publication import (
+    PublishChanges,
+    Published,
+    propose_and_publish,
+    publish,
+    published,
+)
 from understudy.learnings.taint import may_repeat_untrusted
 from understudy.sessions.learning_scopes import LearningScope
 
@@ -112,6 +119,26 @@ class CandidateService:
             candidate = _marked_by_history(unit, made)
             propose(unit, candidate, by=principal, now_ms=now, listeners=self.listeners)
         return candidate
+
+    def learn(self, principal: Principal, wanted: NewCandidate) -> Published:
+        """Propose and publish in one step; what is known already is answered as it is.
+
+        A refusal leaves no candidate.
+        """
+        now = self.clock.now_ms()
+        made = make_candidate(wanted, origin=Origin.API, now_ms=now)
+        if made.is_expired(now):
+            raise coded_error("learnings/expiry_is_past", pointer="/expires_at_ms")
+        self.guard.check(texts_of(wanted))
+        with self.units.write() as unit:
+            unit.learnings.hold(made.scope)
+            there = duplicate_of(unit, made, now_ms=now)
+            if there is not None:
+                return published(unit, there, now_ms=now, is_new=False)
+            candidate = _marked_by_history(unit, made)
+            return propose_and_publish(
+                unit, candidate, by=by_hand(principal), now_ms=now, listeners=self.listeners
+            )
 
     def get(self, candidate_id: str) -> Candidate:
         """One candidate, or `NotFound`."""

@@ -17,7 +17,14 @@ from understudy.learnings.checks import (
     check_scope,
     check_source,
 )
-from understudy.learnings.events import NO_LISTENERS, LearningEvent, Listeners, of_candidate, tell
+from understudy.learnings.events import (
+    NO_LISTENERS,
+    LearningEvent,
+    LearningNotice,
+    Listeners,
+    of_candidate,
+    tell,
+)
 from understudy.learnings.keys import key_of
 from understudy.learnings.model import (
     Candidate,
@@ -90,15 +97,28 @@ def propose(
     Lock order as in `tell`: after the journal lock only candidates of the same session and the
     lock of run memories may follow.
     """
-    if not unit.candidates.add(candidate):
+    notice = store(unit, candidate, by=by, now_ms=now_ms, listeners=listeners)
+    if notice is None:
         return False
     unit.review_queue.put([candidate.candidate_id], due_at_ms=now_ms)
+    tell(unit, (notice,), at_ms=now_ms)
+    unit.after_commit(listeners.review)
+    return True
+
+
+def store(
+    unit: "Unit", candidate: Candidate, *, by: Principal, now_ms: int, listeners: Listeners
+) -> LearningNotice | None:
+    """Store a candidate with its audit entry; answers the notice for `tell`.
+
+    None when its id is stored already.
+    """
+    if not unit.candidates.add(candidate):
+        return None
     unit.audit.add(
         audit.done(
             by, "learning_candidates.create", candidate.candidate_id, at_ms=now_ms, version=1
         )
     )
-    tell(unit, (of_candidate(LearningEvent.CANDIDATE_CREATED, candidate),), at_ms=now_ms)
     unit.after_commit(partial(listeners.observer.candidate_proposed, candidate.capture_path))
-    unit.after_commit(listeners.review)
-    return True
+    return of_candidate(LearningEvent.CANDIDATE_CREATED, candidate)

@@ -47,6 +47,7 @@ from understudy.learnings.model import (
     Sensitivity,
     Tier,
 )
+from understudy.learnings.proposal import store
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
@@ -164,6 +165,18 @@ def publish(
     publication = Publication(unit=unit, by=by, now_ms=now_ms, listeners=listeners)
     result = publication.publish(candidate_id, wanted)
     tell(unit, publication.told, at_ms=now_ms)
+    return result
+
+
+def propose_and_publish(
+    unit: "Unit", candidate: Candidate, *, by: Decider, now_ms: int, listeners: Listeners
+) -> Published:
+    """Store a new candidate and publish it as it is; the last call of a unit."""
+    publication = Publication(unit=unit, by=by, now_ms=now_ms, listeners=listeners)
+    notice = store(unit, candidate, by=by.principal, now_ms=now_ms, listeners=listeners)
+    result = publication.publish(candidate.candidate_id, PublishChanges())
+    told = publication.told if notice is None else (notice, *publication.told)
+    tell(unit, told, at_ms=now_ms)
     return result
 
 

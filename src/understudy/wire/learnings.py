@@ -65,6 +65,15 @@ class CreateCandidate(RequestBody):
     expires_at_ms: Millis | None = None
 
 
+class CreateLearning(RequestBody):
+    """Something to know from now on, for the whole workspace unless a scope is named."""
+
+    content: str
+    kind: Lax[Kind]
+    scope: ScopeBody = ScopeBody(kind=ScopeKind.WORKSPACE, id="default")
+    expires_at_ms: Millis | None = None
+
+
 class PublishCandidate(RequestBody):
     """How to publish a candidate; what is left out is taken from it."""
 

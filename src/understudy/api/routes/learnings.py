@@ -22,10 +22,12 @@ from understudy.learnings.model import (
     PolicyDecision,
     related,
 )
+from understudy.learnings.proposal import NewCandidate
 from understudy.learnings.publication import Published, PublishedLearning
 from understudy.learnings.service import Replacement
 from understudy.sessions.learning_scopes import ScopeKind
 from understudy.wire.learnings import (
+    CreateLearning,
     LearningFilterBody,
     RevokedLearnings,
     RevokeLearning,
@@ -89,6 +91,14 @@ def list_learnings(
 ) -> Page[Learning]:
     """Learnings of every status, oldest first."""
     return services.learning.learnings.page(page, narrowed=which)
+
+
+@router.post(ALL, operation_id="learnings.create")
+@operator(action="learning_candidates.publish")
+def create(body: CreateLearning, services: Services, caller: Caller) -> PublishedLearning:
+    """Propose and publish in one step; one that says the same already is answered instead."""
+    learned = services.learning.candidates.learn(caller, record_of(NewCandidate, body))
+    return published_learning(learned)
 
 
 @router.post(ALL + "/revoke-matching", operation_id="learnings.revoke_matching")
