@@ -52,6 +52,8 @@ def test_learnings_are_listed_by_what_they_are(daemon: Daemon, api: TestClient) 
         "scope_kind=workspace": [sky, auto],
         "scope_kind=project&scope_id=p1": [tea],
         "kind=preference": [tea],
+        "applies=always": [],
+        "applies=when_relevant&kind=preference": [tea],
         "status=provisional": [auto],
         "policy_decision=automatic": [auto],
         "policy_decision=manual": [sky, tea],
@@ -76,6 +78,7 @@ def test_a_filter_must_make_sense(api: TestClient) -> None:
         "status=known": 400,
         "policy_decision=coin": 400,
         "kind=rumour": 400,
+        "applies=never": 400,
         "policy_actor=" + "x" * 501: 400,
     }.items():
         assert api.get(f"{PATH}?{query}").status_code == status, query
@@ -124,6 +127,48 @@ def test_a_wrong_replacement_is_refused_and_changes_nothing(api: TestClient) -> 
     ok(api, "POST", f"{PATH}/{learning_id}/revoke")
     assert refused(api, "POST", path, {"content": "x"}) == (409, "learnings/learning_revoked")
     assert ids(api) == [learning_id]
+
+
+def test_when_a_learning_applies_is_proposed_by_its_content_and_changed_by_a_person(
+    daemon: Daemon, api: TestClient
+) -> None:
+    with daemon.resources.units.write() as unit:
+        unit.sessions.add(make_session("s1"))
+    scope = {"kind": "session", "id": "s1"}
+    dutch = learn(api, "Always answer in Dutch.", kind="preference", scope=scope)
+    sky = learn(api, "The sky is blue.", applies="always", scope=scope)
+    path = f"{PATH}/{dutch['learning_id']}"
+
+    assert (dutch["applies"], sky["applies"]) == ("always", "always")
+    assert ids(api, "applies=always") == [dutch["learning_id"], sky["learning_id"]]
+
+    changed = ok(api, "PUT", path, {"applies": "when_relevant"})
+    again = ok(api, "PUT", path, {"applies": "when_relevant"})
+
+    assert (changed["applies"], changed["version"]) == ("when_relevant", dutch["version"] + 1)
+    assert again == changed
+    assert ids(api, "applies=always") == [sky["learning_id"]]
+    [audited] = ok(api, "GET", "/v1/audit?resource=learnings")["items"]
+    assert (audited["action"], audited["reason"]) == ("learnings.change", "when_relevant")
+    events = ok(api, "GET", "/v1/sessions/s1/events")["items"]
+    told = [it["data"]["what"] for it in events if it["kind"] == "learning"]
+    assert told.count("learning_changed") == 1
+
+
+def test_a_wrong_change_of_a_learning_is_refused(api: TestClient) -> None:
+    dutch = learn(api, "Always answer in Dutch.")["learning_id"]
+    path, wanted = f"{PATH}/{dutch}", {"applies": "always"}
+
+    assert refused(api, "PUT", path, {"applies": "never"})[0] == 400
+    assert refused(api, "PUT", path, {})[0] == 400
+    assert refused(api, "PUT", path, {**wanted, "content": "x"})[0] == 400
+    assert refused(api, "PUT", f"{PATH}/lrn_none", wanted) == (404, "learnings/learning_not_found")
+    after = ok(api, "POST", f"{path}/supersede", {"content": "Always answer in Frisian."})
+    assert after["applies"] == "always"
+    assert refused(api, "PUT", path, wanted) == (409, "learnings/learning_superseded")
+    ok(api, "POST", f"{PATH}/{after['learning_id']}/revoke")
+    revoked = f"{PATH}/{after['learning_id']}"
+    assert refused(api, "PUT", revoked, wanted) == (409, "learnings/learning_revoked")
 
 
 def test_a_learning_is_taken_back_once(api: TestClient) -> None:

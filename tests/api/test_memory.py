@@ -259,6 +259,7 @@ def test_a_run_reports_the_learnings_it_was_told_of(live: Live) -> None:
     assert told_of == {
         "learning_id": entry["learning_id"],
         "kind": "preference",
+        "applies": entry["applies"],
         "published_at_ms": entry["published_at_ms"],
         "content": wanted["content"],
     }
@@ -267,6 +268,7 @@ def test_a_run_reports_the_learnings_it_was_told_of(live: Live) -> None:
     )
     assert (found_one["learning_status"], found_one["publish_tier"]) == ("active", "active")
     assert found_one["verification_status"] == "unverified"
+    assert found_one["applies"] == entry["applies"] == "when_relevant"
     assert found_one["source_id"] in str(learning)
 
 

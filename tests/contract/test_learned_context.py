@@ -31,6 +31,7 @@ from understudy.core.errors import DamagedRecord, Unavailable
 from understudy.core.page import PageRequest
 from understudy.core.text import estimate_tokens
 from understudy.learnings.model import (
+    Applies,
     Kind,
     Learning,
     LearningStatus,
@@ -148,6 +149,45 @@ async def test_only_what_matches_is_told_unless_memory_is_asked_for(
         assert context(inspection, query) == expected, query
         assert await ask(harness, fake, query) == expected, query
         assert ("## learned_context" in system_text(fake)) == bool(expected)
+
+
+@pytest.mark.every_database
+async def test_a_standing_learning_is_told_whatever_is_asked_and_what_has_no_room_is_counted(
+    harness: RunHarness, fake: FakeModel, units: Units, inspection: MemoryInspection
+) -> None:
+    always = [
+        make_learning(
+            f"Always answer in language {at}.", learning_id=f"lrn_{at:02}", applies=Applies.ALWAYS
+        )
+        for at in range(14)
+    ]
+    keep(
+        units,
+        ATLAS,
+        *always,
+        replace(always[0], learning_id="lrn_p", status=LearningStatus.PROVISIONAL),
+    )
+
+    run_id = (await harness.run("How tall is the Eiffel tower?")).run.run_id
+
+    first = [it.learning_id for it in always[:12]]
+    assert told(fake, name=LEARNED) == context(inspection, "zeppelin") == first
+    assert "### lrn_00 (fact, always)" in section_in(system_text(fake), LEARNED)
+    assert section_in(system_text(fake), LEARNED).endswith("Notes omitted to save room: 2.")
+    report = report_of(harness, run_id)
+    assert report["counts"]["over_standing_limit"] == 2
+    assert recollector(harness).learned.snapshot()["prompt_limit_omitted_total"] == 2
+    why = {it.source_id: it for it in inspection.explain("s1", "zeppelin").entries}
+    assert (why["lrn_00"].applies, why["lrn_00"].explanation) == (
+        "always",
+        "it applies to every task",
+    )
+    assert [why[it].reason for it in ("lrn_13", "lrn_p", ATLAS.learning_id)] == [
+        "over_standing_limit",
+        "provisional",
+        "no_match",
+    ]
+    assert await ask(harness, fake, "the Atlas color") == [*first, ATLAS.learning_id]
 
 
 async def test_other_forms_of_a_word_are_found_and_words_of_questions_are_not(

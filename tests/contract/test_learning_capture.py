@@ -15,7 +15,14 @@ from tests.support.run_harness import Probe, arrived, until
 from understudy.core.clock import DAY_MS
 from understudy.learnings.capture import LEAST_ATTEMPTS, SURE_ATTEMPTS, WAITS_MS
 from understudy.learnings.capture_settings import SemanticCaptureSettings
-from understudy.learnings.model import CapturePath, EvidenceRef, Kind, LearningSource, Origin
+from understudy.learnings.model import (
+    Applies,
+    CapturePath,
+    EvidenceRef,
+    Kind,
+    LearningSource,
+    Origin,
+)
 from understudy.learnings.proposal import NewCandidate, make_candidate
 from understudy.memory.record import SemanticCapture
 from understudy.runs.model import RunStatus
@@ -86,6 +93,21 @@ async def test_labels_become_candidates_without_a_model(
     ids = [first.candidate_id, second.candidate_id]
     assert [event.data["candidate_id"] for event in told] == ids
     assert (added.run_id, added.data) == (run_id, {"candidate_ids": ids})
+
+
+@pytest.mark.every_database
+async def test_a_standing_instruction_is_proposed_for_every_task(
+    school: LearningRuns, fake: FakeModel
+) -> None:
+    fake.queue("OK")
+    run_id = await ended(
+        school, "Preference: always answer in Dutch.\n\nFact: the mill is in Delft."
+    )
+    await school.learn()
+    assert {it.kind: it.applies for it in school.proposed(run_id)} == {
+        Kind.PREFERENCE: Applies.ALWAYS,
+        Kind.FACT: Applies.WHEN_RELEVANT,
+    }
 
 
 async def test_only_the_first_where_one_is_enough(school: LearningRuns, fake: FakeModel) -> None:

@@ -3,14 +3,18 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
+from tests.support.factories import NOW
+from tests.support.learning_factories import make_learning
 from tests.support.postgres import MakeDatabase
 from understudy.agents.model import AgentType
 from understudy.assets.model import ReferenceKind
@@ -19,6 +23,7 @@ from understudy.core.principal import Role
 from understudy.deliveries.model import TryOutcome
 from understudy.evolution.proposals import ProposalState
 from understudy.learnings.model import (
+    Applies,
     CandidateState,
     CapturePath,
     Kind,
@@ -29,6 +34,7 @@ from understudy.learnings.model import (
     Tier,
     Verification,
 )
+from understudy.learnings.proposal import NewCandidate, make_candidate
 from understudy.mailboxes.model import MessageStatus
 from understudy.memory.record import SemanticCapture
 from understudy.rollout.model import EvidenceKind, Proof, RolloutEventName, Stage
@@ -44,12 +50,19 @@ from understudy.schedules.model import (
     OverlapPolicy,
     ScheduleStatus,
 )
+from understudy.sessions.learning_scopes import WORKSPACE
 from understudy.sessions.model import SessionStatus
 from understudy.sessions.tasks import TaskStatus
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
 from understudy.storage.engine import open_engine
-from understudy.storage.migrate import VERSION_TABLE, migrate
-from understudy.storage.schema import metadata
+from understudy.storage.learning_rows import (
+    candidate_row,
+    learning_row,
+    read_candidate,
+    read_learning,
+)
+from understudy.storage.migrate import VERSION_TABLE, alembic_config, migrate
+from understudy.storage.schema import learning_candidates, learnings, metadata
 
 ROOT = Path(__file__).parents[2]
 # Column, enum: what the database must accept, and nothing else.
@@ -79,8 +92,10 @@ CHECKED: list[tuple[str, str, type[StrEnum]]] = [
     ("learning_candidates", "sensitivity", Sensitivity),
     ("learning_candidates", "state", CandidateState),
     ("learning_candidates", "capture_path", CapturePath),
+    ("learning_candidates", "applies", Applies),
     ("learnings", "kind", Kind),
     ("learnings", "sensitivity", Sensitivity),
+    ("learnings", "applies", Applies),
     ("learnings", "status", LearningStatus),
     ("learnings", "publish_tier", Tier),
     ("learnings", "verification_status", Verification),
@@ -127,6 +142,13 @@ def differences(engine: sa.Engine) -> list[object]:
         return compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
 
 
+def at_revision(engine: sa.Engine, revision: str) -> None:
+    """Apply the migrations up to this one."""
+    with engine.connect() as connection:
+        command.upgrade(alembic_config(connection), revision)
+        connection.commit()
+
+
 def test_up_from_empty_gives_the_schema_of_the_code(engine: sa.Engine) -> None:
     migrate(engine)
 
@@ -162,6 +184,34 @@ def test_every_enum_column_is_checked() -> None:
     }
 
     assert constraints == {f"ck_{table}_{column}" for table, column, _ in CHECKED}
+
+
+def test_learnings_of_before_apply_when_relevant(engine: sa.Engine) -> None:
+    learning = make_learning()
+    candidate = make_candidate(
+        NewCandidate(scope=WORKSPACE, kind=Kind.PREFERENCE, content="Always answer in Dutch."),
+        origin=Origin.API,
+        now_ms=NOW,
+    )
+    at_revision(engine, "0019")
+    with engine.begin() as connection:
+        for table, row in (
+            (learnings, learning_row(learning)),
+            (learning_candidates, candidate_row(candidate)),
+        ):
+            columns = {it["name"] for it in sa.inspect(connection).get_columns(table.name)}
+            old = {name: value for name, value in row.items() if name in columns}
+            connection.execute(sa.insert(table).values(old))
+
+    migrate(engine)
+
+    with engine.connect() as connection:
+        kept = read_learning(connection.execute(sa.select(learnings)).one())
+        proposed = read_candidate(connection.execute(sa.select(learning_candidates)).one())
+    assert kept == learning
+    assert candidate.applies is Applies.ALWAYS
+    assert proposed == replace(candidate, applies=Applies.WHEN_RELEVANT)
+    assert differences(engine) == []
 
 
 @pytest.mark.postgres

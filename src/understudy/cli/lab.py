@@ -162,6 +162,17 @@ def _captured(line: Line) -> Line:
     return {"candidates": [{"kind": str(it.kind), "content": it.content} for it in found]}
 
 
+@commands("standing")
+def standing() -> None:
+    """Tell standing instructions from topical ones: {"id","text","kind"} → {"id","standing"}."""
+    from understudy.learnings.model import Kind
+    from understudy.learnings.standing import is_standing
+
+    answer_lines(
+        lambda line: {"standing": is_standing(text_of(line), Kind(line.get("kind", Kind.FACT)))}
+    )
+
+
 @commands("rank")
 def rank(
     docs: Annotated[

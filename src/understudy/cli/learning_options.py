@@ -73,13 +73,18 @@ class ReviewOptions:
     ] = None
     kind: Annotated[str | None, typer.Option("--kind", help=f"Only of a kind: {KINDS}.")] = None
 
+    applies: Annotated[
+        str | None,
+        typer.Option("--applies", help="Only those told `always`, or only `when_relevant`."),
+    ] = None
+
     def fields(self, **more: str | None) -> dict[str, Any]:
         """The options that were given, under the field names of the API."""
         from understudy.client.calls import given
 
         scope = scope_of(self.scope) or {}
         where = {"scope_kind": scope.get("kind"), "scope_id": scope.get("id")}
-        return given(query=self.query, **where, kind=self.kind, **more)
+        return given(query=self.query, **where, kind=self.kind, applies=self.applies, **more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +140,13 @@ class ContentOptions:
             help="`scoped`, or `sensitive`, which no prompt and no search tells of.",
         ),
     ] = None
+    applies: Annotated[
+        str | None,
+        typer.Option(
+            "--applies",
+            help="`when_relevant`, or `always`: every run is told of it, whatever its input.",
+        ),
+    ] = None
     confidence: Annotated[
         int | None, typer.Option("--confidence", help="How sure it is, from 0 to 100.")
     ] = None
@@ -144,6 +156,7 @@ class ContentOptions:
         """As the API names it."""
         return {
             "sensitivity": self.sensitivity,
+            "applies": self.applies,
             "confidence": self.confidence,
             "expires_at_ms": ending(self.expires),
         }

@@ -36,6 +36,7 @@ UNTRUSTED: Final = "yes: its run had read what tools, files or strangers wrote"
 DECLINED: Final = "yes: a person said no to the same thing before"
 # Only what the daemon proposes again waits for a person.
 DECLINED_TO_DAEMON: Final = f"{DECLINED}, so no rule publishes it"
+ALWAYS: Final = "always: every run is told of it"
 SENSITIVE: Final = "sensitive: no prompt and no search tells of it"
 FOUND: Final = {
     "api": "sent by a caller",
@@ -133,6 +134,7 @@ def _what(view: "Candidate") -> Pairs:
         ("kind", view.kind),
         ("scope", scope_words(view.scope)),
         ("sensitivity", SENSITIVE if view.sensitivity == "sensitive" else None),
+        ("applies", ALWAYS if view.applies == "always" else None),
         ("confidence", view.confidence),
     ]
 
@@ -253,6 +255,7 @@ def learning_pairs(view: "Learning") -> Pairs:
         ("kind", view.kind),
         ("scope", scope_words(view.scope)),
         ("sensitivity", SENSITIVE if view.sensitivity == "sensitive" else None),
+        ("applies", ALWAYS if view.applies == "always" else None),
         ("confidence", view.confidence),
         ("published", _published(view)),
         ("verification", view.verification_status),

@@ -72,6 +72,21 @@ def lineage(
     daemon.more(view.uses.next_cursor)
 
 
+@commands("set", "update", show=learning_records.learning_pairs)
+def update(
+    daemon: DaemonConnection,
+    learning_id: LearningId,
+    applies: Annotated[
+        str,
+        typer.Option(
+            help="`when_relevant`, or `always`: every run is told of it, whatever its input."
+        ),
+    ],
+) -> object:
+    """Change when prompts are told of a learning."""
+    return daemon.client.learnings.change(learning_id, applies)
+
+
 @commands("revoke", show="learning {view.learning_id} is {view.status}")
 def revoke(
     daemon: DaemonConnection, learning_id: LearningId, reason: Reason = None, key: Key = None

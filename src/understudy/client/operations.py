@@ -443,6 +443,7 @@ class CandidatesCalls(Group[S]):
         scope_kind: str | None = None,
         scope_id: str | None = None,
         kind: str | None = None,
+        applies: str | None = None,
         state: str | None = None,
         **page: Unpack[Paging],
     ) -> Page[Candidate]:
@@ -571,6 +572,7 @@ class LearningsCalls(Group[S]):
         scope_kind: str | None = None,
         scope_id: str | None = None,
         kind: str | None = None,
+        applies: str | None = None,
         status: str | None = None,
         policy_decision: str | None = None,
         policy_actor: str | None = None,
@@ -595,6 +597,10 @@ class LearningsCalls(Group[S]):
     @GET("/v1/learnings/{learning_id}")
     def get(self, learning_id: str) -> Learning:
         """One learning."""
+
+    @PUT("/v1/learnings/{learning_id}")
+    def change(self, learning_id: str, applies: str) -> Learning:
+        """Say when prompts are told of it: `when_relevant`, or `always`."""
 
     @GET("/v1/learnings/{learning_id}/lineage")
     def lineage(self, learning_id: str, **page: Unpack[Paging]) -> Lineage:

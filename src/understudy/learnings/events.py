@@ -74,6 +74,7 @@ class LearningEvent(StrEnum):
     CANDIDATE_ESCALATED = "candidate_escalated"
     CANDIDATE_DECIDED = "candidate_decided"
     LEARNING_PUBLISHED = "learning_published"
+    LEARNING_CHANGED = "learning_changed"
     LEARNING_SUPERSEDED = "learning_superseded"
     LEARNING_REVOKED = "learning_revoked"
 

@@ -41,6 +41,13 @@ class Sensitivity(StrEnum):
     SENSITIVE = "sensitive"
 
 
+class Applies(StrEnum):
+    """When a learning is injected: where it matches the input, or in every run."""
+
+    WHEN_RELEVANT = "when_relevant"
+    ALWAYS = "always"
+
+
 class Origin(StrEnum):
     """Who proposed a candidate."""
 
@@ -215,6 +222,7 @@ class Candidate:
     subject_key: Omitted[str] = None
     created_at_ms: int
     sensitivity: Sensitivity = Sensitivity.SCOPED
+    applies: Applies = Applies.WHEN_RELEVANT
     confidence: int = 80
     source: LearningSource = LearningSource()
     evidence_refs: tuple[EvidenceRef, ...] = ()
@@ -263,6 +271,7 @@ class Learning:
     status: LearningStatus
     publish_tier: Tier = Tier.ACTIVE
     sensitivity: Sensitivity = Sensitivity.SCOPED
+    applies: Applies = Applies.WHEN_RELEVANT
     confidence: int = 80
     source: LearningSource = LearningSource()
     evidence_refs: tuple[EvidenceRef, ...] = ()
@@ -347,6 +356,7 @@ class CandidateFilter:
     query: str | None = None
     scope: LearningScope | None = None
     kind: Kind | None = None
+    applies: Applies | None = None
     state: CandidateState | None = None
 
     def __post_init__(self) -> None:
@@ -360,6 +370,7 @@ class LearningFilter:
     query: str | None = None
     scope: LearningScope | None = None
     kind: Kind | None = None
+    applies: Applies | None = None
     status: LearningStatus | None = None
     policy_decision: PolicyDecision | None = None
     # Compared ignoring case.

@@ -27,6 +27,7 @@ from understudy.learnings.events import (
 )
 from understudy.learnings.keys import key_of
 from understudy.learnings.model import (
+    Applies,
     Candidate,
     CapturePath,
     EvidenceRef,
@@ -35,6 +36,7 @@ from understudy.learnings.model import (
     Origin,
     Sensitivity,
 )
+from understudy.learnings.standing import proposed_applies
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ class NewCandidate:
     kind: Kind
     content: str
     sensitivity: Sensitivity = Sensitivity.SCOPED
+    # None proposes what the content says: `always` for a standing instruction.
+    applies: Applies | None = None
     confidence: int = 80
     source: LearningSource = field(default_factory=LearningSource)
     evidence_refs: tuple[EvidenceRef, ...] = ()
@@ -74,6 +78,7 @@ def make_candidate(
         origin=origin,
         scope=check_scope(wanted.scope),
         content=content,
+        applies=wanted.applies or proposed_applies(content, wanted.kind),
         semantic_key=key.semantic,
         subject_key=key.subject,
         created_at_ms=now_ms,

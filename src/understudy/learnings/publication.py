@@ -36,6 +36,7 @@ from understudy.learnings.events import (
 from understudy.learnings.keys import key_of
 from understudy.learnings.model import (
     LIVE,
+    Applies,
     Candidate,
     CandidateState,
     CapturePath,
@@ -66,6 +67,7 @@ class PublishChanges:
     scope: LearningScope | None = None
     kind: Kind | None = None
     sensitivity: Sensitivity | None = None
+    applies: Applies | None = None
     content: str | None = None
     confidence: int | None = None
     expires_at_ms: int | None = None
@@ -101,6 +103,7 @@ def with_changes(candidate: Candidate, wanted: PublishChanges) -> Candidate:
         kind=kind,
         scope=wanted.scope or candidate.scope,
         sensitivity=wanted.sensitivity or candidate.sensitivity,
+        applies=wanted.applies or candidate.applies,
         confidence=given_or(wanted.confidence, candidate.confidence),
         expires_at_ms=given_or(wanted.expires_at_ms, expires_at_ms),
         evidence_refs=given_or(wanted.evidence_refs, candidate.evidence_refs),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
@@ -33,6 +34,7 @@ from understudy.learnings.lineage import Lineage, lineage_of
 from understudy.learnings.model import (
     LEARNING,
     LIVE,
+    Applies,
     Kind,
     Learning,
     LearningFilter,
@@ -64,6 +66,7 @@ class Replacement:
     scope: LearningScope | None = None
     kind: Kind | None = None
     sensitivity: Sensitivity | None = None
+    applies: Applies | None = None
     confidence: int | None = None
     expires_at_ms: int | None = None
 
@@ -138,6 +141,7 @@ def _replacing(target: Learning, wanted: Replacement, *, now_ms: int) -> Learnin
         published_at_ms=now_ms,
         status=LearningStatus.ACTIVE,
         sensitivity=wanted.sensitivity or target.sensitivity,
+        applies=wanted.applies or target.applies,
         confidence=given_or(wanted.confidence, target.confidence),
         source=target.source,
         evidence_refs=target.evidence_refs,
@@ -194,6 +198,29 @@ class LearningService:
             revoked, told = ending.revoke(learning, given)
             tell(unit, told, at_ms=ending.now_ms)
             return revoked
+
+    def change(self, principal: Principal, learning_id: str, *, applies: Applies) -> Learning:
+        """Change when a live learning is injected; the same value again changes nothing."""
+        with self.units.write() as unit:
+            learning = require_learning(unit, learning_id, lock=True)
+            if learning.status not in LIVE:
+                raise not_live_error(learning)
+            if learning.applies is applies:
+                return learning
+            now = self.clock.now_ms()
+            changed = replace(learning, applies=applies, version=learning.version + 1)
+            unit.learnings.update(changed, expected_version=learning.version)
+            entry = audit.done(
+                principal,
+                "learnings.change",
+                learning_id,
+                at_ms=now,
+                version=changed.version,
+                reason=str(applies),
+            )
+            unit.audit.add(entry)
+            tell(unit, (of_learning(LearningEvent.LEARNING_CHANGED, changed),), at_ms=now)
+            return changed
 
     def supersede(self, principal: Principal, learning_id: str, wanted: Replacement) -> Published:
         """Supersede a learning; a retry answers the same replacement."""

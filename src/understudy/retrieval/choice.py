@@ -7,25 +7,29 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from understudy.learnings.model import Learning, Sensitivity
+from understudy.learnings.model import Applies, Learning, Sensitivity
 from understudy.learnings.visibility import WORDS as BLOCKER_WORDS
 from understudy.retrieval.documents import Document, Field, Scored, Statistics
+from understudy.retrieval.frame import Note, text_tokens
 from understudy.retrieval.question import SIMILAR_MARK
 from understudy.retrieval.score import rank
 from understudy.retrieval.terms import flatten, terms_of, unify
 from understudy.retrieval.tuning import TUNING
 from understudy.retrieval.vocabulary import WORDS, general_weight
+from understudy.review.policy import RetrievalSettings
 from understudy.sessions.learning_scopes import ScopeKind
 
 MAX_ENTRIES: Final = 32
 # Narrowest first.
 SCOPE_RANK: Final[Mapping[ScopeKind, int]] = {kind: at for at, kind in enumerate(ScopeKind)}
+DEFAULT_SETTINGS: Final = RetrievalSettings()
 CONTENT: Final = "content"
 CONTENT_WEIGHT: Final = 4
 # Context of a learning affects the order of matches, and is no match by itself.
 # Names are guessed from the beginning of sentences, so they weigh less than recorded ones.
 LEARNED_TUNING: Final = replace(TUNING, carries=False, subject=2.0)
 LEARNING_MATCHED: Final = "it matches the input"
+LEARNING_STANDING: Final = "it applies to every task"
 LEARNING_BROWSED: Final = "nothing matches the input, but it asks for what is remembered"
 LEARNING_FIRST: Final = "there is no input to compare with, and it comes early by scope and time"
 # The fewest learnings that must begin with a name.
@@ -46,25 +50,36 @@ class LearningReason(StrEnum):
     INCLUDED = "included"
     NO_MATCH = "no_match"
     OVERRIDDEN_BY_NARROWER_SCOPE = "overridden_by_narrower_scope"
+    OVER_STANDING_LIMIT = "over_standing_limit"
     OVER_ENTRY_LIMIT = "over_entry_limit"
     OVER_BUDGET = "over_budget"
 
 
 # Reasons of learnings that were left out for lack of room.
-OMITTED: Final = frozenset({LearningReason.OVER_ENTRY_LIMIT, LearningReason.OVER_BUDGET})
+OMITTED: Final = frozenset(
+    {
+        LearningReason.OVER_STANDING_LIMIT,
+        LearningReason.OVER_ENTRY_LIMIT,
+        LearningReason.OVER_BUDGET,
+    }
+)
 # The words for each code that keeps a learning out of a prompt.
 LEARNING_WORDS: Final[Mapping[str, str]] = {
     **{str(code): words for code, words in BLOCKER_WORDS.items()},
     LearningReason.NO_MATCH: "no word of the input is in it",
     LearningReason.OVERRIDDEN_BY_NARROWER_SCOPE: "a narrower scope says something else of the same"
     " subject",
+    LearningReason.OVER_STANDING_LIMIT: "it applies to every task, but others that do take the"
+    " room for them, and no word of the input is in it",
     LearningReason.OVER_ENTRY_LIMIT: f"{MAX_ENTRIES} others come before it, and a prompt is told of"
     " no more",
     LearningReason.OVER_BUDGET: "it fits, but the prompt had no room left",
 }
 
 
-def learned_explanation(reasons: Sequence[str], *, score: float | None) -> str:
+def learned_explanation(
+    reasons: Sequence[str], *, score: float | None, is_standing: bool = False
+) -> str:
     """A sentence with all reasons that keep a learning out, or with why it is injected.
 
     `score` is None where there was nothing to rank against.
@@ -72,6 +87,8 @@ def learned_explanation(reasons: Sequence[str], *, score: float | None) -> str:
     if reasons:
         # A report may be of another version of the daemon.
         return "; ".join(LEARNING_WORDS.get(reason, reason) for reason in reasons)
+    if is_standing:
+        return LEARNING_STANDING
     if score is None:
         return LEARNING_FIRST
     return LEARNING_MATCHED if score > 0 else LEARNING_BROWSED
@@ -94,6 +111,8 @@ class ConsideredLearning:
     reasons: tuple[str, ...] = ()
     # None without a query, and for a sensitive learning.
     scored: Scored | None = None
+    # Whether it is injected because it applies to every task.
+    is_standing: bool = False
 
     @property
     def is_included(self) -> bool:
@@ -155,6 +174,7 @@ def choose(
     now_ms: int,
     statistics: Statistics | None = None,
     rivals: Iterable[Judged] = (),
+    settings: RetrievalSettings = DEFAULT_SETTINGS,
 ) -> Learned:
     """Rank learnings by a query, or order them by scope and time, and choose those to inject.
 
@@ -169,9 +189,12 @@ def choose(
         _considered(it, scores.get(it.learning.learning_id), said, must_match=not is_browsed)
         for it in judged
     ]
+    considered = _with_standing(considered, settings, must_match=not is_browsed)
     considered.sort(key=prompt_order)
     return Learned(
-        considered=tuple(_capped(considered)), is_ranked=query is not None, is_browsed=is_browsed
+        considered=tuple(_capped(considered)),
+        is_ranked=query is not None,
+        is_browsed=is_browsed,
     )
 
 
@@ -194,14 +217,31 @@ def passed_over(
     )
     # Without another reason it was not among the best, or it would have been considered.
     return tuple(
-        replace(it, reasons=(LearningReason.OVER_ENTRY_LIMIT,)) if it.is_included else it
+        replace(it, reasons=(_over_limit(it.learning),)) if it.is_included else it
         for it in considered
     )
+
+
+def _over_limit(learning: Learning) -> LearningReason:
+    if is_always(learning):
+        return LearningReason.OVER_STANDING_LIMIT
+    return LearningReason.OVER_ENTRY_LIMIT
 
 
 def is_sensitive(learning: Learning) -> bool:
     """Whether the content of the learning must not be shown."""
     return learning.sensitivity is Sensitivity.SENSITIVE
+
+
+def is_always(learning: Learning) -> bool:
+    """Whether the learning applies to every task."""
+    return learning.applies is Applies.ALWAYS
+
+
+def learning_note(learning: Learning) -> Note:
+    """The note of a learning."""
+    label = f"{learning.kind}, always" if is_always(learning) else str(learning.kind)
+    return Note(id=learning.learning_id, label=label, text=learning.content)
 
 
 def content_of(learning: Learning) -> Document:
@@ -271,9 +311,14 @@ def _considered(
     reasons: list[str] = [*it.blockers]
     if not is_sensitive(learning) and _is_overridden(learning, said):
         reasons.append(LearningReason.OVERRIDDEN_BY_NARROWER_SCOPE)
-    if must_match and scored is not None and scored.score <= 0:
+    if must_match and not is_always(learning) and _is_unmatched(scored):
         reasons.append(LearningReason.NO_MATCH)
     return ConsideredLearning(learning=learning, reasons=tuple(reasons), scored=scored)
+
+
+def _is_unmatched(scored: Scored | None) -> bool:
+    """Whether there was a query, and the learning does not match it."""
+    return scored is not None and scored.score <= 0
 
 
 def _is_overridden(learning: Learning, said: _Said) -> bool:
@@ -283,22 +328,45 @@ def _is_overridden(learning: Learning, said: _Said) -> bool:
     return any(at < own and bool(keys - {learning.semantic_key}) for at, keys in by_scope.items())
 
 
-def prompt_order(it: ConsideredLearning) -> tuple[float, int, int, str]:
-    """Sort key: score, then the narrowest scope, then the newest, then the id."""
+def prompt_order(it: ConsideredLearning) -> tuple[bool, float, int, int, str]:
+    """Sort key: standing ones first, then by score; then by narrowest scope, newest, id."""
     learning = it.learning
     return (
-        -it.score,
+        not it.is_standing,
+        0.0 if it.is_standing else -it.score,
         SCOPE_RANK[learning.scope.kind],
         -learning.published_at_ms,
         learning.learning_id,
     )
 
 
+def _with_standing(
+    considered: Iterable[ConsideredLearning], settings: RetrievalSettings, *, must_match: bool
+) -> list[ConsideredLearning]:
+    """Mark the learnings of every task that fit their own limits; the others must match."""
+    entries, tokens = settings.max_standing_entries, settings.max_standing_tokens
+    by_order = sorted(
+        (replace(it, is_standing=it.is_included and is_always(it.learning)) for it in considered),
+        key=prompt_order,
+    )
+    for at, it in enumerate(by_order):
+        if not it.is_standing:
+            break
+        cost = text_tokens(it.learning.content)
+        if entries > 0 and cost <= tokens:
+            entries, tokens = entries - 1, tokens - cost
+            continue
+        is_told = not must_match or not _is_unmatched(it.scored)
+        reasons = () if is_told else (LearningReason.OVER_STANDING_LIMIT,)
+        by_order[at] = replace(it, is_standing=False, reasons=reasons)
+    return by_order
+
+
 def _capped(considered: Iterable[ConsideredLearning]) -> Iterable[ConsideredLearning]:
     taken = 0
     for it in considered:
-        taken += it.is_included
-        is_over = it.is_included and taken > MAX_ENTRIES
+        taken += it.is_included and not it.is_standing
+        is_over = it.is_included and not it.is_standing and taken > MAX_ENTRIES
         yield replace(it, reasons=(LearningReason.OVER_ENTRY_LIMIT,)) if is_over else it
 
 

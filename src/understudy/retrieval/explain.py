@@ -15,6 +15,7 @@ from understudy.retrieval.choice import (
     Learned,
     is_sensitive,
     learned_explanation,
+    learning_note,
     passed_over,
     prompt_order,
 )
@@ -22,7 +23,7 @@ from understudy.retrieval.documents import Match, Rounded, Scored
 from understudy.retrieval.frame import LEARNED_CONTEXT, RECOVERED_MEMORY, note_tokens
 from understudy.retrieval.hits import ResultKind
 from understudy.retrieval.learned import judge, learn_context, statistics_for
-from understudy.retrieval.recollect import learning_note, run_note
+from understudy.retrieval.recollect import run_note
 from understudy.retrieval.recovered import ConsideredRun, RunReason, explanation, recover
 from understudy.sessions.learning_scopes import LearningScope, session_scope, visible_scopes
 from understudy.sessions.model import Session
@@ -50,6 +51,8 @@ class ExplainedRecord:
     rank: int
     # The kind of a learning, the status of a run; absent for a run that cannot be read.
     label: Omitted[str] = None
+    # Whether a learning applies `always` or `when_relevant`; absent for a run.
+    applies: Omitted[str] = None
     # What a prompt would say; absent for one that cannot be read or is sensitive.
     text: Omitted[str] = None
     # What it would take of the budget; 0 for a sensitive one, whose length tells something too.
@@ -184,7 +187,10 @@ def _learning(at: int, it: ConsideredLearning) -> ExplainedRecord:
         text=learning.content if is_shown else None,
         tokens=note_tokens(LEARNED_CONTEXT, learning_note(learning)) if is_shown else 0,
         reasons=reasons,
-        explanation=learned_explanation(reasons, score=scored.score if scored else None),
+        applies=str(learning.applies),
+        explanation=learned_explanation(
+            reasons, score=scored.score if scored else None, is_standing=it.is_standing
+        ),
         **_fit(scored),
     )
 

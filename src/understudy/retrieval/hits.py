@@ -77,6 +77,7 @@ class SearchResult:
     # Of learnings only.
     learning_status: Omitted[str] = None
     publish_tier: Omitted[str] = None
+    applies: Omitted[str] = None
     verification_status: Omitted[str] = None
 
 

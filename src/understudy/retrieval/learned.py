@@ -9,6 +9,7 @@ from understudy.retrieval.choice import MAX_ENTRIES, Judged, Learned, choose
 from understudy.retrieval.documents import TermStatistics
 from understudy.retrieval.rarity import SCAN_LIMIT
 from understudy.retrieval.terms import query_terms
+from understudy.review.policy import MAX_STANDING, retrieval_in
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind, visible_scopes
 from understudy.sessions.model import Session
 
@@ -33,14 +34,20 @@ def learn_context(unit: "Unit", session: Session, query: str | None, now_ms: int
     if is_small(unit, keys):
         ids = unit.term_index.newest(TERM_KIND, scopes=keys, limit=SCAN_LIMIT)
         return _chosen(unit, read(unit, ids, scopes), asked, now_ms=now_ms)
+    standing = unit.learnings.standing_in(scopes, limit=MAX_STANDING + CANDIDATES)
     if asked is not None:
         found = _found(unit, scopes, query_terms(asked))
-        chosen = _chosen(unit, found, asked, now_ms=now_ms, around=scopes)
+        chosen = _chosen(unit, _with(standing, found), asked, now_ms=now_ms, around=scopes)
         if not chosen.is_browsed:
             return chosen
-    return _chosen(
-        unit, read(unit, _newest(unit, keys), scopes), asked, now_ms=now_ms, around=scopes
-    )
+    newest = read(unit, _newest(unit, keys), scopes)
+    return _chosen(unit, _with(standing, newest), asked, now_ms=now_ms, around=scopes)
+
+
+def _with(standing: Sequence[Learning], found: Sequence[Learning]) -> tuple[Learning, ...]:
+    """The found learnings, and the standing ones that are not among them."""
+    known = {it.learning_id for it in found}
+    return (*found, *(it for it in standing if it.learning_id not in known))
 
 
 def is_small(unit: "Unit", keys: Sequence[str]) -> bool:
@@ -107,7 +114,14 @@ def _chosen(
     judged = judge(unit, learnings, now_ms=now_ms)
     rivals = rivals_of(unit, judged, around, now_ms=now_ms) if around else ()
     statistics = statistics_for(unit, asked)
-    return choose(judged, asked, now_ms=now_ms, statistics=statistics, rivals=rivals)
+    return choose(
+        judged,
+        asked,
+        now_ms=now_ms,
+        statistics=statistics,
+        rivals=rivals,
+        settings=retrieval_in(unit),
+    )
 
 
 def _found(

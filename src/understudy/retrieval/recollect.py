@@ -15,6 +15,7 @@ from understudy.memory.record import RunMemory
 from understudy.memory.report import PromptCounters
 from understudy.memory.retention import Keeper
 from understudy.memory.texts import query_text
+from understudy.retrieval.choice import OMITTED, learning_note
 from understudy.retrieval.choice import LearningReason as LearnedReason
 from understudy.retrieval.frame import (
     LEARNED_CONTEXT,
@@ -47,7 +48,7 @@ COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 LEARNED_COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
     "injected_total": (LearnedReason.INCLUDED,),
-    "prompt_limit_omitted_total": (LearnedReason.OVER_ENTRY_LIMIT, LearnedReason.OVER_BUDGET),
+    "prompt_limit_omitted_total": tuple(sorted(OMITTED)),
 }
 
 
@@ -139,11 +140,6 @@ def query_of(run: Run) -> str | None:
     if len(text) > 2 * QUERY_CHARS:
         text = f"{text[:QUERY_CHARS]} {text[-QUERY_CHARS:]}"
     return text or None
-
-
-def learning_note(learning: Learning) -> Note:
-    """The note of a learning."""
-    return Note(id=learning.learning_id, label=str(learning.kind), text=learning.content)
 
 
 def run_note(memory: RunMemory) -> Note:

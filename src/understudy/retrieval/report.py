@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.records import Omitted, parsed
+from understudy.learnings.model import Applies
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.retrieval.choice import (
     MAX_ENTRIES,
@@ -61,6 +62,8 @@ class ReportedLearning:
     coverage: float
     matched: Mapping[str, list[str]]
     injected: bool
+    # `always` or `when_relevant`.
+    applies: str = Applies.WHEN_RELEVANT
     # The codes that kept it out.
     reasons: tuple[str, ...]
     explanation: str
@@ -151,7 +154,7 @@ def _told_learned(report: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **_outcome(report),
         "injected_count": counts[LearningReason.INCLUDED],
-        "omitted_count": sum(counts[reason] for reason in OMITTED),
+        "omitted_count": sum(counts.get(reason, 0) for reason in OMITTED),
         "used_tokens": report["used_tokens"],
         "entries": [_told_learning(entry) for entry in report["entries"]],
     }
@@ -174,7 +177,9 @@ def _told_learning(entry: Mapping[str, Any]) -> dict[str, Any]:
         "coverage": entry.get("coverage", 0.0),
         "matched": entry.get("matched", {}),
         "injected": not reasons,
-        "explanation": learned_explanation(reasons, score=score),
+        "explanation": learned_explanation(
+            reasons, score=score, is_standing=entry.get("is_standing", False)
+        ),
     }
 
 
@@ -278,6 +283,8 @@ def _learning(it: ConsideredLearning) -> dict[str, Any]:
         "kind": str(learning.kind),
         "scope": learning.scope.key,
         "published_at_ms": learning.published_at_ms,
+        "applies": str(learning.applies),
+        "is_standing": it.is_standing,
         "reasons": [str(each) for each in it.reasons],
         **(_score(it.scored) if it.scored else {}),
     }

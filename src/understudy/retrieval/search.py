@@ -141,6 +141,7 @@ def _result(asked: SearchRequest, learning: Learning, fit: Fit) -> SearchResult:
         matched_fields=fit.matched_fields,
         learning_status=str(learning.status),
         publish_tier=str(learning.publish_tier),
+        applies=str(learning.applies),
         verification_status=str(learning.verification_status),
     )
 

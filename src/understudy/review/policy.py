@@ -29,6 +29,8 @@ MAX_RULES: Final = 200
 MAX_EXPIRY_MS: Final = 100 * 366 * DAY_MS
 # A higher number would never be reached.
 MAX_SUCCESSES: Final = 100
+MAX_STANDING: Final = 100
+MAX_STANDING_TOKENS: Final = 10_000
 
 _Name = Annotated[str, Line(MAX_NAME_CHARS)]
 _Id = Annotated[str, Line(MAX_NAME_CHARS, trimmed=True)]
@@ -133,6 +135,16 @@ class PromotionSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalSettings:
+    """What a prompt is told of learnings."""
+
+    # The most learnings that a prompt is told of because they apply to every task, and the tokens
+    # of their texts together, without the frame around each.
+    max_standing_entries: Annotated[int, Whole(0, MAX_STANDING)] = 12
+    max_standing_tokens: Annotated[int, Whole(0, MAX_STANDING_TOKENS)] = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LearningPolicy:
     """The learning policy."""
 
@@ -141,6 +153,7 @@ class LearningPolicy:
     publication: PublicationSettings = PublicationSettings()
     judge: Annotated[JudgeSettings, AfterValidator(_checked_judge)] = JudgeSettings()
     promotion: PromotionSettings = PromotionSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
 
 
 def _without_summaries(given: Any) -> Any:
@@ -175,6 +188,8 @@ def policy_digest(policy: LearningPolicy) -> str:
     # Of promotion only the field that reviews knew first: a change of the others must not have
     # every candidate reviewed again.
     said["promotion"] = {name: said["promotion"][name] for name in ("require_executed_evidence",)}
+    # Reviews do not depend on what prompts are told.
+    del said["retrieval"]
     canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -208,6 +223,11 @@ def capture_in(unit: "Unit") -> CaptureSettings:
 def promotion_in(unit: "Unit") -> PromotionSettings:
     """The promotion settings of the policy in force."""
     return policy_in(unit).promotion
+
+
+def retrieval_in(unit: "Unit") -> RetrievalSettings:
+    """The retrieval settings of the policy in force."""
+    return policy_in(unit).retrieval
 
 
 def judge_in(unit: "Unit") -> JudgeSettings:

@@ -150,7 +150,9 @@ def _shared(
 ) -> Iterator[sa.ColumnElement[bool]]:
     scope = narrowed.scope
     yield from _equal(
-        (table.c.scope_key, None if scope is None else scope.key), (table.c.kind, narrowed.kind)
+        (table.c.scope_key, None if scope is None else scope.key),
+        (table.c.kind, narrowed.kind),
+        (table.c.applies, narrowed.applies),
     )
     if narrowed.query is not None:
         yield dialect.contains(table.c.search, folded(narrowed.query))

@@ -29,6 +29,7 @@ from understudy.storage.schema.learnings import (
     ACTIVE_WITH_SUBJECT,
     LIVE,
     LIVE_WITH_SUBJECT,
+    STANDING,
     TAKEN_BACK,
 )
 from understudy.storage.term_index import TermIndex
@@ -153,6 +154,14 @@ class LearningStore:
         )
         return _newest(chain.from_iterable(found))
 
+    def standing_in(self, scopes: Sequence[LearningScope], *, limit: int) -> tuple[Learning, ...]:
+        """Active learnings of these scopes that apply to every task, last published first."""
+        found = (
+            self._all(_STANDING, {"limit": limit, "scope": scope.key})
+            for scope in dict.fromkeys(scopes)
+        )
+        return _newest(chain.from_iterable(found))
+
     def count_by_status(self) -> dict[str, int]:
         """How many there are of each status."""
         return {row.status: row.number for row in self._connection.execute(_BY_STATUS)}
@@ -228,6 +237,12 @@ _REPLACING: Final = (
 )
 _NEWEST: Final = (
     sa.select(*_COLUMNS).where(LIVE, _IN_SCOPE).order_by(*_LAST_FIRST).limit(sa.bindparam("limit"))
+)
+_STANDING: Final = (
+    sa.select(*_COLUMNS)
+    .where(STANDING, _IN_SCOPE)
+    .order_by(*_LAST_FIRST)
+    .limit(sa.bindparam("limit"))
 )
 _BY_STATUS: Final = sa.select(learnings.c.status, sa.func.count().label("number")).group_by(
     learnings.c.status

@@ -8,6 +8,7 @@ from pydantic import Field, computed_field
 from understudy.learnings.bulk import BulkAction
 from understudy.learnings.candidates import ReviewItem
 from understudy.learnings.model import (
+    Applies,
     CandidateState,
     Kind,
     Learning,
@@ -59,6 +60,8 @@ class CreateCandidate(RequestBody):
     kind: Lax[Kind]
     content: str
     sensitivity: Lax[Sensitivity] = Sensitivity.SCOPED
+    # What is left out is proposed by its content: `always` for a standing instruction.
+    applies: Lax[Applies | None] = None
     confidence: int = 80
     source: SourceBody = SourceBody()
     evidence_refs: list[EvidenceRefBody] = Field(default_factory=list, max_length=MAX_EVIDENCE)
@@ -71,6 +74,7 @@ class CreateLearning(RequestBody):
     content: str
     kind: Lax[Kind]
     scope: ScopeBody = ScopeBody(kind=ScopeKind.WORKSPACE, id="default")
+    applies: Lax[Applies | None] = None
     expires_at_ms: Millis | None = None
 
 
@@ -80,6 +84,7 @@ class PublishCandidate(RequestBody):
     scope: ScopeBody | None = None
     kind: Lax[Kind | None] = None
     sensitivity: Lax[Sensitivity | None] = None
+    applies: Lax[Applies | None] = None
     content: str | None = None
     confidence: int | None = None
     expires_at_ms: Millis | None = None
@@ -102,6 +107,7 @@ class CandidateFilterBody(RequestBody):
     scope_kind: Lax[ScopeKind | None] = None
     scope_id: Id | None = None
     kind: Lax[Kind | None] = None
+    applies: Lax[Applies | None] = None
     state: Lax[CandidateState | None] = None
 
 
@@ -124,8 +130,15 @@ class SupersedeLearning(RequestBody):
     scope: ScopeBody | None = None
     kind: Lax[Kind | None] = None
     sensitivity: Lax[Sensitivity | None] = None
+    applies: Lax[Applies | None] = None
     confidence: int | None = None
     expires_at_ms: Millis | None = None
+
+
+class ChangeLearning(RequestBody):
+    """What to change of a learning that stays."""
+
+    applies: Lax[Applies]
 
 
 class RevokeLearning(RequestBody):
@@ -141,6 +154,7 @@ class LearningFilterBody(RequestBody):
     scope_kind: Lax[ScopeKind | None] = None
     scope_id: Id | None = None
     kind: Lax[Kind | None] = None
+    applies: Lax[Applies | None] = None
     status: Lax[LearningStatus | None] = None
     policy_decision: Lax[PolicyDecision | None] = None
     policy_actor: Id | None = None

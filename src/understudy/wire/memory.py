@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from understudy.core.records import Omitted, ScopeLists
-from understudy.learnings.model import Kind
+from understudy.learnings.model import Applies, Kind
 from understudy.runs.model import RunStatus
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.wire.skills import OfferedSkill
@@ -15,13 +15,14 @@ class LearnedEntry:
 
     learning_id: str
     kind: Kind
+    applies: Applies
     published_at_ms: int
     content: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedContext:
-    """The learnings that the next prompt would tell of, best first."""
+    """The learnings that the next prompt would tell of: those of every task, then best first."""
 
     entries: tuple[LearnedEntry, ...]
     # Whether there were more than a prompt may tell of.

@@ -8,15 +8,17 @@ from hypothesis import strategies as st
 
 from tests.support.factories import NOW
 from tests.support.learning_factories import PERSONA, PROJECT, SESSION, make_learning
-from understudy.learnings.model import Kind, Learning, LearningSource, Sensitivity
+from understudy.learnings.model import Applies, Kind, Learning, LearningSource, Sensitivity
 from understudy.retrieval.choice import (
     MAX_ENTRIES,
     Judged,
     Learned,
     LearningReason,
     choose,
+    learning_note,
     passed_over,
 )
+from understudy.review.policy import RetrievalSettings
 from understudy.sessions.learning_scopes import WORKSPACE, LearningScope, ScopeKind
 
 ATLAS = make_learning("Atlas project color is vermilion.", learning_id="atlas")
@@ -42,6 +44,39 @@ def test_what_does_not_match_is_left_out() -> None:
     [match] = found.considered[0].scored.matches if found.considered[0].scored else []
     assert set(match.terms) == {"color", "atlas"}
     assert (found.is_ranked, found.is_browsed) == (True, False)
+
+
+def standing(number: int, content: str = "Always answer in Dutch.") -> Learning:
+    return make_learning(content, learning_id=f"always{number:02}", applies=Applies.ALWAYS)
+
+
+def test_a_standing_learning_is_told_first_whatever_the_input() -> None:
+    found = chosen(ATLAS, SNACK, standing(1), query="What color is Atlas?")
+
+    assert [it.learning_id for it in found.kept] == ["always01", "atlas"]
+    assert told(SNACK, standing(1), query="zeppelin") == ["always01"]
+    assert learning_note(standing(1)).label.endswith(", always")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [RetrievalSettings(max_standing_entries=2), RetrievalSettings(max_standing_tokens=20)],
+)
+def test_standing_learnings_have_limits_of_their_own(settings: RetrievalSettings) -> None:
+    many = [standing(at) for at in range(4)]
+    found = chosen(*many, query="zeppelin", settings=settings)
+
+    kept = len(found.kept)
+    assert 0 < kept < len(many)
+    assert found.omitted == found.counts[LearningReason.OVER_STANDING_LIMIT] == len(many) - kept
+
+
+def test_a_standing_learning_beyond_its_limit_is_told_where_it_matches() -> None:
+    none = RetrievalSettings(max_standing_entries=0)
+    zebra = standing(1, "Never feed the zebra.")
+    found = chosen(zebra, standing(2), query="the zebra", settings=none)
+
+    assert reasons(found) == {"always01": (), "always02": (LearningReason.OVER_STANDING_LIMIT,)}
 
 
 @pytest.mark.parametrize(

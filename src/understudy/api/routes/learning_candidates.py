@@ -9,6 +9,7 @@ from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging
 from understudy.api.routes.learnings import (
+    OfApplies,
     OfKind,
     OfScope,
     OfScopeKind,
@@ -50,11 +51,17 @@ def _filter_of_query(
     scope_kind: OfScopeKind = None,
     scope_id: OfScope = None,
     kind: OfKind = None,
+    applies: OfApplies = None,
     state: Annotated[CandidateState | None, Query(description="only in this state")] = None,
 ) -> CandidateFilter:
     return _filter(
         CandidateFilterBody(
-            query=query, scope_kind=scope_kind, scope_id=scope_id, kind=kind, state=state
+            query=query,
+            scope_kind=scope_kind,
+            scope_id=scope_id,
+            kind=kind,
+            applies=applies,
+            state=state,
         )
     )
 

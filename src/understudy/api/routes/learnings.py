@@ -15,6 +15,7 @@ from understudy.core.records import extended
 from understudy.learnings.checks import scope_filter
 from understudy.learnings.lineage import Lineage
 from understudy.learnings.model import (
+    Applies,
     Kind,
     Learning,
     LearningFilter,
@@ -27,6 +28,7 @@ from understudy.learnings.publication import Published, PublishedLearning
 from understudy.learnings.service import Replacement
 from understudy.sessions.learning_scopes import ScopeKind
 from understudy.wire.learnings import (
+    ChangeLearning,
     CreateLearning,
     LearningFilterBody,
     RevokedLearnings,
@@ -48,6 +50,10 @@ OfScopeKind = Annotated[
 OfScope = Annotated[str | None, Query(description="the id of that scope")]
 OfKind = Annotated[Kind | None, Query(description="only of this kind")]
 
+OfApplies = Annotated[
+    Applies | None, Query(description="only those told `always`, or only `when_relevant`")
+]
+
 
 def learning_filter(given: LearningFilterBody) -> LearningFilter:
     """The filter that a caller described; blank text does not narrow."""
@@ -59,6 +65,7 @@ def _filter_of_query(
     scope_kind: OfScopeKind = None,
     scope_id: OfScope = None,
     kind: OfKind = None,
+    applies: OfApplies = None,
     status: Annotated[LearningStatus | None, Query(description="only of this status")] = None,
     policy_decision: Annotated[
         PolicyDecision | None, Query(description="only those that were decided so")
@@ -76,6 +83,7 @@ def _filter_of_query(
             scope_kind=scope_kind,
             scope_id=scope_id,
             kind=kind,
+            applies=applies,
             status=status,
             policy_decision=policy_decision,
             policy_actor=policy_actor,
@@ -126,6 +134,15 @@ def revoke_matching(
 def get(learning_id: LearningId, services: Services) -> Learning:
     """One learning."""
     return services.learning.learnings.get(learning_id)
+
+
+@router.put(ONE, operation_id="learnings.change")
+@operator()
+def change(
+    learning_id: LearningId, body: ChangeLearning, services: Services, caller: Caller
+) -> Learning:
+    """Say when prompts are told of it: `when_relevant`, or `always`."""
+    return services.learning.learnings.change(caller, learning_id, applies=body.applies)
 
 
 @router.get(ONE + "/lineage", operation_id="learnings.lineage")

@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 from understudy.learnings.model import (
+    Applies,
     CandidateState,
     CapturePath,
     Kind,
@@ -27,6 +28,7 @@ LIVE_WITH_SUBJECT = sa.text("is_live AND subject_digest IS NOT NULL")
 ACTIVE_WITH_SUBJECT = sa.text("is_active AND subject_digest IS NOT NULL")
 REPLACING = sa.text("supersedes IS NOT NULL")
 TAKEN_BACK = sa.text("is_taken_back")
+STANDING = sa.text("is_active AND applies = 'always'")
 
 
 learning_candidates = sa.Table(
@@ -58,9 +60,11 @@ learning_candidates = sa.Table(
     # What it says, and what is known of it beyond the columns.
     sa.Column("body", Json, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("applies", sa.Text, nullable=False, server_default=str(Applies.WHEN_RELEVANT)),
     one_of("origin", Origin),
     one_of("kind", Kind),
     one_of("sensitivity", Sensitivity),
+    one_of("applies", Applies),
     one_of("state", CandidateState),
     one_of("capture_path", CapturePath),
     sa.Index("ix_learning_candidates_state", "state", "candidate_id"),
@@ -129,8 +133,10 @@ learnings = sa.Table(
     sa.Column("search", sa.Text, nullable=False),
     sa.Column("body", Json, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("applies", sa.Text, nullable=False, server_default=str(Applies.WHEN_RELEVANT)),
     one_of("kind", Kind),
     one_of("sensitivity", Sensitivity),
+    one_of("applies", Applies),
     one_of("status", LearningStatus),
     one_of("publish_tier", Tier),
     one_of("verification_status", Verification),
@@ -155,6 +161,7 @@ learnings = sa.Table(
         where=ACTIVE_WITH_SUBJECT,
     ),
     some_of("ix_learnings_replacing", "supersedes", where=REPLACING),
+    some_of("ix_learnings_standing", "scope_key", "published_at_ms", "learning_id", where=STANDING),
     some_of("ix_learnings_taken_back", "key_digest", "scope_key", "kind", where=TAKEN_BACK),
 )
 

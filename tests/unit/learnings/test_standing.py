@@ -1,0 +1,525 @@
+"""Which statements are standing instructions: own examples in three languages."""
+
+import pytest
+
+from understudy.learnings.model import Kind
+from understudy.learnings.standing import is_standing
+
+STANDING = """
+Please reply in Portuguese from now on.
+I'd like every explanation in plain English.
+All responses should be in Italian.
+The assistant should always speak Dutch to the user.
+Keep your replies under five sentences.
+Short answers only.
+I prefer brief replies.
+No emojis, please.
+Skip the pleasantries.
+Temperatures in Celsius, please.
+Avoid jargon.
+Put code in fenced blocks.
+Amounts should be shown in euros.
+I can't read tables, so give me lists.
+Be direct with me.
+You can drop the formal tone.
+Address me as Dr. Okafor.
+My pronouns are they/them.
+I want to be called Sam.
+Never send an email without my consent.
+Do not touch production unless I say so.
+You must not share my phone number with anyone.
+The agent must ask before spending money.
+I don't want you to guess.
+Always double-check the figures.
+Every time you finish something, tell me what is left.
+Before you change a file, show me the diff.
+Run the tests before committing.
+If you are not sure, say so.
+Explain things as if I were new to them.
+End each message with the next step.
+The user wants to approve every payment.
+I hate long introductions; get to the point.
+以后请用法语跟我说话。
+回复请控制在三句话以内。
+温度请用摄氏度。
+请叫我王老师。
+永远不要未经我同意就发邮件。
+每次改文件之前先给我看差异。
+不确定的时候就直说。
+我喜欢简短的回答。
+别客套，直接说重点。
+所有金额都用人民币表示。
+助手不得擅自付款。
+解释的时候多举例子。
+Từ nay hãy trả lời bằng tiếng Pháp.
+Trả lời ngắn gọn thôi.
+Đừng dùng biểu tượng cảm xúc.
+Hãy gọi tôi là cô Lan.
+Tôi muốn mọi câu trả lời đều có ví dụ.
+Không được gửi email khi chưa hỏi tôi.
+Luôn kiểm tra lại số liệu trước khi gửi.
+Nếu không chắc thì cứ nói thẳng.
+Nhiệt độ ghi bằng độ C.
+Bạn phải hỏi ý tôi trước khi mua bất cứ thứ gì.
+Tôi thích cách giải thích đơn giản.
+Mỗi lần sửa tệp phải cho tôi xem trước.
+Respond to me in Hebrew.
+I only read Korean, so write everything in Korean.
+My working language is Spanish; use it with me.
+Two sentences max.
+Keep things concise.
+Don't ramble.
+Give the answer first and the details afterwards.
+I prefer lists to prose.
+No tables.
+Use 24-hour time.
+Round numbers to two decimals.
+Prices always in Swiss francs.
+Show your work.
+When you cite something, add the link.
+Be blunt; I can take it.
+Drop the flattery.
+Use my first name.
+Never log in to my bank.
+You may never post on my behalf.
+Do not make purchases without checking with me.
+Don't ever invent references.
+Whatever you do, keep a backup.
+Commit after every change.
+List your assumptions before answering.
+I want a plan before any code is written.
+The user prefers a formal tone.
+User likes answers with examples.
+The user does not want emojis.
+The user expects the assistant to confirm before deleting anything.
+Whenever something is unclear, ask.
+Do one thing at a time.
+Tell me when you are guessing.
+Treat me like a beginner.
+If a task takes long, keep me informed.
+跟我说英语就行。
+回答不超过两百字。
+我只看得懂繁体字。
+不要道歉。
+语气随意一点。
+请用要点列出答案。
+你每次都要检查拼写。
+删除任何东西之前必须问我。
+不许替我做决定。
+用户希望回答里带例子。
+日期写成年-月-日。
+称呼我为小李就好。
+做完一步再做下一步。
+Nói tiếng Anh với tôi.
+Mọi câu trả lời không quá ba câu.
+Đừng xin lỗi nữa.
+Dùng giọng thân thiện.
+Người dùng muốn được hỏi trước khi xóa bất cứ thứ gì.
+Không tự ý thanh toán.
+Ngày tháng viết theo kiểu ngày/tháng/năm.
+Xưng hô với tôi là anh.
+Làm xong thì báo cho tôi biết.
+Luôn nêu nguồn.
+Giải thích từng bước một.
+English only, please.
+Switch to Norwegian for all our chats.
+The user writes in French but wants answers in English.
+I don't speak English well; use easy words.
+Max. 100 words per answer.
+Cut the fluff.
+Less text, more examples.
+Lead with the conclusion.
+Don't repeat my question back to me.
+Format code as code blocks.
+Currency amounts must carry the ISO code.
+Write numbers with a comma as the thousands separator.
+Sound friendly, not stiff.
+Address the user by her first name.
+She goes by Alex; never use Alexandra.
+Under no circumstances share customer data.
+Never commit secrets.
+Don't open pull requests without tests.
+The assistant may not contact third parties.
+Require my confirmation for anything that costs money.
+Verify every claim before you make it.
+First read the file, then edit it.
+Stop and ask if anything is ambiguous.
+Work in small steps.
+Show the command before running it.
+Leave the working tree clean when you are done.
+I need to sign off on any change to production.
+I like it when answers come with a short example.
+The user always wants to see the sources.
+讲话直接一点。
+全部用繁体中文。
+除非我要求，否则不要写代码。
+一次只问一个问题。
+回答要有依据，注明来源。
+我希望你每次都先确认再动手。
+数字保留两位小数。
+不要碰生产环境。
+用户要求称呼他为陈博士。
+改完以后告诉我改了什么。
+结尾不要总结。
+Hãy nói chuyện thân mật với tôi.
+Chỉ trả lời bằng tiếng Nhật.
+Câu trả lời phải có nguồn.
+Tuyệt đối không đụng vào môi trường production.
+Số liệu làm tròn hai chữ số thập phân.
+Mỗi lần chỉ hỏi một câu.
+Người dùng muốn câu trả lời ngắn.
+Trước khi sửa, giải thích lý do.
+Bạn không được tự ý đặt vé.
+Viết ngày theo dạng năm-tháng-ngày.
+Stick to British English.
+I'd appreciate shorter responses.
+Responses must not exceed 150 words.
+You don't need to explain the basics to me.
+Assume I know Python.
+Spare me the disclaimers.
+Only give code when I ask for it.
+Give me options instead of one answer.
+Break long answers into sections.
+Weights in kilograms, never pounds.
+Please no more exclamation marks.
+Be patient with me.
+I'm Jordan; please use that name.
+Never charge my card.
+Do not reply to anyone in my name.
+Don't merge anything yourself.
+You are not allowed to delete emails.
+Nothing gets published without my approval.
+Check your facts twice.
+Keep a log of what you do.
+Report back once you are finished.
+After each step, wait for my go.
+The user is a beginner and wants simple explanations.
+The user would like the assistant to be brief.
+I find long replies annoying.
+请保持礼貌。
+别用英文缩写。
+给我两个以上的方案。
+任何付款都要经过我同意。
+长度单位用米。
+我更喜欢表格。
+有问题先问我。
+Xin đừng viết dài dòng.
+Tôi ghét lời chào xã giao.
+Mọi khoản chi phải được tôi duyệt.
+Giữ giọng điệu trang trọng.
+Đơn vị đo dùng hệ mét.
+Có gì không rõ thì hỏi tôi.
+Hỏi tôi trước khi cài đặt phần mềm.
+Hold the metaphors.
+Mind your tone.
+Answers without headings.
+Three bullets at most.
+I read on a phone, so narrow tables please.
+Communicate in Finnish.
+Let us talk in Czech.
+Don't translate names.
+Let me decide before anything is bought.
+Don't act on your own.
+You should never assume my location.
+Keep secrets out of the logs.
+No force pushes.
+Never overwrite a file you didn't create.
+Describe what you will do before doing it.
+One question per message.
+Start with a one-sentence summary.
+Use she/her for me.
+Use Fahrenheit.
+The user prefers to be addressed informally.
+Speak to me like a colleague.
+No lectures.
+多用短句。
+语言要口语化。
+请使用公制单位。
+没有我的许可不要安装任何东西。
+写完代码一定要跑测试。
+Đừng hỏi nhiều câu cùng lúc.
+Ưu tiên ví dụ thực tế.
+Dùng đơn vị mét và kilôgam.
+Không đoán mò.
+Viết xong phải chạy thử.
+"""
+
+TOPICAL = """
+The bakery opens at six.
+Dr. Okafor always arrives late.
+The printer never works on Mondays.
+Every invoice has a purchase number.
+I prefer the aisle seat.
+I like my steak rare.
+My favourite author is Le Guin.
+For the wedding cards we want cream paper.
+When you order flowers, choose white ones.
+In the garden blog, plant names are in Latin.
+If it rains, the concert moves to the hall.
+The tenants should pay by bank transfer.
+We always meet on the first Tuesday.
+We chose the blue tiles.
+The German lessons are on Wednesday.
+The answers to the quiz are on page 40.
+The response time of the clinic is two days.
+Her name is Sam.
+Call Lena about the lease.
+Use the red folder for tax papers.
+We never ship to islands.
+Please answer in French just this once.
+Keep it short today.
+The museum does not allow flash.
+My daughter prefers short stories.
+All replies from the landlord are in the archive.
+The coach wants the players to ask before they leave.
+I usually take the night train to Vienna.
+For the recipe book use grams.
+In letters to the school, write formally.
+The date of the hearing is 3 May.
+The English menu is out of date.
+Users can ask for a refund within 30 days.
+Lena said that the list is complete.
+The boiler must be checked every year.
+面包店六点开门。
+打印机周一总是坏。
+我喜欢靠过道的座位。
+请柬用米色的纸。
+我女儿不吃辣。
+订花的时候选白色的。
+德语课在星期三。
+每张发票都有采购号。
+在园艺博客里植物名用拉丁文。
+博物馆不允许用闪光灯。
+房东的回复都在档案里。
+周报请用英文写。
+下周的会议改到周四。
+今天先用英文回答。
+Tiệm bánh mở cửa lúc sáu giờ.
+Máy in luôn hỏng vào thứ Hai.
+Tôi thích ghế cạnh lối đi.
+Khi đặt hoa thì chọn màu trắng.
+Với thiệp cưới, chúng tôi dùng giấy kem.
+Lớp tiếng Đức học vào thứ Tư.
+Hóa đơn nào cũng có số mua hàng.
+Con gái tôi không ăn cay.
+Bảo tàng không cho dùng đèn flash.
+Câu trả lời của chủ nhà nằm trong hồ sơ.
+Trong blog làm vườn, tên cây viết bằng tiếng Latinh.
+Báo cáo tuần viết bằng tiếng Anh.
+Hôm nay trả lời bằng tiếng Anh nhé.
+The vet is closed on Sundays.
+My sister never eats meat.
+Uncle Joe always pays in cash.
+The choir sings in Latin.
+I love hiking in the Alps.
+I prefer trains over planes.
+I want the kitchen painted green.
+I usually order the soup.
+The landlord wants all complaints in writing.
+Guests should remove their shoes.
+Students must never run in the corridor.
+When planning trips, choose hotels near the station.
+For birthday gifts keep the price under 30 euros.
+In the cookbook, quantities are metric.
+On the poster use the short title.
+Emails to the bank should be formal.
+The pool must be cleaned before every season.
+Our plumber speaks Polish.
+The next call with the dentist is on Friday.
+The thermostat shows temperatures in Fahrenheit.
+The tone of the brochure is casual.
+The summary of the trial is on my desk.
+All answers in the exam are multiple choice.
+The default language of the till is French.
+We agreed to pay weekly.
+We won't renew the lease.
+The insurance covers every member of the family.
+Use oak for the shelves.
+Please send the invoice to Marta.
+Remind me of the dentist tomorrow.
+The app always asks for the location.
+You can park behind the church.
+The user owns two bicycles.
+The user's dog is called Rex.
+The user is allergic to nuts.
+兽医星期天休息。
+我妹妹从不吃肉。
+学生不得在走廊奔跑。
+我喜欢坐火车。
+海报上用短标题。
+给银行的邮件要正式。
+泳池每季度都要清洗。
+水管工说波兰语。
+牙医的电话是五五五。
+用户养了两只狗。
+我们决定不续租。
+说明书是英文的。
+旅行时住车站附近。
+Bác sĩ thú y nghỉ Chủ nhật.
+Em gái tôi không bao giờ ăn thịt.
+Học sinh không được chạy ở hành lang.
+Tôi thích đi tàu hơn máy bay.
+Trên áp phích dùng tiêu đề ngắn.
+Thư gửi ngân hàng phải trang trọng.
+Thợ sửa ống nước nói tiếng Ba Lan.
+Người dùng nuôi hai con chó.
+Chúng tôi quyết định không gia hạn.
+Sách hướng dẫn viết bằng tiếng Anh.
+Khi đi du lịch thì ở gần ga.
+Hồ bơi được rửa mỗi quý.
+Deploys happen only on Tuesdays.
+We use Terraform for the network.
+The bot posts the menu every morning.
+The agent is installed on server 4.
+The assistant manager is Nora.
+Tickets must always have an owner.
+Never-ending loops were the cause of the outage.
+Use Redis as the cache.
+Keep the old logo on the van.
+The chat archive is deleted every month.
+I always fly economy.
+I never drink coffee after noon.
+I answer the support line on Mondays.
+I want to learn Japanese.
+I speak Portuguese at home.
+I prefer dark roast beans.
+I like answers by the poet Neruda in the interview book.
+My replies to the tax office are in the blue binder.
+My question about the lease was answered.
+Short trips are paid by the firm.
+Long lists of guests are kept by Paula.
+English breakfast is served until ten.
+French suppliers want payment in advance.
+Time sheets go to Bob.
+Dates with Mia are on Saturdays.
+Numbers of visitors rose in May.
+If the alarm rings, call the porter.
+With the new supplier, prices are in dollars.
+In the logbook times are in UTC.
+For the podcast I want short intros.
+On the website we write dates in the American style.
+When you translate the manual, keep the brand names.
+For marketing mails, sound cheerful.
+Reports for the board must be under two pages.
+The customer wants replies within two hours.
+The team decided to answer complaints in writing.
+We will not use emojis on the sign.
+Every employee must ask before taking leave.
+The exam must be written in English.
+The kids should be asked first.
+Ask Tom for the key.
+Tell Maria about the party.
+周二才发布。
+客户要求两小时内回复。
+我想学日语。
+我在家说粤语。
+我从不喝咖啡。
+网站上日期用美式写法。
+员工请假必须先问主管。
+英式早餐供应到十点。
+每个工单必须有负责人。
+机器人每天早上发菜单。
+理事会的报告不要超过两页。
+缓存用Redis。
+Khách hàng muốn được trả lời trong hai giờ.
+Tôi muốn học tiếng Nhật.
+Tôi không bao giờ uống cà phê buổi tối.
+Trên trang web, ngày viết theo kiểu Mỹ.
+Nhân viên phải hỏi trước khi nghỉ phép.
+Mỗi phiếu phải có người phụ trách.
+Bot đăng thực đơn mỗi sáng.
+Chúng tôi dùng Redis làm bộ đệm.
+Bữa sáng kiểu Anh phục vụ đến mười giờ.
+Báo cáo cho hội đồng không được quá hai trang.
+The router restarts every night.
+I keep my receipts in a shoebox.
+I prefer to cycle to work.
+My wife wants a shorter commute.
+My answers for the survey are due Friday.
+We prefer suppliers that deliver on time.
+We never reply to anonymous letters.
+Our policy is to answer within a day.
+The clerk must always ask for an ID.
+The manual says to never open the valve.
+The script asks for confirmation before deleting.
+Paint the fence before winter.
+Buy the metric screws.
+For the garden, use native plants.
+When cooking rice, use two cups of water.
+In the club, people use first names.
+At the office we speak Danish.
+With the neighbours I speak Turkish.
+On invoices, dates are written in full.
+The trainer explains everything in Spanish.
+All prices on the menu include tax.
+Units 3 and 4 are rented out.
+The source of the river is in Tibet.
+Simple meals are on page two.
+The lists are sorted by date.
+The forms must be signed before every trip.
+Grandma calls me Bear.
+You need a permit for the lake.
+The user plays the cello.
+店员必须先问身份证。
+我们从不回复匿名信。
+在办公室我们说丹麦语。
+菜单上的价格都含税。
+煮饭时用两杯水。
+奶奶做饭不放盐。
+脚本删除前会要求确认。
+Nhân viên luôn phải hỏi giấy tờ.
+Ở văn phòng chúng tôi nói tiếng Đan Mạch.
+Giá trong thực đơn đều đã gồm thuế.
+Khi nấu cơm, dùng hai cốc nước.
+Tôi thích đạp xe đi làm.
+I prefer the red car.
+I like my tea with lemon.
+I prefer morning appointments.
+I'd like the invoice sent to my office.
+For dinner parties I prefer long tables.
+When you water plants, use rain water.
+In the choir we sing without sheets.
+My preferred airline is KLM.
+I hate the smell of paint.
+My favourite language is Italian.
+Use lime for the border colour.
+For board slides use few words.
+On hikes I like short breaks.
+I prefer hotels with a gym.
+The user prefers vegetarian food.
+The user likes long walks.
+我喜欢柠檬茶。
+我喜欢有健身房的酒店。
+做幻灯片时少用文字。
+用户喜欢吃素。
+我最喜欢的语言是意大利语。
+Tôi thích trà chanh.
+Tôi thích khách sạn có phòng gym.
+Khi làm slide thì dùng ít chữ.
+Người dùng thích ăn chay.
+Ngôn ngữ tôi thích nhất là tiếng Ý.
+"""
+
+
+def lines(text: str) -> list[str]:
+    return text.strip().splitlines()
+
+
+@pytest.mark.parametrize("text", lines(STANDING))
+def test_an_instruction_for_every_task_is_standing(text: str) -> None:
+    assert is_standing(text, Kind.PREFERENCE)
+
+
+@pytest.mark.parametrize("text", lines(TOPICAL))
+def test_a_statement_about_a_topic_is_not_standing(text: str) -> None:
+    assert not is_standing(text, Kind.FACT)
+
+
+@pytest.mark.parametrize("kind", [Kind.RUN_SUMMARY, Kind.PROCEDURE])
+def test_kinds_that_are_never_injected_are_not_standing(kind: Kind) -> None:
+    assert not is_standing("Always answer in Dutch.", kind)
+
+
+@pytest.mark.parametrize("part", ["always ", "，", "for the ", "every you ", "请", "câu trả lời "])
+def test_a_hostile_text_takes_linear_time(part: str) -> None:
+    assert isinstance(is_standing(part * 2000, Kind.PREFERENCE), bool)
