@@ -173,6 +173,21 @@ def standing() -> None:
     )
 
 
+@commands("contradict")
+def contradict() -> None:
+    """Compare two statements: {"id","a","b"} → {"id","relation"}: same, conflict or unrelated."""
+    answer_lines(_related)
+
+
+def _related(line: Line) -> Line:
+    from understudy.learnings.relations import relation
+
+    one, other = line.get("a"), line.get("b")
+    if not isinstance(one, str) or not isinstance(other, str):
+        raise TypeError("`a` and `b` must be strings")
+    return {"relation": relation(one, other)}
+
+
 @commands("rank")
 def rank(
     docs: Annotated[

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from understudy.learnings.model import SEMANTIC_KINDS, Candidate, Learning
+from understudy.learnings.relations import Relation, relation
 from understudy.learnings.visibility import prompt_visible
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind, scopes_of
 
@@ -58,7 +59,7 @@ def _others(
     now_ms: int,
     supersedes: str | None,
 ) -> tuple[Learning, ...]:
-    """Prompt-visible learnings of this subject with another key; scopes None means all scopes."""
+    """Prompt-visible learnings that contradict this one; scopes None means all scopes."""
     if said.subject_key is None or not has_subject(said):
         return ()
     about = unit.learnings.about(
@@ -68,7 +69,9 @@ def _others(
         scopes=None if scopes is None else tuple(scopes),
     )
     different = [
-        it for it in about if it.semantic_key != said.semantic_key and it.learning_id != supersedes
+        it
+        for it in about
+        if it.learning_id != supersedes and relation(it.content, said.content) is Relation.CONFLICT
     ]
     return prompt_visible(unit.learnings, different, now_ms=now_ms)
 

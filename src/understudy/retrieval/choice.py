@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from understudy.learnings.model import Applies, Learning, Sensitivity
+from understudy.learnings.relations import Relation, relation
 from understudy.learnings.visibility import WORDS as BLOCKER_WORDS
 from understudy.retrieval.documents import Document, Field, Scored, Statistics
 from understudy.retrieval.frame import Note, text_tokens
@@ -299,7 +300,7 @@ def _said(judged: Iterable[Judged]) -> _Said:
         learning = it.learning
         if learning.subject_key is not None and not it.blockers:
             by_scope = said[learning.kind, learning.subject_key]
-            by_scope[SCOPE_RANK[learning.scope.kind]].add(learning.semantic_key)
+            by_scope[SCOPE_RANK[learning.scope.kind]].add(learning.content)
     return said
 
 
@@ -325,7 +326,12 @@ def _is_overridden(learning: Learning, said: _Said) -> bool:
     """Whether a narrower scope has another value for the same subject."""
     own = SCOPE_RANK[learning.scope.kind]
     by_scope = said.get((learning.kind, learning.subject_key or ""), {})
-    return any(at < own and bool(keys - {learning.semantic_key}) for at, keys in by_scope.items())
+    return any(
+        relation(said_there, learning.content) is Relation.CONFLICT
+        for at, contents in by_scope.items()
+        if at < own
+        for said_there in contents
+    )
 
 
 def prompt_order(it: ConsideredLearning) -> tuple[bool, float, int, int, str]:

@@ -1,0 +1,297 @@
+"""The words of statements: closed classes and common verbs, one spelling of dates, times and numbers."""
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import StrEnum, auto
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
+
+from understudy.learnings.normal_form import HAN_AND_KANA, exact_words, plain
+from understudy.patterns.word_lists import WordLists, read_toml
+
+LISTS: Final = WordLists("understudy.learnings", "clause_words.toml")
+# A longer text is no single statement.
+MAX_WORDS: Final = 60
+MAX_PHRASE: Final = 4
+# The verb of an equation, such as `The port is 80`.
+BE: Final = "be"
+USE: Final = "use"
+
+
+class WordClass(StrEnum):
+    """The class of a word in a statement."""
+
+    CONTENT = auto()
+    DROPPED = auto()
+    SPEAKERS = auto()
+    DENIALS = auto()
+    AFTER_DENIAL = auto()
+    ADDITIONS = auto()
+    PURPOSES = auto()
+    PLACES = auto()
+    OF_OBJECT = auto()
+    OF_AGENT = auto()
+    OF_MANY = auto()
+    OF_PLACE = auto()
+    CHANGES = auto()
+
+
+VERBS: Final = frozenset(
+    {
+        WordClass.OF_OBJECT,
+        WordClass.OF_AGENT,
+        WordClass.OF_MANY,
+        WordClass.OF_PLACE,
+        WordClass.CHANGES,
+    }
+)
+# In order of precedence, where a phrase is in two classes.
+_FLAT: Final = (
+    WordClass.DENIALS, WordClass.AFTER_DENIAL, WordClass.ADDITIONS, WordClass.SPEAKERS, WordClass.PURPOSES, WordClass.DROPPED,
+)  # fmt: skip
+_PREPOSITIONS: Final = frozenset({WordClass.PURPOSES, WordClass.PLACES})
+
+
+class TaggedWord(NamedTuple):
+    """A word or phrase with its class and, for verbs and prepositions, what it stands for."""
+
+    text: str
+    role: WordClass = WordClass.CONTENT
+    form: str = ""
+
+
+def tagged(line: str) -> list[TaggedWord]:
+    """The words of a spelled line with their classes, the longest phrases first."""
+    lexicon = _lexicon(is_vietnamese=bool(_VIETNAMESE.search(line)))
+    found, words = [], [_NUMBERS.get(it, it) for it in exact_words(line)]
+    at = 0
+    while at < len(words):
+        longest = lexicon.longest(words[at])
+        for size in range(min(longest, len(words) - at), 0, -1):
+            word = lexicon.find(words[at : at + size])
+            if word:
+                break
+        else:
+            size, word = 1, TaggedWord(words[at])
+        found.append(word)
+        at += size
+    return _measured(_with_have(found))
+
+
+def _with_have(words: list[TaggedWord]) -> list[TaggedWord]:
+    """The words with `have` as a verb, unless it makes a tense of the next word."""
+    return [
+        TaggedWord(word.text, WordClass.OF_MANY, "support")
+        if word.text in _HAVE and after and after.role in _NOUNS and not _PAST.fullmatch(after.text)
+        else word
+        for word, after in zip(words, (*words[1:], None), strict=False)
+    ]
+
+
+_HAVE: Final = frozenset({"have", "has", "had"})
+_PAST: Final = re.compile(r"\w+(?:ed|en|own|ought|one)|to|been")
+_NOUNS: Final = frozenset({WordClass.CONTENT, WordClass.DROPPED})
+
+
+@lru_cache(maxsize=4096)
+def lemmas(word: str) -> tuple[str, ...]:
+    """The verbs that an inflected form may belong to."""
+    irregular = LISTS.pairs("irregular.verbs").get(word)
+    found = [irregular] if irregular else []
+    for ending in ("ing", "ed", "es", "s"):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) > 1:
+            found += (stem, f"{stem}e", f"{stem[:-1]}y")
+            if stem[-1] == stem[-2]:
+                found.append(stem[:-1])
+    return tuple(found)
+
+
+def _measured(words: Iterable[TaggedWord]) -> list[TaggedWord]:
+    """The words with each number joined to its unit."""
+    units, found = LISTS.pairs("numbers.units"), list[TaggedWord]()
+    for word in words:
+        unit = units.get(word.text) or (word.text if word.text in units.values() else None)
+        if unit and found and _NUMBER.fullmatch(found[-1].text):
+            found[-1] = TaggedWord(found[-1].text + unit)
+        else:
+            found.append(word)
+    return found
+
+
+def known_verb(text: str) -> TaggedWord | None:
+    """A verb of the lists by its base form."""
+    word = _lexicon(is_vietnamese=bool(_VIETNAMESE.search(text))).phrases.get(text)
+    return word if word and word.role in VERBS else None
+
+
+_TIME: Final = re.compile(
+    r"\d{1,2}:\d\d|\d{1,2}h|weekday\d|\d{1,2}-\d{1,2}|(?:周|星期|礼拜)[一二三四五六日天末\d].*|.*[月日号早晚上午下午天点]"
+)
+
+
+def is_time(words: Iterable[str]) -> bool:
+    """Whether a phrase names a time, such as a weekday or an hour."""
+    return any(it in LISTS.set("times") or _TIME.fullmatch(it) for it in words)
+
+
+class Lexicon:
+    """The phrases of the closed classes and the known verbs of a language."""
+
+    def __init__(self, phrases: dict[str, TaggedWord]) -> None:
+        self.phrases = phrases
+        self._longest: dict[str, int] = {}
+        for phrase in phrases:
+            first, size = phrase.split(" ")[0], phrase.count(" ") + 1
+            self._longest[first] = max(size, self._longest.get(first, 1))
+
+    def longest(self, first: str) -> int:
+        """The number of words of the longest phrase that begins with a word or its lemma."""
+        return max(self._longest.get(it, 1) for it in (first, *lemmas(first)))
+
+    def find(self, words: Sequence[str]) -> TaggedWord | None:
+        """The phrase that the words are, its first word perhaps inflected."""
+        text = " ".join(words)
+        known = self.phrases.get(text)
+        if known:
+            return known
+        for lemma in lemmas(words[0]):
+            known = self.phrases.get(" ".join((lemma, *words[1:])))
+            if known and known.role in VERBS:
+                return known._replace(text=text)
+        return None
+
+
+@cache
+def _lexicon(*, is_vietnamese: bool) -> Lexicon:
+    tables = read_toml(*LISTS)
+    phrases: dict[str, TaggedWord] = {}
+    for role in (*_FLAT, WordClass.PLACES, *sorted(VERBS)):
+        forms = {"": tables[role]} if role in _FLAT else tables[role]
+        for form, listed in forms.items():
+            for phrase in listed:
+                text = phrase.removeprefix(_VIETNAMESE_MARK)
+                if not phrase.isascii() or (text != phrase) == is_vietnamese:
+                    # A verb without a class of meaning stands for itself.
+                    phrases.setdefault(text, TaggedWord(text, role, text if form == "do" else form))
+    return Lexicon(phrases)
+
+
+@cache
+def _han_words() -> re.Pattern[str]:
+    """Chinese words of the lexicon, and words that contain one, the longest first."""
+    han = {
+        text: word
+        for text, word in _lexicon(is_vietnamese=False).phrases.items()
+        if _HAN.match(text)
+    }
+    # A verb of two characters is one only where a verb stands; elsewhere it is part of a noun.
+    open_verbs = {
+        it
+        for it, word in han.items()
+        if word.role is WordClass.OF_PLACE and len(it) > 1 and it[-1] != "于"
+    }
+    opposites = {word for it in LISTS("opposites.contradictory") for word in it.split(":")}
+    known = {*(set(han) - open_verbs), *filter(_HAN.match, opposites), *LISTS("compounds")}
+    verbs = "|".join(sorted(open_verbs, key=len, reverse=True))
+    rest = "|".join(sorted(known, key=len, reverse=True))
+    return re.compile(
+        rf"(?:{verbs})(?=[在到于至用不 \da-z]|\Z)|(?<=[们我队司不])(?:{verbs})|{rest}"
+    )
+
+
+_VIETNAMESE: Final = re.compile(
+    "[ăâđêôơưàảãáạằẳẵắặầẩẫấậèẻẽéẹềểễếệìỉĩíịòỏõóọồổỗốộờởỡớợùủũúụừửữứựỳỷỹýỵ]"
+)
+# Marks a Vietnamese phrase of ASCII letters in the lists.
+_VIETNAMESE_MARK: Final = "vi:"
+_HAN: Final = re.compile(rf"[{HAN_AND_KANA}]")
+_NUMBER: Final = re.compile(r"[-+$€£¥]?\d[\d.,:/-]*[%°]?|[$€£¥]\d[\d.]*")
+NUMERIC: Final = re.compile(r"[-+$€£¥]?\d[\d.,:/×-]*[^\W\d]{0,5}[%°$€]?")
+_NUMBERS: Final = LISTS.pairs("numbers.values")
+_MONTHS: Final = "|".join(LISTS.pairs("numbers.months"))
+_WEEKDAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_SINCE: Final = (
+    rf"(?:(?:next |this |last |the (?:start|beginning|end) of )?(?:{_MONTHS}|{_WEEKDAY}|week|month|year|quarter|today|tomorrow|now|then|q[1-4]"
+    r"|\d{1,4}(?:[-/.]\d{1,2}){0,2})(?: \d{1,4}){0,2})(?: on(?:wards?)?\b)?,? ?"
+)
+_HAN_DIGITS: Final = "零一二三四五六七八九"
+
+
+def _han_number(match: re.Match[str]) -> str:
+    tens, ten, ones = match[0].replace("两", "二").rpartition("十")
+    if not ten:
+        return "".join(str(_HAN_DIGITS.index(it)) for it in ones)
+    high = _HAN_DIGITS.index(tens[-1]) if tens else 1
+    return str(high * 10 + (_HAN_DIGITS.index(ones[0]) if ones else 0))
+
+
+def _date(match: re.Match[str]) -> str:
+    day, month = match["day"], match["month"]
+    return f" {int(LISTS.pairs('numbers.months').get(month, month))}-{int(day)} "
+
+
+def _clock(match: re.Match[str]) -> str:
+    hour, minute, half = int(match["hour"]), match["minute"] or "0", match["half"] or ""
+    minute = "30" if minute in {"半", "rưỡi"} else minute
+    if half[:1] == "p" or half in {"chiều", "tối", "下午", "晚上"}:
+        hour = hour % 12 + 12
+    return f" {hour}:{int(minute):02d} "
+
+
+def _weekday(match: re.Match[str]) -> str:
+    return f"weekday{_VIETNAMESE_DAYS.index(match[1]) + 2 if match[1] else 1}"
+
+
+_VIETNAMESE_DAYS: Final = ("hai", "ba", "tư", "năm", "sáu", "bảy")
+# Spellings of one thing, in this order.
+_SPELLINGS: Final = (
+    (re.compile(r"\b(?:the |our )?(?:team|company|user)['’]s\b"), lambda _: "our"),
+    (re.compile(r"\b(?:stop(?:s|ped)?|quit|gave up|ceased) using\b"), lambda _: "not use"),
+    (re.compile(r"\b(?:stop(?:s|ped)?|quit|gave up|ceased) (?=\w+ing\b)"), lambda _: "not "),
+    (re.compile(r"\bthứ (hai|ba|tư|năm|sáu|bảy)\b|\bchủ nhật\b"), _weekday),
+    (re.compile(r"\b(ca|wo)n['’]t\b"), lambda it: "cannot" if it[1] == "ca" else "will not"),
+    (re.compile(r"n['’]t\b"), lambda _: " not"),
+    (re.compile(r"(?<=\b(?:it|he))['’]s\b|(?<=\b(?:that|what))['’]s\b"), lambda _: " is"),
+    (re.compile(r"['’](?:s|ll|ve|d)\b|(?<=s)['’](?= )"), lambda _: ""),
+    (re.compile(r"['’](?:re|m)\b"), lambda _: " are"),
+    (re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), lambda _: ""),
+    (re.compile(r"[零一二两三四五六七八九十]{1,4}(?=[个名位次天周年月日号点分秒小人条台份节件种块级页遍轮])"), _han_number),
+    (re.compile(rf"\b(?:as of|effective|starting|beginning) {_SINCE}"), lambda _: ""),
+    (re.compile(rf"\A(?:from|since) {_SINCE}"), lambda _: ""),
+    (re.compile(r"\A(?:(?:kể|bắt đầu) )?từ (?:tháng|tuần|năm|quý|ngày|hôm|thứ|mai|đầu)(?: \d+| tới| sau| này| nay| hai| ba| tư| năm| tháng| tuần){0,3},? ?"), lambda _: ""),
+    (re.compile(r"[从自][^,。\s]{1,8}?(?:起|开始),?"), lambda _: ""),
+    (re.compile(rf"\b(?P<month>{_MONTHS})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b"), _date),
+    (re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTHS})\b"), _date),
+    (re.compile(r"(?P<month>\d{1,2}) ?月 ?(?P<day>\d{1,2}) ?[日号]"), _date),
+    (re.compile(r"\b(?:ngày )?(?P<day>\d{1,2}) tháng (?P<month>\d{1,2})\b"), _date),
+    (re.compile(r"\b(?P<hour>\d{1,2})(?::(?P<minute>\d\d))? ?(?P<half>am|pm|a\.m\.?|p\.m\.?)(?!\w)"), _clock),
+    (re.compile(r"\b(?P<hour>\d{1,2})(?: giờ |h| giờ)(?P<minute>\d\d|rưỡi)(?P<half> )?\b"), _clock),
+    (re.compile(r"\b(?P<hour>\d{1,2}) ?giờ (?P<minute>\d\d)?(?P<half>sáng|chiều|tối)\b"), _clock),
+    (re.compile(r"(?P<half>早上|上午|下午|晚上)?(?P<hour>\d{1,2})点(?P<minute>半|\d\d)?分?"), _clock),
+    # A place in Chinese has a particle behind its name.
+    (re.compile(r"(?<=[a-z\d]) ?[上里中内](?![海午面部文])"), lambda _: " "),
+    (re.compile(r"\b(?:is|are|am) using\b"), lambda _: "use"),
+    # Tense of `be`.
+    (re.compile(r"\b(?:(?:will|shall|should|must|would) (?:now )?be|(?:is|are) going to be|ha(?:s|ve|d) been|was|were)\b"), lambda _: "is"),
+    (re.compile(r"\b(?:sẽ|đã|đang|vẫn|hiện|vốn|hiện tại|bây giờ) là\b"), lambda _: "là"),
+    (re.compile(r"(?:将|会|将会|现在|目前|仍|应该|必须)是"), lambda _: "是"),
+)  # fmt: skip
+
+
+def spelled(content: str) -> str:
+    """The plain text with one spelling of dates, times, numbers and tenses, and Chinese words apart."""
+    line = plain(content)
+    for pattern, meant in _SPELLINGS:
+        line = pattern.sub(meant, line)
+    return " ".join(line.split())
+
+
+def has_han(text: str) -> bool:
+    """Whether a text has Chinese characters."""
+    return bool(_HAN.search(text))
+
+
+def apart(line: str) -> str:
+    """A spelled line with blanks between the known Chinese words."""
+    return _han_words().sub(lambda it: f" {it[0]} ", line) if _HAN.search(line) else line

@@ -1,0 +1,58 @@
+"""Opposites: words that deny another, and words that exclude each other."""
+
+from collections.abc import Sequence
+from functools import cache
+
+from understudy.learnings.clause_words import LISTS, MAX_PHRASE
+from understudy.learnings.equations import singular
+
+
+def opposed(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two phrases differ only in a pair of opposites."""
+    first, second = " ".join(one), " ".join(other)
+    left = [it for it in one if it not in other]
+    right = [it for it in other if it not in one]
+    pair = (" ".join(left), " ".join(right))
+    return pair[1] in contraries().get(pair[0], ()) or second in contraries().get(first, ())
+
+
+def affirmed(words: tuple[str, ...], *, denied: bool) -> tuple[tuple[str, ...], bool]:
+    """The words with a word such as `forbidden` as the denial of `allowed`."""
+    for size in range(min(len(words), MAX_PHRASE), 0, -1):
+        for at in range(len(words) - size + 1):
+            said = " ".join(words[at : at + size])
+            meant = contradictories().get(said) or synonyms().get(said)
+            if meant:
+                is_opposite = said in contradictories()
+                return (*words[:at], meant, *words[at + size :]), denied != is_opposite
+    return words, denied
+
+
+@cache
+def contradictories() -> dict[str, str]:
+    """What each word denies, by the word."""
+    found: dict[str, str] = {}
+    for pair in LISTS("opposites.contradictory"):
+        affirming, _, denying = pair.partition(":")
+        found.setdefault(denying, affirming)
+    return found
+
+
+@cache
+def synonyms() -> dict[str, str]:
+    """One word for those that the same word denies."""
+    pairs = (it.split(":") for it in LISTS("opposites.contradictory"))
+    return {affirming: contradictories()[denying] for affirming, denying in pairs}
+
+
+@cache
+def contraries() -> dict[str, frozenset[str]]:
+    """The opposites of each word."""
+    found: dict[str, set[str]] = {}
+    for pair in LISTS("opposites.contrary"):
+        one, _, other = pair.partition(":")
+        found.setdefault(one, set()).add(other)
+        found.setdefault(other, set()).add(one)
+        found.setdefault(singular(one), set()).add(singular(other))
+        found.setdefault(singular(other), set()).add(singular(one))
+    return {word: frozenset(others) for word, others in found.items()}
