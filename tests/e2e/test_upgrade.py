@@ -21,6 +21,8 @@ from understudy.storage.migrate import VERSION_TABLE, migrate
 
 pytestmark = pytest.mark.e2e
 
+# Made again by the rule of today when the home opens.
+RECOMPUTED = frozenset({"semantic_key", "subject_key"})
 OLD_HOME = Path(__file__).parent / "homes" / "7fde913.tar.xz"
 
 
@@ -35,8 +37,8 @@ def old(tmp_path: Path) -> Path:
 def lost(before: Any, now: Any, where: str) -> Iterator[str]:
     """Where `now` lacks or changes a value of `before`; fields may have been added."""
     if isinstance(before, dict) and isinstance(now, dict):
-        for name, value in before.items():
-            yield from lost(value, now.get(name), f"{where}/{name}")
+        for name in before.keys() - RECOMPUTED:
+            yield from lost(before[name], now.get(name), f"{where}/{name}")
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
         for number, pair in enumerate(zip(before, now, strict=True)):
             yield from lost(*pair, f"{where}/{number}")
