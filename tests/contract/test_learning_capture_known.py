@@ -224,8 +224,38 @@ async def test_a_run_that_used_a_tool_marks_what_is_found_in_it(
     school: LearningRuns, fake: FakeModel
 ) -> None:
     assert not (await learned(school))[0].derived_from_untrusted
+    fake.queue(call("probe"), "It is 8080.", PORT)
+    (found,) = await learned(school, "Which port is it?")
+    assert found.derived_from_untrusted
+
+
+@pytest.mark.every_database
+async def test_a_statement_that_the_user_typed_stays_trusted_in_a_run_with_tools(
+    school: LearningRuns, fake: FakeModel
+) -> None:
     fake.queue(call("probe"), "OK")
-    (found,) = await learned(school, "Fact: The port is 8080")
+    (labelled,) = await learned(school, "Fact: The door is green")
+    fake.queue(call("probe"), "OK", PORT)
+    (found,) = await learned(school, "The port is 8080. Look at the page.")
+    assert (found.capture_path, found.derived_from_untrusted) == (CapturePath.MODEL, False)
+    assert not labelled.derived_from_untrusted
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "Tool output:\nThe port is 8080.",
+        "I found this: The port is 8080.",
+        "> The port is 8080.\n\nLook it up.",
+        "Is it true that the port is 8080?",
+        "Bob: The port is 8080.",
+    ],
+)
+async def test_a_text_that_the_user_passes_on_is_marked_in_a_run_with_tools(
+    school: LearningRuns, fake: FakeModel, request_text: str
+) -> None:
+    fake.queue(call("probe"), "OK", PORT)
+    (found,) = await learned(school, request_text)
     assert found.derived_from_untrusted
 
 

@@ -183,20 +183,28 @@ def test_a_fact_at_the_end_of_a_long_request_is_found_and_verified(
     assert (learning["status"], learning["verification_status"]) == ("active", "verified")
 
 
-def test_what_a_run_read_elsewhere_is_marked_and_never_active_by_itself(
+def test_what_a_run_read_elsewhere_is_marked_and_never_active_by_itself_unlike_what_was_typed(
     learning_daemon: LearningDaemon,
 ) -> None:
     learning_daemon.policy("enabled", rule("publish_active", kind="fact"), capture={})
     (learning_daemon.daemon.home / "workspace").mkdir(exist_ok=True)
     (learning_daemon.daemon.home / "workspace" / "note.txt").write_text("Codename is Borealis")
     learning_daemon.model.queue(call("read_file", {"path": "note.txt"}))
+    read = {"candidate_1": {"kind": "fact", "content": "Codename is Borealis"}}
+    learning_daemon.answer(EXTRACTION, lambda _: json.dumps(read))
 
-    [found] = found_in(learning_daemon, "tainted", ATLAS)
+    found = found_in(learning_daemon, "tainted", "Fact: Our ship is called Argo.\nRead note.txt.")
 
-    assert found["derived_from_untrusted"] is True
-    view = learning_daemon.reviewed(found["candidate_id"], "published")
-    assert learning_daemon.learning(view["published_learning_id"])["status"] == "provisional"
-    assert learning_daemon.told("tainted", "What is the project codename?") == []
+    decided = {}
+    for candidate in found:
+        view = learning_daemon.reviewed(candidate["candidate_id"], "published")
+        learning = learning_daemon.learning(view["published_learning_id"])
+        decided[candidate["content"]] = candidate["derived_from_untrusted"], learning["status"]
+    assert decided == {
+        "Our ship is called Argo": (False, "active"),
+        "Codename is Borealis": (True, "provisional"),
+    }
+    assert learning_daemon.told("tainted", "What is the codename?") == []
 
 
 def test_what_a_person_rejected_comes_back_only_with_new_evidence(

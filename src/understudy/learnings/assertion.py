@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from typing import Final
 
-from understudy.learnings.quotations import own_words, sentences
+from understudy.learnings.quotations import own_words, pasted, sentences
 from understudy.learnings.sentence_context import Passages, is_in_doubt
 from understudy.learnings.statement_match import Span, exact_places, places, plain
 
 _MARKS: Final = re.compile('["`“”„«»\u2039\u203a「」『』《》]')
 # The most occurrences that are checked in a repetitive text.
 MAX_OCCURRENCES: Final = 100
+# A longer statement is a text, which nobody says in passing.
+MAX_SENTENCES: Final = 8
 _ENDS: Final = " \n.;,!\u3002\uff01"
 # A line that stands like code.
 _INDENTED: Final = re.compile(r"^(?: {4}|\t)[^\n]*", re.MULTILINE)
@@ -29,7 +31,10 @@ def is_typed_by_user(statement: str, request: str) -> bool:
 
     Stricter than `is_said_by_user`, because texts are pasted without quotation marks, too.
     """
-    return asserts(statement, own_words(_INDENTED.sub("\n", request)), is_own=True)
+    # Behind a pasted block, the writer's own words cannot be told from the rest of it.
+    first_block = min((start for start, _ in pasted(request)), default=len(request))
+    own = _INDENTED.sub("\n", request[:first_block])
+    return asserts(statement, own_words(own), is_own=True)
 
 
 def _vouched_for(content: str, text: str) -> str:
@@ -50,11 +55,11 @@ def asserts(statement: str, text: str, *, is_own: bool = False) -> bool:
     With `is_own`, only where the text does not pass the statement on from somebody else.
     """
     wanted = plain(statement).strip(_ENDS)
-    parts = [wanted[start:end].strip(_ENDS) for start, end in sentences(wanted)]
+    parts = {wanted[start:end].strip(_ENDS) for start, end in sentences(wanted)}
+    if not 0 < len(parts) <= MAX_SENTENCES:
+        return False
     read = _Text.of(text)
-    return bool(parts) and all(
-        _is_asserted(part, read, _all_places, is_own=is_own) for part in parts
-    )
+    return all(_is_asserted(part, read, _all_places, is_own=is_own) for part in parts)
 
 
 @dataclass(frozen=True, slots=True)

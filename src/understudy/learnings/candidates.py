@@ -211,7 +211,9 @@ def _marked_by_history(unit: "Unit", candidate: Candidate) -> Candidate:
     named = dict.fromkeys((candidate.source.run_id, *(ref.run_id for ref in refs)))
     # An artifact is the result of a tool, so it is untrusted.
     is_untrusted = any(ref.artifact_id is not None for ref in refs) or any(
-        may_repeat_untrusted(unit, run_id) for run_id in named if run_id is not None
+        may_repeat_untrusted(unit, run_id, candidate.content)
+        for run_id in named
+        if run_id is not None
     )
     before = declined(unit, candidate.scope, candidate.kind, candidate.content)
     return replace(

@@ -28,7 +28,7 @@ from understudy.learnings.model import (
 )
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
 from understudy.learnings.quotations import own_words, plain_words
-from understudy.learnings.taint import has_heard_untrusted, untrusted_sources
+from understudy.learnings.taint import has_heard_untrusted, is_typed_in, untrusted_sources
 from understudy.memory.policy import policy_in
 from understudy.memory.record import RunEvidence, RunMemoryRecord, SemanticCapture, doubt
 from understudy.memory.retention import PENDING_KEPT_MS, settle
@@ -90,8 +90,8 @@ class Lesson:
     run: Run
     record: RunMemoryRecord
     evidence: RunEvidence
-    # Whether the run read untrusted input, and whether its session did before.
-    is_untrusted: bool
+    # The untrusted sources that the run read, and whether its session had read any before.
+    untrusted_sources: tuple[str, ...]
     has_heard_untrusted: bool
 
     @property
@@ -110,7 +110,14 @@ class Lesson:
 
     def may_repeat_untrusted(self, proposal: FoundStatement) -> bool:
         """Whether a statement may repeat untrusted text; a label stands in the request itself."""
-        if self.is_untrusted:
+        if is_typed_in(
+            self.run,
+            self.untrusted_sources,
+            statement=proposal.content,
+            request=self.evidence.request,
+        ):
+            return False
+        if self.untrusted_sources:
             return True
         if proposal.path is not CapturePath.MODEL:
             return False
@@ -228,7 +235,7 @@ class CaptureDuty:
             run=run,
             record=record,
             evidence=evidence,
-            is_untrusted=bool(untrusted_sources(unit, run)),
+            untrusted_sources=untrusted_sources(unit, run),
             has_heard_untrusted=has_heard_untrusted(unit, run),
         )
 

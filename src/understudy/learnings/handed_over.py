@@ -6,6 +6,7 @@ from functools import cache
 from typing import Final
 
 from understudy.learnings.labels import LABELS
+from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.patterns.word_lists import WordLists
 
 WORDS: Final = WordLists("understudy.learnings", "statement_words.toml")
@@ -13,18 +14,41 @@ WORDS: Final = WordLists("understudy.learnings", "statement_words.toml")
 MAX_HEADING: Final = 80
 # An order of so few words is about the text beside it.
 FEW_WORDS: Final = 2
+FEW_ORDERED: Final = 3
+FEW_NAMED: Final = 4
 
 _ENDED: Final = re.compile(r"[.!?;,\u3002\uff01\uff1f\uff1b]\s*$")
 _COLON_AT_END: Final = re.compile(r"[:\uff1a]\s*$")
 _BULLET: Final = re.compile(r"\s*(?:[-+*•]|\d{1,3}[.)])\s")
-_FIRST_PERSON: Final = re.compile(r"\b(?:i|me|my|we|us|our|tôi|mình|chúng)\b|[我咱]", re.IGNORECASE)
-# Greetings and thanks, which stand on lines of their own.
+# A greeting without a name: a mail greets somebody.
 _GREETING: Final = re.compile(
-    r"\s*(?:hi|hello|hey|dear|thanks?|ok|okay|please|chào|xin chào|cảm ơn|你好|您好|谢谢)\b.{0,30}$",
+    r"\s*(?:hi|hello|hey|thanks|thank you|ok|okay|please|chào|xin chào|chào bạn|cảm ơn|你好|您好|谢谢)(?: there)?\W*$",
     re.IGNORECASE,
 )
-# The marks of a log line, a table row or a chat protocol before a statement.
+# The number of a list item.
+_NUMBER: Final = re.compile(r"\s*\d{1,3}[.)]\s*$")
+_THAT: Final = re.compile(r"\b(?:that|rằng)\W*$", re.IGNORECASE)
+# The marks of a log line, a table row or a chat protocol.
 _RECORDED: Final = re.compile(r"[\[\]|@^<>{}\\]|\d{1,2}:\d\d|\b(?:INFO|WARN|WARNING|ERROR|DEBUG)\b")
+_SIGNS: Final = re.compile(r"[^\w\s,.!*'\uff0c\u3002\uff01]")
+_HAN: Final = re.compile(f"[{HAN_AND_KANA}]")
+_WORD: Final = re.compile(rf"[{HAN_AND_KANA}]|[^\W_{HAN_AND_KANA}]+")
+_ARTICLES: Final = frozenset(("the", "a", "an"))
+# A file, a path or an address, which tools open.
+_OPENED: Final = re.compile(r"\w\.\w{1,5}\b|/\w")
+_FROM: Final = re.compile(r"\b(?:from|by|of|từ|của)\b|来自|的", re.IGNORECASE)
+_CLOSING: Final = re.compile(
+    r"\W*(?:\^|--|\u2014|\(|(?:best|kind|warm)\b.{0,20}\b(?:regards|wishes)|regards|best,|cheers|sincerely|yours|sent from|end of"
+    r"|source\b|trân trọng|thân mến|nguồn|此致|敬上|来源)",
+    re.IGNORECASE,
+)
+_IT: Final = re.compile(r"\bit\b", re.IGNORECASE)
+_ASKS_FOR_REPLY: Final = re.compile(
+    r"\b(?:reply|respond|answer (?:him|her|them|it))\b|[回答]复|trả lời (?:thư|email|tin)",
+    re.IGNORECASE,
+)
+# A name on a line of its own.
+_SIGNATURE: Final = re.compile(r"\s*(?:[^\W\d_][\w-]{0,30},? ?){1,2}\s{0,8}$")
 
 
 def _any_of(name: str) -> re.Pattern[str]:
@@ -77,7 +101,8 @@ def announces(heading: str) -> bool:
 def speaks_of_text(said: str) -> bool:
     """Whether a sentence asks or orders something about a text that it points to."""
     if _orders().search(said):
-        return _pointers().search(said) is not None or len(said.split()) <= FEW_WORDS
+        is_short = len(said.split()) <= FEW_WORDS and _OPENED.search(said) is None
+        return is_short or _pointers().search(said) is not None
     return _pointers().search(said) is not None and _questions().search(said) is not None
 
 
@@ -94,32 +119,70 @@ def may_be_anothers(earlier: Sequence[str], before: str, later: Sequence[str]) -
     Given are the sentences before the statement, each with its line break; the words before it in
     its own sentence; and the sentences behind it. In doubt the answer is yes.
     """
-    if any(map(_may_introduce, earlier)) or _may_introduce_here(before):
+    if not _is_own_lead(before) or any(map(_may_introduce, earlier)):
         return True
-    return any(speaks_of_text(said) or "^" in said for said in later)
+    return any(map(_may_refer_back, later))
+
+
+def _is_own_lead(before: str) -> bool:
+    """Whether the words before a statement are a bullet, a label, or words that change nothing."""
+    said = _BULLET.sub("", before, count=1)
+    heading, colon, lead = said.replace("\uff1a", ":").rpartition(":")
+    if colon and not _is_own_heading(heading):
+        return False
+    if _SIGNS.search(lead):
+        return False
+    known = WORDS.set("classes.leads") | WORDS.set("classes.adverbs") | WORDS.set("texts.leads")
+    return known.issuperset(_WORD.findall(lead.casefold()))
 
 
 def _may_introduce(said: str) -> bool:
-    if _pointers().search(said) or _reports().search(said):
+    """Whether an earlier sentence may introduce what follows it."""
+    words = _WORD.findall(said.casefold())
+    if _GREETING.match(said) or _NUMBER.match(said):
+        return False
+    if not words or _RECORDED.search(said) or _points_or_reports(said):
         return True
-    if said.endswith("\n"):
-        line = said.strip()
-        if _COLON_AT_END.search(line):
-            return not _is_own_heading(line)
-        is_plain = _ENDED.search(line) or _BULLET.match(line) or _GREETING.match(line)
-        if not is_plain:
-            return not _is_own_heading(line)
-        if _orders().search(line) and _sources().search(line):
-            return True
-    return _may_introduce_here(said)
+    heading, colon, _ = said.replace("\uff1a", ":").partition(":")
+    if colon:
+        return not _is_own_heading(heading)
+    if _is_about_text(said, words) or _is_fragment(said, words):
+        return True
+    is_sentence = _ENDED.search(said) is not None or _BULLET.match(said) is not None
+    return said.endswith("\n") and not is_sentence
 
 
-def _may_introduce_here(before: str) -> bool:
-    heading, colon, _ = before.replace("\uff1a", ":").partition(":")
-    return (colon != "" and not _is_own_heading(heading)) or _RECORDED.search(before) is not None
+def _is_about_text(said: str, words: Sequence[str]) -> bool:
+    """Whether a sentence speaks of a text that is not a file or an address to be opened."""
+    if _OPENED.search(said):
+        return False
+    is_order = _orders().search(said) is not None
+    has_source = _sources().search(said) is not None
+    return (is_order and (has_source or len(words) <= FEW_ORDERED)) or (
+        has_source and (_FROM.search(said) is not None or _sources().match(said) is not None)
+    )
+
+
+def _is_fragment(said: str, words: Sequence[str]) -> bool:
+    """Whether a sentence is a title rather than an order or a statement."""
+    if _HAN.search(said):
+        return False
+    return len(words) <= FEW_WORDS or (len(words) <= FEW_NAMED and words[0] in _ARTICLES)
+
+
+def _may_refer_back(said: str) -> bool:
+    """Whether a later sentence may speak of the statement as a text, or ends a mail."""
+    if speaks_of_text(said) or _reports().search(said) or _CLOSING.match(said):
+        return True
+    if "?" in said and _IT.search(said):
+        return True
+    return _ASKS_FOR_REPLY.search(said) is not None or _SIGNATURE.match(said) is not None
+
+
+def _points_or_reports(said: str) -> bool:
+    return any(it.search(_THAT.sub("", said)) for it in (_pointers(), _reports()))
 
 
 def _is_own_heading(heading: str) -> bool:
-    if _sources().search(heading) or _orders().search(heading):
-        return False
-    return announces(heading) or _FIRST_PERSON.search(heading) is not None
+    is_own = not any(it.search(heading) for it in (_sources(), _orders()))
+    return is_own and announces(heading) and not _points_or_reports(heading)

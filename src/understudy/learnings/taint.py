@@ -1,9 +1,10 @@
 """Taint: whether a run read untrusted text from tools, files, strangers or other agents."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import DamagedRecord
+from understudy.learnings.assertion import is_typed_by_user
 from understudy.runs.model import Run, RunKind, RunRequest
 from understudy.schedules.requests import SOURCE_KIND, SOURCE_PLUGIN
 
@@ -26,6 +27,7 @@ OWN_SOURCES: Final = frozenset(
     {(_OURS.source_plugin, _OURS.source_kind), (SOURCE_PLUGIN, SOURCE_KIND)}
 )
 OTHER_AGENT: Final = "other_agent"
+TOOL_RESULT: Final = "tool_result"
 
 
 def _is_passed_on(run: Run) -> bool:
@@ -43,7 +45,7 @@ INPUT_SOURCES: Final[tuple[tuple[str, Callable[[Run], bool]], ...]] = (
 )
 # Why the output of a run may repeat untrusted text.
 SOURCES: Final[tuple[tuple[str, Callable[[Run], bool]], ...]] = (
-    ("tool_result", lambda run: run.usage.tool_calls > 0),
+    (TOOL_RESULT, lambda run: run.usage.tool_calls > 0),
     *INPUT_SOURCES,
 )
 
@@ -61,7 +63,17 @@ def has_heard_untrusted(unit: "Unit", run: Run) -> bool:
     return unit.runs.has_heard_others(run)
 
 
-def may_repeat_untrusted(unit: "Unit", run_id: str) -> bool:
+def is_typed_in(run: Run, sources: Iterable[str], *, statement: str, request: str) -> bool:
+    """Whether the user typed a statement in the request of a run; what tools answered is no matter.
+
+    A file, a text that was passed on and the task of a sidechain are not typed by the user, and
+    neither is a text that the request hands over.
+    """
+    is_typed = run.kind is RunKind.INPUT and set(sources) <= {TOOL_RESULT}
+    return is_typed and is_typed_by_user(statement, request)
+
+
+def may_repeat_untrusted(unit: "Unit", run_id: str, statement: str) -> bool:
     """Whether a statement from a run may repeat untrusted text; False for a deleted run."""
     try:
         run = unit.runs.get(run_id)
@@ -69,7 +81,12 @@ def may_repeat_untrusted(unit: "Unit", run_id: str) -> bool:
         return True
     if run is None:
         return False
-    return bool(untrusted_sources(unit, run)) or has_heard_untrusted(unit, run)
+    sources = untrusted_sources(unit, run)
+    if not sources and not has_heard_untrusted(unit, run):
+        return False
+    evidence = unit.run_memory_index.evidence(run_id)
+    request = evidence.request if evidence else ""
+    return not is_typed_in(run, sources, statement=statement, request=request)
 
 
 def brings_others_in(run: Run) -> bool:

@@ -42,7 +42,18 @@ PASTED = (
     f"| name | role |\n|---|---|\n{LINE}",
     f"assistant: {LINE}",
     f"Q: who?\nA: {LINE}",
-    # In a block.
+    # In a mail without headers, or beside a title.
+    f"Hello Ann,\n\n{LINE}\n\nKind regards\nEve",
+    f"Hi Ann,\n{LINE}\nEve",
+    f"{LINE}\n\nReply to Eve.",
+    f"New message from Eve.\n\n{LINE}",
+    f"{LINE} (from the wiki)",
+    f"As the vendor puts it, {LINE}",
+    f"I copied: {LINE}",
+    f"Line 3. {LINE}",
+    f"// {LINE}",
+    # In a block, or behind one.
+    f">>> show()\n{LINE}",
     f"> {LINE}",
     f"```\n{LINE}\n```",
     f"<p>{LINE}</p>",
@@ -54,6 +65,7 @@ TYPED = (
     LINE,
     f"Hi! {LINE} Add her to the list.",
     f"Fact: {LINE}\nNow list the files.",
+    f"Fact: {LINE}\nRead note.txt.",
     f"Can you fix the script? {LINE}",
     f"Read config.yaml and check the ports. {LINE}",
     f"Summarise the file notes.txt. {LINE}",
