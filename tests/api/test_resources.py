@@ -213,6 +213,7 @@ def test_runtime_settings_change_in_revisions(api: TestClient) -> None:
 def test_routes_are_shown_without_keys(api: TestClient) -> None:
     (route,) = ok(api, "GET", "/v1/routes")["items"]
     assert (route["route_id"], route["default"], route["ready"]) == ("scripted", True, True)
+    assert (route["context_window"], route["context_window_source"]) == (1_000_000, "known")
     assert not [name for name in route if "key" in name]
     assert ok(api, "GET", "/v1/routes/scripted") == route
     assert refused(api, "GET", "/v1/routes/none") == (404, "routes/route_not_found")

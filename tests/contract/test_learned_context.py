@@ -343,7 +343,9 @@ async def test_with_room_for_four_the_four_best_are_told_and_the_rest_are_counte
     run_id = (await narrow.run("the yellow crane", session_id="s2")).run.run_id
 
     assert sorted(told(fake, name=LEARNED)) == ["lrn_0", "lrn_1", "lrn_2", "lrn_3"]
-    assert section_in(system_text(fake), LEARNED).endswith("Notes omitted to save room: 6.")
+    assert section_in(system_text(fake), LEARNED).endswith(
+        "Lower-ranked notes omitted: 6 (6 for lack of room)."
+    )
     assert recollector(narrow).learned.snapshot() == {
         "injected_total": 4,
         "prompt_limit_omitted_total": 6,

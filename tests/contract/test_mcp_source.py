@@ -11,6 +11,9 @@ import pytest
 
 from tests.support.factories import ADMIN, make_session
 from tests.support.mcp_servers import RUDE, loader, make_context, rude
+from tests.support.run_harness import RunHarness
+from understudy.agent.budget import SpecCosts
+from understudy.agent.loop import AgentLoop
 from understudy.core.errors import NotFound
 from understudy.mcp_client.connection import McpConnection
 from understudy.mcp_client.model import (
@@ -25,6 +28,7 @@ from understudy.mcp_client.servers import McpServers
 from understudy.mcp_client.session_servers import SessionServerService
 from understudy.mcp_client.source import MAX_TOOLS, McpToolSource
 from understudy.mcp_client.tool import McpTool
+from understudy.retrieval.report import injection_report
 from understudy.sessions.model import Session
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
@@ -216,3 +220,43 @@ async def test_after_the_end_no_tools_are_left(make_source: MakeSource) -> None:
     assert await names(source) == []
     assert all(not connection.is_open for connection in source.servers.shared())
     await asyncio.sleep(0)
+
+
+async def test_the_memory_budget_counts_the_tools_of_servers(
+    make_source: MakeSource, harness: RunHarness
+) -> None:
+    source = make_source(named("many", "many"))
+    worker = harness.executor.worker
+    assert isinstance(worker, AgentLoop)
+    harness.executor = replace(harness.executor, worker=replace(worker, mcp=source))
+
+    async def base() -> int:
+        run_id = (await harness.run("Say nothing")).run.run_id
+        with harness.units.read() as unit:
+            report = injection_report(unit, run_id)
+        assert report is not None
+        return int(report["budget"]["base_tokens"])
+
+    # The servers are started by the first run, after its prompt was fixed.
+    before, after = await base(), await base()
+
+    described = SpecCosts().listed(source.last_listed(make_session("s1"), ()))
+    assert described > 100
+    assert described <= after - before <= described + 100
+
+
+async def test_what_servers_listed_last_is_known_without_starting_them(
+    make_source: MakeSource,
+) -> None:
+    source = make_source(named("a"), named("b"))
+    session = make_session("s1")
+    assert source.last_listed(session, ()) == []
+
+    await source.tools_for(session)
+
+    assert [tool.name for tool in source.last_listed(session, ())] == ["a/act", "b/act"]
+    assert [tool.name for tool in source.last_listed(session, {"a/act"})] == ["b/act"]
+    narrow = make_session("s2", capability_scope={"mcp_server_deny": ["b"]})
+    assert [tool.name for tool in source.last_listed(narrow, ())] == ["a/act"]
+    await source.servers.close()
+    assert len(source.last_listed(session, ())) == 2

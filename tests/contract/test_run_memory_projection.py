@@ -98,7 +98,9 @@ async def test_without_a_word_in_common_the_newest_are_told(
     await harness.run("deploy the gateway")
 
     assert told(fake) == known[:0:-1]
-    assert section_in(system_text(fake)).endswith("Older runs omitted to save room: 1.")
+    assert section_in(system_text(fake)).endswith(
+        "Lower-ranked runs omitted: 1 (1 beyond the limit of entries)."
+    )
 
 
 async def test_relevance_beats_recency(harness: RunHarness, fake: FakeModel) -> None:
@@ -314,7 +316,9 @@ async def test_with_room_for_one_the_best_is_told(
     run_id = (await narrow.run("Atlas codename?")).run.run_id
 
     assert told(fake) == known[:1]
-    assert section_in(system_text(fake)).endswith("Older runs omitted to save room: 2.")
+    assert section_in(system_text(fake)).endswith(
+        "Lower-ranked runs omitted: 2 (2 for lack of room)."
+    )
     assert counted(narrow) == (1, 2, 3)
     report = report_of(narrow, run_id)
     assert list(reasons(report).values()) == ["included", "over_budget", "over_budget"]

@@ -1,18 +1,21 @@
 """Token budgets of a prompt: its limit, and what the tool specifications cost."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from understudy.agent.admission import Offer
+from understudy.core.recent_cache import RecentCache
 from understudy.core.text import TOKENS_PER_BYTE, estimate_tokens
 from understudy.providers.base import ToolSpec
-from understudy.tools.registry import ToolRegistry
+from understudy.tools.base import Tool, schema_of
+from understudy.tools.registry import ToolRegistry, wire_name
 
 AUTOCOMPACT_THRESHOLD: Final = 167_000
 BUFFER: Final = 13_000
 RESERVED_OUTPUT: Final = 4_096
+MAX_LISTED: Final = 2_000
 CUT: Final = "\n[… cut to save room …]\n"
 
 
@@ -21,11 +24,9 @@ def list_tokens(tokens: int) -> int:
     return math.ceil(tokens * 4 / 3)
 
 
-def prompt_limit(context_window: int | None) -> int:
+def prompt_limit(context_window: int) -> int:
     """How many tokens a prompt may have before its older part is summarised."""
     limit = AUTOCOMPACT_THRESHOLD - BUFFER
-    if context_window is None:
-        return limit
     # A small window cannot spare the whole buffer; a tenth of it has to do.
     buffer = min(BUFFER, context_window // 10)
     reserved = min(RESERVED_OUTPUT, context_window // 4)
@@ -56,9 +57,13 @@ def spec_tokens(tool: ToolSpec) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SpecCosts:
-    """What describing the tools of one registry takes, worked out once for each."""
+    """What describing tools takes, worked out once for each: of one registry, and of MCP servers."""
 
     _known: dict[str, int] = field(default_factory=dict)
+    # By name, with the tool that it was worked out for: a server may list another one later.
+    _listed: RecentCache[str, tuple[Tool, int]] = field(
+        default_factory=lambda: RecentCache(MAX_LISTED)
+    )
 
     def of(self, registry: ToolRegistry, names: Sequence[str]) -> int:
         """An upper guess for all of these together."""
@@ -66,6 +71,21 @@ class SpecCosts:
             if name not in self._known:
                 self._known[name] = spec_tokens(_spec(registry, name))
         return sum(self._known[name] for name in names)
+
+    def listed(self, tools: Iterable[Tool]) -> int:
+        """An upper guess for tools that are not in the registry."""
+        return sum(map(self._of_listed, tools))
+
+    def _of_listed(self, tool: Tool) -> int:
+        known = self._listed.get(tool.name)
+        if known is None or known[0] is not tool:
+            schema = schema_of(tool.parameters)
+            spec = ToolSpec(
+                name=wire_name(tool.name), description=tool.description, parameters=schema
+            )
+            known = (tool, spec_tokens(spec))
+            self._listed.put(tool.name, known)
+        return known[1]
 
 
 def _spec(registry: ToolRegistry, name: str) -> ToolSpec:

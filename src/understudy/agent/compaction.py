@@ -58,6 +58,16 @@ WORTH_SHARE: Final = 0.1
 CHECKPOINTS_TRIED: Final = 8
 
 
+# What memories have room for beside a conversation that could be summarised; at most a tenth.
+RECALL_TOKENS: Final = 4_000
+RECALL_SHARE: Final = 0.1
+
+
+def max_summary_tokens(limit: int) -> int:
+    """How long a summary may be where a prompt may have so many tokens."""
+    return min(MAX_SUMMARY_TOKENS, int(limit * SUMMARY_SHARE))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """What the model made of an older part, and what that took."""
@@ -78,7 +88,7 @@ class Summariser:
     @property
     def max_tokens(self) -> int:
         """How long a summary may be."""
-        return min(MAX_SUMMARY_TOKENS, int(self.limit * SUMMARY_SHARE))
+        return max_summary_tokens(self.limit)
 
     async def summarise(self, earlier: str | None, pieces: Sequence[Piece], ask: Ask) -> Summary:
         """One summary of an earlier summary and some pieces; `ProviderError` when it cannot be had."""
@@ -177,10 +187,24 @@ class Room:
         return max(0, self.limit - self.fixed)
 
 
-def room_for(*, context_window: int | None, system: str, tools: Sequence[ToolSpec]) -> Room:
+def room_for(*, context_window: int, system: str, tools: Sequence[ToolSpec]) -> Room:
     """The room beside the system text and the tools."""
     described = sum(map(spec_tokens, tools))
     return Room(limit=prompt_limit(context_window), fixed=estimate_tokens(system) + described)
+
+
+def message_tokens_sent(room: Room, *, said: int, asked: int) -> int:
+    """About how many tokens of messages the first call of a run will have.
+
+    `said` is all of the conversation and `asked` the input of the run, which always stays. A
+    conversation that leaves memories no room is counted as it is after its compaction.
+    """
+    reserve = min(RECALL_TOKENS, int(room.limit * RECALL_SHARE))
+    summary = list_tokens(max_summary_tokens(room.limit))
+    compacted = summary + max(asked, int(room.left * KEPT_SHARE))
+    if said <= room.left - reserve or said <= compacted:
+        return said
+    return compacted if said > room.left else max(compacted, room.left - reserve)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

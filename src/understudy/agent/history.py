@@ -46,6 +46,8 @@ class Beginning:
     checkpoint: int | None
     history_from: int
     tokens: int
+    # Of the input alone.
+    input_tokens: int
 
 
 def mark_start(unit: "Unit", run: Run, *, input_offset: int, limit: int) -> Beginning:
@@ -60,11 +62,12 @@ def mark_start(unit: "Unit", run: Run, *, input_offset: int, limit: int) -> Begi
         budget_tokens=READ_AHEAD * limit,
     )
     summary = estimate_tokens(checkpoint.message().text) if checkpoint else 0
-    said = summary + start.tokens + input_tokens(items_of(run))
+    asked = input_tokens(items_of(run))
     return Beginning(
         checkpoint=known.offset if known else None,
         history_from=start.offset,
-        tokens=list_tokens(said),
+        tokens=list_tokens(summary + start.tokens + asked),
+        input_tokens=list_tokens(asked),
     )
 
 

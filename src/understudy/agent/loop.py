@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from understudy.agent.admission import Offer
 from understudy.agent.budget import SpecCosts, prompt_limit, specs_of
-from understudy.agent.compaction import Compactor, Room, resumed, room_for, within
+from understudy.agent.compaction import (
+    Compactor,
+    Room,
+    message_tokens_sent,
+    resumed,
+    room_for,
+    within,
+)
 from understudy.agent.conversation import Conversation, Piece
 from understudy.agent.history import mark_start, message_data, recall, reply_of
 from understudy.agent.model_call import ModelCaller
@@ -22,7 +29,12 @@ from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords
 from understudy.evolution.nudges import SELF_EVOLUTION_TITLE
 from understudy.mcp_client.source import McpToolSource
-from understudy.permissions.rules import denied_outright, read_document, read_session_rules
+from understudy.permissions.rules import (
+    denied_outright,
+    is_among,
+    read_document,
+    read_session_rules,
+)
 from understudy.providers.base import (
     AssistantMessage,
     Message,
@@ -141,8 +153,10 @@ class AgentLoop:
             skills=(skills.text, briefing.skill_creation),
         )
         start = mark_start(unit, run, input_offset=input_offset, limit=most)
-        fixed = estimate_tokens(render(sections)) + self.costs.of(self.registry, tools)
-        budget = PromptBudget(limit=most, base=fixed + start.tokens)
+        described = self.costs.of(self.registry, tools) + self._mcp_tokens(unit, session, withheld)
+        room = Room(limit=most, fixed=estimate_tokens(render(sections)) + described)
+        sent = message_tokens_sent(room, said=start.tokens, asked=start.input_tokens)
+        budget = PromptBudget(limit=most, base=room.fixed + sent)
         recalled = self.memories.recollect(unit, run, budget)
         limits = [run.max_tool_iterations, agent.max_tool_iterations if agent else None]
         return RunSnapshot(
@@ -158,6 +172,13 @@ class AgentLoop:
                 memory=recalled.report, skills=skills.report, evolution=briefing.record
             ),
         )
+
+    def _mcp_tokens(self, unit: "Unit", session: Session, withheld: Sequence[str]) -> int:
+        """What describing the tools of MCP servers takes, by what the servers listed last."""
+        if self.mcp is None:
+            return 0
+        found = self.mcp.last_listed(session, unit.tool_switches.disabled())
+        return self.costs.listed(tool for tool in found if not is_among(withheld, tool.name))
 
     async def work(self, execution: RunExecution) -> RunEnd:
         """Call the model and its tools step by step, until it has answered or the run fails."""
@@ -223,9 +244,8 @@ class AgentLoop:
             tools=specs_of(offer),
         )
 
-    def _context_window(self, run: Run) -> int | None:
-        route = self.routes.find(run.route.route_id)
-        return route.context_window if route else None
+    def _context_window(self, run: Run) -> int:
+        return self.routes.window(run.route.route_id, run.route.model).tokens
 
     async def _tend(
         self,

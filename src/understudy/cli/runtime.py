@@ -82,6 +82,7 @@ ROUTES_COLUMNS: Final[screen.Layout] = {
     "route": lambda item: f"{item.route_id} (default)" if item.default else item.route_id,
     "provider": "provider",
     "model": "model",
+    "window": lambda item: f"{item.context_window:,} ({item.context_window_source})",
     "state": lambda item: "ready" if item.ready else "not ready",
     "about": lambda item: item.reason or item.base_url or "",
 }

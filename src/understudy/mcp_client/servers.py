@@ -62,21 +62,21 @@ class McpServers:
     async def tools_of(self, connection: McpConnection) -> tuple[McpTool, ...]:
         """The tools of a server, which is started if need be. Raises `ServerDown`."""
         await connection.ready()
-        return await asyncio.to_thread(self._built, connection)
+        return await asyncio.to_thread(self.listed_by, connection)
+
+    def of_session(self, session_id: str | None) -> tuple[McpConnection, ...]:
+        """The connections that all sessions share, and those that were made for this one."""
+        own = tuple(self._own.items())
+        return (*self.shared(), *(each for (owner, _), each in own if owner == session_id))
 
     def known(self, session: Session | None) -> tuple[McpTool, ...]:
         """The tools of the servers that are up: for all sessions, or for this one as well."""
-        own = [
-            connection
-            for (session_id, _), connection in tuple(self._own.items())
-            if session is not None and session_id == session.session_id
-        ]
         return tuple(
             tool
-            for connection in (*self._shared.values(), *own)
+            for connection in self.of_session(None if session is None else session.session_id)
             if connection.state is ServerState.READY
             and (session is None or not lacks_credentials(session, connection.server))
-            for tool in self._built(connection)
+            for tool in self.listed_by(connection)
         )
 
     def statuses(self) -> tuple[ServerStatus, ...]:
@@ -106,8 +106,8 @@ class McpServers:
         everyone = (*self._shared.values(), *self._own.values())
         await asyncio.gather(*(connection.shut() for connection in everyone))
 
-    def _built(self, connection: McpConnection) -> tuple[McpTool, ...]:
-        """The tools of a connection, made once for each list that its server gave."""
+    def listed_by(self, connection: McpConnection) -> tuple[McpTool, ...]:
+        """The tools that a server listed last, made once for each list; starts nothing."""
         listed, tools = self._tools.get(connection, ((), ()))
         if listed is not connection.tools:
             listed = connection.tools

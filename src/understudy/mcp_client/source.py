@@ -1,7 +1,7 @@
 """The MCP tools of a run; servers that cannot be reached are left out."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -54,6 +54,22 @@ class McpToolSource:
         )
         tools = [tool for tools in found for tool in tools if tool.name not in disabled]
         return _fitting(session, tools)
+
+    def last_listed(self, session: Session, disabled: Collection[str]) -> Sequence[Tool]:
+        """The tools that the session would have by the last lists of its servers; starts none."""
+        try:
+            sight = McpVisibility(session)
+        except UnderstudyError:
+            return []
+        tools = [
+            tool
+            for connection in self.servers.of_session(session.session_id)
+            if sight.server_hidden_by(connection.server) is None
+            for tool in self.servers.listed_by(connection)
+            if sight.tool_hidden_by(connection.server.name, tool.listed.name) is None
+            and tool.name not in disabled
+        ]
+        return tools[:MAX_TOOLS]
 
     async def _own(
         self, session: Session, sight: McpVisibility, servers: Sequence[McpServer]

@@ -11,6 +11,12 @@ from understudy.core.errors import coded_error
 from understudy.core.text import Scrub
 from understudy.providers.base import Provider, ProviderError
 from understudy.providers.failures import as_it_is, bounded
+from understudy.providers.model_windows import (
+    DEFAULT_WINDOW,
+    ContextWindow,
+    WindowSource,
+    context_window,
+)
 from understudy.providers.retry import RetryingProvider
 from understudy.providers.scripted import ScriptedProvider, load_script
 from understudy.settings import RouteConfig, Settings, SettingsError
@@ -76,7 +82,9 @@ class RouteInfo:
     provider: str
     model: str
     base_url: str | None = None
-    context_window: int | None = None
+    # Of the route's own model.
+    context_window: int = DEFAULT_WINDOW
+    context_window_source: WindowSource = WindowSource.DEFAULT
     ready: bool = True
     # Why it is not ready.
     reason: str | None = None
@@ -138,6 +146,19 @@ class Routes:
         route = self._settings.routes.get(route_id)
         return None if route is None else self._info(route_id, route)
 
+    def window(self, route_id: str, model: str) -> ContextWindow:
+        """The context window of a model on a route; a configured one is that of the route's own model.
+
+        It also holds for another model that is not known: the same server answers.
+        """
+        route = self._settings.routes.get(route_id)
+        configured = route.context_window if route else None
+        found = context_window(model)
+        is_own = route is not None and route.model == model
+        if configured is not None and (is_own or found.source is WindowSource.DEFAULT):
+            return ContextWindow(configured, WindowSource.CONFIGURED)
+        return found
+
     def all(self) -> tuple[RouteInfo, ...]:
         """Every route, in the order of the settings."""
         return tuple(self._info(route_id, it) for route_id, it in self._settings.routes.items())
@@ -151,12 +172,14 @@ class Routes:
 
     def _info(self, route_id: str, route: RouteConfig) -> RouteInfo:
         readiness = self.readiness(route_id)
+        window = self.window(route_id, route.model)
         return RouteInfo(
             route_id=route_id,
             provider=route.provider,
             model=route.model,
             base_url=route.base_url and _without_credentials(route.base_url),
-            context_window=route.context_window,
+            context_window=window.tokens,
+            context_window_source=window.source,
             ready=readiness.ready,
             reason=readiness.reason or None,
             accepts=route.accepted,

@@ -3,6 +3,7 @@
 from pydantic import ConfigDict, Field
 
 from understudy.memory.policy import RunMemoryPolicy
+from understudy.providers.model_windows import WindowSource
 from understudy.review.policy import LearningPolicy
 from understudy.wire.base import DebugLevel, Int32, JsonObject, Omitted, RequestBody, View
 
@@ -14,7 +15,9 @@ class RouteView(View):
     provider: str
     model: str
     base_url: Omitted[str] = None
-    context_window: Omitted[int] = None
+    context_window: int
+    # `configured`, `known` by the model's family, or `default`: assumed for an unknown model.
+    context_window_source: WindowSource
     ready: bool
     reason: Omitted[str] = None
     # Files that its model takes beside text: `image`, `document`.

@@ -13,6 +13,7 @@ from understudy.agent.budget import (
     list_tokens,
     prompt_limit,
 )
+from understudy.agent.compaction import Room, message_tokens_sent
 from understudy.agent.loop import (
     BASE_INSTRUCTIONS,
     Section,
@@ -93,12 +94,9 @@ def test_half_a_character_does_not_break_the_guess() -> None:
     assert estimate_tokens("\ud800") > 0
 
 
-def test_without_a_known_window_the_threshold_less_the_buffer_is_left() -> None:
-    assert prompt_limit(None) == AUTOCOMPACT_THRESHOLD - BUFFER
-
-
-def test_a_large_window_does_not_raise_the_threshold() -> None:
-    assert prompt_limit(10**6) == AUTOCOMPACT_THRESHOLD - BUFFER
+@pytest.mark.parametrize("window", [200_000, 10**6])
+def test_a_large_window_does_not_raise_the_threshold(window: int) -> None:
+    assert prompt_limit(window) == AUTOCOMPACT_THRESHOLD - BUFFER
 
 
 def test_a_known_window_keeps_room_for_the_answer_and_the_buffer() -> None:
@@ -126,3 +124,22 @@ def test_a_clipped_text_is_short_enough_and_keeps_both_ends(text: str, tokens: i
         head, _, tail = clipped.partition(CUT)
         assert text.startswith(head)
         assert text.endswith(tail)
+
+
+@pytest.mark.parametrize(
+    ("said", "counted"),
+    [
+        (500, 500),  # short
+        (2000, 2000),  # memories have room beside it
+        (2800, 2700),  # memories get a tenth, and push it over the limit
+        (3000, 2700),
+        (3001, 1800),  # compacted: a summary of 600 and 40 % of the room
+        (90_000, 1800),
+    ],
+)
+def test_a_conversation_is_counted_as_it_will_be_sent(said: int, counted: int) -> None:
+    room = Room(limit=3000, fixed=0)
+
+    assert message_tokens_sent(room, said=said, asked=100) == counted
+    # Nothing is won where the input itself is most of it.
+    assert message_tokens_sent(room, said=said, asked=said - 10) == said

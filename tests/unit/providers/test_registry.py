@@ -99,7 +99,7 @@ def test_descriptions_show_neither_key_nor_password(tmp_path: Path) -> None:
     (view,) = make_routes(tmp_path, config, MY_KEY=KEY).all()
     assert view.ready
     assert view.base_url == "http://127.0.0.1:1/v1"
-    assert view.context_window == 1000
+    assert (view.context_window, view.context_window_source) == (1000, "configured")
     assert KEY not in repr(view)
 
 

@@ -98,13 +98,15 @@ def test_a_section_is_the_same_for_the_same_mark_and_another_for_another() -> No
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_as_many_notes_are_packed_as_fit(count: int) -> None:
     texts = [f"note {number} " * 20 for number in range(4)]
-    room = estimate_tokens(whole(packed(*texts[:count], omitted=4 - count).body))
+    blocks = (RECOVERED_MEMORY.block(note, MARK) for note in notes(*texts[:count]))
+    parts = RECOVERED_MEMORY.opening(MARK), *blocks, RECOVERED_MEMORY.closing(0, 4 - count)
+    room = estimate_tokens(whole(GAP.join(filter(None, parts))))
 
     exact, less = packed(*texts, tokens=room), packed(*texts, tokens=room - 1)
 
     assert (exact.kept, less.kept) == (count, count - 1)
     assert exact.tokens == room == estimate_tokens(whole(exact.body))
-    assert ("Older runs omitted" in exact.body) == (count < 4)
+    assert ("Lower-ranked runs omitted" in exact.body) == (count < 4)
 
 
 def test_the_first_that_does_not_fit_ends_the_section() -> None:
@@ -113,7 +115,16 @@ def test_the_first_that_does_not_fit_ends_the_section() -> None:
     found = packed("short", "long " * 500, "short", tokens=room)
 
     assert found.kept == 1
-    assert found.body.endswith("Older runs omitted to save room: 2.")
+    assert found.body.endswith("Lower-ranked runs omitted: 2 (2 for lack of room).")
+
+
+def test_the_closing_line_says_why_notes_are_left_out() -> None:
+    room = packed("short", omitted=3).tokens + 20
+
+    found = packed("short", "long " * 500, tokens=room, omitted=3)
+
+    why = "3 beyond the limit of entries, 1 for lack of room"
+    assert found.body.endswith(f"Lower-ranked runs omitted: 4 ({why}).")
 
 
 def test_without_room_there_is_no_section() -> None:
