@@ -28,6 +28,7 @@ from understudy.core.text import estimate_tokens
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords
 from understudy.evolution.nudges import SELF_EVOLUTION_TITLE
+from understudy.learnings.remember import REMEMBER
 from understudy.mcp_client.source import McpToolSource
 from understudy.permissions.rules import (
     denied_outright,
@@ -345,12 +346,14 @@ class AgentLoop:
 
 def withheld_in(agent: Agent | None, session: Session) -> tuple[str, ...]:
     """Name patterns of the tools that the model is not told of, because every call is denied."""
+    # No user speaks in a sidechain, so there is nothing to remember of one.
+    alone = () if session.parent_session_id is None else (REMEMBER,)
     try:
         own = () if agent is None else read_document(agent.permissions)
-        return denied_outright((*own, *read_session_rules(session.permissions).all))
+        return (*denied_outright((*own, *read_session_rules(session.permissions).all)), *alone)
     except (Invalid, DamagedRecord):
         # With unreadable rules the gate denies every call and tells the model why.
-        return ()
+        return alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

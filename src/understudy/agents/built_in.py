@@ -15,6 +15,7 @@ _REACHES_OUT: Final = "whoever carries a promoted skill out works by itself, in 
 NOT_OF_VERIFICATION: Final[Mapping[str, str]] = {
     "skill_manage": _TEACHES,
     "publish_skill": _TEACHES,
+    "remember": "whoever carries a promoted skill out has no user to remember things of",
     "spawn_sidechain": _REACHES_OUT,
     "send_mail": _REACHES_OUT,
 }

@@ -129,6 +129,10 @@ def learn(
         ),
     ] = "workspace",
     kind: Annotated[str, typer.Option("--kind", help=f"What it is: {PROPOSED_KINDS}.")] = "fact",
+    always: Annotated[
+        bool,
+        typer.Option("--always", "--standing", help="Tell it on every run, whatever the input."),
+    ] = False,
     expires: Expires = None,
     key: Key = None,
 ) -> object:
@@ -140,6 +144,7 @@ def learn(
         content=inputs.content(text, file),
         kind=kind,
         scope=scope_of(scope),
+        applies="always" if always else None,
         expires_at_ms=ending(expires),
     )
     return daemon.client.learnings.create(wanted, key=key)

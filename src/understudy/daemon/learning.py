@@ -15,6 +15,7 @@ from understudy.learnings.decisions import keep_expiring
 from understudy.learnings.events import LearningCounters, LinkedHook, Listeners
 from understudy.learnings.extraction import Extractor
 from understudy.learnings.guard import SecretGuard
+from understudy.learnings.remember import Suggestions
 from understudy.learnings.service import LearningService
 from understudy.memory.report import PromptCounters
 from understudy.memory.texts import Cleaner
@@ -65,6 +66,7 @@ class LearningServices:
         self.receipts = CaptureReceipts(
             clock=clock, settings=capture_in, capture=partial(resources.bell.ring, CAPTURES)
         )
+        self.suggestions = Suggestions(units, clock, self.listeners, self.guard)
         self.summaries = RunSummaries(clock=clock, settings=capture_in, listeners=self.listeners)
         self.status = LearningStatusReport(units, self.counters.snapshot)
 

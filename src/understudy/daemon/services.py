@@ -150,6 +150,8 @@ class Services:
         for step in (
             # Writes its memory, a candidate that sums it up, and the job to learn from it.
             self.capture.ended,
+            # Queues the review of what its agent suggested to remember.
+            self.learning.suggestions.ended,
             # After the commit: wakes who looks for habits of agents.
             self.agents.suggester.ended,
             # After the commit, if it was a trial or a replay: settles that.
@@ -193,6 +195,7 @@ class Services:
                 context_files=self.agents.context_files,
                 worktrees=self.worktrees,
                 tool_names=self._tool_names,
+                suggestions=self.learning.suggestions,
             )
         )
 

@@ -6,6 +6,7 @@ from functools import partial
 
 from understudy.core.clock import Clock
 from understudy.evolution.context_files import AgentContextFiles
+from understudy.learnings.remember import Remember, Suggestions
 from understudy.mailboxes.outgoing import RunMail, SendMail
 from understudy.mcp_client.config_servers import configured_servers
 from understudy.mcp_client.connection import OpenLink
@@ -62,6 +63,7 @@ def toolkit(
     context_files: AgentContextFiles,
     worktrees: Worktrees,
     tool_names: Callable[[], Sequence[str]],
+    suggestions: Suggestions,
 ) -> list[Tool]:
     """Every built-in tool, in the order people and models see them."""
     desk = ToolChangeMaker(service=skills, units=units, clock=clock, role_of=role_of)
@@ -82,6 +84,7 @@ def toolkit(
         SendMail(mail),
         AskUser(units, clock, question_expires_s),
         ReadArtifact(units),
+        Remember(suggestions),
         ListSkills(skill_catalogue),
         SkillSearch(skill_catalogue),
         UseSkill(skill_catalogue, units, clock, forks),

@@ -27,7 +27,8 @@ from understudy.learnings.model import (
     Sensitivity,
 )
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
-from understudy.learnings.quotations import own_words, plain_words
+from understudy.learnings.quotations import is_in_own_words
+from understudy.learnings.remember import is_suggested, suggested_in
 from understudy.learnings.taint import has_heard_untrusted, is_typed_in, untrusted_sources
 from understudy.memory.policy import policy_in
 from understudy.memory.record import RunEvidence, RunMemoryRecord, SemanticCapture, doubt
@@ -121,13 +122,8 @@ class Lesson:
             return True
         if proposal.path is not CapturePath.MODEL:
             return False
-        return self.has_heard_untrusted or not self._is_in_own_words(proposal)
-
-    def _is_in_own_words(self, proposal: FoundStatement) -> bool:
-        """Whether the statement is in the user's own words of a request with quotations."""
-        request = self.evidence.request
-        own = own_words(request)
-        return own == request or set(plain_words(proposal.content)) <= set(plain_words(own))
+        is_own = is_in_own_words(proposal.content, self.evidence.request)
+        return self.has_heard_untrusted or not is_own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,7 +225,7 @@ class CaptureDuty:
         evidence = unit.run_memory_index.evidence(run_id)
         if record is None or evidence is None:
             return None
-        if any(it.kind is not Kind.RUN_SUMMARY for it in unit.candidates.of_run(run_id)):
+        if any(_is_captured(it) for it in unit.candidates.of_run(run_id)):
             return None
         return Lesson(
             run=run,
@@ -270,7 +266,9 @@ class CaptureDuty:
 
     def _propose_all(self, unit: "Unit", lesson: Lesson, found: Sequence[FoundStatement]) -> int:
         """Propose statements and tell the session; answers how many were new."""
-        ids = [it for each in found if (it := self._propose(unit, lesson, each)) is not None]
+        remembered = {it.semantic_key for it in suggested_in(unit, lesson.run.run_id)}
+        new = [it for it in found if it.key[1] not in remembered]
+        ids = [it for each in new if (it := self._propose(unit, lesson, each)) is not None]
         if ids:
             notice = candidates_added(_source(lesson.run), ids)
             tell(unit, (notice,), at_ms=self.clock.now_ms())
@@ -308,6 +306,11 @@ class CaptureDuty:
             return None
         is_new = propose(unit, candidate, by=DAEMON, now_ms=now, listeners=self.listeners)
         return candidate.candidate_id if is_new else None
+
+
+def _is_captured(candidate: Candidate) -> bool:
+    """Whether capture proposed a candidate, and not its agent by a tool, or the end of its run."""
+    return candidate.kind is not Kind.RUN_SUMMARY and not is_suggested(candidate)
 
 
 def _source(run: Run) -> LearningSource:

@@ -132,3 +132,9 @@ def best_sentence(statement: str, text: str) -> tuple[str, float]:
 def plain_words(text: str) -> list[str]:
     """The words of a text in order, in lower case and normal width."""
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+def is_in_own_words(content: str, request: str) -> bool:
+    """Whether the words of a statement stand in a request outside its quotations."""
+    own = own_words(request)
+    return own == request or set(plain_words(content)) <= set(plain_words(own))
