@@ -22,7 +22,7 @@ from understudy.cli.decisions import (
 )
 from understudy.cli.inputs import Asset, Attach, Attachment, upload
 from understudy.cli.options import Locale
-from understudy.cli.output import ExitCode, error_lines, note
+from understudy.cli.output import ExitCode, error_lines, note, understudy
 from understudy.cli.person import Left, Person, read_line, somebody
 from understudy.cli.requests import WAITING, tell_left
 from understudy.cli.runs import finish
@@ -306,12 +306,17 @@ def _named(route: "RouteView") -> str:
 T = TypeVar("T")
 
 ATTACH: Final = "/attach"
+REMEMBER: Final = "/remember"
+WITH_REST: Final = frozenset({ATTACH, REMEMBER})
+# The longest note of a piece of evidence.
+NOTE_CHARS: Final = 400
 HELP: Final = """\
-/attach PATH  send a file along with the next message
-/pending      answer what the session waits for, or an offer
-/status       how the session stands
-/new          go on in a new session
-/quit         leave (so do Ctrl-D, and Ctrl-C at the prompt)
+/attach PATH    send a file along with the next message
+/remember TEXT  suggest something to be remembered; a review decides
+/pending        answer what the session waits for, or an offer
+/status         how the session stands
+/new            go on in a new session
+/quit           leave (so do Ctrl-D, and Ctrl-C at the prompt)
 Ctrl-C while a reply comes interrupts the run, not the session; while you are asked
 something it leaves the run waiting."""
 
@@ -401,13 +406,14 @@ def _command(
     commands: Mapping[str, Callable[[], object]] = {
         "/help": lambda: note(HELP),
         ATTACH: lambda: _attach(conversation, rest.strip()),
+        REMEMBER: lambda: _remember(conversation, rest.strip()),
         "/pending": lambda: _take_up(conversation),
         "/status": lambda: daemon.show_answer(client.sessions.get(session_id), RECORD),
     }
     if line == "/new":
         fresh = wanted.model_copy(update={"session_id": None})
         return _attempt(daemon, lambda: _begin(daemon, fresh, conversation)) or conversation
-    known = word if word == ATTACH else line
+    known = word if word in WITH_REST else line
     _attempt(daemon, commands.get(known, lambda: note(f"{line} is not known; /help lists what is")))
     return conversation
 
@@ -424,6 +430,28 @@ def _attach(conversation: ChatConversation, path: str) -> None:
         return
     conversation.attach([file])
     note(f"{file.name} ({screen.count(len(file.data), 'byte')}) goes with your next message")
+
+
+def _remember(conversation: ChatConversation, text: str) -> None:
+    """Propose a typed text for the session, and say where it is reviewed."""
+    from understudy.learnings.remember import kind_of
+    from understudy.wire.learnings import CreateCandidate
+
+    if not text:
+        note("give what to remember after /remember")
+        return
+    session_id, candidates = conversation.session.session_id, conversation.client.candidates
+    wanted = inputs.request(
+        CreateCandidate,
+        scope={"kind": "session", "id": session_id},
+        kind=str(kind_of(text)),
+        content=text,
+        source={"session_id": session_id, "agent_id": conversation.session.agent_id},
+        evidence_refs=[{"note": screen.one_line(f"{REMEMBER} {text}", NOTE_CHARS)}],
+    )
+    same = candidates.get(candidates.create(wanted).candidate_id).duplicate_of
+    known = f"; {same.learning_id} says the same already" if same else ""
+    note(f"suggested to remember{known}: {understudy()} review next")
 
 
 def _take_up(conversation: ChatConversation) -> None:
