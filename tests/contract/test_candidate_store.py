@@ -33,6 +33,7 @@ from understudy.storage.schema import learning_candidates
 from understudy.storage.unit import Units
 
 HERE = session_scope("s1")
+WAITING = CandidateFilter(waiting=True)
 FULL = make_candidate(
     "The gate code is on the door.",
     scope=HERE,
@@ -239,15 +240,58 @@ def test_the_open_ones_come_in_order_and_without_those_past_their_time(units: Un
 
     with units.read() as unit:
         store = unit.candidates
-        assert store.next_open(after=None, now_ms=NOW) == pending
-        assert store.next_open(after=pending.candidate_id, now_ms=NOW) == escalated
-        assert store.next_open(after=escalated.candidate_id, now_ms=NOW) == last
-        assert store.next_open(after=last.candidate_id, now_ms=NOW) is None
+        assert store.next_for_review(after=None, now_ms=NOW) == (pending, 2)
+        assert store.next_for_review(after=pending.candidate_id, now_ms=NOW) == (escalated, 1)
+        assert store.next_for_review(after=escalated.candidate_id, now_ms=NOW) == (last, 0)
+        assert store.next_for_review(after=last.candidate_id, now_ms=NOW) == (None, 0)
         assert store.open_ones(after=None, limit=2, now_ms=NOW) == (pending, escalated)
         rest = store.open_ones(after=escalated.candidate_id, limit=9, now_ms=NOW)
         assert rest == (last,)
         assert store.expired(now_ms=NOW, limit=9) == ((NOW, late.candidate_id),)
         assert store.expired(now_ms=NOW - 1, limit=9) == ()
+
+
+def test_what_prompts_can_be_told_of_is_reviewed_first_and_summaries_last(units: Units) -> None:
+    summary = make_candidate(kind=Kind.RUN_SUMMARY, sensitivity=Sensitivity.SENSITIVE)
+    hidden = make_candidate("A is b", sensitivity=Sensitivity.SENSITIVE)
+    procedure = make_candidate("Do this", kind=Kind.PROCEDURE)
+    fact, wish = make_candidate("C is d"), make_candidate("E is f", kind=Kind.PREFERENCE)
+    expected = [fact, wish, procedure, hidden, summary]
+    add(units, summary, hidden, procedure, fact, wish)
+
+    with units.read() as unit:
+        after, seen = None, []
+        while (found := unit.candidates.next_for_review(after=after, now_ms=NOW))[0]:
+            seen.append(found)
+            after = found[0].candidate_id
+        first = unit.candidates.page(PageRequest(limit=3), narrowed=WAITING, now_ms=NOW)
+        cursor = PageRequest.parse(limit=3, cursor=first.next_cursor)
+        rest = unit.candidates.page(cursor, narrowed=WAITING, now_ms=NOW)
+
+    assert seen == [(each, 4 - number) for number, each in enumerate(expected)]
+    assert [*first.items, *rest.items] == expected
+
+
+def test_a_filter_narrows_the_queue_and_its_count(units: Units) -> None:
+    facts = [make_candidate(f"{number} is here") for number in range(2)]
+    add(units, make_candidate("Do this", kind=Kind.PROCEDURE), *facts)
+
+    with units.read() as unit:
+        narrowed = CandidateFilter(kind=Kind.FACT)
+        found = unit.candidates.next_for_review(after=None, now_ms=NOW, narrowed=narrowed)
+
+    assert found == (facts[0], 1)
+
+
+def test_a_snoozed_candidate_is_left_out_of_the_queue_until_its_time(units: Units) -> None:
+    asleep = make_candidate(snoozed_until_ms=NOW + 1)
+    add(units, asleep)
+
+    with units.read() as unit:
+        assert unit.candidates.next_for_review(after=None, now_ms=NOW) == (None, 0)
+        assert unit.candidates.next_for_review(after=None, now_ms=NOW + 1) == (asleep, 0)
+        listed = unit.candidates.page(PageRequest(), narrowed=WAITING, now_ms=NOW)
+    assert listed.items == (asleep,)
 
 
 def test_those_whose_time_was_over_first_are_found_first(units: Units) -> None:
@@ -374,7 +418,7 @@ def test_a_damaged_candidate_hides_no_other(empty_database: UnitsOnDatabase) -> 
         with capture_logs() as logged, units.read() as unit:
             page = unit.candidates.page(PageRequest(), narrowed=CandidateFilter(), now_ms=NOW)
             assert page.items == (sound,)
-            assert unit.candidates.next_open(after=None, now_ms=NOW) == sound
+            assert unit.candidates.next_for_review(after=None, now_ms=NOW) == (sound, 0)
             assert unit.candidates.open_ones(after=None, limit=1, now_ms=NOW) == (sound,)
             assert unit.candidates.of_run("run_1") == ()
             with pytest.raises(DamagedRecord, match=torn.candidate_id):

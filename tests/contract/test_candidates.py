@@ -10,14 +10,18 @@ import pytest
 import sqlalchemy as sa
 
 from tests.contract.conftest import UnitsOnDatabase
-from tests.support.factories import ADMIN, ALICE, NOW, make_run
+from tests.support.factories import (
+    ADMIN,
+    ALICE,
+    NOW,
+    make_run,
+)
 from tests.support.learning_factories import SESSION, keep, make_learning
 from tests.support.learning_harness import LearningHarness
 from tests.support.run_harness import until
 from understudy.core.errors import Conflict, Invalid, NotFound, UnderstudyError
 from understudy.core.page import PageRequest
-from understudy.core.records import extended, reduced
-from understudy.learnings.candidates import ReviewItem
+from understudy.core.records import reduced
 from understudy.learnings.decisions import BATCH, expire_in_batches, keep_expiring
 from understudy.learnings.model import (
     EXPIRED,
@@ -231,17 +235,20 @@ def test_what_is_provisional_takes_nobodys_place(plane: LearningHarness) -> None
     assert plane.candidate(candidate) == candidate
 
 
-def test_what_is_superseded_has_to_be_there_in_force_and_of_the_same_scope(
+def test_what_is_superseded_has_to_be_there_in_force_and_reached_by_the_new_scope(
     plane: LearningHarness,
 ) -> None:
+    narrow = plane.propose(BOREALIS, scope=SESSION)
+    wide = plane.learn(ATLAS)
+    code = refused(Conflict, lambda: plane.publish(narrow, supersedes=wide.learning_id))
+    assert code == "supersede_scope_mismatch"
+    assert plane.learning(wide) == wide
     candidate = plane.propose(BOREALIS)
 
     def naming(learning_id: str) -> Callable[[], object]:
         return lambda: plane.publish(candidate, supersedes=learning_id)
 
     assert refused(NotFound, naming("lrn_none")) == "learning_not_found"
-    elsewhere = plane.learn(ATLAS, scope=SESSION)
-    assert refused(Conflict, naming(elsewhere.learning_id)) == "supersede_scope_mismatch"
     revoked = plane.learn("The sky is blue")
     plane.learnings.revoke(ALICE, revoked.learning_id)
     assert refused(Conflict, naming(revoked.learning_id)) == "learning_revoked"
@@ -479,18 +486,6 @@ def test_of_a_decided_candidate_only_the_decision_is_shown(plane: LearningHarnes
     item = plane.candidates.item(candidate.candidate_id)
     assert item.duplicate_of is None
     assert item.state is CandidateState.PUBLISHED
-
-
-@pytest.mark.every_database
-def test_reviewers_are_handed_one_after_another(plane: LearningHarness) -> None:
-    first, second = plane.propose("X is blue"), plane.propose("Y is red")
-    item = plane.candidates.next_for_review()
-    assert item is not None
-    assert item == extended(ReviewItem, first)
-    item = plane.candidates.next_for_review(after=first.candidate_id)
-    assert item is not None
-    assert item == extended(ReviewItem, second)
-    assert plane.candidates.next_for_review(after=second.candidate_id) is None
 
 
 @pytest.mark.every_database

@@ -16,10 +16,15 @@ from understudy.storage.unit import Unit
 
 # What is asked again and again, and the index that answers it.
 LOOKS: dict[str, tuple[str, Callable[[Unit], object]]] = {
-    "next open": (
-        "ix_learning_candidates_open",
-        lambda unit: unit.candidates.next_open(after="cand_1", now_ms=NOW),
+    "next for review": (
+        "ix_learning_candidates_queue",
+        lambda unit: unit.candidates.next_for_review(after=None, now_ms=NOW),
     ),
+    "open ones": (
+        "ix_learning_candidates_open",
+        lambda unit: unit.candidates.open_ones(after="cand_1", limit=9, now_ms=NOW),
+    ),
+    "newest run": ("ix_runs_session", lambda unit: unit.runs.newest_at_ms("s1")),
     "open with key": (
         "ix_learning_candidates_key",
         lambda unit: unit.candidates.proposed_with_key(WORKSPACE, Kind.FACT, "k", now_ms=NOW),

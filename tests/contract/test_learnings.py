@@ -2,11 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from tests.support.factories import ADMIN, ALICE, NOW, make_run
-from tests.support.learning_factories import SESSION, keep, make_learning
+from tests.support.factories import (
+    ADMIN,
+    ALICE,
+    NOW,
+    bound,
+    make_persona,
+    make_run,
+    make_session,
+)
+from tests.support.learning_factories import PERSONA, PROJECT, SESSION, keep, make_learning
 from tests.support.learning_harness import LearningHarness
 from understudy.core.errors import Conflict, Invalid, NotFound, UnderstudyError
 from understudy.core.page import PageRequest
@@ -34,6 +43,7 @@ from understudy.learnings.model import (
 from understudy.learnings.publication import PublishChanges, publish
 from understudy.learnings.service import LearningService, Replacement
 from understudy.learnings.status import status_of
+from understudy.sessions.learning_scopes import WORKSPACE, session_scope
 from understudy.storage.unit import Unit, Units
 
 ATLAS = "Project codename is Atlas."
@@ -192,6 +202,27 @@ def test_new_words_are_not_verified_because_the_old_ones_were(plane: LearningHar
     second = plane.supersede(first, CYGNUS).learning
     assert second.verification_status is Verification.UNVERIFIED
     assert second.policy_decision is PolicyDecision.MANUAL
+
+
+@pytest.mark.every_database
+def test_a_wider_scope_takes_over_from_a_narrower_one(plane: LearningHarness) -> None:
+    with plane.units.write() as unit:
+        unit.sessions.add(make_session("s9", **bound(make_persona("helper"))))
+    first = plane.learn(ATLAS, scope=session_scope("s9"))
+
+    second = plane.supersede(first, CYGNUS, scope=PERSONA).learning
+    assert (second.scope, second.supersedes) == (PERSONA, first.learning_id)
+    assert plane.learning(first).superseded_by == second.learning_id
+    third = plane.supersede(second, ATLAS, scope=WORKSPACE).learning
+    assert third.scope == WORKSPACE
+    # Sessions that are told of the old one would not be told of the new one.
+    for narrower in (SESSION, PERSONA, PROJECT):
+        code = refused(Conflict, partial(plane.supersede, third, CYGNUS, scope=narrower))
+        assert code == "supersede_scope_mismatch"
+    other = plane.learn(BOREALIS, scope=SESSION)
+    code = refused(Conflict, lambda: plane.supersede(other, CYGNUS, scope=PERSONA))
+    assert code == "supersede_scope_mismatch"
+    assert plane.learning(third) == third
 
 
 def test_superseding_has_its_limits(plane: LearningHarness) -> None:

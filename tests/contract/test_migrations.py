@@ -24,6 +24,7 @@ from understudy.deliveries.model import TryOutcome
 from understudy.evolution.proposals import ProposalState
 from understudy.learnings.model import (
     Applies,
+    Candidate,
     CandidateState,
     CapturePath,
     Kind,
@@ -149,6 +150,11 @@ def at_revision(engine: sa.Engine, revision: str) -> None:
         connection.commit()
 
 
+def proposed(content: str) -> Candidate:
+    wanted = NewCandidate(scope=WORKSPACE, kind=Kind.PREFERENCE, content=content)
+    return make_candidate(wanted, origin=Origin.API, now_ms=NOW)
+
+
 def test_up_from_empty_gives_the_schema_of_the_code(engine: sa.Engine) -> None:
     migrate(engine)
 
@@ -188,11 +194,7 @@ def test_every_enum_column_is_checked() -> None:
 
 def test_learnings_of_before_apply_when_relevant(engine: sa.Engine) -> None:
     learning = make_learning()
-    candidate = make_candidate(
-        NewCandidate(scope=WORKSPACE, kind=Kind.PREFERENCE, content="Always answer in Dutch."),
-        origin=Origin.API,
-        now_ms=NOW,
-    )
+    candidate = proposed("Always answer in Dutch.")
     at_revision(engine, "0019")
     with engine.begin() as connection:
         for table, row in (
@@ -207,10 +209,37 @@ def test_learnings_of_before_apply_when_relevant(engine: sa.Engine) -> None:
 
     with engine.connect() as connection:
         kept = read_learning(connection.execute(sa.select(learnings)).one())
-        proposed = read_candidate(connection.execute(sa.select(learning_candidates)).one())
+        after = read_candidate(connection.execute(sa.select(learning_candidates)).one())
     assert kept == learning
     assert candidate.applies is Applies.ALWAYS
-    assert proposed == replace(candidate, applies=Applies.WHEN_RELEVANT)
+    assert after == replace(candidate, applies=Applies.WHEN_RELEVANT)
+    assert differences(engine) == []
+
+
+def test_candidates_of_before_have_a_place_in_the_queue_of_review(engine: sa.Engine) -> None:
+    made = [
+        replace(proposed(f"{kind} is {sensitivity}"), kind=kind, sensitivity=sensitivity)
+        for kind in Kind
+        for sensitivity in Sensitivity
+    ]
+    at_revision(engine, "0020")
+    with engine.begin() as connection:
+        for row in map(candidate_row, made):
+            old = {
+                name: row[name] for name in row if name not in ("review_rank", "snoozed_until_ms")
+            }
+            connection.execute(sa.insert(learning_candidates).values(old))
+
+    migrate(engine)
+
+    with engine.connect() as connection:
+        rows = connection.execute(sa.select(learning_candidates)).all()
+    assert {row.candidate_id: row.review_rank for row in rows} == {
+        it.candidate_id: it.review_rank for it in made
+    }
+    assert {read_candidate(row).candidate_id: read_candidate(row) for row in rows} == {
+        it.candidate_id: it for it in made
+    }
     assert differences(engine) == []
 
 

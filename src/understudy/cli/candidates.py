@@ -8,6 +8,7 @@ from understudy.cli import inputs, learning_records, screen
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.learning_options import (
     PROPOSED_KINDS,
+    STATES,
     AnotherKind,
     CandidateId,
     CandidateOptions,
@@ -15,6 +16,7 @@ from understudy.cli.learning_options import (
     ContentOptions,
     DryRun,
     Evidence,
+    ReviewOptions,
     TierOption,
     Yes,
     evidence_of,
@@ -39,6 +41,7 @@ Ids = Annotated[
 ]
 Reason = Annotated[str | None, typer.Option(help="Why not; for whoever looks later.")]
 DONE = {"publish": "published", "reject": "rejected"}
+NONE_LISTED = "No candidates; `--state all` lists those that are decided, too."
 
 
 @bulk("publish")
@@ -131,10 +134,19 @@ commands = Commands("Candidates: what might be worth knowing, and waits for a de
 commands.app.add_typer(bulk.app, name="bulk")
 
 
-@commands("list", show=learning_records.CANDIDATE_COLUMNS, empty="No candidates.")
-def list_candidates(daemon: DaemonConnection, page: PageOptions, which: CandidateOptions) -> object:
-    """List candidates, oldest first."""
-    return daemon.client.candidates.page(**which.fields(), **page)
+@commands("list", show=learning_records.CANDIDATE_COLUMNS, empty=NONE_LISTED)
+def list_candidates(
+    daemon: DaemonConnection,
+    page: PageOptions,
+    which: ReviewOptions,
+    state: Annotated[
+        str, typer.Option("--state", help=f"Only in a state: `open`, {STATES}; or `all`.")
+    ] = "open",
+) -> object:
+    """List candidates that wait, in the order of review; others by --state, oldest first."""
+    states = {"open": {"waiting": True}, "all": {}}
+    chosen = states.get(state, {"state": state})
+    return daemon.client.candidates.page(**which.fields(), **chosen, **page)
 
 
 @commands("show", "get", show=learning_records.shown_pairs)

@@ -345,6 +345,7 @@ class _MaySkip:
         self._person = person
         self.say = person.say
         self.edit = person.edit
+        self.key = person.key
         self.forget_typed = person.forget_typed
 
     def ask(self, prompt: str) -> str:

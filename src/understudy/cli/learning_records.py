@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         RelatedLearning,
     )
     from understudy.learnings.publication import PublishedLearning
+    from understudy.learnings.reach import Reach
     from understudy.sessions.learning_scopes import LearningScope
     from understudy.wire.policies import CandidateExplainView, RuleTraceView
 
@@ -31,6 +32,13 @@ CANDIDATE_COLUMNS: Final[screen.Layout] = {
     "made": "created_at_ms",
     "automation": lambda each: each.automation_review.action if each.automation_review else None,
     "content": lambda each: listed(each.content),
+}
+# What automation does with a candidate; in mode `shadow` it only would.
+AUTOMATION: Final = {
+    "manual_review": "leave it to a person",
+    "reject": "reject it",
+    "publish_provisional": "publish it as provisional",
+    "publish_active": "publish it as active",
 }
 UNTRUSTED: Final = "yes: its run had read what tools, files or strangers wrote"
 DECLINED: Final = "yes: a person said no to the same thing before"
@@ -55,7 +63,24 @@ def candidate_pairs(view: "Candidate") -> Pairs:
 
 def item_pairs(view: "ReviewItem") -> Pairs:
     """A candidate with what whoever decides should know."""
-    return [*_what(view), *_came(view), *_review(view.automation_review), *_around(view)]
+    return [
+        *_what(view, reach=reach_line(view)),
+        *_came(view, quotes=view.quotes),
+        *_review(view.automation_review),
+        *_around(view),
+    ]
+
+
+def reach_line(view: "ReviewItem") -> str:
+    """In which sessions it would be told, published as it is."""
+    own = next((it for it in view.reaches if it.scope == view.scope), None)
+    return scope_words(view.scope) if own is None else reached(own)
+
+
+def reached(reach: "Reach") -> str:
+    """A scope, what it means, and why nobody is told there."""
+    unused = f" ({reach.unused})" if reach.unused else ""
+    return f"{scope_words(reach.scope)}: {visible_line(reach.words)}{unused}"
 
 
 def shown_pairs(view: "ReviewItem") -> Pairs:
@@ -103,7 +128,8 @@ def related(view: "RelatedLearning") -> str:
 def review_words(view: "AutomationReview") -> str:
     """The automation review of a candidate, on one line."""
     when = screen.ago(view.reviewed_at_ms)
-    return f"{view.action} (mode {view.mode}, policy revision {view.policy_revision}, {when})"
+    action = f"would {AUTOMATION.get(view.action, view.action)}"
+    return f"{action} (mode {view.mode}, policy revision {view.policy_revision}, {when})"
 
 
 def scope_words(scope: "LearningScope | LearningScope") -> str:
@@ -127,20 +153,21 @@ def listed(content: str) -> str:
     return visible_line(content, LISTED_CHARS)
 
 
-def _what(view: "Candidate") -> Pairs:
+def _what(view: "Candidate", *, reach: str | None = None) -> Pairs:
     return [
         ("candidate", view.candidate_id),
         ("content", visible(view.content)),
         ("kind", view.kind),
-        ("scope", scope_words(view.scope)),
+        ("scope", reach or scope_words(view.scope)),
         ("sensitivity", SENSITIVE if view.sensitivity == "sensitive" else None),
         ("applies", ALWAYS if view.applies == "always" else None),
         ("confidence", view.confidence),
     ]
 
 
-def _came(view: "Candidate") -> Pairs:
+def _came(view: "Candidate", *, quotes: Sequence[str] = ()) -> Pairs:
     return [
+        ("said", "\n".join(f"“{visible_line(each)}”" for each in quotes)),
         (
             "found",
             f"{FOUND.get(view.capture_path, view.capture_path)}, {screen.ago(view.created_at_ms)}",
@@ -174,7 +201,12 @@ def _review(review: "AutomationReview | None") -> Pairs:
         ("automation", review_words(review)),
         ("because", visible(review.reason)),
         ("rule", visible_line(review.matched_rule_name)),
-        ("judge", f"{judge.action}: {visible(judge.reason)}" if judge else None),
+        (
+            "judge",
+            f"would {AUTOMATION.get(judge.action, judge.action)}: {visible(judge.reason)}"
+            if judge
+            else None,
+        ),
     ]
 
 
@@ -202,11 +234,16 @@ def _back(before: "RevokedBefore") -> str:
     return f"{before.learning_id}, by {who} {screen.ago(before.revoked_at_ms)}{why}"
 
 
-def _fate(view: "Candidate") -> Pairs:
-    by = f" by {view.decided_by}" if view.decided_by else ""
+def fate(view: "Candidate") -> str:
+    """The state of a candidate; of a decided one also by whom and when."""
+    by = f" by {visible_line(view.decided_by)}" if view.decided_by else ""
     when = f" {screen.ago(view.decided_at_ms)}" if view.decided_at_ms else ""
+    return f"{view.state}{by}{when}"
+
+
+def _fate(view: "Candidate") -> Pairs:
     return [
-        ("state", f"{view.state}{by}{when}"),
+        ("state", fate(view)),
         ("reason", visible(view.decision_reason or "")),
         ("learning", view.published_learning_id),
     ]
@@ -253,7 +290,7 @@ def learning_pairs(view: "Learning") -> Pairs:
         ("content", visible(view.content)),
         ("status", view.status),
         ("kind", view.kind),
-        ("scope", scope_words(view.scope)),
+        ("scope", f"{scope_words(view.scope)}: {_told(view)}"),
         ("sensitivity", SENSITIVE if view.sensitivity == "sensitive" else None),
         ("applies", ALWAYS if view.applies == "always" else None),
         ("confidence", view.confidence),
@@ -272,6 +309,17 @@ def learning_pairs(view: "Learning") -> Pairs:
     ]
 
 
+def _told(view: "Learning") -> str:
+    from understudy.learnings.reach import reach_words
+
+    if view.status in ("superseded", "revoked"):
+        return f"no longer told, it is {view.status}"
+    words = reach_words(
+        view.scope, kind=view.kind, sensitivity=view.sensitivity, tier=view.publish_tier
+    )
+    return visible_line(words)
+
+
 def _published(view: "Learning") -> str:
     decision = f", {view.policy_decision}" if view.policy_decision else ""
     by = f" by {view.policy_actor}" if view.policy_actor else ""
@@ -288,12 +336,12 @@ def tell_published(view: "PublishedLearning") -> None:
 def published_lines(view: "PublishedLearning") -> list[str]:
     """The outcome of a publication, and the learnings that it contradicts."""
     lines = [f"learning {view.learning_id} is {view.status}"]
+    if view.reach:
+        lines.append(f"  {visible_line(view.reach.words)}")
+    if view.reach and view.reach.unused:
+        lines.append(f"  but nobody is told: {view.reach.unused}")
     if view.supersedes:
         lines.append(f"  it takes the place of {view.supersedes}")
-    if view.status == "provisional":
-        lines.append("  no prompt is told of it while it is provisional")
-    if view.sensitivity == "sensitive":
-        lines.append("  it is sensitive: no prompt and no search tells of it")
     lines += [f"  it contradicts {related(each)}" for each in view.contradicts]
     if view.contradicts:
         lines.append("  in a prompt the narrower scope wins")

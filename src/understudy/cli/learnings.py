@@ -102,6 +102,14 @@ def supersede(
     *,
     text: Content = None,
     file: TextFile = None,
+    scope: Annotated[
+        str | None,
+        typer.Option(
+            "--scope",
+            metavar="SCOPE",
+            help="Another scope that reaches all sessions of the old one, such as `workspace`.",
+        ),
+    ] = None,
     kind: AnotherKind = None,
     about: ContentOptions,
     key: Key = None,
@@ -109,8 +117,13 @@ def supersede(
     """Put another learning in the place of one; what is not given stays as it was."""
     from understudy.wire.learnings import SupersedeLearning
 
-    content = inputs.content(text, file)
-    wanted = inputs.request(SupersedeLearning, content=content, kind=kind, **about.fields())
+    wanted = inputs.request(
+        SupersedeLearning,
+        content=inputs.content(text, file),
+        scope=scope_of(scope),
+        kind=kind,
+        **about.fields(),
+    )
     return daemon.client.learnings.supersede(learning_id, wanted, key=key)
 
 

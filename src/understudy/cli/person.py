@@ -1,5 +1,6 @@
 """The person at the terminal: prompts, notes, an editor, confirmations."""
 
+import os
 import shlex
 import subprocess
 import sys
@@ -7,12 +8,15 @@ import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import typer
 
 from understudy.cli.inputs import why
 from understudy.cli.output import note
+
+# The most that is taken at once from a terminal that hands over keys.
+KEY_BYTES: Final = 1024
 
 
 class Left(Exception):
@@ -24,6 +28,10 @@ class Person(Protocol):
 
     def ask(self, prompt: str) -> str:
         """One line; raises `Left` when there will be none."""
+        ...
+
+    def key(self, prompt: str) -> str:
+        """One key, or a line where keys cannot be read one by one; raises `Left` like `ask`."""
         ...
 
     def say(self, lines: Iterable[str]) -> None:
@@ -52,6 +60,30 @@ class Somebody:
         except (EOFError, KeyboardInterrupt):
             print(file=sys.stderr)
             raise Left from None
+
+    def key(self, prompt: str) -> str:
+        """One key without Enter; what is pasted or typed ahead is taken as a whole."""
+        try:
+            import termios
+            import tty
+        except ImportError:  # not every system has terminals of this kind
+            return self.ask(prompt)
+        sys.stderr.write(prompt)
+        sys.stderr.flush()
+        terminal = sys.stdin.fileno()
+        before = termios.tcgetattr(terminal)
+        try:
+            # What was typed meanwhile is kept: it is the answer of somebody who is fast.
+            tty.setcbreak(terminal, termios.TCSADRAIN)
+            typed = _read_key(terminal)
+        except KeyboardInterrupt:
+            typed = ""
+        finally:
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        note(typed)
+        if not typed:
+            raise Left
+        return typed
 
     def say(self, lines: Iterable[str]) -> None:
         """Lines beside the reply."""
@@ -94,6 +126,23 @@ class Piped(Somebody):
         typed = super().ask(prompt)
         note(typed)
         return typed
+
+    def key(self, prompt: str) -> str:
+        """The next line."""
+        return self.ask(prompt)
+
+
+def _read_key(terminal: int) -> str:
+    """What was typed, without the Enter that some add; empty at the end of the input."""
+    while True:
+        read = os.read(terminal, KEY_BYTES)
+        # Ctrl-D is a character where keys are read one by one.
+        if not read or read.startswith(b"\x04"):
+            return ""
+        # An arrow or function key sends several characters, which are no keys of ours.
+        typed = "" if read.startswith(b"\x1b") else read.decode(errors="ignore").strip()
+        if typed.isprintable() and typed:
+            return typed
 
 
 def somebody() -> Person | None:

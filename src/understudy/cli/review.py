@@ -2,18 +2,17 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from heapq import merge
+from functools import partial
 from itertools import islice
-from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.learning_options import ReviewOptions
-from understudy.cli.learning_records import item_pairs, published_lines
+from understudy.cli.learning_options import SCOPE_KINDS, ReviewOptions
+from understudy.cli.learning_records import fate, item_pairs, published_lines, reached, related
 from understudy.cli.output import error_lines
 from understudy.cli.person import Left, Person, anybody
 from understudy.cli.screen import field_lines, visible, visible_line
@@ -21,61 +20,74 @@ from understudy.cli.screen import field_lines, visible, visible_line
 if TYPE_CHECKING:
     from understudy.client import Client
     from understudy.client.errors import ConflictError
-    from understudy.learnings.candidates import ReviewItem
-    from understudy.learnings.model import RelatedLearning
+    from understudy.learnings.candidates import NextReviewItem, ReviewItem
+    from understudy.learnings.model import Candidate, RelatedLearning
+    from understudy.sessions.learning_scopes import LearningScope
 
 # Whole words or their letter, so that a sentence typed by mistake decides nothing.
 KEYS: Final = {
     "p": "publish",
     "y": "publish",
     "yes": "publish",
+    "w": "workspace",
     "v": "provisional",
+    "o": "scope",
+    "a": "always",
     "e": "edit",
     "u": "supersede",
     "r": "reject",
-    "n": "reject",
-    "no": "reject",
+    "n": "decline",
+    "no": "decline",
     "s": "skip",
     "q": "quit",
     "?": "help",
     "": "help",
 }
 HELP: Final = (
-    "p  publish it: prompts may be told of it (so does y)",
+    "p  publish it: prompts of its scope may be told of it (so does y)",
+    "w  publish it for every session of this daemon",
     "v  publish it as provisional: it is kept and found, but no prompt is told of it",
+    "o  choose who it is for, then decide",
+    "a  tell it always, or again only when it is relevant; then decide",
     "e  change its words, then decide",
-    "u  publish it in the place of the learning that it conflicts with",
-    "r  reject it, with a reason if you like (so does n)",
+    "u  publish it in the place of a learning that says otherwise",
+    "r  reject it, with a reason if you like",
+    "n  reject it without a reason",
     "s  leave it waiting, show the next",
     "q  leave it waiting, stop here (so does Ctrl-C)",
 )
-# The fields of a publication, by the key that was typed.
-TIERS: Final[dict[str, dict[str, str]]] = {
-    "publish": {},
-    "provisional": {"publish_tier": "provisional"},
+# What the key for it makes of `applies`, and what that means.
+APPLIES: Final = {
+    "when_relevant": ("always", "told on every run of its scope"),
+    "always": ("when_relevant", "told when the input is about it"),
 }
 FILE: Final = "content.txt"
 OPEN: Final = ("pending", "escalated")
 # The code of a publication that says otherwise than a learning.
 CONFLICT: Final = "learning_conflict"
 NOTHING: Final = "nothing waits for a person"
+NO_RIVAL: Final = "it conflicts with nothing that it could supersede; p publishes it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publish:
     """It is worth knowing; what is to be different is named as the API does."""
 
-    changes: dict[str, str] = field(default_factory=dict)
+    changes: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reject:
     """It is not."""
 
-    reason: str | None
+    reason: str | None = None
 
 
-Verdict = Publish | Reject
+class Skip:
+    """It is left waiting."""
+
+
+Verdict = Publish | Reject | Skip
 
 
 class Weighing:
@@ -85,9 +97,32 @@ class Weighing:
         self._person = person
         self._item = item
         self._edited: str | None = None
+        self._scope: LearningScope | None = None
+        self._applies = str(item.applies)
         self._in_the_way = item.conflicts_with
+        # By the meaning of a key; one that answers None decides nothing yet.
+        self._acts: dict[str, Callable[[], Verdict | None]] = {
+            "publish": partial(self._publish_for_somebody, {}),
+            "provisional": partial(self._publish_for_somebody, {"publish_tier": "provisional"}),
+            "workspace": partial(self._publish, {"scope": {"kind": "workspace", "id": "default"}}),
+            "scope": self._choose_scope,
+            "always": self._turn_always,
+            "supersede": self._supersede,
+            "reject": self._reject,
+            "decline": Reject,
+            "edit": self._edit,
+            "skip": Skip,
+            "quit": self._quit,
+            "help": partial(person.say, HELP),
+        }
 
-    def show(self, item: "ReviewItem", *, in_the_way: "RelatedLearning | None" = None) -> None:
+    def show(
+        self,
+        item: "ReviewItem",
+        *,
+        header: str = "",
+        in_the_way: "RelatedLearning | None" = None,
+    ) -> None:
         """Lay a candidate before the person as it is by now, in the words that they gave it.
 
         `in_the_way` is what those words conflict with, where others than its own do.
@@ -95,49 +130,104 @@ class Weighing:
         self._item = item
         self._in_the_way = in_the_way or item.conflicts_with
         words = item.content if self._edited is None else self._edited
-        card = replace(item, content=words, conflicts_with=self._in_the_way)
-        self._person.say(["", *field_lines(item_pairs(card))])
+        scope = item.scope if self._scope is None else self._scope
+        card = replace(
+            item,
+            content=words,
+            scope=scope,
+            applies=type(item.applies)(self._applies),
+            conflicts_with=self._in_the_way,
+        )
+        self._person.say(["", *([header] if header else []), *field_lines(item_pairs(card))])
 
-    def ask(self) -> Verdict | None:
-        """The verdict of the person; None to skip the candidate. Raises `Left` to quit."""
+    def ask(self) -> Verdict:
+        """The verdict of the person. Raises `Left` to quit."""
         while True:
-            match self._key():
-                case "publish" | "provisional" as how:
-                    return self._publish(TIERS[how])
-                case "supersede":
-                    if (found := self._supersede()) is not None:
-                        return found
-                case "reject":
-                    reason = self._person.ask("why not (may be empty): ")
-                    return Reject(reason=reason or None)
-                case "edit":
-                    self._edit()
-                case "skip":
-                    return None
-                case "quit":
-                    raise Left
-                case "help":
-                    self._person.say(HELP)
-                case other:
-                    self._person.say([f"{visible_line(other, 40)!r} is not understood", *HELP])
+            key = self._key()
+            act = self._acts.get(key)
+            if act is None:
+                self._person.say([f"{visible_line(key, 40)!r} is not understood", *HELP])
+            elif (found := act()) is not None:
+                return found
 
     def _key(self) -> str:
         publish = "[p]ublish" if self._edited is None else "[p]ublish as edited"
-        supersede = "s[u]persede  " if self._in_the_way else ""
-        typed = self._person.ask(
-            f"{publish}  pro[v]isional  [e]dit  {supersede}[r]eject  [s]kip  [q]uit  [?] "
+        supersede = "s[u]persede  " if self._rivals() else ""
+        typed = self._person.key(
+            f"{publish}  [w]orkspace  pro[v]isional  sc[o]pe  [a]lways  [e]dit  {supersede}"
+            "[r]eject  [n]o  [s]kip  [q]uit  [?] "
         ).lower()
         return KEYS.get(typed, typed)
 
-    def _publish(self, changes: dict[str, str]) -> Publish:
+    def _publish(self, changes: dict[str, Any]) -> Publish:
         words = {} if self._edited is None else {"content": self._edited}
-        return Publish(changes={**words, **changes})
+        scope = {} if self._scope is None else {"scope": _as_sent(self._scope)}
+        applies = {} if self._applies == self._item.applies else {"applies": self._applies}
+        return Publish(changes={**words, **scope, **applies, **changes})
+
+    def _publish_for_somebody(self, changes: dict[str, Any]) -> Publish | None:
+        """The publication; asks for a scope first where nobody would be told."""
+        own = next((it for it in self._item.reaches if it.scope == self._item.scope), None)
+        if self._scope is None and own is not None and own.unused:
+            self._person.say([f"nobody would be told: {visible_line(own.unused)}"])
+            self._choose_scope()
+            if self._scope is None:
+                return None
+        return self._publish(changes)
+
+    def _choose_scope(self) -> None:
+        """Ask who it is for."""
+        reaches = self._item.reaches
+        if not reaches:
+            self._person.say(["there is no other scope to choose"])
+            return
+        chosen = self._choose([reached(it) for it in reaches], "who is it for")
+        if chosen is not None:
+            self._scope = reaches[chosen].scope
+            self._person.say([f"for {reached(reaches[chosen])}"])
+
+    def _reject(self) -> Reject:
+        return Reject(reason=self._person.ask("why not (may be empty): ") or None)
+
+    def _quit(self) -> None:
+        raise Left
+
+    def _turn_always(self) -> None:
+        self._applies, words = APPLIES[self._applies]
+        self._person.say([words])
+
+    def _choose(self, lines: list[str], question: str) -> int | None:
+        """The index of the line that was chosen by its number; None if none was."""
+        self._person.say([f"{number}  {line}" for number, line in enumerate(lines, start=1)])
+        typed = self._person.key(f"{question}, 1 to {len(lines)}, or anything else to go back: ")
+        if typed.isdecimal() and 1 <= int(typed) <= len(lines):
+            return int(typed) - 1
+        self._person.say(["nothing chosen"])
+        return None
+
+    def _rivals(self) -> "tuple[RelatedLearning, ...]":
+        """The learnings that it could take the place of."""
+        return (self._in_the_way,) if self._in_the_way else self._item.contradicts
 
     def _supersede(self) -> Publish | None:
-        if self._in_the_way is None:
-            self._person.say(["it conflicts with nothing that it could supersede; p publishes it"])
+        rivals = self._rivals()
+        if not rivals:
+            self._person.say([NO_RIVAL])
             return None
-        return self._publish({"supersedes": self._in_the_way.learning_id})
+        chosen = 0
+        if len(rivals) > 1:
+            answer = self._choose([related(it) for it in rivals], "whose place does it take")
+            if answer is None:
+                return None
+            chosen = answer
+        target = rivals[chosen]
+        changes: dict[str, Any] = {"supersedes": target.learning_id}
+        if target != self._in_the_way and self._scope is None and self._is_wider(target.scope):
+            changes["scope"] = _as_sent(target.scope)
+        return self._publish(changes)
+
+    def _is_wider(self, scope: "LearningScope") -> bool:
+        return SCOPE_KINDS.index(scope.kind) > SCOPE_KINDS.index(self._item.scope.kind)
 
     def _edit(self) -> None:
         now = self._item.content if self._edited is None else self._edited
@@ -155,6 +245,10 @@ class Weighing:
         self._person.say(_difference(self._item.content, edited) or ["nothing changed"])
 
 
+def _as_sent(scope: "LearningScope") -> dict[str, str]:
+    return {"kind": str(scope.kind), "id": scope.id}
+
+
 def _difference(before: str, after: str) -> list[str]:
     lines = difflib.ndiff(visible(before).splitlines(), visible(after).splitlines())
     return [line for line in lines if not line.startswith(("?", " "))]
@@ -170,32 +264,43 @@ def review_next(
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Stop after so many.")] = None,
     once: Annotated[bool, typer.Option("--once", help="Only one; the same as --limit 1.")] = False,
 ) -> None:
-    """Show candidates that wait, the longest first, and decide about each.
+    """Show candidates that wait, and decide about each with one key.
 
-    Answers may be piped in, one a line; --json prints the next one and decides nothing.
+    What prompts can be told of comes first, then procedures, run summaries last. Answers may be
+    piped in, one a line; --json prints the next one and decides nothing.
     """
     if once and limit not in (None, 1):
         raise typer.BadParameter("--once is --limit 1: give one of them")
     narrowed = which.fields()
-    if daemon.as_json and narrowed:
-        raise typer.BadParameter("--json prints the next one of all: leave the other options out")
     if daemon.as_json:
-        daemon.client.candidates.next()
+        daemon.client.candidates.next(**narrowed)
         daemon.show(lambda: None)
         return
-    waiting = chosen(daemon.client, narrowed) if narrowed else upcoming(daemon.client)
+    waiting = upcoming(daemon.client, narrowed)
     review(daemon.client, anybody(), islice(waiting, 1 if once else limit))
 
 
-def review(client: "Client", person: Person, items: Iterable["ReviewItem"]) -> None:
+def upcoming(
+    client: "Client", narrowed: dict[str, Any] | None = None
+) -> Iterator["NextReviewItem"]:
+    """What waits and fits a filter, in order; also what comes while somebody decides."""
+    after: str | None = None
+    while (found := client.candidates.next(after=after, **(narrowed or {}))).item is not None:
+        yield found
+        after = found.item.candidate_id
+
+
+def review(client: "Client", person: Person, waiting: Iterable["NextReviewItem"]) -> None:
     """Ask about each until there is none or the person has enough, then say what was done."""
     from understudy.client import ClientError
 
     tally: Counter[str] = Counter()
     try:
-        for item in items:
-            person.forget_typed()
-            tally[decide(client, person, item)] += 1
+        for number, found in enumerate(waiting, start=1):
+            if found.item is not None:
+                header = f"{number} of {number + (found.following or 0)}"
+                person.forget_typed()
+                tally[decide(client, person, found.item, header=header)] += 1
     except Left:
         person.say([f"{_counts(tally) or 'nothing decided'}; the rest goes on waiting"])
     except ClientError as problem:
@@ -206,18 +311,18 @@ def review(client: "Client", person: Person, items: Iterable["ReviewItem"]) -> N
         person.say([_counts(tally) or NOTHING])
 
 
-def decide(client: "Client", person: Person, item: "ReviewItem") -> str:
+def decide(client: "Client", person: Person, item: "ReviewItem", *, header: str = "") -> str:
     """Ask about one candidate until something came of it; what that was, in a word."""
     from understudy.client.errors import ConflictError, InvalidError, NotFoundError
 
     weighing = Weighing(person, item)
-    weighing.show(item)
+    weighing.show(item, header=header)
     while True:
         verdict = weighing.ask()
-        if verdict is None:
+        if isinstance(verdict, Skip):
             return "skipped"
         try:
-            return _carry_out(client, person, item.candidate_id, verdict)
+            return _carry_out(client, person, item, verdict)
         except InvalidError as problem:
             # The edit is kept, so that it can be corrected.
             person.say(error_lines(problem))
@@ -225,43 +330,33 @@ def decide(client: "Client", person: Person, item: "ReviewItem") -> str:
             person.say(error_lines(problem))
             return "gone"
         except ConflictError as problem:
-            person.say(error_lines(problem))
             item = client.candidates.get(item.candidate_id)
             if item.state not in OPEN:
-                return f"{item.state} meanwhile"
-            weighing.show(item, in_the_way=_in_the_way(client, problem))
-
-
-def upcoming(client: "Client") -> Iterator["ReviewItem"]:
-    """What waits, the longest first; also what comes while somebody decides."""
-    after: str | None = None
-    while (item := client.candidates.next(after=after).item) is not None:
-        yield item
-        after = item.candidate_id
-
-
-def chosen(client: "Client", narrowed: dict[str, Any]) -> Iterator["ReviewItem"]:
-    """What waits and fits a filter, the longest first."""
-    lists = (client.candidates.list(state=state, **narrowed) for state in OPEN)
-    for candidate in merge(*lists, key=attrgetter("candidate_id")):
-        item = client.candidates.get(candidate.candidate_id)
-        if item.state in OPEN:
-            yield item
+                return _meanwhile(person, item)
+            person.say(error_lines(problem))
+            weighing.show(item, header=header, in_the_way=_in_the_way(client, problem))
 
 
 def _carry_out(
-    client: "Client", person: Person, candidate_id: str, verdict: Publish | Reject
+    client: "Client", person: Person, item: "ReviewItem", verdict: Publish | Reject
 ) -> str:
     from understudy.wire.learnings import PublishCandidate
 
+    # With the version, the decision of another is not answered as if it were this one.
     if isinstance(verdict, Reject):
-        client.candidates.reject(candidate_id, reason=verdict.reason)
-        person.say([f"candidate {candidate_id} is rejected"])
+        client.candidates.reject(item.candidate_id, reason=verdict.reason, version=item.version)
+        person.say([f"candidate {item.candidate_id} is rejected"])
         return "rejected"
-    wanted = PublishCandidate.model_validate(verdict.changes)
-    published = client.candidates.publish(candidate_id, wanted)
+    wanted = PublishCandidate.model_validate({**verdict.changes, "version": item.version})
+    published = client.candidates.publish(item.candidate_id, wanted)
     person.say(published_lines(published))
     return "published as provisional" if published.status == "provisional" else "published"
+
+
+def _meanwhile(person: Person, candidate: "Candidate") -> str:
+    """Say what another person made of a candidate; answers that in a word."""
+    person.say([f"somebody was faster: {candidate.candidate_id} is {fate(candidate)}"])
+    return f"{candidate.state} meanwhile"
 
 
 def _in_the_way(client: "Client", problem: "ConflictError") -> "RelatedLearning | None":

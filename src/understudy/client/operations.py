@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from understudy.deliveries.model import DeliveryLog
     from understudy.evolution.record import EvolutionEntry
     from understudy.learnings.bulk import BulkResult
-    from understudy.learnings.candidates import ReviewItem
+    from understudy.learnings.candidates import NextReviewItem, ReviewItem
     from understudy.learnings.lineage import Lineage
     from understudy.learnings.model import Candidate, Learning
     from understudy.learnings.publication import PublishedLearning
@@ -72,7 +72,6 @@ if TYPE_CHECKING:
         BulkDecision,
         CreateCandidate,
         CreateLearning,
-        NextReviewItem,
         PublishCandidate,
         RevokedLearnings,
         RevokeMatching,
@@ -143,7 +142,7 @@ ANSWERS: Final = {
     "understudy.deliveries.model": "DeliveryLog",
     "understudy.evolution.record": "EvolutionEntry",
     "understudy.learnings.bulk": "BulkResult",
-    "understudy.learnings.candidates": "ReviewItem",
+    "understudy.learnings.candidates": "NextReviewItem ReviewItem",
     "understudy.learnings.lineage": "Lineage",
     "understudy.learnings.model": "Candidate Learning",
     "understudy.learnings.publication": "PublishedLearning",
@@ -176,7 +175,7 @@ ANSWERS: Final = {
     "understudy.wire.base": "Deleted Items",
     "understudy.wire.checkpoints": "CheckpointView",
     "understudy.wire.events": "RunEventView",
-    "understudy.wire.learnings": "NextReviewItem RevokedLearnings",
+    "understudy.wire.learnings": "RevokedLearnings",
     "understudy.wire.mcp": "SessionMcpServersView",
     "understudy.wire.memory": "MemoryContextView",
     "understudy.wire.permissions": "PermissionsView SessionPermissionsView SessionToolView VerdictView",
@@ -439,6 +438,7 @@ class CandidatesCalls(Group[S]):
     def page(
         self,
         *,
+        waiting: bool | None = None,
         query: str | None = None,
         scope_kind: str | None = None,
         scope_id: str | None = None,
@@ -461,8 +461,19 @@ class CandidatesCalls(Group[S]):
         others."""
 
     @GET("/v1/learning-candidates/next")
-    def next(self, *, after: str | None = None) -> NextReviewItem:
-        """The candidate that has waited longest for a person."""
+    def next(
+        self,
+        *,
+        after: str | None = None,
+        query: str | None = None,
+        scope_kind: str | None = None,
+        scope_id: str | None = None,
+        kind: str | None = None,
+        applies: str | None = None,
+        state: str | None = None,
+    ) -> NextReviewItem:
+        """The first candidate of the queue of review: what prompts can be told of comes first,
+        then procedures, sensitive ones and run summaries, each the oldest first."""
 
     @GET("/v1/learning-candidates/{candidate_id}")
     def get(self, candidate_id: str) -> ReviewItem:
@@ -480,7 +491,12 @@ class CandidatesCalls(Group[S]):
 
     @POST("/v1/learning-candidates/{candidate_id}/reject")
     def reject(
-        self, candidate_id: str, reason: str | None = None, *, key: str | None = None
+        self,
+        candidate_id: str,
+        reason: str | None = None,
+        version: int | None = None,
+        *,
+        key: str | None = None,
     ) -> Candidate:
         """Say no to it; the daemon does not propose the same again without new evidence."""
 

@@ -30,7 +30,10 @@ from understudy.learnings.publication import (
     publish,
     published,
 )
+from understudy.learnings.quotations import quotes_for
+from understudy.learnings.reach import Reach, reaches_of
 from understudy.learnings.taint import may_repeat_untrusted
+from understudy.memory.policy import policy_in
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
@@ -62,6 +65,10 @@ class RevokedBefore:
 class ReviewItem(Candidate):
     """A candidate with what a reviewer should know; once it is decided, the candidate alone."""
 
+    # The sentences of the request of its source run that say it.
+    quotes: tuple[str, ...] = ()
+    # The scopes that it can be published for: its own first, then narrowest first.
+    reaches: tuple[Reach, ...] = ()
     # Whether it expired and can no longer be published.
     expired: bool = False
     # The learning that must be named in `supersedes` for this to be published as it is.
@@ -86,6 +93,8 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
     return extended(
         ReviewItem,
         candidate,
+        quotes=_quotes(unit, candidate, now_ms=now_ms),
+        reaches=reaches_of(unit, candidate, now_ms=now_ms),
         expired=candidate.is_expired(now_ms),
         conflicts_with=reduced(RelatedLearning, conflict) if conflict else None,
         contradicts=related(contradictions(unit, candidate, now_ms=now_ms)),
@@ -99,6 +108,24 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
             for it in revoked_learnings(unit, *key)
         ),
     )
+
+
+def _quotes(unit: "Unit", candidate: Candidate, *, now_ms: int) -> tuple[str, ...]:
+    run_id = candidate.source.run_id
+    pointer = unit.run_memory_index.get(run_id) if run_id else None
+    if pointer is None or policy_in(unit).is_expired(pointer.recorded_at_ms, now_ms=now_ms):
+        return ()
+    evidence = unit.run_memory_index.evidence(pointer.run_id)
+    return quotes_for(candidate.content, evidence.request) if evidence else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextReviewItem:
+    """The first candidate of the queue of review, if any waits."""
+
+    item: ReviewItem | None
+    # How many wait after it.
+    following: Omitted[int] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,17 +178,24 @@ class CandidateService:
             candidate = require_candidate(unit, candidate_id)
             return review_item(unit, candidate, now_ms=self.clock.now_ms())
 
-    def next_for_review(self, *, after: str | None = None) -> ReviewItem | None:
-        """The oldest open candidate, or the next one after the candidate `after`."""
+    def next_for_review(
+        self, *, after: str | None = None, narrowed: CandidateFilter | None = None
+    ) -> NextReviewItem:
+        """The first in the queue of review, or the next one after the candidate `after`."""
         now = self.clock.now_ms()
         with self.units.read() as unit:
-            candidate = unit.candidates.next_open(after=after, now_ms=now)
-            return None if candidate is None else review_item(unit, candidate, now_ms=now)
+            candidate, following = unit.candidates.next_for_review(
+                after=after, narrowed=narrowed, now_ms=now
+            )
+            if candidate is None:
+                return NextReviewItem(item=None)
+            item = review_item(unit, candidate, now_ms=now)
+            return NextReviewItem(item=item, following=following)
 
     def page(
         self, request: PageRequest, *, narrowed: CandidateFilter | None = None
     ) -> Page[Candidate]:
-        """Candidates by id, oldest first."""
+        """Candidates by id, oldest first, or in the order of review."""
         with self.units.read() as unit:
             return unit.candidates.page(
                 request, narrowed=narrowed or CandidateFilter(), now_ms=self.clock.now_ms()
@@ -185,9 +219,17 @@ class CandidateService:
             )
 
     def reject(
-        self, principal: Principal, candidate_id: str, *, reason: str | None = None
+        self,
+        principal: Principal,
+        candidate_id: str,
+        *,
+        reason: str | None = None,
+        version: int | None = None,
     ) -> Candidate:
-        """Reject a candidate; a retry leaves the first rejection as it is."""
+        """Reject a candidate; a retry leaves the first rejection as it is.
+
+        With the version that the person saw, a decision that came first is refused instead.
+        """
         given = check_reason(reason)
         self.guard.check_reason(given)
         with self.units.write() as unit:
@@ -197,6 +239,7 @@ class CandidateService:
                 by=by_hand(principal),
                 now_ms=self.clock.now_ms(),
                 reason=given,
+                version=version,
             )
 
     def _check_stored(self, candidate_id: str, wanted: PublishChanges) -> None:

@@ -92,6 +92,19 @@ def require_candidate(unit: "Unit", candidate_id: str, *, lock: bool = False) ->
     return candidate
 
 
+def check_undecided(candidate: Candidate, version: int | None) -> None:
+    """Refuse to repeat a decision to a person who saw a version before it; None refuses nothing."""
+    if version is None or candidate.state in OPEN or candidate.version == version:
+        return
+    if candidate.state is CandidateState.REJECTED:
+        raise coded_error("learnings/candidate_rejected", candidate_id=candidate.candidate_id)
+    raise coded_error(
+        "learnings/candidate_published",
+        candidate_id=candidate.candidate_id,
+        learning_id=candidate.published_learning_id,
+    )
+
+
 def decide(
     unit: "Unit",
     candidate: Candidate,
@@ -129,9 +142,16 @@ def decide(
 
 
 def reject(
-    unit: "Unit", candidate_id: str, *, by: Decider, now_ms: int, reason: str | None = None
+    unit: "Unit",
+    candidate_id: str,
+    *,
+    by: Decider,
+    now_ms: int,
+    reason: str | None = None,
+    version: int | None = None,
 ) -> Candidate:
     """Reject a candidate; one that was rejected before stays as it is."""
+    check_undecided(require_candidate(unit, candidate_id, lock=True), version)
     rejected, told = reject_with_notices(unit, candidate_id, by=by, now_ms=now_ms, reason=reason)
     tell(unit, told, at_ms=now_ms)
     return rejected

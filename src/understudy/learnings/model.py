@@ -243,7 +243,18 @@ class Candidate:
     # Who decided: a user, or `daemon`.
     decided_by: Omitted[str] = None
     decision_reason: Omitted[str] = None
+    # The queue of review leaves it out until then.
+    snoozed_until_ms: Omitted[int] = None
     version: int = 1
+
+    @property
+    def review_rank(self) -> int:
+        """The place in the queue of review: what prompts can be told of comes first."""
+        if self.kind is Kind.RUN_SUMMARY:
+            return 3
+        if self.sensitivity is Sensitivity.SENSITIVE:
+            return 2
+        return 0 if self.kind in SEMANTIC_KINDS else 1
 
     @computed_field
     @property
@@ -358,6 +369,8 @@ class CandidateFilter:
     kind: Kind | None = None
     applies: Applies | None = None
     state: CandidateState | None = None
+    # Only pending and escalated ones, in the order of review.
+    waiting: bool = False
 
     def __post_init__(self) -> None:
         _drop_blanks(self, "query")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
-from understudy.core.records import reduced
+from understudy.core.records import Omitted, reduced
 from understudy.learnings.checks import (
     check_confidence,
     check_content,
@@ -19,6 +19,7 @@ from understudy.learnings.conflicts import conflict_with, contradictions, duplic
 from understudy.learnings.decisions import (
     Decider,
     Retirement,
+    check_undecided,
     decide,
     not_live_error,
     require_candidate,
@@ -49,6 +50,7 @@ from understudy.learnings.model import (
     Tier,
 )
 from understudy.learnings.proposal import store
+from understudy.learnings.reach import Reach, covers, reach_of
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
@@ -75,6 +77,8 @@ class PublishChanges:
     publish_tier: Tier = Tier.ACTIVE
     # The learning that this one replaces.
     supersedes: str | None = None
+    # The version of the candidate that a person saw: a decision since then is not answered again.
+    version: int | None = None
 
 
 def check_changes(wanted: PublishChanges) -> None:
@@ -139,6 +143,7 @@ class Published:
     contradicts: tuple[Learning, ...] = ()
     # False if an existing learning says the same, or the candidate was published before.
     is_new: bool = True
+    reach: Reach | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,12 +152,15 @@ class PublishedLearning(Learning):
 
     # In a prompt the narrower scope wins.
     contradicts: tuple[RelatedLearning, ...] = ()
+    # In which sessions it is told.
+    reach: Omitted[Reach] = None
 
 
 def published(unit: "Unit", learning: Learning, *, now_ms: int, is_new: bool) -> Published:
     """The result for a learning, with what contradicts it now."""
     found = contradictions(unit, learning, now_ms=now_ms, supersedes=learning.supersedes)
-    return Published(learning=learning, contradicts=found, is_new=is_new)
+    reach = reach_of(unit, learning, learning.scope, now_ms=now_ms)
+    return Published(learning=learning, contradicts=found, is_new=is_new, reach=reach)
 
 
 def publish(
@@ -198,6 +206,7 @@ class Publication:
         """Publish a candidate; a published one answers its learning again."""
         check_changes(wanted)
         candidate = require_candidate(self.unit, candidate_id, lock=True)
+        check_undecided(candidate, wanted.version)
         if candidate.state is CandidateState.REJECTED:
             raise coded_error("learnings/candidate_rejected", candidate_id=candidate_id)
         made = self._made_before(candidate)
@@ -269,18 +278,13 @@ class Publication:
         self.told.append(of_candidate(LearningEvent.CANDIDATE_DECIDED, decided))
 
     def _target(self, learning_id: str | None, shape: Candidate) -> Learning | None:
-        """The learning to supersede, which must be live and of the same scope."""
+        """The learning to supersede, which must be live and told nowhere else than its successor."""
         if learning_id is None:
             return None
         target = require_learning(self.unit, learning_id, lock=True)
         if target.status not in LIVE:
             raise not_live_error(target)
-        if target.scope != shape.scope:
-            raise coded_error(
-                "learnings/supersede_scope_mismatch",
-                learning_id=target.learning_id,
-                scope=target.scope.key,
-            )
+        check_cover(self.unit, target, shape.scope)
         return target
 
     def _supersede(self, target: Learning, learning: Learning) -> None:
@@ -303,6 +307,17 @@ class Publication:
             verification_status=self.by.verification,
             supersedes=wanted.supersedes,
             version=1,
+        )
+
+
+def check_cover(unit: "Unit", target: Learning, scope: LearningScope) -> None:
+    """Refuse to supersede a learning for sessions that would not be told of its successor."""
+    if not covers(unit, scope, target.scope):
+        raise coded_error(
+            "learnings/supersede_scope_mismatch",
+            learning_id=target.learning_id,
+            old=target.scope.key,
+            new=scope.key,
         )
 
 

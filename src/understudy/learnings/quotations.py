@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
+from understudy.core.text import preview
 from understudy.learnings.normal_form import HAN_AND_KANA
 
 Span = tuple[int, int]
@@ -59,6 +60,10 @@ _HAN_OR_KANA: Final = re.compile(f"[{HAN_AND_KANA}]")
 # With the Chinese full stop, exclamation mark, question mark and semicolon.
 SENTENCE_END: Final = re.compile(r"[.!?;](?=\s|$)|[\n\u3002\uff01\uff1f\uff1b]")
 _WORD: Final = re.compile(r"\w+")
+# The share of the words of a statement that a sentence adds to those quoted before it.
+MIN_SHARE: Final = 0.25
+MAX_QUOTES: Final = 3
+QUOTE_CHARS: Final = 400
 
 
 def pasted(text: str) -> tuple[Span, ...]:
@@ -127,6 +132,30 @@ def best_sentence(statement: str, text: str) -> tuple[str, float]:
         if found > share:
             best, share = " ".join(words), found
     return best, share
+
+
+def quotes_for(statement: str, text: str) -> tuple[str, ...]:
+    """The few sentences of a text that together have most of the words of a statement, in order."""
+    wanted = _parts(statement)
+    found = {(start, end): _parts(text[start:end]) for start, end in sentences(text)}
+    left, chosen = wanted, list[Span]()
+    # One word alone may be any word.
+    least = max(MIN_SHARE * len(wanted), min(2, len(wanted)))
+    while found and left and len(chosen) < MAX_QUOTES:
+        best = max(found, key=lambda span: (len(left & found[span]), -span[0]))
+        if len(left & found[best]) < least:
+            break
+        chosen.append(best)
+        left -= found[best]
+    return tuple(preview(text[start:end], QUOTE_CHARS) for start, end in sorted(chosen))
+
+
+def _parts(text: str) -> set[str]:
+    """The words of a text, and each sign of a script without blanks."""
+    words = plain_words(text)
+    return {it for it in words if not _HAN_OR_KANA.search(it)}.union(
+        *(_HAN_OR_KANA.findall(it) for it in words)
+    )
 
 
 def plain_words(text: str) -> list[str]:

@@ -17,6 +17,7 @@ from understudy.learnings.checks import (
     check_expiry,
     check_learning,
     check_reason,
+    check_scope,
 )
 from understudy.learnings.conflicts import conflict_with, duplicate_of
 from understudy.learnings.decisions import OPERATOR, Retirement, not_live_error, require_learning
@@ -43,7 +44,7 @@ from understudy.learnings.model import (
     Sensitivity,
     Verification,
 )
-from understudy.learnings.publication import Published, given_or, published
+from understudy.learnings.publication import Published, check_cover, given_or, published
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def check_replacement(wanted: Replacement) -> Replacement:
     """Check a replacement by itself; answers it with trimmed content."""
     if wanted.kind is Kind.RUN_SUMMARY:
         raise coded_error("learnings/run_summary_is_daemon_owned", pointer="/kind")
+    if wanted.scope is not None:
+        check_scope(wanted.scope)
     if wanted.confidence is not None:
         check_confidence(wanted.confidence)
     check_expiry(wanted.expires_at_ms)
@@ -92,7 +95,8 @@ def supersede(
     listeners: Listeners,
 ) -> Published:
     """Supersede a learning; one that was superseded before answers its replacement."""
-    unit.learnings.hold(require_learning(unit, learning_id).scope)
+    scope = wanted.scope or require_learning(unit, learning_id).scope
+    unit.learnings.hold(scope)
     target = require_learning(unit, learning_id, lock=True)
     ending = Retirement(unit=unit, by=by, now_ms=now_ms, listeners=listeners)
     there = unit.learnings.replacing([learning_id]).get(learning_id)
@@ -102,12 +106,7 @@ def supersede(
         return published(unit, there, now_ms=now_ms, is_new=False)
     if target.status not in LIVE:
         raise not_live_error(target)
-    if wanted.scope not in (None, target.scope):
-        raise coded_error(
-            "learnings/supersede_scope_mismatch",
-            learning_id=target.learning_id,
-            scope=target.scope.key,
-        )
+    check_cover(unit, target, scope)
     learning = _replacing(target, wanted, now_ms=now_ms)
     _require_room(unit, learning, now_ms=now_ms)
     unit.learnings.add(learning)
@@ -132,7 +131,7 @@ def _replacing(target: Learning, wanted: Replacement, *, now_ms: int) -> Learnin
     key = key_of(wanted.content)
     learning = Learning(
         learning_id=new_id("lrn"),
-        scope=target.scope,
+        scope=wanted.scope or target.scope,
         kind=wanted.kind or target.kind,
         content=wanted.content,
         semantic_key=key.semantic,

@@ -1,7 +1,7 @@
 """The stores of candidates and of their reviews by automation."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import islice
 from typing import Any, Final
 
@@ -82,15 +82,33 @@ class CandidateStore:
     def page(
         self, request: PageRequest, *, narrowed: CandidateFilter, now_ms: int
     ) -> Page[Candidate]:
-        """Candidates by id, oldest first, without expired open ones."""
+        """Candidates by id, oldest first, or in the order of review; without expired open ones."""
         is_shown = sa.or_(candidates.c.state.not_in(OPEN_STATES), _lasts(sa.literal(now_ms)))
         query = sa.select(*_COLUMNS).where(*candidate_conditions(narrowed, self._dialect), is_shown)
-        by = (candidates.c.candidate_id,)
+        by = _QUEUE if narrowed.waiting else (candidates.c.candidate_id,)
         return select_page(self._connection, query, request, by=by, read=read_candidate)
 
-    def next_open(self, *, after: str | None, now_ms: int) -> Candidate | None:
-        """The oldest open candidate after the id `after`."""
-        return next(self._open(after, now_ms, at_once=1), None)
+    def next_for_review(
+        self, *, after: str | None, now_ms: int, narrowed: CandidateFilter | None = None
+    ) -> tuple[Candidate | None, int]:
+        """The first in the queue of review after the candidate `after`, and how many follow it.
+
+        The queue holds open candidates that are neither expired nor snoozed.
+        """
+        wanted = replace(narrowed or CandidateFilter(), waiting=True)
+        in_queue = sa.select(*_COLUMNS).where(
+            *candidate_conditions(wanted, self._dialect),
+            _lasts(sa.literal(now_ms)),
+            _is_awake(now_ms),
+        )
+        place: tuple[int, str] = (self._rank(after), after) if after else _BEFORE_ALL_RANKS
+        # Candidates that do not decode are skipped.
+        while row := self._connection.execute(_after(in_queue, place).limit(1)).first():
+            place = (row.review_rank, row.candidate_id)
+            if found := readable([row], read_candidate):
+                rest = _after(in_queue, place).order_by(None).with_only_columns(sa.func.count())
+                return found[0], self._connection.execute(rest).scalar_one()
+        return None, 0
 
     def open_ones(self, *, after: str | None, limit: int, now_ms: int) -> tuple[Candidate, ...]:
         """Pending and escalated candidates after an id, by id."""
@@ -158,6 +176,10 @@ class CandidateStore:
         queued = self._connection.execute(statement.returning(review_jobs.c.job_id))
         return len(queued.all())
 
+    def _rank(self, candidate_id: str) -> int:
+        rank = sa.select(candidates.c.review_rank).where(candidates.c.candidate_id == candidate_id)
+        return self._connection.scalar(rank) or 0
+
     def _all(self, query: sa.Select[Any], values: dict[str, Any]) -> tuple[Candidate, ...]:
         return tuple(readable(self._connection.execute(query, values).all(), read_candidate))
 
@@ -175,6 +197,18 @@ def _lasts(now_ms: Any) -> sa.ColumnElement[bool]:
     return sa.or_(expires.is_(None), expires > now_ms)
 
 
+def _after(query: sa.Select[Any], place: tuple[int, str]) -> sa.Select[Any]:
+    """The part of the queue of review that follows a place, in order."""
+    follows = sa.tuple_(*_QUEUE) > sa.tuple_(*map(sa.literal, place))
+    return query.where(follows).order_by(*_QUEUE)
+
+
+def _is_awake(now_ms: int) -> sa.ColumnElement[bool]:
+    """The SQL condition that a candidate is not snoozed."""
+    until = candidates.c.snoozed_until_ms
+    return sa.or_(until.is_(None), until <= now_ms)
+
+
 def _is_reviewed(policy_digest: str) -> sa.ColumnElement[bool]:
     return sa.exists().where(
         learning_reviews.c.candidate_id == candidates.c.candidate_id,
@@ -185,6 +219,8 @@ def _is_reviewed(policy_digest: str) -> sa.ColumnElement[bool]:
 # Built once: workers run them again and again.
 _ADD: Final = insert_new_of(candidates)
 _COLUMNS: Final = without_search(candidates)
+_QUEUE: Final = (candidates.c.review_rank, candidates.c.candidate_id)
+_BEFORE_ALL_RANKS: Final = (-1, "")
 _ONE: Final = sa.select(*_COLUMNS).where(candidates.c.candidate_id == sa.bindparam("of"))
 _OPEN_AFTER: Final = (
     sa.select(*_COLUMNS)

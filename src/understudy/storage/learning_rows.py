@@ -23,6 +23,7 @@ from understudy.sessions.learning_scopes import LearningScope
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import folded, read_record, search_text, to_row
 from understudy.storage.schema import learning_candidates, learnings
+from understudy.storage.schema.learnings import OPEN as OPEN_ROW
 
 # Fields that every stored body has; a body without one is damaged, although the record has a
 # default.
@@ -74,6 +75,7 @@ def candidate_row(candidate: Candidate) -> dict[str, Any]:
     is_automatic = candidate.decided_by == DAEMON.user_id
     return _row(candidate, candidate.candidate_id, learning_candidates) | {
         "is_open": candidate.state in OPEN,
+        "review_rank": candidate.review_rank,
         "source_run_id": candidate.source.run_id,
         "rule_name": None if rule is None else rule[:MAX_RULE_CHARS],
         "rule_folded": None if rule is None else folded(rule),
@@ -122,10 +124,12 @@ def _values(row: Any, said: frozenset[str]) -> dict[str, Any]:
 
 def candidate_conditions(
     narrowed: CandidateFilter, dialect: Dialect
-) -> Iterator[sa.ColumnElement[bool]]:
+) -> Iterator[sa.ColumnElement[bool] | sa.TextClause]:
     """The SQL conditions of a filter of candidates."""
     yield from _shared(learning_candidates, narrowed, dialect)
     yield from _equal((learning_candidates.c.state, narrowed.state))
+    if narrowed.waiting:
+        yield OPEN_ROW
 
 
 def learning_conditions(

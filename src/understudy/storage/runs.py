@@ -142,6 +142,12 @@ class RunStore:
         row = self._connection.execute(query).first()
         return None if row is None else _read(row)
 
+    def newest_at_ms(self, session_id: str) -> int | None:
+        """When the newest run of a session was submitted; None if it has no run."""
+        query = sa.select(sa.func.max(runs.c.submitted_at_ms))
+        newest: int | None = self._connection.scalar(query.where(runs.c.session_id == session_id))
+        return newest
+
     def first_in_line(self, session_id: str) -> str | None:
         """The oldest run of a session that has not ended."""
         return self._connection.execute(_FIRST_IN_LINE, {"of": session_id}).scalar()

@@ -6,7 +6,6 @@ from typing import Annotated, Final
 from pydantic import Field, computed_field
 
 from understudy.learnings.bulk import BulkAction
-from understudy.learnings.candidates import ReviewItem
 from understudy.learnings.model import (
     Applies,
     CandidateState,
@@ -92,12 +91,16 @@ class PublishCandidate(RequestBody):
     evidence_refs: list[EvidenceRefBody] | None = Field(default=None, max_length=MAX_EVIDENCE)
     # The learning that it takes the place of.
     supersedes: Id | None = None
+    # The version that was shown: if somebody decided since, the call is refused.
+    version: Millis | None = None
 
 
 class RejectCandidate(RequestBody):
     """Why it is not worth knowing, for whoever looks later."""
 
     reason: str | None = None
+    # The version that was shown: if somebody decided since, the call is refused.
+    version: Millis | None = None
 
 
 class CandidateFilterBody(RequestBody):
@@ -169,13 +172,6 @@ class RevokeMatching(LearningFilterBody):
     dry_run: bool = False
     # Every one there is; for admins.
     all: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NextReviewItem:
-    """The candidate that has waited longest for a person, if any waits."""
-
-    item: ReviewItem | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,9 +16,9 @@ from tests.unit.cli.learning_parts import (
 )
 from tests.unit.cli.waiting_parts import FakePerson
 from tests.unit.client.fake_daemon import answers, client_of
-from understudy.cli.review import chosen, review, upcoming
+from understudy.cli.review import review, upcoming
 from understudy.client import UnreachableError
-from understudy.learnings.candidates import ReviewItem
+from understudy.learnings.candidates import NextReviewItem, ReviewItem
 
 CONFLICT = {"code": "learning_conflict", "domain": "learnings", "detail": "lrn_9 says otherwise"}
 INVALID = {"code": "secret_content", "domain": "learnings", "detail": "this looks like a secret"}
@@ -39,8 +39,17 @@ def decide(
     """What the daemon was asked to do; it answers with these, in order."""
     handler, seen = answers(*steps)
     client, _ = client_of(handler, delays=())
-    review(client, person, items)
-    return [(each.url.path.rpartition("/v1")[2], json.loads(each.content or "{}")) for each in seen]
+    following = range(len(items) - 1, -1, -1)
+    queue = [NextReviewItem(item=it, following=n) for it, n in zip(items, following, strict=True)]
+    review(client, person, queue)
+    return [(each.url.path.rpartition("/v1")[2], _sent(each)) for each in seen]
+
+
+def _sent(request: httpx2.Request) -> Any:
+    """What was sent, without the version: each decision names the one that was shown."""
+    sent = json.loads(request.content or "{}")
+    assert request.method == "GET" or sent.pop("version") == 1
+    return sent
 
 
 PUBLISH = "/learning-candidates/cand_1/publish"
@@ -61,7 +70,7 @@ def test_a_candidate_is_rejected_with_a_reason_or_without() -> None:
     assert decide(FakePerson("r", "not true"), [item()], ok(document)) == [
         (REJECT, {"reason": "not true"})
     ]
-    assert decide(FakePerson("no", ""), [item()], ok(document)) == [(REJECT, {})]
+    assert decide(FakePerson("r", ""), [item()], ok(document)) == [(REJECT, {})]
 
 
 def test_other_words_are_shown_as_a_difference_and_published() -> None:
@@ -172,12 +181,14 @@ def test_a_learning_that_is_gone_is_no_longer_in_the_way() -> None:
     assert person.heard[-1] == "1 skipped"
 
 
-def test_one_that_somebody_else_decided_is_left_alone() -> None:
-    person = FakePerson("p")
+def test_who_was_faster_is_named_and_the_next_one_follows() -> None:
+    person = FakePerson("p", "s")
 
-    decide(person, [item()], refused(409, CONFLICT), ok(item_document(state="rejected")))
+    theirs = item_document(state="rejected", decided_by="mai", decided_at_ms=1)
+    decide(person, [item(), item("cand_2")], refused(409, CONFLICT), ok(theirs))
 
-    assert person.heard[-1] == "1 rejected meanwhile"
+    assert "somebody was faster: cand_1 is rejected by mai 1970-01-01" in person.heard
+    assert person.heard[-1] == "1 rejected meanwhile, 1 skipped"
 
 
 def test_the_end_is_a_tally() -> None:
@@ -260,6 +271,8 @@ def test_everything_that_a_decision_needs_is_shown() -> None:
         evidence_refs=[{"run_id": "run_1", "artifact_id": "art_1", "note": "source run artifact"}],
         sensitivity="sensitive",
         expired=True,
+        quotes=["Please remember: replies are short."],
+        reaches=[HERE],
     )
 
     decide(person, [shown])
@@ -267,8 +280,8 @@ def test_everything_that_a_decision_needs_is_shown() -> None:
     for words in (
         *("Replies are short", "session:demo", "preference", "98", "said with a label"),
         *("run run_1, session demo", "run run_1, artifact art_1, source run artifact"),
-        *("publish_active (mode shadow, policy revision 7", "stated preferences"),
-        *("manual_review: too vague", "lrn_8", "lrn_7", "Replies are polite"),
+        *("would publish it as active (mode shadow, policy revision 7", "stated preferences"),
+        *("would leave it to a person: too vague", "lrn_8", "lrn_7", "Replies are polite"),
         *(
             "cand_0, by mai",
             ": no",
@@ -278,6 +291,7 @@ def test_everything_that_a_decision_needs_is_shown() -> None:
             "no rule publishes it",
         ),
         *("its run had read what tools", "sensitive", "its time is over"),
+        *("“Please remember: replies are short.”", "session:demo: told in this session only"),
     ):
         assert words in person.screen, words
 
@@ -327,30 +341,130 @@ def test_nothing_that_could_drive_a_terminal_reaches_it() -> None:
 
 
 def test_what_waits_is_fetched_one_by_one_after_the_last() -> None:
-    documents = [{"item": item_document("cand_1")}, {"item": item_document("cand_2")}]
-    handler, seen = answers(*map(ok, documents), ok({"item": None}))
+    documents = [
+        {"item": item_document("cand_1"), "following": 1},
+        {"item": item_document("cand_2"), "following": 0},
+    ]
+    handler, seen = answers(*map(ok, documents), ok({"item": None, "following": 0}))
     client, _ = client_of(handler)
 
-    assert [each.candidate_id for each in upcoming(client)] == ["cand_1", "cand_2"]
+    found = [each.item and each.item.candidate_id for each in upcoming(client, {"kind": "fact"})]
+
+    assert found == ["cand_1", "cand_2"]
     assert [each.url.params.get("after") for each in seen] == [None, "cand_1", "cand_2"]
+    assert {each.url.params.get("kind") for each in seen} == {"fact"}
 
 
-def test_a_filter_chooses_among_all_that_waits_the_longest_first() -> None:
-    lists = {"pending": ["cand_1", "cand_4"], "escalated": ["cand_2", "cand_3"]}
+HERE = {"scope": {"kind": "session", "id": "demo"}, "words": "told in this session only"}
+ENDED = {**HERE, "unused": "the session has ended"}
+ANNA = {
+    "scope": {"kind": "persona", "id": "anna"},
+    "words": "told in every session of persona anna",
+}
+ALL = {"scope": WORKSPACE, "words": "told in every session of this daemon"}
 
-    def handle(request: httpx2.Request) -> httpx2.Response:
-        name = request.url.path.rpartition("/")[2]
-        if name != "learning-candidates":
-            state = "published" if name == "cand_3" else "pending"
-            return ok(item_document(name, state=state))
-        assert request.url.params["kind"] == "fact"
-        found = lists[request.url.params["state"]]
-        return ok({"items": [item_document(each) for each in found], "next_cursor": None})
 
-    client, _ = client_of(handle)
+def test_each_candidate_is_shown_with_its_number() -> None:
+    person = FakePerson("s", "s")
 
-    assert [each.candidate_id for each in chosen(client, {"kind": "fact"})] == [
-        "cand_1",
-        "cand_2",
-        "cand_4",
-    ]
+    decide(person, [item(), item("cand_2")])
+
+    assert [line for line in person.heard if " of " in line][:2] == ["1 of 2", "2 of 2"]
+
+
+def test_one_key_publishes_for_every_session() -> None:
+    sent = decide(FakePerson("w"), [item()], ok(learning_document(reach=ALL)))
+
+    assert sent == [(PUBLISH, {"scope": WORKSPACE})]
+
+
+def test_a_scope_is_chosen_by_number_and_said_in_words() -> None:
+    person = FakePerson("o", "2", "p")
+    shown = item(reaches=[HERE, ANNA, ALL])
+
+    sent = decide(person, [shown], ok(learning_document(reach=ANNA)))
+
+    assert sent == [(PUBLISH, {"scope": ANNA["scope"]})]
+    assert "2  persona:anna: told in every session of persona anna" in person.heard
+    assert "for persona:anna: told in every session of persona anna" in person.heard
+
+
+@pytest.mark.parametrize("typed", ["0", "4", "", "²", "workspace"])
+def test_no_scope_is_chosen_by_what_is_no_number_of_the_list(typed: str) -> None:
+    person = FakePerson("o", typed, "p")
+
+    sent = decide(person, [item(reaches=[HERE, ANNA, ALL])], ok(learning_document()))
+
+    assert sent == [(PUBLISH, {})]
+    assert "nothing chosen" in person.heard
+
+
+@pytest.mark.parametrize("key", ["p", "v"])
+def test_nothing_is_published_silently_where_nobody_is_told(key: str) -> None:
+    person = FakePerson(key, "x", "s")
+
+    assert decide(person, [item(reaches=[ENDED, ALL])]) == []
+    assert "nobody would be told: the session has ended" in person.heard
+    assert "1  session:demo: told in this session only (the session has ended)" in person.heard
+
+
+@pytest.mark.parametrize(("typed", "scope"), [("1", ENDED["scope"]), ("2", WORKSPACE)])
+def test_who_insists_or_chooses_otherwise_publishes_there(typed: str, scope: Any) -> None:
+    person = FakePerson("p", typed)
+
+    sent = decide(person, [item(reaches=[ENDED, ALL])], ok(learning_document()))
+
+    assert sent == [(PUBLISH, {"scope": scope})]
+
+
+def test_a_publication_says_whom_it_reaches() -> None:
+    person = FakePerson("p")
+
+    decide(person, [item()], ok(learning_document(reach=ENDED)))
+
+    assert "  told in this session only" in person.heard
+    assert "  but nobody is told: the session has ended" in person.heard
+
+
+def test_what_says_otherwise_elsewhere_is_superseded_in_its_wider_scope() -> None:
+    person = FakePerson("u")
+
+    sent = decide(person, [item(contradicts=[related_document()])], ok(learning_document()))
+
+    assert sent == [(PUBLISH, {"supersedes": "lrn_9", "scope": WORKSPACE})]
+
+
+def test_one_of_several_is_chosen_to_be_superseded() -> None:
+    here = {**related_document("lrn_8"), "scope": {"kind": "session", "id": "demo"}}
+    rivals = [related_document("lrn_7"), here]
+    person = FakePerson("u", "x", "u", "2")
+
+    sent = decide(person, [item(contradicts=rivals)], ok(learning_document()))
+
+    assert sent == [(PUBLISH, {"supersedes": "lrn_8"})]
+
+
+@pytest.mark.parametrize(
+    ("before", "keys", "body", "words"),
+    [
+        ("when_relevant", "ap", {"applies": "always"}, "told on every run of its scope"),
+        ("always", "ap", {"applies": "when_relevant"}, "told when the input is about it"),
+        ("always", "aap", {}, "told on every run of its scope"),
+    ],
+)
+def test_one_key_says_whether_it_is_told_always(
+    before: str, keys: str, body: dict[str, str], words: str
+) -> None:
+    person = FakePerson(*keys)
+
+    sent = decide(person, [item(applies=before)], ok(learning_document()))
+
+    assert sent == [(PUBLISH, body)]
+    assert words in person.heard
+
+
+@pytest.mark.parametrize("typed", ["n", "no"])
+def test_one_key_rejects_without_a_reason(typed: str) -> None:
+    sent = decide(FakePerson(typed), [item()], ok(item_document(state="rejected")))
+
+    assert sent == [(REJECT, {})]

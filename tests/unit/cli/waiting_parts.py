@@ -82,6 +82,9 @@ class FakePerson:
             raise Left
         return self._lines.pop(0)
 
+    def key(self, prompt: str) -> str:
+        return self.ask(prompt)
+
     def say(self, lines: Iterable[str]) -> None:
         self.heard += lines
 

@@ -5,7 +5,7 @@ import pytest
 from understudy.learnings.already_decided import evidence_digest
 from understudy.learnings.extraction import FoundStatement
 from understudy.learnings.model import CapturePath, Kind
-from understudy.learnings.quotations import best_sentence
+from understudy.learnings.quotations import best_sentence, quotes_for
 from understudy.memory.record import RunEvidence
 
 ATLAS = "Project codename is Atlas"
@@ -45,3 +45,32 @@ def test_what_only_the_answer_says_is_named_by_the_answer() -> None:
     said = f"{ATLAS}."
     assert digest("What is it?", said) == digest("And what is it called?", f"Well. {said}")
     assert digest("What is it?", said) != digest("What is it?", f"{ATLAS} now.")
+
+
+@pytest.mark.parametrize(
+    ("statement", "text", "quotes"),
+    [
+        (ATLAS, "Hello. The project codename is Atlas! Thanks.", ("The project codename is Atlas!",)),
+        ("我喜欢公制单位", "你好。我喜欢用公制单位！谢谢", ("我喜欢用公制单位！",)),
+        ("Tôi thích đơn vị mét", "Chào. Tôi thích đơn vị mét nhé.", ("Tôi thích đơn vị mét nhé.",)),
+        ("I use tabs and I deploy on Monday", "I use tabs.\nI deploy on Monday.\nHow are you?",
+         ("I use tabs.", "I deploy on Monday.")),
+        (ATLAS, "What is the time?", ()),
+        (ATLAS, "", ()),
+        ("???", "???", ()),
+    ],
+)  # fmt: skip
+def test_the_sentences_that_say_it_are_quoted(
+    statement: str, text: str, quotes: tuple[str, ...]
+) -> None:
+    assert quotes_for(statement, text) == quotes
+
+
+def test_few_and_short_quotations_are_enough() -> None:
+    words = [f"word{number} other{number}" for number in range(4)]
+    text = "\n".join(f"{word}{' really' * 99}" for word in (*words, *words))
+
+    quotes = quotes_for(" ".join(words), text)
+
+    assert [quote[:12] for quote in quotes] == words[:3]
+    assert all(len(quote) == 401 for quote in quotes)

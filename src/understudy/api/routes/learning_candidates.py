@@ -1,5 +1,6 @@
 """Candidates: what might be worth knowing, and what becomes of it."""
 
+from dataclasses import replace
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Path, Query
@@ -21,7 +22,7 @@ from understudy.core.errors import coded_error
 from understudy.core.page import Page
 from understudy.core.records import reduced
 from understudy.learnings.bulk import BulkRequest, BulkResult
-from understudy.learnings.candidates import ReviewItem
+from understudy.learnings.candidates import NextReviewItem, ReviewItem
 from understudy.learnings.checks import scope_filter
 from understudy.learnings.model import Candidate, CandidateFilter, CandidateState, Tier
 from understudy.learnings.proposal import NewCandidate
@@ -30,7 +31,6 @@ from understudy.wire.learnings import (
     BulkDecision,
     CandidateFilterBody,
     CreateCandidate,
-    NextReviewItem,
     PublishCandidate,
     RejectCandidate,
 )
@@ -66,13 +66,21 @@ def _filter_of_query(
     )
 
 
+Which = Annotated[CandidateFilter, Depends(_filter_of_query)]
+
+
 @router.get(ALL, operation_id="learning_candidates.list")
 @viewer()
 def list_candidates(
-    services: Services, page: Paging, which: Annotated[CandidateFilter, Depends(_filter_of_query)]
+    services: Services,
+    page: Paging,
+    which: Which,
+    waiting: Annotated[
+        bool, Query(description="only what waits for a decision, in the order of review")
+    ] = False,
 ) -> Page[Candidate]:
     """Candidates, oldest first; one that was not decided in its time is no longer there."""
-    return services.learning.candidates.page(page, narrowed=which)
+    return services.learning.candidates.page(page, narrowed=replace(which, waiting=waiting))
 
 
 @router.post(ALL, operation_id="learning_candidates.create")
@@ -104,10 +112,14 @@ def decide_many(body: BulkDecision, services: Services, caller: Caller) -> BulkR
 @viewer()
 def next_for_review(
     services: Services,
-    after: Annotated[str | None, Query(description="id of a candidate that is passed over")] = None,
+    which: Which,
+    after: Annotated[
+        str | None, Query(description="id of a candidate: it and those before it are passed over")
+    ] = None,
 ) -> NextReviewItem:
-    """The candidate that has waited longest for a person."""
-    return NextReviewItem(item=services.learning.candidates.next_for_review(after=after))
+    """The first candidate of the queue of review: what prompts can be told of comes first, then
+    procedures, sensitive ones and run summaries, each the oldest first."""
+    return services.learning.candidates.next_for_review(after=after, narrowed=which)
 
 
 @router.get(ONE, operation_id="learning_candidates.get")
@@ -161,5 +173,7 @@ def reject(
     body: RejectCandidate | None = None,
 ) -> Candidate:
     """Say no to it; the daemon does not propose the same again without new evidence."""
-    reason = body.reason if body else None
-    return services.learning.candidates.reject(caller, candidate_id, reason=reason)
+    given = body or RejectCandidate()
+    return services.learning.candidates.reject(
+        caller, candidate_id, reason=given.reason, version=given.version
+    )

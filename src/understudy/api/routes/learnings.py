@@ -174,5 +174,9 @@ def supersede(
 
 def published_learning(published: Published) -> PublishedLearning:
     """The answer to a publication."""
-    contradicts = related(published.contradicts)
-    return extended(PublishedLearning, published.learning, contradicts=contradicts)
+    return extended(
+        PublishedLearning,
+        published.learning,
+        contradicts=related(published.contradicts),
+        reach=published.reach,
+    )

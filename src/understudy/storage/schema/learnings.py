@@ -55,6 +55,9 @@ learning_candidates = sa.Table(
     sa.Column("created_at_ms", Ms, nullable=False),
     sa.Column("expires_at_ms", Ms),
     sa.Column("decided_at_ms", Ms),
+    sa.Column("snoozed_until_ms", Ms),
+    # Its place in the queue of review, before its id.
+    sa.Column("review_rank", sa.Integer, nullable=False, server_default="0"),
     # Everything that a query is looked for in.
     sa.Column("search", sa.Text, nullable=False),
     # What it says, and what is known of it beyond the columns.
@@ -79,6 +82,7 @@ learning_candidates = sa.Table(
         "is_expired",
     ),
     some_of("ix_learning_candidates_open", "candidate_id", where=OPEN),
+    some_of("ix_learning_candidates_queue", "review_rank", "candidate_id", where=OPEN),
     some_of(
         "ix_learning_candidates_expiring", "expires_at_ms", "candidate_id", where=OPEN_FOR_A_TIME
     ),
