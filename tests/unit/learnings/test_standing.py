@@ -242,6 +242,32 @@ No lectures.
 Dùng đơn vị mét và kilôgam.
 Không đoán mò.
 Viết xong phải chạy thử.
+Write back in Hungarian, please.
+Never switch to English in the middle of an answer.
+Tell me just the result.
+Indent code with two spaces.
+Use simple words; I'm dyslexic.
+Make fun of me now and then, I like it.
+Never touch the production database.
+Do not delete anything, archive it instead.
+Let me confirm the plan before you carry it out.
+请用韩语和我聊天。
+绝不能碰生产数据库。
+Chat với tôi bằng tiếng Hàn.
+Tuyệt đối không đụng vào cơ sở dữ liệu chính.
+Lúc nào cũng nêu nguồn.
+Don't reply in a language other than mine.
+Please no summaries at the end.
+Write numbers below ten as words.
+Don't be so cheerful.
+Use the informal "du" with me.
+You may only read, never write, in the shared drive.
+List three options and recommend one.
+Ask one question at a time.
+长话短说。
+不要替我接受邀请。
+Nói ngắn gọn thôi, đừng dài dòng.
+Đừng nhận lời mời thay tôi.
 """
 
 TOPICAL = """
@@ -501,6 +527,47 @@ Ngôn ngữ tôi thích nhất là tiếng Ý.
 """
 
 
+# Wishes and errands of one topic.
+TOPICAL_WISHES = """
+Write a polite reply to the mayor by noon.
+Answer the letter from the tax office.
+我从不在中午之前吃饭。
+买菜的时候选有机牛奶。
+Tôi không bao giờ ăn trước buổi trưa.
+Đi chợ thì chọn sữa hữu cơ.
+I prefer linen shirts in summer.
+Window seats make me happy.
+I like crime novels with short chapters.
+My favourite language to sing in is Italian.
+For birthdays I prefer homemade gifts.
+When I travel I like to walk a lot.
+In grant applications I prefer the passive voice.
+For the flyer, keep the text under fifty words.
+When you reply to the insurer, quote the claim number.
+In the recipe blog, give temperatures in Celsius and Fahrenheit.
+If guests have allergies, use oat flour.
+For the kids' book, use simple words.
+I usually swim on Tuesdays.
+Tea over coffee, in the morning.
+Order two bags of compost.
+Translate the menu for Saturday's dinner.
+Write a thank-you note to Aunt Vera.
+Check the flight status for Monday.
+夏天我喜欢穿亚麻衬衫。
+传单上的文字不要超过五十字。
+回复保险公司的时候要写上理赔编号。
+如果客人过敏就用燕麦粉。
+Mùa hè tôi thích mặc áo vải lanh.
+Trên tờ rơi đừng viết quá năm mươi chữ.
+Khi trả lời công ty bảo hiểm thì ghi số hồ sơ.
+Nếu khách bị dị ứng thì dùng bột yến mạch.
+I enjoy long walks on the beach.
+My favourite answer game is Trivial Pursuit.
+I prefer short hair in summer.
+For road trips I like audiobooks.
+"""
+
+
 def lines(text: str) -> list[str]:
     return text.strip().splitlines()
 
@@ -513,6 +580,11 @@ def test_an_instruction_for_every_task_is_standing(text: str) -> None:
 @pytest.mark.parametrize("text", lines(TOPICAL))
 def test_a_statement_about_a_topic_is_not_standing(text: str) -> None:
     assert not is_standing(text, Kind.FACT)
+
+
+@pytest.mark.parametrize("text", lines(TOPICAL_WISHES))
+def test_a_wish_about_a_topic_is_not_standing(text: str) -> None:
+    assert not is_standing(text, Kind.PREFERENCE)
 
 
 @pytest.mark.parametrize("kind", [Kind.RUN_SUMMARY, Kind.PROCEDURE])
