@@ -1,7 +1,7 @@
 """The gate before every route: authentication, role, a valid body, idempotency."""
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from typing import Any, Final, get_args, get_origin
+from typing import Any, Final, cast, get_args, get_origin
 
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from understudy.access.browsers import refuse_foreign_host, refuse_other_sites
+from understudy.access.sign_in import COOKIE
 from understudy.access.tokens import ACT_FOR, bearer_token
 from understudy.api.idempotency import answer_once, claim_of
 from understudy.api.limits import bounded
@@ -22,6 +23,8 @@ from understudy.core.principal import Principal
 from understudy.core.strict_json import check_text, parse
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+# In the scope of a call from this process: who calls. No header can set it.
+PRINCIPAL: Final = "understudy.principal"
 MAX_PATH_ID_CHARS: Final = 500
 # A search query may be as long as the input of a run, a path as long as the path of a skill's file.
 MAX_CHARS: Final[Mapping[str, int]] = {"query": 16_000, "path": 2_000}
@@ -90,8 +93,18 @@ async def _admit(request: Request, services: Services, operation: Operation) -> 
 
 
 def _identify(request: Request, services: Services) -> Principal:
-    """The caller, by token; without one only the machine's own user, never a web page."""
+    """The caller, by token; without one only the machine's own user, never a web page.
+
+    A browser that is signed in to the console may read.
+    """
+    if PRINCIPAL in request.scope:
+        return cast("Principal", request.scope[PRINCIPAL])
     token = bearer_token(request.headers.get("authorization"))
+    cookie = request.cookies.get(COOKIE)
+    if token is None and cookie and request.method in SAFE_METHODS:
+        signed_in = services.sign_in.principal(cookie)
+        if signed_in is not None:
+            return signed_in
     if token is None and services.resources.settings.is_loopback:
         _refuse_web_pages(request)
     return services.tokens.authenticate(token, act_for=request.headers.get(ACT_FOR))
@@ -113,15 +126,15 @@ def require_ready(services: Services) -> None:
 
 def _single_parameters(route: APIRoute) -> frozenset[str]:
     """Query parameters that may occur once: a duplicate would be ambiguous."""
-    return frozenset(name for name, kind in _query(route.dependant) if not _is_list(kind))
+    return frozenset(name for name, kind in query_parameters(route.dependant) if not _is_list(kind))
 
 
-def _query(dependant: Dependant) -> Iterator[tuple[str, object]]:
+def query_parameters(dependant: Dependant) -> Iterator[tuple[str, object]]:
     """Each parameter of a query and its type, also where a dependency reads it."""
     for each in dependant.query_params:
         yield each.alias, each.field_info.annotation
     for part in dependant.dependencies:
-        yield from _query(part)
+        yield from query_parameters(part)
 
 
 def _is_list(kind: object) -> bool:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from understudy.cli import screen
-from understudy.cli.connection import Commands, DaemonConnection, command
+from understudy.cli.connection import Commands, DaemonConnection, command, destination
 from understudy.cli.options import Key, Locale, PageOptions
 from understudy.cli.output import ExitCode, client_problem, note, print_json, understudy
 
@@ -111,6 +111,22 @@ def audit(
 ) -> object:
     """List who did what, and who was told no; newest first."""
     return daemon.client.audit.page(resource=resource, actor=actor, **page)
+
+
+@command()
+def open_console(
+    ctx: typer.Context,
+    daemon: DaemonConnection,
+    show: Annotated[
+        bool, typer.Option("--print", help="Print the link instead of opening it.")
+    ] = False,
+) -> None:
+    """Open the console in a browser, signed in; the link works once."""
+    import webbrowser
+
+    link = destination(ctx).url.rstrip("/") + daemon.client.console.link().path
+    if show or not webbrowser.open(link):
+        print(link)
 
 
 webhooks = Commands("Webhooks: the secret that deliveries are signed with.")

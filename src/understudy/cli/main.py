@@ -47,6 +47,7 @@ from understudy.cli.options import ConnectedCommand, shared_options
 COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "chat": chat.chat,
     "learn": learnings.learn,
+    "open": access.open_console,
     "status": doctor.status,
     "doctor": doctor.doctor,
     "audit": access.audit,

@@ -13,6 +13,7 @@ from understudy.client.operation import DELETE, GET, PATCH, POST, PUT, Group, Pa
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from understudy.access.sign_in import SignInLink
     from understudy.access.tokens import Token, TokenCreated
     from understudy.assets.model import Asset, AssetReference
     from understudy.core.audit import AuditEntry
@@ -135,6 +136,7 @@ if TYPE_CHECKING:
 
 # Where the types of answers are, to be imported when the first answer is read.
 ANSWERS: Final = {
+    "understudy.access.sign_in": "SignInLink",
     "understudy.access.tokens": "Token TokenCreated",
     "understudy.assets.model": "Asset AssetReference",
     "understudy.core.audit": "AuditEntry",
@@ -509,6 +511,14 @@ class CheckpointsCalls(Group[S]):
         """The summaries that stand for older parts of a session, newest first."""
 
     list = every(page)
+
+
+class ConsoleCalls(Group[S]):
+    """Calls about console."""
+
+    @POST("/v1/console/links")
+    def link(self, *, key: str | None = None) -> SignInLink:
+        """Make a link that signs a browser in to the console as the caller, once."""
 
 
 class DaemonCalls(Group[S]):
@@ -1564,6 +1574,7 @@ class Operations(Generic[S]):
         self.audit: AuditCalls[S] = AuditCalls(transport)
         self.candidates: CandidatesCalls[S] = CandidatesCalls(transport)
         self.checkpoints: CheckpointsCalls[S] = CheckpointsCalls(transport)
+        self.console: ConsoleCalls[S] = ConsoleCalls(transport)
         self.daemon: DaemonCalls[S] = DaemonCalls(transport)
         self.deliveries: DeliveriesCalls[S] = DeliveriesCalls(transport)
         self.learning_policy: LearningPolicyCalls[S] = LearningPolicyCalls(transport)

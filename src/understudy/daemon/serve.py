@@ -22,6 +22,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from understudy import __version__
 from understudy.api.app import create_app
+from understudy.console.app import mount as mount_console
 from understudy.core.errors import UnderstudyError
 from understudy.daemon.wiring import Daemon
 from understudy.engine.homelock import HomeLock, HomeLocked
@@ -72,6 +73,7 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
         await _start(daemon)
         app = create_app(daemon.services)
         mount(app, daemon.services)
+        mount_console(app)
         server = _Server(server_config(app))
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -97,8 +99,15 @@ def _greet(daemon: Daemon, listener: socket.socket) -> None:
             program_name(sys.argv[0]),
             not_ready=reason,
             is_open=not daemon.services.tokens.tokens_exist(),
+            console=_console_path(daemon),
         )
     )
+
+
+def _console_path(daemon: Daemon) -> str:
+    """The path that opens the console; with an admin token, signed in with it once."""
+    admin = daemon.settings.admin_token
+    return daemon.services.sign_in.link(admin.get_secret_value() if admin else None).path
 
 
 def _say(text: str) -> None:
@@ -210,17 +219,24 @@ def _locked_home(settings: Settings) -> Iterator[None]:
 
 
 def banner(
-    settings: Settings, address: Any, program: str, *, not_ready: str | None, is_open: bool
+    settings: Settings,
+    address: Any,
+    program: str,
+    *,
+    not_ready: str | None,
+    is_open: bool,
+    console: str = "/",
 ) -> str:
     """A few lines for the terminal; `program` is how a person calls us here.
 
     `not_ready` tells why the default route cannot answer, where it cannot; `is_open`, that there
-    is no token.
+    is no token; `console`, which path opens the console.
     """
     host, port = address[0], address[1]
     url = f"http://[{host}]:{port}" if ":" in str(host) else f"http://{host}:{port}"
     lines = [
         f"Understudy {__version__} is ready at {url}",
+        f"  console   {url}{console}",
         f"  home      {settings.home}",
         f"  database  {'SQLite, embedded' if settings.is_sqlite else 'PostgreSQL'}",
         f"  model     {_model(settings)}" + (f" (NOT READY: {not_ready})" if not_ready else ""),

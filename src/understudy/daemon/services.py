@@ -5,6 +5,7 @@ from functools import partial
 from secrets import randbelow
 from typing import Any
 
+from understudy.access.sign_in import BrowserSignIn
 from understudy.access.tokens import TokenService
 from understudy.agent.gate import DaemonRules, Gatekeeper, Onward
 from understudy.agent.offers import ToolOffers
@@ -82,6 +83,7 @@ class Services:
         )
         self.daemon_rules = DaemonRules(self.runtime)
         self.tokens = _tokens(resources)
+        self.sign_in = BrowserSignIn(self.tokens)
         sources = SkillSources(resources)
         self.rollout = RolloutServices(resources, sources, self._stop_trials)
         self.learning = LearningServices(

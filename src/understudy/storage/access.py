@@ -29,9 +29,13 @@ class TokenStore:
         """The token with this hash."""
         return self._one(tokens.c.token_hash == token_hash)
 
+    def get(self, token_id: str) -> TokenRecord | None:
+        """The token with this id."""
+        return self._one(tokens.c.token_id == token_id)
+
     def delete(self, token_id: str) -> TokenRecord | None:
         """Remove a token; None when there was none."""
-        stored = self._one(tokens.c.token_id == token_id)
+        stored = self.get(token_id)
         self._connection.execute(sa.delete(tokens).where(tokens.c.token_id == token_id))
         return stored
 

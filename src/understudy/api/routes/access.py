@@ -4,9 +4,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 
-from understudy.access.tokens import Token, TokenCreated
+from understudy.access.sign_in import SignInLink
+from understudy.access.tokens import Token, TokenCreated, bearer_token
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, viewer
 from understudy.api.paging import Paging
@@ -45,6 +46,13 @@ def delete_token(token_id: str, services: Services, caller: Caller) -> Deleted:
     """Delete a token; calls with it are refused from now on."""
     services.tokens.delete(caller, token_id)
     return Deleted()
+
+
+@router.post("/v1/console/links", operation_id="console.link", status_code=201)
+@viewer(secret=("path",))
+def link_to_console(services: Services, request: Request) -> SignInLink:
+    """Make a link that signs a browser in to the console as the caller, once."""
+    return services.sign_in.link(bearer_token(request.headers.get("authorization")))
 
 
 @router.get("/v1/audit", operation_id="audit.list")

@@ -1,0 +1,229 @@
+"""The routes of the console: pages, actions, sign-in, static files, signals of changes."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
+
+from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from understudy.access.sign_in import COOKIE, COOKIE_S
+from understudy.api.problems import refusal_of
+from understudy.api.services import services_of
+from understudy.console.forms import body_of
+from understudy.console.pages import PAGES, ConsolePage
+from understudy.console.rendering import ASSETS, render
+from understudy.console.surface import OperationRefused, Surface
+from understudy.console.visits import (
+    LANGUAGE,
+    Visit,
+    caller_of,
+    is_stranger,
+    language_of,
+    refuse_foreign_host_on_loopback,
+    require_same_site,
+)
+from understudy.core.errors import UnderstudyError, coded_error
+from understudy.i18n.locales import spoken_in
+
+HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+        " img-src 'self' data:; font-src 'self'; form-action 'self'; base-uri 'none';"
+        " frame-ancestors 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+FOREVER: Final = "public, max-age=31536000, immutable"
+MAX_FORM_BYTES: Final = 256 * 1024
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def mount(app: FastAPI) -> None:
+    """Have an app serve the console at `/`."""
+    console = Console(Surface(app))
+    app.router.routes.extend(console.routes())
+
+
+class Console:
+    """The console over the operations of one app."""
+
+    def __init__(self, surface: Surface) -> None:
+        self._surface = surface
+
+    def routes(self) -> list[Route]:
+        """Every route of the console; none of them is in the API description."""
+        return [
+            Route("/static/{digest}/{path:path}", self.asset, methods=["GET"]),
+            Route("/signin", self.sign_in_page, methods=["GET"]),
+            Route("/signin", self.sign_in, methods=["POST"]),
+            Route("/signin/{secret}", self.use_link, methods=["GET"]),
+            Route("/signout", self.sign_out, methods=["POST"]),
+            Route("/language", self.choose_language, methods=["POST"]),
+            Route("/act/{operation}", self._guarded(self.act), methods=["POST"]),
+            *(Route(each.path, self._guarded(self._page(each)), methods=["GET"]) for each in PAGES),
+        ]
+
+    def _page(self, page: ConsolePage) -> Callable[[Visit], Awaitable[Response]]:
+        async def answer(visit: Visit) -> Response:
+            found = await page.load(visit)
+            if isinstance(found, str):
+                return RedirectResponse(found, status_code=303)
+            twin = self._surface.twin_of(page.twin, found.pop("twin", visit.query))
+            return _html(await render(page.template, visit, page=page, twin=twin, **found))
+
+        return answer
+
+    def _guarded(self, handle: Callable[[Visit], Awaitable[Response]]) -> Handler:
+        """A handler that knows its caller; strangers are sent to sign in, problems are pages."""
+
+        async def answer(request: Request) -> Response:
+            services = services_of(request)
+            try:
+                caller = await run_in_threadpool(caller_of, request, services)
+            except UnderstudyError as error:
+                if not is_stranger(error):
+                    raise
+                return _to_sign_in(request)
+            visit = Visit(
+                request=request,
+                surface=self._surface,
+                caller=caller,
+                language=language_of(request, caller),
+            )
+            try:
+                return await handle(visit)
+            except OperationRefused as refused:
+                return await _problem(visit, refused.status, refused.problem)
+            except UnderstudyError as error:
+                refusal = refusal_of(error).spoken(request.scope)
+                return await _problem(visit, refusal.status, {"detail": refusal.detail})
+
+        return answer
+
+    async def act(self, visit: Visit) -> Response:
+        """Call an operation with the fields of a form, and go back to where the form says."""
+        operation = visit.request.path_params["operation"]
+        form = await _form(visit.request)
+        to = local_path(form.pop("_to", "")) or "/"
+        fields = await run_in_threadpool(self._surface.fields, operation)
+        values, body = body_of(form, fields)
+        await visit.call(operation, body=body, **values)
+        return _go(visit, to)
+
+    async def asset(self, request: Request) -> Response:
+        """A static file, for ever under the digest of its content."""
+        found = ASSETS.get(request.path_params["path"])
+        if found is None or found.digest != request.path_params["digest"]:
+            raise HTTPException(404)
+        return Response(
+            found.content, media_type=found.media_type, headers={"Cache-Control": FOREVER}
+        )
+
+    async def sign_in_page(self, request: Request) -> Response:
+        """Where somebody without a cookie ends up."""
+        return await self._sign_in_page(request)
+
+    async def sign_in(self, request: Request) -> Response:
+        """Take a token for a cookie."""
+        services = services_of(request)
+        refuse_foreign_host_on_loopback(request, services)
+        require_same_site(request.headers)
+        form = await _form(request)
+        try:
+            cookie = await run_in_threadpool(services.sign_in.cookie, form.get("token", "").strip())
+        except UnderstudyError as error:
+            return await self._sign_in_page(request, refusal_of(error).spoken(request.scope).detail)
+        return _signed_in(request, cookie, local_path(form.get("to", "")) or "/")
+
+    async def use_link(self, request: Request) -> Response:
+        """Sign in whoever opens a link first."""
+        services = services_of(request)
+        refuse_foreign_host_on_loopback(request, services)
+        cookie = services.sign_in.use_link(request.path_params["secret"])
+        if cookie is None:
+            error = coded_error("auth/unauthorized:sign_in_link")
+            return await self._sign_in_page(request, refusal_of(error).spoken(request.scope).detail)
+        return _signed_in(request, cookie, "/")
+
+    async def sign_out(self, request: Request) -> Response:
+        """Forget the cookie."""
+        require_same_site(request.headers)
+        answer = RedirectResponse("/signin", status_code=303)
+        answer.delete_cookie(COOKIE)
+        return answer
+
+    async def choose_language(self, request: Request) -> Response:
+        """Keep the language that somebody chose."""
+        require_same_site(request.headers)
+        form = await _form(request)
+        answer = RedirectResponse(local_path(form.get("to", "")) or "/", status_code=303)
+        spoken = spoken_in(form.get("language", ""))
+        if spoken is not None:
+            answer.set_cookie(LANGUAGE, spoken, max_age=365 * 86_400, samesite="lax", httponly=True)
+        return answer
+
+    async def _sign_in_page(self, request: Request, problem: str = "") -> Response:
+        status = 401 if problem else 200
+        to = local_path(request.query_params.get("to", "")) or "/"
+        language = language_of(request, None)
+        html = await render("signin.html", None, language=language, problem=problem, to=to)
+        return _html(html, status=status)
+
+
+def local_path(address: str) -> str | None:
+    """The path of an address on this daemon; None for one that leads elsewhere."""
+    parts = urlsplit(address)
+    leads_elsewhere = parts.scheme or parts.netloc or not parts.path.startswith("/")
+    if leads_elsewhere or parts.path.startswith("//") or "\\" in address:
+        return None
+    return parts.path + (f"?{parts.query}" if parts.query else "")
+
+
+async def _form(request: Request) -> dict[str, str]:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_FORM_BYTES:
+            raise coded_error("api/payload_too_large", limit_bytes=MAX_FORM_BYTES)
+    text = body.decode("utf-8", "strict" if body.isascii() else "replace")
+    return dict(parse_qsl(text, keep_blank_values=True))
+
+
+def _html(text: str, *, status: int = 200) -> HTMLResponse:
+    return HTMLResponse(text, status_code=status, headers=HEADERS)
+
+
+async def _problem(visit: Visit, status: int, problem: Any) -> Response:
+    template = "problem_fragment.html" if visit.is_fragment else "problem.html"
+    return _html(await render(template, visit, status=status, problem=problem), status=status)
+
+
+def _to_sign_in(request: Request) -> Response:
+    query = f"?{request.url.query}" if request.url.query else ""
+    return RedirectResponse(f"/signin?to={request.url.path}{query}", status_code=303)
+
+
+def _signed_in(request: Request, cookie: str, to: str) -> Response:
+    answer = RedirectResponse(to, status_code=303)
+    answer.set_cookie(
+        COOKIE,
+        cookie,
+        max_age=COOKIE_S,
+        httponly=True,
+        samesite="lax",
+        secure=request.url.scheme == "https",
+    )
+    return answer
+
+
+def _go(visit: Visit, to: str) -> Response:
+    """Where to look after an action; htmx follows a header, a browser a redirect."""
+    if visit.is_fragment:
+        return Response(status_code=204, headers={"HX-Location": to})
+    return RedirectResponse(to, status_code=303)

@@ -1,0 +1,149 @@
+"""Templates and static files of the console."""
+
+import hashlib
+import mimetypes
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, partial
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+
+from understudy.console.values import TONES, fields, shown
+from understudy.console.visits import Visit
+from understudy.i18n.catalogue import say
+
+ROOT: Final = files("understudy.console")
+NAVIGATION: Final = (
+    ("work", ("overview", "review", "sessions", "runs", "schedules")),
+    ("knowledge", ("learnings", "skills", "rollouts")),
+    ("control", ("agents",)),
+)
+# Each in its own language, for whoever cannot read the page.
+LANGUAGES: Final = {"en": "English", "vi": "Tiếng Việt", "zh": "中文"}
+UNITS: Final = ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (30 * 86_400, 86_400, "d"))
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFile:
+    """A static file."""
+
+    content: bytes
+    media_type: str
+    digest: str
+
+
+def _assets(folder: Traversable, prefix: str = "") -> dict[str, StaticFile]:
+    found: dict[str, StaticFile] = {}
+    for each in folder.iterdir():
+        if each.is_dir():
+            found |= _assets(each, f"{prefix}{each.name}/")
+        else:
+            content = each.read_bytes()
+            kind = mimetypes.guess_type(each.name)[0] or "text/plain"
+            digest = hashlib.sha256(content).hexdigest()[:16]
+            found[prefix + each.name] = StaticFile(content, kind, digest)
+    return found
+
+
+ASSETS: Final = _assets(ROOT.joinpath("static"))
+
+
+def asset_path(name: str) -> str:
+    """The address of a static file."""
+    return f"/static/{ASSETS[name].digest}/{name}"
+
+
+async def render(template: str, visit: Visit | None, **values: Any) -> str:
+    """A page, made in a thread: a long list takes its time."""
+    language = values.pop("language", None) or (visit.language if visit else "en")
+    return await run_in_threadpool(_render, template, visit, language, values)
+
+
+def _render(template: str, visit: Visit | None, language: str, values: Mapping[str, Any]) -> str:
+    now = time.time_ns() // 1_000_000
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            visit=visit,
+            language=language,
+            t=partial(_text, language),
+            ago=partial(_ago, now=now),
+            **values,
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=FunctionLoader(_source),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals |= {
+        "asset": asset_path,
+        "fields": fields,
+        "icon": _icon,
+        "languages": LANGUAGES,
+        "navigation": NAVIGATION,
+        "shown": shown,
+        "tones": TONES,
+        "with_query": _with_query,
+    }
+    made.filters |= {"moment": _moment, "iso": _iso}
+    return made
+
+
+def _source(name: str) -> str | None:
+    file = ROOT.joinpath("templates", name)
+    return file.read_text("utf-8") if file.is_file() else None
+
+
+def _text(language: str, key: str, **values: object) -> str:
+    return say(language, f"console.{key}", **values)
+
+
+@cache
+def _icon(name: str) -> Markup:
+    """An icon of our own set, drawn with the colour of the text around it."""
+    path = ROOT.joinpath("templates", "icons", f"{name}.svg").read_text("utf-8")
+    return Markup(path)  # noqa: S704 - a file of ours
+
+
+def _ago(at_ms: int | None, *, now: int) -> str:
+    """How far a moment is, in one unit; a date when it is long past or far ahead."""
+    if not at_ms:
+        return "–"
+    seconds = (now - at_ms) // 1000
+    sign, distance = ("in ", -seconds) if seconds < 0 else ("", seconds)
+    for below, unit, name in UNITS:
+        if distance < below:
+            return f"{sign}{distance // unit} {name}"
+    return _moment(at_ms)[:10]
+
+
+def _moment(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _iso(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat()
+
+
+def _with_query(visit: Visit, **changes: object) -> str:
+    """The address of this page with other parameters."""
+    query: dict[str, Any] = {**visit.query, **changes}
+    kept = {name: value for name, value in query.items() if value not in (None, "")}
+    path = visit.request.url.path
+    return f"{path}?{urlencode(kept)}" if kept else path

@@ -1,0 +1,221 @@
+"""The operations of the API as pages use them: called in this process, described for forms."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from fastapi import FastAPI
+from pydantic import TypeAdapter
+from starlette.exceptions import HTTPException
+from starlette.types import Message, Scope
+
+from understudy.api.gate import PRINCIPAL, GatedRoute, query_parameters
+from understudy.core.principal import Principal, Role
+
+JSON: Final = b"application/json"
+# Keywords of a JSON schema that wrap another schema.
+WRAPPERS: Final = ("anyOf", "oneOf", "allOf")
+
+
+class OperationRefused(Exception):
+    """An operation answered with a problem."""
+
+    def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
+        super().__init__(problem.get("detail"))
+        self.status = status
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormField:
+    """One value that an operation takes, as a form asks for it."""
+
+    name: str
+    # text, long, number, flag, choice, moment, json
+    kind: str
+    is_required: bool = False
+    choices: tuple[str, ...] = ()
+    default: object = None
+    description: str = ""
+    max_length: int | None = None
+
+
+class Surface:
+    """The API of a daemon. Every call passes the gate of its route: role, limits, audit."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self._routes: dict[str, GatedRoute] = {}
+        for route in app.router.routes:
+            if isinstance(route, GatedRoute):
+                self._routes.setdefault(route.name_of_operation, route)
+
+    def role_of(self, operation: str) -> Role:
+        """The role that an operation asks for."""
+        return self._route(operation).operation.role or Role.VIEWER
+
+    def path_of(self, operation: str, values: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+        """The path of an operation with its ids filled in, and the values that are left."""
+        path, rest = self._route(operation).path, dict(values)
+        for name in self._route(operation).param_convertors:
+            path = path.replace("{" + name + "}", quote(rest.pop(name, ""), safe=""))
+            path = path.replace("{" + name + ":path}", quote(values.get(name, "")))
+        return path, rest
+
+    def twin_of(self, operation: str, values: Mapping[str, str]) -> str:
+        """The address of the JSON that a page shows."""
+        path, rest = self.path_of(operation, values)
+        return f"{path}?{urlencode(rest)}" if rest else path
+
+    async def call(
+        self,
+        caller: Principal,
+        operation: str,
+        values: Mapping[str, str],
+        *,
+        body: object = None,
+        language: str,
+    ) -> Any:
+        """The answer of an operation; raises `OperationRefused` with the problem that it answers.
+
+        `values` are ids of the path and, where there is more, parameters of the query.
+        """
+        path, query = self.path_of(operation, values)
+        method = next(iter(self._route(operation).methods or {"GET"}))
+        sent = b"" if body is None else json.dumps(body).encode()
+        scope: Scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": urlencode(query).encode(),
+            "root_path": "",
+            "headers": [
+                (b"content-type", JSON),
+                (b"content-length", str(len(sent)).encode()),
+                (b"accept-language", language.encode()),
+            ],
+            "client": None,
+            "server": None,
+            "state": {},
+            PRINCIPAL: caller,
+        }
+        status, answer = await _exchange(self._app, scope, sent)
+        parsed = json.loads(answer) if answer else None
+        if status >= 400:
+            raise OperationRefused(status, parsed or {})
+        return parsed
+
+    def filters(self, operation: str) -> tuple[FormField, ...]:
+        """The parameters of a list's query, but for its pages."""
+        return tuple(
+            _field(name, _schema_of(kind), is_required=False)
+            for name, kind in query_parameters(self._route(operation).dependant)
+            if name not in ("limit", "cursor")
+        )
+
+    def fields(self, operation: str) -> tuple[FormField, ...]:
+        """The fields of the body that an operation takes."""
+        body = self._route(operation).body_field
+        if body is None:
+            return ()
+        annotation: Any = body.field_info.annotation
+        schema = _schema_of(annotation)
+        required = schema.get("required", ())
+        return tuple(
+            _field(name, _resolved(each, schema), is_required=name in required)
+            for name, each in schema.get("properties", {}).items()
+        )
+
+    def description(self, operation: str) -> str:
+        """What an operation does, in the words of the API description."""
+        return self._route(operation).description
+
+    def actions(self, item: str) -> tuple[str, ...]:
+        """The operations that change the thing which `item` reads."""
+        under = self._route(item).path
+        return tuple(
+            name
+            for name, route in self._routes.items()
+            if (route.path == under or route.path.rpartition("/")[0] == under)
+            and "GET" not in (route.methods or ())
+        )
+
+    def _route(self, operation: str) -> GatedRoute:
+        route = self._routes.get(operation)
+        if route is None:
+            raise HTTPException(404)
+        return route
+
+
+@cache
+def _schema_of(kind: Any) -> Mapping[str, Any]:
+    """The JSON schema of a type, without references at its top."""
+    described = TypeAdapter(kind).json_schema()
+    return {**_resolved(described, described), "$defs": described.get("$defs", {})}
+
+
+def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A schema without references and without the choice of null."""
+    for wrapper in WRAPPERS:
+        if wrapper in schema:
+            kept = [each for each in schema[wrapper] if each.get("type") != "null"]
+            return {**schema, **_resolved(kept[0], root)} if kept else schema
+    if "$ref" in schema:
+        named: Mapping[str, Any] = root["$defs"][schema["$ref"].rpartition("/")[2]]
+        rest = {name: value for name, value in schema.items() if name != "$ref"}
+        return _resolved({**named, **rest}, root)
+    return schema
+
+
+def _field(name: str, plain: Mapping[str, Any], *, is_required: bool) -> FormField:
+    return FormField(
+        name=name,
+        kind=_kind(name, plain),
+        is_required=is_required,
+        choices=tuple(map(str, plain.get("enum", ()))),
+        default=plain.get("default"),
+        description=str(plain.get("description", "")),
+        max_length=plain.get("maxLength"),
+    )
+
+
+def _kind(name: str, schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return "choice"
+    if name.endswith("_at_ms"):
+        return "moment"
+    by_type = {"integer": "number", "number": "number", "boolean": "flag"}
+    if schema.get("type") != "string":
+        return by_type.get(str(schema.get("type")), "json")
+    return "long" if name in ("content", "reason", "text", "instructions") else "text"
+
+
+async def _exchange(app: FastAPI, scope: Scope, sent: bytes) -> tuple[int, bytes]:
+    status, parts = 500, list[bytes]()
+    is_sent = False
+
+    async def receive() -> Message:
+        nonlocal is_sent
+        if is_sent:
+            # A caller in this process does not leave.
+            await asyncio.Event().wait()
+        is_sent = True
+        return {"type": "http.request", "body": sent, "more_body": False}
+
+    async def send(message: Message) -> None:
+        nonlocal status
+        if message["type"] == "http.response.start":
+            status = message["status"]
+        elif message["type"] == "http.response.body":
+            parts.append(message.get("body", b""))
+
+    await app(scope, receive, send)
+    return status, b"".join(parts)

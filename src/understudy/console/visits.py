@@ -1,0 +1,95 @@
+"""A visit: one request for a page, with what the API answers to whoever makes it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from understudy.access.browsers import refuse_foreign_host, refuse_other_sites
+from understudy.access.sign_in import COOKIE
+from understudy.api.operations import SAFE_METHODS
+from understudy.console.surface import FormField, Surface
+from understudy.core.errors import UnderstudyError, coded_error
+from understudy.core.principal import Principal
+from understudy.i18n.locales import DEFAULT, from_accept_language, spoken_in
+
+if TYPE_CHECKING:
+    from understudy.daemon.services import Services
+
+LANGUAGE: Final = "understudy_language"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """Who asks for a page, in which language, and their way to the operations."""
+
+    request: Request
+    surface: Surface
+    caller: Principal
+    language: str
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The parameters in the address that say something."""
+        return {name: value for name, value in self.request.query_params.items() if value}
+
+    @property
+    def is_fragment(self) -> bool:
+        """Whether htmx asks for a part of a page."""
+        return "hx-request" in self.request.headers
+
+    async def call(self, operation: str, *, body: object = None, **values: object) -> Any:
+        """The answer of an operation."""
+        given = {name: str(value) for name, value in values.items() if value is not None}
+        return await self.surface.call(
+            self.caller, operation, given, body=body, language=self.language
+        )
+
+    def may(self, operation: str) -> bool:
+        """Whether the caller has the role that an operation asks for."""
+        return self.caller.role.includes(self.surface.role_of(operation))
+
+    async def filters(self, operation: str) -> Sequence[FormField]:
+        """The filters of a list."""
+        return await run_in_threadpool(self.surface.filters, operation)
+
+
+def caller_of(request: Request, services: "Services") -> Principal:
+    """Who asks for a page: by cookie; without tokens the machine's own user."""
+    refuse_foreign_host_on_loopback(request, services)
+    if request.method not in SAFE_METHODS:
+        require_same_site(request.headers)
+    cookie = request.cookies.get(COOKIE)
+    found = services.sign_in.principal(cookie) if cookie else None
+    return found or services.tokens.authenticate(None)
+
+
+def refuse_foreign_host_on_loopback(request: Request, services: "Services") -> None:
+    """A name that resolves to this machine must not stand for it."""
+    if services.resources.settings.is_loopback:
+        refuse_foreign_host(request.headers)
+
+
+def require_same_site(headers: Mapping[str, str]) -> None:
+    """Refuse a form of another site, and one that does not say where it comes from."""
+    if "origin" not in headers and "sec-fetch-site" not in headers:
+        raise coded_error("auth/cross_site_request")
+    refuse_other_sites(headers)
+
+
+def language_of(request: Request, caller: Principal | None) -> str:
+    """The language of a page: as chosen, as the token says, as the browser prefers."""
+    chosen = spoken_in(request.cookies.get(LANGUAGE, ""))
+    of_token = caller.locale if caller else None
+    return chosen or of_token or from_accept_language(_accepted(request)) or DEFAULT
+
+
+def is_stranger(error: UnderstudyError) -> bool:
+    """Whether an error says that somebody has to sign in."""
+    return error.domain == "auth" and error.code == "unauthorized"
+
+
+def _accepted(request: Request) -> str | None:
+    return request.headers.get("accept-language")

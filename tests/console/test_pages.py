@@ -1,0 +1,93 @@
+"""The pages over the API: each answers, escapes what it shows, and says what it cannot do."""
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.console.conftest import OURS
+from understudy.console.pages import PAGES
+
+LISTS = sorted({page.path for page in PAGES if "{" not in page.path} - {"/"})
+HOSTILE = "<script>alert(1)</script> & \"quoted\" 'words'"
+
+
+def propose(console: TestClient, content: str) -> str:
+    body = {"scope": {"kind": "workspace", "id": "default"}, "kind": "fact", "content": content}
+    return str(console.post("/v1/learning-candidates", json=body).json()["candidate_id"])
+
+
+@pytest.mark.parametrize("language", ["en", "vi", "zh"])
+@pytest.mark.parametrize("path", LISTS)
+def test_a_page_answers_on_an_empty_daemon(console: TestClient, path: str, language: str) -> None:
+    page = console.get(path, headers={"Accept-Language": language})
+
+    assert page.status_code == 200
+    assert f'<html lang="{language}">' in page.text
+    policy = page.headers["content-security-policy"]
+    assert "unsafe" not in policy
+    assert "default-src 'none'" in policy
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_page_names_the_json_that_it_shows(console: TestClient, path: str) -> None:
+    twin = console.get(path).text.split('<a href="/v1/')[1].split('"')[0]
+
+    assert console.get(f"/v1/{twin}").headers["content-type"] == "application/json"
+
+
+def test_the_start_is_the_review_when_something_waits(console: TestClient) -> None:
+    assert console.get("/").headers["location"] == "/overview"
+
+    propose(console, "The office is in Oslo")
+
+    assert console.get("/").headers["location"] == "/review"
+
+
+def test_what_a_record_says_is_never_markup(console: TestClient) -> None:
+    candidate = propose(console, HOSTILE)
+
+    page = console.get(f"/review/{candidate}").text
+
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_an_action_calls_the_operation_and_comes_back(console: TestClient) -> None:
+    candidate = propose(console, "The office is in Oslo")
+    form = {
+        "candidate_id": candidate,
+        "scope.kind": "workspace",
+        "scope.id": "default",
+        "_to": "/learnings",
+    }
+
+    done = console.post("/act/learning_candidates.publish", data=form, headers=OURS)
+
+    assert (done.status_code, done.headers["location"]) == (303, "/learnings")
+    assert "The office is in Oslo" in console.get("/learnings").text
+
+
+def test_a_refused_action_says_why(console: TestClient) -> None:
+    candidate = propose(console, "The office is in Oslo")
+    form = {"candidate_id": candidate, "confidence": "many"}
+
+    refused = console.post("/act/learning_candidates.publish", data=form, headers=OURS)
+
+    assert refused.status_code == 400
+    assert 'role="alert"' in refused.text
+
+
+def test_an_unknown_page_an_unknown_record_and_an_unknown_action_are_404(
+    console: TestClient,
+) -> None:
+    assert console.get("/nowhere").status_code == 404
+    assert console.get("/runs/run_nowhere").status_code == 404
+    assert console.post("/act/no.such", data={}, headers=OURS).status_code == 404
+
+
+def test_a_static_file_is_kept_for_ever_under_its_digest(console: TestClient) -> None:
+    page = console.get("/overview").text
+    path = page.split('<link rel="stylesheet" href="')[1].split('"')[0]
+
+    assert "immutable" in console.get(path).headers["cache-control"]
+    digest = path.split("/")[2]
+    assert console.get(path.replace(digest, "0" * 16)).status_code == 404

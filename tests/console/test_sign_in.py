@@ -1,0 +1,111 @@
+"""Who gets to see the console, and what a page of another site can make a browser do."""
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.api.conftest import ADMIN
+from tests.console.conftest import OURS
+from understudy.access.sign_in import COOKIE
+
+BEARER = {"Authorization": f"Bearer {ADMIN}"}
+
+
+def token_for(guarded: TestClient, role: str) -> tuple[str, str]:
+    made = guarded.post("/v1/tokens", json={"user_id": "ann", "role": role}, headers=BEARER).json()
+    return made["token_id"], made["token"]
+
+
+def sign_in(guarded: TestClient, token: str, to: str = "/runs") -> str:
+    answer = guarded.post("/signin", data={"token": token, "to": to}, headers=OURS)
+    assert answer.status_code == 303
+    return str(answer.headers["location"])
+
+
+def test_a_stranger_is_sent_to_sign_in_and_comes_back(guarded: TestClient) -> None:
+    sent = guarded.get("/runs")
+
+    assert (sent.status_code, sent.headers["location"]) == (303, "/signin?to=/runs")
+    assert guarded.get("/signin").status_code == 200
+    assert sign_in(guarded, ADMIN) == "/runs"
+    assert guarded.get("/runs").status_code == 200
+
+
+def test_a_wrong_token_is_told_so_and_gets_no_cookie(guarded: TestClient) -> None:
+    answer = guarded.post("/signin", data={"token": "und_wrong"}, headers=OURS)
+
+    assert answer.status_code == 401
+    assert "not known" in answer.text
+    assert COOKIE not in guarded.cookies
+
+
+def test_a_cookie_ends_with_its_token(guarded: TestClient) -> None:
+    token_id, token = token_for(guarded, "viewer")
+    sign_in(guarded, token)
+    assert guarded.get("/runs").status_code == 200
+
+    guarded.delete(f"/v1/tokens/{token_id}", headers=BEARER)
+
+    assert guarded.get("/runs").headers["location"].startswith("/signin")
+
+
+@pytest.mark.parametrize("part", [0, 1, 2], ids=["token", "end", "signature"])
+def test_a_forged_cookie_is_none(guarded: TestClient, part: int) -> None:
+    sign_in(guarded, ADMIN)
+    parts = str(guarded.cookies[COOKIE]).split(".")
+    parts[part] = parts[part][:-1] + ("1" if parts[part][-1] != "1" else "2")
+    guarded.cookies.clear()
+    guarded.cookies.set(COOKIE, ".".join(parts))
+
+    assert guarded.get("/runs").status_code == 303
+
+
+def test_a_link_signs_in_once(guarded: TestClient) -> None:
+    path = guarded.post("/v1/console/links", headers=BEARER).json()["path"]
+
+    first = guarded.get(path)
+    assert (first.status_code, first.headers["location"]) == (303, "/")
+    assert guarded.get("/runs").status_code == 200
+    guarded.cookies.clear()
+    assert guarded.get(path).status_code == 401
+    assert guarded.get("/runs").status_code == 303
+
+
+@pytest.mark.parametrize("to", ["https://evil.example/", "//evil.example", "/\\evil.example", "x"])
+def test_signing_in_leads_to_no_other_site(guarded: TestClient, to: str) -> None:
+    assert sign_in(guarded, ADMIN, to) == "/"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}],
+    ids=["silent", "cross-site", "origin"],
+)
+def test_a_form_of_another_site_does_nothing(guarded: TestClient, headers: dict[str, str]) -> None:
+    sign_in(guarded, ADMIN)
+
+    form = {"scope.kind": "workspace", "kind": "fact", "content": "planted"}
+    refused = guarded.post("/act/learning_candidates.create", data=form, headers=headers)
+
+    assert refused.status_code == 403
+    assert guarded.get("/v1/learning-candidates").json()["items"] == []
+
+
+def test_a_cookie_reads_the_api_and_changes_nothing_there(guarded: TestClient) -> None:
+    sign_in(guarded, ADMIN)
+
+    assert guarded.get("/v1/runs").status_code == 200
+    assert guarded.post("/v1/sessions", json={}, headers=OURS).status_code == 401
+
+
+def test_a_viewer_sees_pages_and_may_not_act(guarded: TestClient) -> None:
+    _, token = token_for(guarded, "viewer")
+    sign_in(guarded, token)
+
+    assert guarded.get("/learnings").status_code == 200
+    refused = guarded.post("/act/sessions.create", data={}, headers=OURS)
+    assert refused.status_code == 403
+    assert "operator" in refused.text
+
+
+def test_a_name_that_resolves_to_this_machine_is_not_let_in(console: TestClient) -> None:
+    assert console.get("/runs", headers={"Host": "evil.example"}).status_code == 403
