@@ -12,7 +12,6 @@ from understudy.learnings.relations import Relation, relation
 from understudy.learnings.visibility import WORDS as BLOCKER_WORDS
 from understudy.retrieval.documents import Document, Field, Scored, Statistics
 from understudy.retrieval.frame import Note, text_tokens
-from understudy.retrieval.question import SIMILAR_MARK
 from understudy.retrieval.score import rank
 from understudy.retrieval.terms import flatten, terms_of, unify
 from understudy.retrieval.tuning import TUNING
@@ -265,7 +264,7 @@ def _scores(
         now_ms=now_ms,
         tuning=LEARNED_TUNING,
     )
-    return {it.id: it if _is_telling(it) else _nothing(it) for it in ranked}
+    return {it.id: it if it.reasons.has_word() else Scored(it.id, 0.0, it.at_ms) for it in ranked}
 
 
 def _in_context(judged: Sequence[Judged]) -> list[Document]:
@@ -280,18 +279,6 @@ def _in_context(judged: Sequence[Judged]) -> list[Document]:
     # reveal its content.
     blocked = [it.learning for it in judged if it.blockers and not is_sensitive(it.learning)]
     return [*told, *map(content_of, blocked)]
-
-
-def _is_telling(scored: Scored) -> bool:
-    """Whether a whole word of the query matches; a part of a word or a time is not enough."""
-    return any(
-        match.field == CONTENT and any(not term.startswith(SIMILAR_MARK) for term in match.terms)
-        for match in scored.matches
-    )
-
-
-def _nothing(scored: Scored) -> Scored:
-    return replace(scored, score=0.0, coverage=0.0, matches=())
 
 
 def _said(judged: Iterable[Judged]) -> _Said:

@@ -1,11 +1,11 @@
 """An in-memory collection of documents with the ranking of the indexed store, for measurements."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from understudy.retrieval.documents import Document, Prepared, Scored, prepare
 from understudy.retrieval.score import conversations, rank
-from understudy.retrieval.terms import query_terms
+from understudy.retrieval.terms import Term, TermKind, asked_terms
 from understudy.retrieval.tuning import TUNING, Tuning
 
 
@@ -31,7 +31,7 @@ class Collection:
 
     def search(self, query: str, scope: str, *, tuning: Tuning = TUNING) -> tuple[Scored, ...]:
         """The documents of a scope that may answer, best first."""
-        found = self._scopes[scope].candidates(query_terms(query), tuning)
+        found = self._scopes[scope].candidates(asked_terms(query), tuning)
         return rank(query, found, statistics=self, tuning=tuning)
 
 
@@ -49,15 +49,25 @@ class _Scope:
         self._prepared.append(prepared)
         self._near = None
 
-    def candidates(self, terms: Sequence[str], tuning: Tuning) -> list[Prepared]:
-        """Documents with one of the terms and their neighbours, in insertion order."""
-        holding = {at for term in terms for at in self._postings.get(term, ())}
-        wanted = set(holding)
-        for at in holding:
+    def candidates(self, terms: Sequence[Term], tuning: Tuning) -> list[Prepared]:
+        """Documents that a term finds, in insertion order, with neighbours that may affect them."""
+        finding = [it.text for it in terms if it.kind is not TermKind.CHARACTER]
+        found = self._around(self._holding(finding), tuning.context_reach)
+        lenders = self._holding([it.text for it in terms])
+        if len(lenders) > len(found):
+            lenders &= self._around(found, tuning.context_reach)
+        return [self._prepared[at] for at in sorted(found | lenders)]
+
+    def _holding(self, terms: Sequence[str]) -> set[int]:
+        return set().union(*(self._postings.get(term, ()) for term in terms))
+
+    def _around(self, positions: Set[int], reach: int) -> set[int]:
+        """The positions, and those up to `reach` before and after them in their conversation."""
+        near = set(positions)
+        for at in positions:
             conversation, place = self._places().get(at, ((), 0))
-            first = max(0, place - tuning.context_reach)
-            wanted.update(conversation[first : place + tuning.context_reach + 1])
-        return [self._prepared[at] for at in sorted(wanted)]
+            near.update(conversation[max(0, place - reach) : place + reach + 1])
+        return near
 
     def _places(self) -> dict[int, tuple[Sequence[int], int]]:
         if self._near is None:

@@ -1,8 +1,9 @@
 """Documents that are ranked, the terms read from them, and the scores they get."""
 
+import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Final, Protocol, TypeAlias
 
@@ -17,8 +18,15 @@ Rounded: TypeAlias = Annotated[
 SOURCE_FIELD: Final = "source"
 _GRAM: Final = 4
 _LEAST_LETTERS: Final = 4
-# Only the terms of shorter texts are cached.
+# Words per term: a Chinese word has four terms; an accented one is a term more, and most are
+# Vietnamese syllables, of which a word has one or two.
+_WORDS_PER_SIGN: Final = 0.25
+_WORDS_PER_ACCENTED: Final = -0.4
+_FIRST_SIGN: Final = "\u2e80"
+# Only the terms of shorter texts are cached, and of so many texts and documents.
 _KEPT_CHARS: Final = 4_000
+_KEPT: Final = 2_048
+_DIGITS: Final = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,15 +79,56 @@ class Match:
     points: Rounded
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreReasons(Protocol):
+    """The grounds of a score; most documents are only compared by their scores."""
+
+    def coverage(self) -> float:
+        """The share of the question's weight that the document covers."""
+
+    def has_word(self) -> bool:
+        """Whether a whole word of the question is in it; letters of a word or a time are not."""
+
+    def matches(self) -> tuple[Match, ...]:
+        """The matched terms, by field."""
+
+
+class NoReasons:
+    """The grounds of a score of 0."""
+
+    def coverage(self) -> float:
+        """Nothing."""
+        return 0.0
+
+    def has_word(self) -> bool:
+        """No."""
+        return False
+
+    def matches(self) -> tuple[Match, ...]:
+        """None."""
+        return ()
+
+
+NO_REASONS: Final = NoReasons()
+
+
+@dataclass(frozen=True, slots=True)
 class Scored:
     """A document with its score, and the share of the question's weight that it covers."""
 
     id: str
     score: float
-    coverage: float
     at_ms: int
-    matches: tuple[Match, ...]
+    reasons: ScoreReasons = field(default=NO_REASONS, repr=False, compare=False)
+
+    @property
+    def coverage(self) -> float:
+        """The share of the question's weight that it covers."""
+        return self.reasons.coverage()
+
+    @property
+    def matches(self) -> tuple[Match, ...]:
+        """The matched terms, by field."""
+        return self.reasons.matches()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,8 +161,8 @@ class TextTerms:
     """The terms of one text."""
 
     counts: Mapping[str, int]
-    # Long words between marks, in which letter groups are searched.
-    written: str
+    # The letter groups of its long words.
+    grams: frozenset[str]
     flat: str
 
 
@@ -126,28 +175,59 @@ class Prepared:
 
     document: Document
     texts: tuple[tuple[str, float | None, TextTerms], ...]
-    terms: frozenset[str]
+    # The weight of the heaviest field.
+    heaviest: float
+    terms: Set[str]
+    # How many distinct terms it has.
+    length: int
     subject: frozenset[str]
-
-    @property
-    def length(self) -> int:
-        """How many distinct terms it has."""
-        return len(self.terms)
+    # About how many distinct words it has, without its source.
+    words: float
+    # Sorts the documents of a conversation: by time, then by id with its numbers by value.
+    place: tuple[int, tuple[tuple[int, int, str], ...]]
 
 
 def prepare(document: Document) -> Prepared:
-    """Read the terms of a document once, for several questions."""
+    """A document with its terms, cached for short documents."""
+    size = sum(len(it.text) for it in document.fields) + len(document.source or "")
+    return _prepare_short(document) if size <= _KEPT_CHARS else _prepare(document)
+
+
+def _prepare(document: Document) -> Prepared:
     texts: list[tuple[str, float | None, TextTerms]] = [
         (it.name, it.weight, read(it.text)) for it in document.fields if it.text
     ]
+    own: Set[str] = frozenset().union(*(reading.counts for _, _, reading in texts))
+    if len(texts) == 1:
+        own = texts[0][2].counts.keys()
+    terms = own
     if document.source:
         texts.append((SOURCE_FIELD, None, read(document.source)))
+        terms = frozenset(own).union(texts[-1][2].counts)
     return Prepared(
         document=document,
         texts=tuple(texts),
-        terms=frozenset().union(*(reading.counts for _, _, reading in texts)),
+        heaviest=max((it.weight for it in document.fields if it.text and it.weight), default=1.0),
+        terms=terms,
+        length=len(terms),
+        words=sum(map(_words_of, own)),
         subject=frozenset(terms_of(document.about)) if document.about else frozenset(),
+        place=(document.at_ms, tuple(map(_part, _DIGITS.split(document.id)))),
     )
+
+
+_prepare_short = lru_cache(maxsize=_KEPT)(_prepare)
+
+
+def _part(part: str) -> tuple[int, int, str]:
+    is_number = part.isascii() and part.isdigit()
+    return (0, int(part[:18]), part) if is_number else (1, 0, part)
+
+
+def _words_of(term: str) -> float:
+    if term.isascii():
+        return 1.0
+    return _WORDS_PER_SIGN if term[0] >= _FIRST_SIGN else _WORDS_PER_ACCENTED
 
 
 def read(text: str) -> TextTerms:
@@ -157,29 +237,22 @@ def read(text: str) -> TextTerms:
 
 def _read(text: str) -> TextTerms:
     terms = [*read_terms(text)]
-    words = {it.written: None for it in terms if has_grams(it.written)}
+    words = {it.written for it in terms}
     return TextTerms(
-        counts=Counter(term.text for term in terms),
-        written=" ".join(map(_marked, words)),
+        counts=dict(Counter(term.text for term in terms)),
+        grams=frozenset().union(*map(grams_of, words)),
         flat=flatten(text),
     )
 
 
-_read_short = lru_cache(maxsize=2_048)(_read)
+_read_short = lru_cache(maxsize=_KEPT)(_read)
 
 
-def has_grams(word: str) -> bool:
-    """Whether a word is long enough to be compared by its letters."""
-    return len(word) >= _LEAST_LETTERS and word.isascii() and not word.isdigit()
-
-
+# The texts share the groups of a word.
+@lru_cache(maxsize=20_000)
 def grams_of(word: str) -> frozenset[str]:
     """The letter 4-grams of a word with its ends marked; none for a short word."""
-    if not has_grams(word):
+    if len(word) < _LEAST_LETTERS or not word.isascii() or word.isdigit():
         return frozenset()
-    marked = _marked(word)
+    marked = f"^{word}$"
     return frozenset(marked[at : at + _GRAM] for at in range(len(marked) - _GRAM + 1))
-
-
-def _marked(word: str) -> str:
-    return f"^{word}$"

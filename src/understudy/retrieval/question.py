@@ -72,6 +72,11 @@ class RetrievalQuestion:
         )
 
     @cached_property
+    def grams(self) -> frozenset[str]:
+        """The letter groups of all similar clues."""
+        return frozenset().union(*(clue.grams for clue in self.similar.values()))
+
+    @cached_property
     def shown(self) -> Mapping[int, str]:
         """The words to show for a clue; a similar one is marked."""
         words = {number: clue.shown for number, clue in enumerate(self.terms)}
@@ -152,7 +157,7 @@ def ask(
 
 def _names(terms: Sequence[Term], prepared: Sequence[Prepared]) -> frozenset[str]:
     """The terms of the question that are names in `about`."""
-    subjects = frozenset(name for it in prepared for name in it.subject)
+    subjects = frozenset().union(*(it.subject for it in prepared if it.subject))
     return frozenset(it.text for it in terms if it.text in subjects)
 
 

@@ -1,9 +1,8 @@
 """The score of each document for a question: its terms, names, time, and neighbouring documents."""
 
 import math
-import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -28,7 +27,6 @@ DIGITS: Final = 6
 ABOUT: Final = "about"
 TIME: Final = "time"
 NEIGHBOURS: Final = "neighbours"
-_DIGITS: Final = re.compile(r"(\d+)")
 
 
 @dataclass(slots=True)
@@ -37,7 +35,6 @@ class FieldFinding:
 
     name: str
     weight: float
-    reading: TextTerms
     strengths: Strengths
     has_whole_query: bool
 
@@ -46,85 +43,183 @@ class FieldFinding:
 class DocumentFinding:
     """The matches of a document, and the strengths that its neighbours lend it."""
 
+    question: RetrievalQuestion
     prepared: Prepared
+    tuning: Tuning
     fields: list[FieldFinding]
-    heaviest: float
     is_subject: bool
-    has_evidence: bool = False
+    has_evidence: bool
+    # With a match of its own, or found by neighbours of the same time.
+    is_found: bool
+    # Those of all fields together, and those that neighbours have beyond them.
     strengths: Strengths = field(default_factory=dict)
     lent: Strengths = field(default_factory=dict)
-    # Without a match of its own, a document is found by neighbours of the same time.
-    is_carried: bool = False
 
     @property
     def at_ms(self) -> int:
         """The time of the document."""
         return self.prepared.document.at_ms
 
+    def score(self) -> float:
+        """The points of all matches."""
+        return round(math.fsum([points for _, _, points in self._points()]), DIGITS)
+
+    def matches(self) -> tuple[Match, ...]:
+        """The matched words of the question, by field."""
+        return tuple(
+            Match(field=name, terms=self._shown(clues), points=points)
+            for name, clues, points in self._points()
+        )
+
+    def has_word(self) -> bool:
+        """Whether a whole word of the question is in it; letters of a word or a time are not."""
+        terms = len(self.question.terms)
+        return any(number < terms for number in self.strengths)
+
+    def coverage(self) -> float:
+        """The share of the question that the document covers; neighbours count in part."""
+        question = self.question
+        if any(it.has_whole_query for it in self.fields):
+            return 1.0
+        if not question.asks:
+            return float(self.has_evidence)
+        covered = [self._date_covered()]
+        for number, clue in enumerate(question.terms):
+            if number in self.strengths or clue.text in self.prepared.subject:
+                covered.append(clue.asks)
+            elif number in self.lent:
+                share = min(1.0, self.lent[number] / self.prepared.heaviest)
+                covered.append(clue.asks * self.tuning.context_coverage * share)
+        return round(min(1.0, math.fsum(covered) / question.asks), DIGITS)
+
+    def _date_covered(self) -> float:
+        question = self.question
+        if question.period is None:
+            return 0.0
+        is_told = bool(question.dated) and question.dated <= self.strengths.keys()
+        return self.tuning.date_coverage if is_told or question.covers(self.at_ms) else 0.0
+
+    def _points(self) -> list[tuple[str, Collection[int] | None, float]]:
+        """Name, clues and points of each match; a time has no clues."""
+        question, tuning, heaviest = self.question, self.tuning, self.prepared.heaviest
+        found: list[tuple[str, Collection[int] | None, float]] = [
+            (it.name, it.strengths, it.weight * _field_points(question, it, tuning))
+            for it in self.fields
+        ]
+        if self.is_subject:
+            named = [number for number, it in enumerate(question.terms) if it.text in question.names]
+            found.append((ABOUT, named, tuning.subject * heaviest))
+        if question.period is not None:
+            fit = question.period.points * question.period.fit(self.at_ms)
+            found.append((TIME, None, tuning.date * fit * heaviest))
+        if self.lent:
+            brevity = min(1.0, tuning.brief_words / max(1.0, self.prepared.words))
+            lent = tuning.context * brevity * _sum(question, self.lent)
+            found.append((NEIGHBOURS, self.lent, lent))
+        return [
+            (name, clues, rounded)
+            for name, clues, points in found
+            if (rounded := round(points, DIGITS)) > 0
+        ]
+
+    def _shown(self, clues: Collection[int] | None) -> tuple[str, ...]:
+        """The matched words of the question; similar ones are marked."""
+        period, shown = self.question.period, self.question.shown
+        if clues is None:
+            return (period.words,) if period else ()
+        return tuple(dict.fromkeys(shown[number] for number in sorted(clues)))
+
+
+def _field_points(question: RetrievalQuestion, it: FieldFinding, tuning: Tuning) -> float:
+    points = _sum(question, it.strengths)
+    if it.strengths and question.asking <= it.strengths.keys():
+        points += tuning.all_terms * question.weight
+    if it.has_whole_query:
+        points += tuning.whole_query * max(1.0, question.weight)
+    return points
+
+
+def _sum(question: RetrievalQuestion, strengths: Strengths) -> float:
+    weights = question.weights
+    return math.fsum([weights[number] * strength for number, strength in strengths.items()])
+
 
 def find(question: RetrievalQuestion, prepared: Prepared, tuning: Tuning) -> DocumentFinding:
     """Match all clues in all fields."""
-    longer = prepared.length / question.average_length
-    stretch = tuning.saturation * (1 - tuning.length + tuning.length * longer)
     held = question.numbers.keys() & prepared.terms
-    heaviest = max((weight for _, weight, _ in prepared.texts if weight), default=1.0)
+    stretch = _stretch(prepared, question.average_length, tuning) if held else 0.0
+    whole = question.flat
+    fields = [
+        FieldFinding(
+            name,
+            tuning.source * prepared.heaviest if weight is None else weight,
+            _terms(question.numbers, held, text.counts, stretch, tuning) if held else {},
+            bool(whole) and whole in text.flat,
+        )
+        for name, weight, text in prepared.texts
+    ]
+    is_subject = bool(prepared.subject) and not question.names.isdisjoint(prepared.subject)
+    has_evidence = is_subject or _is_evidence(question, fields, prepared)
     finding = DocumentFinding(
-        prepared=prepared,
-        fields=[
-            FieldFinding(
-                name=name,
-                weight=tuning.source * heaviest if weight is None else weight,
-                reading=text,
-                strengths=_terms(question, held, text, stretch, tuning) if held else {},
-                has_whole_query=bool(question.flat) and question.flat in text.flat,
-            )
-            for name, weight, text in prepared.texts
-        ],
-        heaviest=heaviest,
-        is_subject=not question.names.isdisjoint(prepared.subject),
+        question, prepared, tuning, fields, is_subject, has_evidence, is_found=has_evidence
     )
-    finding.has_evidence = finding.is_subject or _is_evidence(question, finding)
     # Documents that neither match nor have neighbours are done.
-    if finding.has_evidence or prepared.document.session is not None:
-        _look_closer(question, finding, tuning)
+    if has_evidence or prepared.document.session is not None:
+        _look_closer(finding)
     return finding
 
 
+def _stretch(prepared: Prepared, average: float, tuning: Tuning) -> float:
+    """How much a text is held back for its length: BM25's rule, and more if it is very long."""
+    norm = 1 - tuning.length + tuning.length * prepared.length / average
+    if prepared.words > tuning.long_words:
+        norm += tuning.long_length * (prepared.words - tuning.long_words) / tuning.long_words
+    return tuning.saturation * norm
+
+
 def _terms(
-    question: RetrievalQuestion, held: Set[str], text: TextTerms, stretch: float, tuning: Tuning
+    numbers: Mapping[str, int],
+    held: Set[str],
+    counts: Mapping[str, int],
+    stretch: float,
+    tuning: Tuning,
 ) -> Strengths:
-    counts, top = text.counts, 1 + tuning.saturation
+    top = 1 + tuning.saturation
     return {
-        question.numbers[term]: top * counts[term] / (counts[term] + stretch)
+        numbers[term]: top * counts[term] / (counts[term] + stretch)
         for term in held
         if term in counts
     }
 
 
-def _look_closer(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> None:
+def _look_closer(finding: DocumentFinding) -> None:
     """Match similar words, and add up the fields."""
-    for it in finding.fields:
-        it.strengths |= _similar(question, it.reading, tuning)
+    question, strengths = finding.question, finding.strengths
+    for it, (_, _, text) in zip(finding.fields, finding.prepared.texts, strict=True):
+        if not question.grams.isdisjoint(text.grams):
+            it.strengths |= _similar(question, text, finding.tuning.least_similarity)
         for number, strength in it.strengths.items():
-            before = finding.strengths.get(number, 0.0)
-            finding.strengths[number] = before + it.weight * strength
+            strengths[number] = strengths.get(number, 0.0) + it.weight * strength
 
 
-def _similar(question: RetrievalQuestion, text: TextTerms, tuning: Tuning) -> Mapping[int, float]:
-    shares = {
-        number: sum(gram in text.written for gram in clue.grams) / len(clue.grams)
+def _similar(question: RetrievalQuestion, text: TextTerms, least: float) -> Strengths:
+    counts, grams = text.counts, text.grams
+    return {
+        number: share
         for number, clue in question.similar.items()
-        if clue.term not in text.counts
+        if clue.term not in counts
+        and (share := len(clue.grams & grams) / len(clue.grams)) >= least
     }
-    return {number: share for number, share in shares.items() if share >= tuning.least_similarity}
 
 
-def _is_evidence(question: RetrievalQuestion, finding: DocumentFinding) -> bool:
+def _is_evidence(
+    question: RetrievalQuestion, fields: Sequence[FieldFinding], prepared: Prepared
+) -> bool:
     """Whether the document itself, not only a neighbour, matches the question."""
-    for it in finding.fields:
+    for it in fields:
         if it.has_whole_query or not question.telling.isdisjoint(it.strengths):
             return True
-    return question.asks_only_when and question.covers(finding.at_ms)
+    return question.asks_only_when and question.covers(prepared.document.at_ms)
 
 
 def rank(
@@ -140,22 +235,36 @@ def rank(
     question = ask(query, prepared, statistics=statistics, now_ms=now_ms, tuning=tuning)
     findings = [find(question, it, tuning) for it in prepared]
     if tuning.context:
-        _share(findings, prepared, tuning)
-    found = [scored(question, it, tuning) for it in findings]
-    return tuple(sorted(found, key=lambda it: (it.score, it.at_ms, it.id), reverse=True))
+        _share(findings, tuning)
+    return tuple(sorted(map(_scored, findings), key=_order, reverse=True))
 
 
-def _share(findings: list[DocumentFinding], prepared: list[Prepared], tuning: Tuning) -> None:
-    strengths = [it.strengths for it in findings]
-    for conversation in conversations(prepared):
+def _scored(finding: DocumentFinding) -> Scored:
+    """The score of a document; 0 without a match, unless neighbours of the same time carry it."""
+    document = finding.prepared.document
+    if not finding.is_found:
+        return Scored(document.id, 0.0, document.at_ms)
+    return Scored(document.id, finding.score(), document.at_ms, finding)
+
+
+def _order(it: Scored) -> tuple[float, int, str]:
+    return it.score, it.at_ms, it.id
+
+
+def _share(findings: Sequence[DocumentFinding], tuning: Tuning) -> None:
+    """Find documents by their neighbours, and lend strengths to those that are found."""
+    reach = tuning.context_reach
+    for conversation in conversations([it.prepared for it in findings]):
         pieces = [findings[position] for position in conversation]
-        lent = lend([strengths[position] for position in conversation], tuning)
-        for at, piece in enumerate(pieces):
-            near = pieces[max(0, at - tuning.context_reach) : at + tuning.context_reach + 1]
-            piece.lent = lent[at]
-            piece.is_carried = tuning.carries and any(
-                it.has_evidence and it.at_ms == piece.at_ms for it in near
-            )
+        if not any(it.strengths for it in pieces):
+            continue
+        if tuning.carries:
+            for at, piece in enumerate(pieces):
+                piece.is_found = piece.has_evidence or any(
+                    it.has_evidence and it.at_ms == piece.at_ms
+                    for it in pieces[max(0, at - reach) : at + reach + 1]
+                )
+        lend(pieces, tuning)
 
 
 def relevant(scored: Scored, floor: float) -> bool:
@@ -170,111 +279,26 @@ def conversations(prepared: Sequence[Prepared]) -> tuple[tuple[int, ...], ...]:
         if it.document.session is not None:
             by_session[it.document.session].append(position)
     return tuple(
-        tuple(sorted(positions, key=lambda at: _order(prepared[at])))
-        for _, positions in sorted(by_session.items())
+        tuple(sorted(positions, key=lambda at: prepared[at].place))
+        for positions in by_session.values()
         if len(positions) > 1
     )
 
 
-def lend(held: Sequence[Mapping[int, float]], tuning: Tuning) -> list[dict[int, float]]:
-    """The strengths that neighbours lend each document, beyond its own."""
-    shares = [tuning.context_decay**step for step in range(tuning.context_reach)]
-    lent: list[dict[int, float]] = [{} for _ in held]
-    for at, own in enumerate(held):
-        for step, share in enumerate(shares, 1):
-            for near in (at - step, at + step):
-                if own and 0 <= near < len(held):
-                    _add(lent[near], own, share, held[near])
-    return lent
-
-
-def _add(
-    lent: dict[int, float], near: Mapping[int, float], share: float, own: Mapping[int, float]
-) -> None:
-    for number, strength in near.items():
-        more = strength * share - own.get(number, 0.0)
-        if more > lent.get(number, 0.0):
-            lent[number] = more
-
-
-def _order(it: Prepared) -> tuple[int, list[tuple[int, int, str]]]:
-    """Sort key: time, then id with its numbers by value."""
-    parts = _DIGITS.split(it.document.id)
-    return it.document.at_ms, [
-        (0, int(part[:18]), part) if part.isascii() and part.isdigit() else (1, 0, part)
-        for part in parts
-    ]
-
-
-def scored(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> Scored:
-    """The score of a document; 0 without a match, unless neighbours of the same time carry it."""
-    is_found = finding.has_evidence or finding.is_carried
-    matches = _matches(question, finding, tuning) if is_found else []
-    return Scored(
-        id=finding.prepared.document.id,
-        score=round(math.fsum(it.points for it in matches), DIGITS),
-        coverage=round(_coverage(question, finding, tuning), DIGITS) if is_found else 0.0,
-        at_ms=finding.at_ms,
-        matches=tuple(matches),
-    )
-
-
-def _matches(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> list[Match]:
-    matches = [_field(question, it, tuning) for it in finding.fields]
-    if finding.is_subject:
-        names = tuple(it.shown for it in question.terms if it.text in question.names)
-        matches.append(_match(ABOUT, names, tuning.subject * finding.heaviest))
-    if question.period is not None:
-        points = tuning.date * question.period.points * question.period.fit(finding.at_ms)
-        matches.append(_match(TIME, (question.period.words,), points * finding.heaviest))
-    if finding.lent:
-        points = tuning.context * _sum(question, finding.lent)
-        matches.append(_match(NEIGHBOURS, _shown(question, finding.lent), points))
-    return [it for it in matches if it.points > 0]
-
-
-def _field(question: RetrievalQuestion, it: FieldFinding, tuning: Tuning) -> Match:
-    points = _sum(question, it.strengths)
-    if it.strengths and question.asking <= it.strengths.keys():
-        points += tuning.all_terms * question.weight
-    if it.has_whole_query:
-        points += tuning.whole_query * max(1.0, question.weight)
-    return _match(it.name, _shown(question, it.strengths), it.weight * points)
-
-
-def _match(field: str, terms: tuple[str, ...], points: float) -> Match:
-    return Match(field=field, terms=terms, points=round(points, DIGITS))
-
-
-def _sum(question: RetrievalQuestion, strengths: Strengths) -> float:
-    weights = question.weights
-    return math.fsum(weights[number] * strength for number, strength in strengths.items())
-
-
-def _shown(question: RetrievalQuestion, strengths: Strengths) -> tuple[str, ...]:
-    """The matched words of the question; similar ones are marked."""
-    shown = question.shown
-    return tuple(dict.fromkeys(shown[number] for number in sorted(strengths)))
-
-
-def _coverage(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> float:
-    """The share of the question that the document covers; neighbours count in part."""
-    if any(it.has_whole_query for it in finding.fields):
-        return 1.0
-    if not question.asks:
-        return float(finding.has_evidence)
-    covered = [_date_covered(question, finding, tuning)]
-    for number, clue in enumerate(question.terms):
-        if number in finding.strengths or clue.text in finding.prepared.subject:
-            covered.append(clue.asks)
-        elif number in finding.lent:
-            share = min(1.0, finding.lent[number] / finding.heaviest)
-            covered.append(clue.asks * tuning.context_coverage * share)
-    return min(1.0, math.fsum(covered) / question.asks)
-
-
-def _date_covered(question: RetrievalQuestion, finding: DocumentFinding, tuning: Tuning) -> float:
-    if question.period is None:
-        return 0.0
-    is_told = bool(question.dated) and question.dated <= finding.strengths.keys()
-    return tuning.date_coverage if is_told or question.covers(finding.at_ms) else 0.0
+def lend(pieces: Sequence[DocumentFinding], tuning: Tuning) -> None:
+    """Lend the strengths of each piece of a conversation to its neighbours, beyond their own."""
+    reach, last = tuning.context_reach, len(pieces) - 1
+    shares = {
+        step: tuning.context_decay ** (abs(step) - 1) for step in range(-reach, reach + 1) if step
+    }
+    for at, piece in enumerate(pieces):
+        strengths = piece.strengths.items()
+        if not strengths:
+            continue
+        for near in range(max(0, at - reach), min(last, at + reach) + 1):
+            if near != at and pieces[near].is_found:
+                share, own, lent = shares[near - at], pieces[near].strengths, pieces[near].lent
+                for number, strength in strengths:
+                    more = strength * share - own.get(number, 0.0)
+                    if more > lent.get(number, 0.0):
+                        lent[number] = more

@@ -11,6 +11,9 @@ class Tuning:
     # BM25: how soon more of the same stops counting, how much a long text is held back.
     saturation: float = 0.9
     length: float = 0.4
+    # Beyond so many words length counts once more, by multiples of that number.
+    long_words: int = 100
+    long_length: float = 4.0
     # How many documents' worth of general usage stand beside what the store holds.
     general_documents: float = 20.0
     # A word once more with its accents, a single character, a word with similar letters.
@@ -19,9 +22,11 @@ class Tuning:
     similar: float = 0.5
     least_similarity: float = 0.25
     # Neighbours in the same session: how much they lend, how far, and less with each step.
-    context: float = 0.6
+    context: float = 0.5
     context_reach: int = 3
     context_decay: float = 0.8
+    # A document with more words says enough itself: it is lent less.
+    brief_words: int = 35
     # Whether a piece without a match of its own is found through the pieces of the same moment.
     carries: bool = True
     # The text that a record was taken from.
