@@ -188,6 +188,14 @@ def _related(line: Line) -> Line:
     return {"relation": relation(one, other)}
 
 
+@commands("memory-ask")
+def memory_ask() -> None:
+    """Tell whether `text` of each line asks for what is remembered: {"id","text"} → {"id","ask"}."""
+    from understudy.retrieval.memory_request import asks_for_memory
+
+    answer_lines(lambda line: {"ask": asks_for_memory(text_of(line))})
+
+
 @commands("rank")
 def rank(
     docs: Annotated[

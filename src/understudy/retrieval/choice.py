@@ -12,10 +12,11 @@ from understudy.learnings.relations import Relation, relation
 from understudy.learnings.visibility import WORDS as BLOCKER_WORDS
 from understudy.retrieval.documents import Document, Field, Scored, Statistics
 from understudy.retrieval.frame import Note, text_tokens
+from understudy.retrieval.memory_request import asks_for_memory
 from understudy.retrieval.score import rank
-from understudy.retrieval.terms import flatten, terms_of, unify
+from understudy.retrieval.terms import terms_of
 from understudy.retrieval.tuning import TUNING
-from understudy.retrieval.vocabulary import WORDS, general_weight
+from understudy.retrieval.vocabulary import general_weight
 from understudy.review.policy import RetrievalSettings
 from understudy.sessions.learning_scopes import ScopeKind
 
@@ -361,25 +362,6 @@ def _capped(considered: Iterable[ConsideredLearning]) -> Iterable[ConsideredLear
         taken += it.is_included and not it.is_standing
         is_over = it.is_included and not it.is_standing and taken > MAX_ENTRIES
         yield replace(it, reasons=(LearningReason.OVER_ENTRY_LIMIT,)) if is_over else it
-
-
-def asks_for_memory(query: str) -> bool:
-    """Whether a query asks for memories, in English, French, Vietnamese or Chinese."""
-    flat, unified = flatten(query), unify(query).casefold()
-    written = "".join(each if each.isalnum() else " " for each in unified)
-    return (
-        _holds(flat, "memory.words", "memory.phrases")
-        or _holds(written, "memory.accented_words", "memory.accented_phrases")
-        or any(piece in unified for piece in WORDS("memory.chinese"))
-    )
-
-
-def _holds(text: str, words: str, phrases: str) -> bool:
-    found = text.split()
-    spaced = f" {' '.join(found)} "
-    return not WORDS.set(words).isdisjoint(found) or any(
-        f" {phrase} " in spaced for phrase in WORDS(phrases)
-    )
 
 
 def names_of(texts: Sequence[str]) -> list[str | None]:

@@ -107,7 +107,9 @@ class DocumentFinding:
             for it in self.fields
         ]
         if self.is_subject:
-            named = [number for number, it in enumerate(question.terms) if it.text in question.names]
+            named = [
+                number for number, it in enumerate(question.terms) if it.text in question.names
+            ]
             found.append((ABOUT, named, tuning.subject * heaviest))
         if question.period is not None:
             fit = question.period.points * question.period.fit(self.at_ms)
@@ -207,8 +209,7 @@ def _similar(question: RetrievalQuestion, text: TextTerms, least: float) -> Stre
     return {
         number: share
         for number, clue in question.similar.items()
-        if clue.term not in counts
-        and (share := len(clue.grams & grams) / len(clue.grams)) >= least
+        if clue.term not in counts and (share := len(clue.grams & grams) / len(clue.grams)) >= least
     }
 
 

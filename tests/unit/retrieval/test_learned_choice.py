@@ -161,7 +161,7 @@ def test_a_blocked_one_keeps_every_reason() -> None:
 def test_a_blocked_match_is_no_match() -> None:
     found = choose(
         [Judged(learning=ATLAS, blockers=("sensitive",)), Judged(learning=SNACK)],
-        "remember Atlas",
+        "do you remember Atlas?",
         now_ms=NOW,
     )
 

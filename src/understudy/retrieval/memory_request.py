@@ -1,0 +1,82 @@
+"""Inputs that ask for what is remembered, by the grammars in `memory_requests.toml`."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from understudy.patterns.rule_book import RuleBook
+from understudy.patterns.word_lists import WordLists, read_toml
+from understudy.retrieval.terms import flatten, unify
+
+_PACKAGE: Final = "understudy.retrieval"
+_FILE: Final = "memory_requests.toml"
+_WORDS: Final = WordLists(_PACKAGE, _FILE)
+_LANGUAGES: Final = ("english", "vietnamese", "chinese")
+# A long input asks in its beginning or at its end; between them is what it is about.
+_END_CHARS: Final = 2_000
+# A longer sentence is data.
+_MOST_WORDS: Final = 60
+_QUOTED: Final = re.compile(r"`[^`\n]{1,500}`|\"[^\"\n]{1,500}\"|“[^”\n]{1,500}”|«[^»\n]{1,500}»")
+_SENTENCE: Final = re.compile(r"[^.!?;。\n]*(?:\.(?=\S)[^.!?;。\n]*)*[.!?;。\n]?")
+_TOKEN: Final = re.compile(r"[^\W_]+(?:[-_./@:\\#+][^\W_]+|_+|\(\))*|[,:、—–]|\?|§")
+_IDENTIFIER: Final = re.compile(r"[_./@:\\#+(]|\d[^\W\d_]|[^\W\d_]\d")
+_PLACEHOLDER: Final = "§"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryGrammar:
+    """How one language asks for memories, and which sentences do not."""
+
+    asks: re.Pattern[str]
+    vetoes: re.Pattern[str]
+
+    def matches(self, sentence: str) -> bool:
+        """Whether the sentence asks for memories in this language."""
+        return bool(self.asks.search(sentence)) and not self.vetoes.search(sentence)
+
+
+def asks_for_memory(query: str) -> bool:
+    """Whether a query asks for memories, in English, French, Vietnamese or Chinese."""
+    if len(query) > 2 * _END_CHARS:
+        query = f"{query[:_END_CHARS]}\n{query[-_END_CHARS:]}"
+    if not _WORDS.set("french.words").isdisjoint(flatten(query).split()):
+        return True
+    grammars = [_grammar(language) for language in _LANGUAGES]
+    return any(it.matches(sentence) for sentence in _sentences(query) for it in grammars)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """The sentences as grammars read them: words in lower case between single blanks."""
+    unified = _QUOTED.sub(_PLACEHOLDER, unify(text).replace("’", "'")).casefold()
+    unified = unified.translate(_simplified())
+    for short, whole in _WORDS.pairs("contractions.pairs").items():
+        unified = unified.replace(short, whole.replace("_", " "))
+    for sentence in _SENTENCE.findall(unified):
+        words = [_word(token) for token in _TOKEN.findall(sentence)]
+        if words:
+            yield " ".join(words[:_MOST_WORDS])
+
+
+def _word(token: str) -> str:
+    if not token[0].isalnum():
+        return token if token in {"?", _PLACEHOLDER} else ","
+    return _PLACEHOLDER if token.isascii() and _IDENTIFIER.search(token) else token
+
+
+@cache
+def _simplified() -> dict[int, str]:
+    return {ord(old): new for old, new in _WORDS.pairs("traditional.pairs").items()}
+
+
+@cache
+def _grammar(language: str) -> MemoryGrammar:
+    table = read_toml(_PACKAGE, _FILE)[language]
+    book = RuleBook(table)
+    ends = (r"(?<!\S)(?:", r")(?!\S)") if table["is_spaced"] else ("(?:", ")")
+
+    def one_of(field: str) -> re.Pattern[str]:
+        return re.compile("|".join(book.regexes(table[field])).join(ends))
+
+    return MemoryGrammar(asks=one_of("asks"), vetoes=one_of("vetoes"))
