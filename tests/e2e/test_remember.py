@@ -56,3 +56,11 @@ def test_what_is_typed_after_remember_waits_for_a_review(learning_daemon: Learni
     assert (found["origin"], found["source"]["session_id"]) == ("api", "typed")
     assert found["evidence_refs"] == [{"note": "/remember I prefer short emails."}]
     assert learning_daemon.model.requests == []
+
+
+def test_chat_shows_a_hint_once_in_a_session(cli: Cli) -> None:
+    first = cli("chat", "--session", "hinted", "Save this as a skill.")
+    again = cli("chat", "--session", "hinted", "Save this as a skill.")
+
+    assert "`understudy agents set default --skill-evolve` switches that on" in first.stderr
+    assert "--skill-evolve" not in again.stderr

@@ -19,6 +19,7 @@ from understudy.daemon.resources import Resources
 from understudy.daemon.services import Services
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords, SkillOwnership
+from understudy.evolution.hints import Hints
 from understudy.evolution.names import SkillPlaces
 from understudy.evolution.offer_book import OfferBook
 from understudy.mcp_client.source import McpToolSource
@@ -27,6 +28,7 @@ from understudy.redaction.scrub import Json, scrub_counted, scrub_json
 from understudy.retrieval.documents import Document, Field
 from understudy.retrieval.recollect import Recollector
 from understudy.retrieval.score import rank
+from understudy.review.policy import capture_in
 from understudy.rollout.replay.stand_ins import RecordedTools
 from understudy.runs.execute import RunExecutor
 from understudy.settings import Settings
@@ -107,6 +109,7 @@ def run_executor(resources: Resources, services: Services) -> RunExecutor:
         admit=resources.slots.enter_unless_draining,
         run_ended=services.run_ended,
         run_asked=services.runs.sidechain_links.asked,
+        hints=Hints(capture_in).events,
         ready=services.skills.catalogue.refresh,
         prescrub=services.capture.prescrub,
     )

@@ -29,7 +29,7 @@ from understudy.runs.requests import Audience
 from understudy.runs.sleep import MustSleep, Sleep, fail_unread, fall_asleep, step_aside, wake_next
 from understudy.runs.stops import RunTakenOver, Stopped, StopSignal, StopSignals
 from understudy.sessions.journal import EventKind, JournalEvent, NewEvent, own_text
-from understudy.sessions.model import require_session
+from understudy.sessions.model import Session, require_session
 from understudy.work.db_retry import retry_while_db_down
 
 if TYPE_CHECKING:
@@ -159,6 +159,8 @@ class RunExecutor:
     run_ended: EndingHook
     # Called in the transaction that stores a question to the parent session.
     run_asked: EndingHook
+    # Called in the transaction that starts a run: hints for its client.
+    hints: Callable[["Unit", Run, Session], Sequence[NewEvent]] = lambda _, __, ___: ()
     # Called before a run begins, outside any transaction: refreshes the local skills from disk.
     ready: Callable[[], None] = lambda: None
     # Called before the end, outside any transaction, with the last text: scrubs it ahead of time.
@@ -300,6 +302,8 @@ class RunExecutor:
         snapshot = self.worker.prepare(unit, run, session, input_offset=events[1].offset)
         unit.runs.set_snapshot(run.run_id, snapshot)
         unit.runs.update(run)
+        if hints := self.hints(unit, run, session):
+            unit.journal.append(run.session_id, hints, at_ms=now)
         return run, snapshot
 
     def _take_up(self, unit: "Unit", run: Run, done: tuple[JournalEvent, ...]) -> Run:
