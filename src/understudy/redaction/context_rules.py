@@ -14,7 +14,7 @@ from understudy.patterns.linear import Span
 from understudy.patterns.search import PatternMatch
 from understudy.redaction.assignments import FIRST_LOOK, Tie, read_value, tie_behind, to_end
 from understudy.redaction.cues import Cue, cue_at
-from understudy.redaction.opaque import is_jumble, looks_random
+from understudy.redaction.opaque import WORDS, is_jumble, looks_random
 from understudy.redaction.values import is_assigned_secret, is_mixed, is_opaque, is_said_password
 
 # How far from the word a value may stand that nothing ties to it.
@@ -23,6 +23,12 @@ _BEFORE: Final = 48
 # `ENV NAME value` and the like: the blank after the name assigns.
 _SETS: Final = re.compile(
     r"(?:\bENV|\bsetx?(?: -\w+)?|\bSetEnv|\bsecrets? set|\bconfig set|\bputenv)\s+\Z"
+)
+# What a password is for, between the word and what ties the value to it; elsewhere behind a preposition.
+_PURPOSE: Final = re.compile(r"(?:[ \t]+[^\W_][\w'’/-]{0,23}){1,6}")
+_FOR: Final = re.compile(r"(?i)[ \t]+(?:for|of|to|on|at|für|von|zum?r?|op|voor|till?|för)\b")
+_PURPOSE_TIE: Final = re.compile(
+    r"(?i)[ \t]*[:=\uff1a][ \t]*|[ \t]+(?:là|la|bằng|is|was|ist|lautet|est|es|é|è|adalah|это)[ \t]+"
 )
 _GLUED: Final = re.compile(r"(?:(?!%[0-9A-Fa-f]{2})[!#$%^*?@]+[A-Za-z0-9+/_.~=-]+)+")
 _TOKEN: Final = re.compile(r"[A-Za-z0-9+/_.~=-]{10,}")
@@ -53,6 +59,8 @@ def named_values(match: PatternMatch) -> Iterator[Span]:
     if cue is None:
         return
     found = _assigned(text, start, end, cue)
+    if found is None:
+        found = _assigned_further(text, start, end, cue)
     if found:
         yield found
     elif found is None:
@@ -88,6 +96,24 @@ def _assigned(text: str, start: int, end: int, cue: Cue) -> Span | tuple[()] | N
     if is_assigned_secret(value, cue, firmly=firmly, quoted=bool(tie.closing), called=called):
         return to_end(text, *span, tie.closing)
     return None if is_listed or not firmly else ()
+
+
+def _assigned_further(text: str, start: int, end: int, cue: Cue) -> Span | None:
+    """The password tied to its word with what it is for in between, as in `mật khẩu wifi là …`."""
+    is_head = cue.name.casefold() in WORDS.set("passwords_head_first")
+    if not cue.is_password or not (is_head or _FOR.match(text, end, end + 12)):
+        return None
+    for found in _PURPOSE_TIE.finditer(text, end, end + _REACH):
+        if not _PURPOSE.fullmatch(text, end, found.start()):
+            continue
+        tie = Tie(text=found[0], at=found.end())
+        span = read_value(text, start, tie, cue)
+        if span is None or _is_called(text, *span):
+            continue
+        value = text[span[0] : span[1]]
+        if is_assigned_secret(value, cue, firmly=False, quoted=False, called=False):
+            return to_end(text, *span)
+    return None
 
 
 def _is_called(text: str, start: int, end: int) -> bool:

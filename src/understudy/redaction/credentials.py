@@ -205,6 +205,11 @@ def vendor_token_or_example(match: PatternMatch) -> Iterable[Span]:
     return (match.span("secret"),) if len(body) >= 16 and is_opaque_enough(body) else ()
 
 
+def any_vendor_token(match: PatternMatch) -> Iterable[Span]:
+    """A token behind a prefix that nothing else has, also the one in the vendor's own documents."""
+    return vendor_token(match) or vendor_token_or_example(match)
+
+
 def random_token_or_example(match: PatternMatch) -> Iterable[Span]:
     """The same behind a prefix that ordinary words have too."""
     return vendor_token_or_example(match) if any(map(str.isdigit, match["body"])) else ()

@@ -21,6 +21,12 @@ _OTHER_CUES: Final = re.compile(
     r"|size|offset|bytes|price|total|sum|amount|balance|phiên bản|mã đơn|đơn hàng|hóa đơn|mã số|tổng|commit|section|chapter|routing|bản|matrix|x)\b"
     r"|版本|订单|编号|编码|金额|总计|单号|价格|数据|序列号|账号|账户)[ \t:=#.,\"'(]{0,6}\Z"
 )
+# The number of something that is no telephone, as in `part number`.
+_OTHER_NUMBER: Final = re.compile(
+    r"\b(?:part|order|serial|invoice|ticket|model|reference|ref|case|account|acct|tracking|routing|lot|batch|item|article|catalogu?e?|sku|id"
+    r"|version|build|policy|member|employee|customer|registration|licen[cs]e|reservation|booking|flight|room|seat|page|line|row|port)"
+    r"[ \t_-]{1,2}(?:numbers?|nos?\.?|nr\.?|#)[^0-9\n]{0,24}\Z"
+)
 # What follows a quantity, not a telephone number.
 _UNITS: Final = re.compile(
     r"\s{0,2}(?:(?:rows?|bytes?|items?|records?|vnd|usd|eur|đ|đồng|ms|px|tokens?|requests?|kb|mb|gb|times|users?|points?|lines?|files?|%|€|\$|£)\b|条|行|个|次|元|字节|人|件|章|节|=|[*×]\s*\d)",
@@ -83,8 +89,8 @@ def is_phone(text: str, start: int, end: int) -> bool:
     before = text[max(0, start - 48) : start].lower()
     if value.startswith("+"):
         return not _DECIMAL.search(value) and _is_possible("+" + digits)
-    is_called = _CUES.search(before) is not None
-    if _OTHER_CUES.search(before) and not is_called:
+    is_called = _CUES.search(before) is not None and _OTHER_NUMBER.search(before) is None
+    if not is_called and (_OTHER_CUES.search(before) or _OTHER_NUMBER.search(before)):
         return False
     return _is_home_number(value, digits, is_called=is_called, around=before + text[end : end + 16])
 

@@ -138,18 +138,22 @@ def _secret_if(check: Callable[[str], bool]) -> Pick:
 
 
 def _family(book: RuleBook, entry: Entry) -> RedactionRule:
-    """The rule for a vendor's tokens; a `faint` prefix is also an ordinary beginning of words."""
+    """The rule for a vendor's tokens; a `faint` prefix is also an ordinary beginning of words.
+
+    A `documented` family also takes the example that its vendor's documents show.
+    """
     from understudy.redaction import credentials
 
     prefix, body = book.regex(entry["prefix"]), book.regex(entry["body"])
     is_faint = entry.get("faint", False)
+    plain = credentials.any_vendor_token if "documented" in entry else credentials.vendor_token
     begin, rest = examples(entry["example"])
     return RedactionRule(
         id=entry["id"],
         kind="api-key",
         trigger=entry.get("trigger") or rf"(?:{prefix}){_beginning(body)}",
         pattern=rf"{_START}(?P<secret>(?:{prefix})(?P<body>{body}))",
-        pick=credentials.random_token if is_faint else credentials.vendor_token,
+        pick=credentials.random_token if is_faint else plain,
         strict=credentials.random_token_or_example
         if is_faint
         else credentials.vendor_token_or_example,

@@ -67,7 +67,7 @@ STAYS = (
     "EAN 4006381333931", "100-200-3000", "1 2 3 4 5 6 7 8 9 0", "UTC+07:00", "serial 1234-5678-9012-3456", "call 911",
     "数量 12345678901 个", "0912345678 rows", "firmware 415.555.0132.7", "phiên bản 0912.345.678-beta", "[0201.0020.0002]",
     "Decimal('+35236450.6')", "Boston, MA 02110-1301", "1.319 590 8951 e-15", "tel aviv 2026", "ticket 555-0199",
-    "number 1410794", "0015 0016 0017", "+123 456",
+    "part number 123-45-678", "the serial number of it is 212-555-0199", "number 1410794", "0015 0016 0017", "+123 456",
     "+0 12 34 56 78 90",
     "000-12-3456",
     "call 4111x",
@@ -95,7 +95,7 @@ STAYS = (
     "commit 4b825dc642cb6eb9a060e54bf8d69288fbee4904 fixes the token refresh", "key id kid=2026-01",
     "idempotency-key: 7f3c1b2e-9d4a-4c6b-8e1f-2a3b4c5d6e7f", "next_page_token=CAUQAA2xYz9", "cache key " + DIGEST,
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGk8Jq2Zx9Lm4Tv7Bd1Wc3k8Jq2Zx9Lm4Tv7 bob",
-    "session 01HZX3V8K9QJ5T2W7R4Y6N1M0P started", "AKIAIOSFODNN7EXAMPLE", "password:\nport2: 80", "pod/api-6f5d9c7b8-4xk2p",
+    "session 01HZX3V8K9QJ5T2W7R4Y6N1M0P started", "password:\nport2: 80", "pod/api-6f5d9c7b8-4xk2p",
     "password, token2,\nname3", "Bearer config.get(x)", "x" * 200 + "key=" + "y" * 200, "user1key" * 20 + "=a1b2c3",
 )  # fmt: skip
 
