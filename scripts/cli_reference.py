@@ -259,7 +259,7 @@ ROUTE_FIELDS: Final = {
     "model": "the model to ask for",
     "base_url": "where the provider is, when it is not the usual place",
     "api_key_env": "the environment variable that holds the key",
-    "context_window": "how many tokens the model takes",
+    "context_window": "how many tokens the model takes; by default by its [family](../concepts/routes.md#context-window)",
     "fallback_model": "tried once when the route's model cannot answer",
     "timeout_s": "how long a model call may take",
     "max_attempts": "how often a model call is tried",

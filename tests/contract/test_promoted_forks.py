@@ -189,6 +189,7 @@ async def test_a_model_that_does_not_answer_is_replaced_by_the_other(skilled: Sk
     spawn = await spawned(skilled, child=(answer,))
 
     assert (spawn["status"], spawn["final_output"]) == ("completed", "all done")
+    assert spawn["snapshot"]["model"] == "model-y"
     asked = [each.model for each in skilled.fake.requests if "Carry out" in each.last_user]
     assert asked == ["model-x", "model-y"]
 

@@ -315,6 +315,20 @@ def test_the_agent_that_carries_out_promoted_skills_changes_none(agents: AgentSe
     assert {rule.decision for rule in rules} == {PermissionDecision.DENY}
 
 
+def test_the_agent_that_carries_out_promoted_skills_has_instructions_that_can_be_changed(
+    agents: AgentService,
+) -> None:
+    agents.ensure_built_in()
+    files = agents.files(VERIFICATION_AGENT_ID)
+    assert [(it.name, it.version, it.actor) for it in files] == [("AGENTS.md", 1, "daemon")]
+    assert "verdict" in files[0].content
+
+    agents.write_file(ADMIN, VERIFICATION_AGENT_ID, "AGENTS.md", "")
+    agents.ensure_built_in()
+
+    assert [it.content for it in agents.files(VERIFICATION_AGENT_ID) if it.content] == []
+
+
 def test_an_update_merges_and_an_empty_route_clears(agents: AgentService) -> None:
     fields = AgentFields(route="a", other_config={"x": 1}, max_tool_iterations=5)
     agents.create(ADMIN, "scout", fields)

@@ -49,7 +49,14 @@ from understudy.retrieval.recollect import Recollector
 from understudy.rollout.replay.stand_ins import RecordedTools
 from understudy.runs.execute import RunExecution, Steps, executed_calls
 from understudy.runs.intake import check_route
-from understudy.runs.model import Run, RunEnd, RunReports, RunSnapshot, RunStatus
+from understudy.runs.model import (
+    Run,
+    RunEnd,
+    RunReports,
+    RunSnapshot,
+    RunStatus,
+    model_call_key,
+)
 from understudy.sessions.journal import OWN_CHARS, EventKind, NewEvent
 from understudy.sessions.model import PersonaSnapshot, Session, require_session
 from understudy.tools.registry import ToolRegistry
@@ -88,7 +95,7 @@ class LoopTurn:
     @property
     def key(self) -> str:
         """The key of the call among the steps of the run."""
-        return f"{self.run.run_id}:model:{self.step}"
+        return model_call_key(self.run.run_id, self.step)
 
 
 def reply_events(

@@ -67,12 +67,16 @@ class AgentService:
     check_content: Callable[[str, str], None] = lambda _, __: None
 
     def ensure_built_in(self) -> None:
-        """Make the built-in agents that are not there yet; others of the same name stay."""
+        """Make the built-in agents and their files that are not there yet; what is there stays."""
         now = self.clock.now_ms()
         with self.units.write() as unit:
             for agent_id, built_in in BUILT_IN.items():
                 if unit.agents.add(built_in.made(agent_id, at_ms=now)):
                     unit.audit.add(audit.done(DAEMON, "agents.create", agent_id, at_ms=now))
+                agent = unit.agents.get(agent_id)
+                if built_in.instructions and agent is not None and agent.owner_id is None:
+                    # Kept once: a file that was changed or emptied since has this version already.
+                    unit.agents.add_file(built_in.first_file(agent_id, at_ms=now))
 
     def create(self, principal: Principal, agent_id: str, fields: AgentFields) -> Agent:
         """A new agent, its maker's unless another owner is named; a taken id is a conflict."""

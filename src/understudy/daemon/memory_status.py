@@ -39,7 +39,7 @@ def _failed(run_memory: Mapping[str, Any]) -> Finding:
     scans, prunes = report.get("scan_error_count", 0), report.get("prune_error_count", 0)
     if scans:
         yield warning(
-            "error",
+            "warning",
             "run_memory_maintenance_failed",
             f"run memories could not be looked through{_why(report)}",
             action=ADVICE["scan_failed"],

@@ -84,7 +84,9 @@ class RetryingProvider:
         models = self._models(request)
         for number, model in enumerate(models, start=1):
             try:
-                return await self._try(replace(request, model=model), speech, on_send)
+                reply = await self._try(replace(request, model=model), speech, on_send)
+                # Not every server says which model it was.
+                return reply if reply.model else replace(reply, model=model)
             except ProviderError as problem:
                 if not problem.retryable or number == len(models):
                     raise _final(problem, model, number) from None

@@ -199,6 +199,11 @@ class Run:
         return work_id(self.run_id, self.wakes)
 
 
+def model_call_key(run_id: str, step: object) -> str:
+    """The key of a model call among the journal events of its session."""
+    return f"{run_id}:model:{step}"
+
+
 def work_id(run_id: str, wakes: int) -> str:
     """What the engine calls its work on a run."""
     return f"{run_id}.{wakes}" if wakes else run_id

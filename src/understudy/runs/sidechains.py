@@ -14,7 +14,7 @@ from understudy.permissions.model import CallRule
 from understudy.runs.answers import QuestionResolution
 from understudy.runs.intake import RunIntake
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import Run, require_run
+from understudy.runs.model import Run, model_call_key, require_run
 from understudy.runs.questions import answer
 from understudy.runs.requests import Audience, PersonRequest, RequestState
 from understudy.runs.submission import Submission
@@ -56,6 +56,8 @@ class SidechainStanding:
     sidechain: Sidechain
     run: Run | None = None
     output: str | None = None
+    # The model that said it, which may be the fallback; None where that is not looked up.
+    answered_by: str | None = None
     # Whether there is something to wait for.
     is_live: bool = False
 
@@ -245,6 +247,7 @@ def _standings_of_runs(
             sidechain=sidechain,
             run=run,
             output=_last_said(outputs.get(run.run_id, ())),
+            answered_by=_answered_by(unit, outputs.get(run.run_id, ())),
             is_live=run.status not in TERMINAL,
         )
         for sidechain, run in named
@@ -260,6 +263,16 @@ def _readable(unit: "Unit", run_id: str) -> Run | None:
 
 def _last_said(outputs: Sequence[JournalEvent]) -> str | None:
     return str(outputs[-1].data.get("text", "")) if outputs else None
+
+
+def _answered_by(unit: "Unit", outputs: Sequence[JournalEvent]) -> str | None:
+    """The model of the reply that the last output is from."""
+    if not outputs:
+        return None
+    last = outputs[-1]
+    key = model_call_key(last.run_id or "", last.data.get("step"))
+    replies = unit.journal.by_keys(last.session_id, (key,))
+    return str(replies[0].data.get("model") or "") or None if replies else None
 
 
 def _require_child_run(unit: "Unit", parent_id: str, run_id: str) -> tuple[Sidechain, Run]:

@@ -23,7 +23,7 @@ def test_good_order_needs_no_words() -> None:
 @pytest.mark.parametrize(
     ("run_memory", "expected"),
     [
-        (report(scan_error_count=1), ("error", "run_memory_maintenance_failed")),
+        (report(scan_error_count=1), ("warning", "run_memory_maintenance_failed")),
         (report(prune_error_count=1), ("warning", "run_memory_maintenance_failed")),
         (report(pruned_ttl_count=2), ("info", "run_memory_repaired")),
         (report(pruned_orphan_file_count=4), ("info", "run_memory_repaired")),

@@ -241,7 +241,7 @@ def _snapshot(standing: SidechainStanding) -> dict[str, Any]:
         workdir=session.workdir,
         skill_fingerprint=run.skill_fingerprint if run else None,
         route=run.route.route_id if run else None,
-        model=run.route.model if run else None,
+        model=standing.answered_by or (run.route.model if run else None),
         started_at_ms=run.started_at_ms if run else None,
         finished_at_ms=run.finished_at_ms if run else None,
         usage=asdict(run.usage) if run else None,
