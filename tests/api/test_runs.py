@@ -1,5 +1,6 @@
 """Runs over HTTP."""
 
+from base64 import b64encode
 from uuid import uuid4
 
 import pytest
@@ -205,6 +206,26 @@ def test_debug_shows_every_provider_request_where_it_was_asked_for(
     (capture,) = live.ok("GET", f"/v1/runs/{loud['run_id']}/debug")["items"]
     assert capture["request"]["messages"][-1]["content"] == "loud"
     assert capture["response"]["text"] == "ok"
+    kept = live.ok("GET", f"/v1/runs/{loud['run_id']}/debug/artifacts/{capture['artifact_id']}")
+    assert kept == {"request": capture["request"], "response": capture["response"]}
+    elsewhere = f"/v1/runs/{quiet['run_id']}/debug/artifacts/{capture['artifact_id']}"
+    assert live.client.get(elsewhere).status_code == 404
+
+
+def test_an_input_file_is_opened_as_an_artifact_of_its_run_by_admins(
+    live: Live, session: str
+) -> None:
+    content = {"file_name": "a.txt", "content_base64": b64encode(b"The gate is green").decode()}
+    text = live.ok("POST", "/v1/assets", content)["asset_id"]
+    content = {"file_name": "a.bin", "content_base64": b64encode(b"\x00\x01").decode()}
+    blob = live.ok("POST", "/v1/assets", content)["asset_id"]
+    items = [{"type": "asset_reference", "asset_id": it} for it in (text, blob)]
+    run = live.ok("POST", f"/v1/sessions/{session}/runs", {"input_items": items})["run_id"]
+    live.finished(run)
+    opened = live.client.get(f"/v1/runs/{run}/artifacts/{text}")
+    assert (opened.status_code, opened.text) == (200, "The gate is green")
+    refused = live.client.get(f"/v1/runs/{run}/artifacts/{blob}")
+    assert (refused.status_code, refused.json()["code"]) == (409, "artifact_not_text")
 
 
 def test_runs_are_listed_newest_first_in_pages(live: Live, session: str) -> None:

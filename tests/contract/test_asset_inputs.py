@@ -15,7 +15,7 @@ from understudy.agent.inputs import IMAGE_TOKENS, MAX_TEXT_CHARS
 from understudy.assets.contents import draft_of_bytes
 from understudy.assets.model import MAX_ASSET_BYTES, Asset
 from understudy.assets.service import AssetService
-from understudy.core.errors import Conflict, Invalid, LimitExceeded
+from understudy.core.errors import Conflict, Invalid, LimitExceeded, Rejected
 from understudy.core.page import PageRequest
 from understudy.runs.model import DebugLevel, InputItem, RunStatus
 from understudy.runs.submission import Submission
@@ -274,6 +274,9 @@ async def test_captured_requests_name_files_and_hold_no_bytes(
     assert content[1]["file_name"] == "cat.png"
     assert content[1]["content"] == f"[image/png, {len(PNG)} bytes]"
     assert base64.b64encode(PNG).decode()[:12] not in json.dumps(capture.request)
+    with pytest.raises(Rejected):
+        harness.runs.artifact(ALICE, detail.run.run_id, capture.artifact_id)
+    assert "cat.png" in harness.runs.artifact(ADMIN, detail.run.run_id, capture.artifact_id)
 
 
 # Taking in

@@ -348,8 +348,15 @@ def test_captured_requests_are_listed_in_order_with_their_answers(units: Units, 
         unit.debug.answer(run.run_id, step=2, attempt=1, response={"text": odd})
         unit.debug.answer(run.run_id, step=2, attempt=9, response={"text": "not mine"})
 
-        assert unit.debug.list(run.run_id) == (
+        listed = unit.debug.list(run.run_id)
+        assert [replace(it, artifact_id="") for it in listed] == [
             captures[0],
             replace(captures[1], response={"text": odd}),
-        )
+        ]
         assert unit.debug.list("run_other") == ()
+        first, second = (it.artifact_id for it in listed)
+        assert first != second
+        assert unit.debug.get(run.run_id, second) == listed[1]
+        for missing in ("", "dbg_", "dbg_0", "dbg_x", f"dbg_{2**62}", first.removeprefix("dbg_")):
+            assert unit.debug.get(run.run_id, missing) is None
+        assert unit.debug.get("run_other", first) is None

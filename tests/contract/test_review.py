@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.support.learning_factories import keep, make_learning
 from tests.support.review_harness import ReviewHarness
 from tests.support.run_harness import make_settings
 from understudy.core.errors import Invalid, StaleVersion
+from understudy.core.ids import new_id
 from understudy.learnings.model import (
     CandidateState,
     EvidenceRef,
@@ -27,6 +29,7 @@ from understudy.learnings.visibility import prompt_blockers
 from understudy.providers.registry import Routes
 from understudy.review.policy import capture_in, in_force
 from understudy.runs.artifacts import new_artifact
+from understudy.runs.model import DebugRequest, InputItem, RunInput, RunUsage
 from understudy.runtime.service import INITIAL
 from understudy.storage.unit import Units
 from understudy.work.queue_worker import LEASE_MS
@@ -138,7 +141,7 @@ async def test_a_rule_may_publish_for_the_time_being(harness: ReviewHarness) -> 
     assert prompt_blockers(learning, now_ms=NOW) != ()
 
 
-async def test_a_candidate_from_the_api_is_not_active_even_where_that_is_allowed(
+async def test_a_candidate_from_the_api_is_not_active_without_evidence(
     harness: ReviewHarness,
 ) -> None:
     harness.set_policy(ACTIVE)
@@ -152,6 +155,47 @@ async def test_a_candidate_from_the_api_is_not_active_even_where_that_is_allowed
     assert "API" in harness.review_of(first).reason
     assert harness.learning_of(second).status is LearningStatus.PROVISIONAL
     assert "evidence is missing" in harness.review_of(second).reason
+
+
+def captured(harness: ReviewHarness, text: str, **fields: Any) -> dict[str, Any]:
+    """The fields of a candidate that names the captured request of a run as its evidence."""
+    run_id = new_id("run")
+    items = (InputItem(type="text", text=text),)
+    harness.remember(text, run_id=run_id, input=RunInput(items=items), **fields)
+    request = {"messages": [{"role": "user", "content": text}]}
+    with harness.units.write() as unit:
+        unit.debug.add(DebugRequest(run_id=run_id, step=1, attempt=1, at_ms=NOW, request=request))
+        (kept,) = unit.debug.list(run_id)
+    ref = EvidenceRef(run_id=run_id, artifact_id=kept.artifact_id)
+    return {"source": LearningSource(run_id=run_id), "evidence_refs": (ref,)}
+
+
+@pytest.mark.every_database
+async def test_a_captured_request_makes_a_candidate_from_the_api_active_where_that_is_allowed(
+    harness: ReviewHarness,
+) -> None:
+    tools = RunUsage(tool_calls=1)
+    harness.set_policy(ACTIVE)
+    refused = harness.plane.propose(HELIX, **captured(harness, f"{HELIX}. Go on."))
+    await harness.work()
+    harness.set_policy(ACTIVE, publication={"allow_api_origin_active_publication": True})
+    fish, tea = "Preferred shell is fish", "Preferred tea is green"
+    said = harness.plane.propose(fish, **captured(harness, f"{fish}. Go on.", usage=tools))
+    denied = harness.plane.propose(tea, **captured(harness, f"It is not so that {tea}."))
+    await harness.work()
+
+    assert harness.learning_of(refused).status is LearningStatus.PROVISIONAL
+    learning = harness.learning_of(said)
+    assert (learning.status, learning.verification_status) == (
+        LearningStatus.ACTIVE,
+        Verification.VERIFIED,
+    )
+    assert prompt_blockers(learning, now_ms=NOW) == ()
+    failed = harness.learning_of(denied)
+    assert (failed.status, failed.verification_status) == (
+        LearningStatus.PROVISIONAL,
+        Verification.FAILED,
+    )
 
 
 @pytest.mark.parametrize("content", [HELIX, "The preferred editor: Helix"])

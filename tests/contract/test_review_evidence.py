@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.support.factories import NOW, make_run
+from tests.support.factories import ALICE, NOW, make_run
 from tests.support.review_factories import found
 from tests.support.run_memory_harness import make_record
+from understudy.assets.contents import draft_of_bytes
+from understudy.assets.contents import keep as keep_asset
 from understudy.learnings.model import EvidenceRef, Kind, LearningSource, Origin
 from understudy.memory.record import RunEvidence, RunMemoryRecord
 from understudy.review.verify import Support, support_for
 from understudy.runs.artifacts import new_artifact
-from understudy.runs.model import RunStatus
+from understudy.runs.model import DebugRequest, InputItem, RunInput, RunStatus
 from understudy.storage.schema import artifacts
 from understudy.storage.unit import Units
 
@@ -139,3 +141,77 @@ def test_only_artifacts_of_the_run_that_can_be_read_count(units: Units) -> None:
     found_in = supported(units, evidence_refs=(gone, torn, fine))
     where = f"artifact {fine.artifact_id}"
     assert found_in == Support(run_id="run_1", where=where, is_by_tool=True)
+
+
+SHOWN: dict[str, tuple[str, list[dict[str, Any]], bool]] = {
+    "typed": (f"{HELIX}.", [{"role": "user", "content": f"{HELIX}."}], True),
+    "typed in parts": (
+        f"{HELIX}.",
+        [{"role": "user", "content": [{"type": "text", "text": f"{HELIX}."}]}],
+        True,
+    ),
+    "typed before the tools answered": (
+        f"{HELIX}.",
+        [{"role": "user", "content": f"{HELIX}."}, {"role": "tool", "content": "done"}],
+        True,
+    ),
+    "answered by a tool": (
+        "hello",
+        [{"role": "user", "content": "hello"}, {"role": "tool", "content": f"{HELIX}."}],
+        False,
+    ),
+    "of an earlier run": (
+        "hello",
+        [{"role": "user", "content": f"{HELIX}."}, {"role": "user", "content": "hello"}],
+        False,
+    ),
+    "added to the messages by the daemon": (
+        "hello",
+        [{"role": "user", "content": f"hello\n{HELIX}."}],
+        False,
+    ),
+    "quoted": (f"> {HELIX}.", [{"role": "user", "content": f"> {HELIX}."}], False),
+    "without messages": (f"{HELIX}.", [], False),
+}
+
+
+@pytest.mark.parametrize(("typed", "messages", "is_found"), SHOWN.values(), ids=SHOWN)
+def test_of_a_captured_request_only_what_the_user_typed_counts(
+    units: Units, typed: str, messages: list[dict[str, Any]], is_found: bool
+) -> None:
+    items = (InputItem(type="text", text=typed),)
+    with units.write() as unit:
+        unit.runs.add(make_run(run_id="run_1", input=RunInput(items=items)))
+        unit.debug.add(
+            DebugRequest(
+                run_id="run_1", step=1, attempt=1, at_ms=NOW, request={"messages": messages}
+            )
+        )
+        (capture,) = unit.debug.list("run_1")
+    named = {"evidence_refs": (EvidenceRef(run_id="run_1", artifact_id=capture.artifact_id),)}
+
+    support = supported(units, origin=Origin.API, **named)
+
+    where = f"artifact {capture.artifact_id}"
+    assert support == Support(run_id="run_1", where=where, is_found=is_found)
+
+
+def test_an_input_file_counts_if_it_is_a_text_of_the_run(units: Units) -> None:
+    drafts = [
+        draft_of_bytes(f"{HELIX}.".encode(), file_name="a.txt"),
+        draft_of_bytes(b"\x89PNG\r\n\x1a\n" + HELIX.encode(), file_name="a.png"),
+        draft_of_bytes(f"{HELIX}!".encode(), file_name="other.txt"),
+    ]
+    with units.write() as unit:
+        text, image, other = (keep_asset(unit, ALICE, it, now_ms=NOW)[0].asset_id for it in drafts)
+        items = tuple(
+            InputItem(type="asset_reference", asset_id=asset_id) for asset_id in (text, image)
+        )
+        unit.runs.add(make_run(run_id="run_1", input=RunInput(items=items)))
+
+    def support(asset_id: str) -> Support | None:
+        return supported(units, evidence_refs=(EvidenceRef(run_id="run_1", artifact_id=asset_id),))
+
+    assert support(text) == Support(run_id="run_1", where=f"artifact {text}")
+    assert support(image) is None
+    assert support(other) is None

@@ -309,7 +309,7 @@ async def test_a_long_answer_is_kept_whole_and_shown_in_part(
     done = await guarded.run()
 
     [artifact] = guarded.runs.artifacts(done.run.run_id)
-    whole = guarded.runs.artifact(done.run.run_id, artifact.artifact_id).content
+    whole = guarded.runs.artifact(ALICE, done.run.run_id, artifact.artifact_id)
     shown = texts(fake)[-1]
     assert "line 4000" in whole
     assert "line 4000" not in shown

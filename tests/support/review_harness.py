@@ -107,11 +107,13 @@ class ReviewHarness:
             assert propose(unit, candidate, by=DAEMON, now_ms=now, listeners=self.listeners)
         return candidate
 
-    def remember(self, request: str, outcome: str = "OK", run_id: str = "run_1") -> None:
+    def remember(
+        self, request: str, outcome: str = "OK", run_id: str = "run_1", **fields: Any
+    ) -> None:
         """What a run left behind."""
         record = make_record(run_id, session_id="s1", recorded_at_ms=self.clock.now_ms())
         with self.units.write() as unit:
-            unit.runs.add(make_run(run_id=run_id, status=RunStatus.COMPLETED))
+            unit.runs.add(make_run(run_id=run_id, status=RunStatus.COMPLETED, **fields))
             stamp = unit.run_memories.put(record)
             unit.run_memory_index.add(record, stamp=stamp)
             kept = RunEvidence(run_id=run_id, request=request, outcome=outcome)

@@ -204,6 +204,7 @@ def cancel(daemon: DaemonConnection, run_id: RunId) -> object:
 
 
 DEBUG_COLUMNS: Final[screen.Layout] = {
+    "artifact": "artifact_id",
     "step": "step",
     "attempt": "attempt",
     "when": "at_ms",
@@ -302,7 +303,10 @@ def artifacts(
         str | None, typer.Argument(metavar="[ARTIFACT]", help="Print the text of this one.")
     ] = None,
 ) -> object:
-    """List the long answers of a run's tools, of which the model was shown a part; or print one."""
+    """List the long answers of a run's tools, of which the model was shown a part; or print one.
+
+    Admins can also print a captured request, as `runs debug` lists, and an input file.
+    """
     if artifact_id is not None:
         text = daemon.client.runs.artifact(run_id, artifact_id)
         # The API answers with the text itself, which is no JSON.

@@ -1105,11 +1105,11 @@ class RunsCalls(Group[S]):
 
     @GET("/v1/runs/{run_id}/artifacts/{artifact_id}")
     def artifact(self, run_id: str, artifact_id: str) -> str:
-        """The text of an artifact."""
+        """The text of a tool result; for admins also of a captured request or an input file."""
 
     @GET("/v1/runs/{run_id}/debug/artifacts/{artifact_id}")
     def debug_artifact(self, run_id: str, artifact_id: str) -> str:
-        """The text of an artifact."""
+        """The text of a captured request, a tool result or an input file."""
 
 
 class RuntimeCalls(Group[S]):

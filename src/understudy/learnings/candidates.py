@@ -18,6 +18,7 @@ from understudy.learnings.model import (
     OPEN,
     Candidate,
     CandidateFilter,
+    EvidenceRef,
     Origin,
     RelatedLearning,
     related,
@@ -248,12 +249,18 @@ class CandidateService:
             self.guard.check_stored(self.get(candidate_id))
 
 
+def _names_untrusted(unit: "Unit", ref: EvidenceRef) -> bool:
+    """Whether a reference names a tool result or a file; a captured request has the user's words."""
+    if ref.artifact_id is None:
+        return False
+    return ref.run_id is None or unit.debug.get(ref.run_id, ref.artifact_id) is None
+
+
 def _marked_by_history(unit: "Unit", candidate: Candidate) -> Candidate:
     """The candidate, marked as untrusted or declined by the runs it names and by its history."""
     refs = candidate.evidence_refs
     named = dict.fromkeys((candidate.source.run_id, *(ref.run_id for ref in refs)))
-    # An artifact is the result of a tool, so it is untrusted.
-    is_untrusted = any(ref.artifact_id is not None for ref in refs) or any(
+    is_untrusted = any(_names_untrusted(unit, ref) for ref in refs) or any(
         may_repeat_untrusted(unit, run_id, candidate.content)
         for run_id in named
         if run_id is not None

@@ -1,23 +1,26 @@
 """Verification: whether the user said in the source run what a candidate says.
 
-The evidence is the request alone: the outcome of a run and the results of its tools are not the
-user's words. An artifact supports a statement word for word where the policy trusts tools.
+The evidence is what the user gave: the request, a captured request, an input file. The outcome of a
+run is none, and the result of a tool counts only where the policy trusts tools.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.errors import DamagedRecord
+from understudy.core.errors import Conflict, DamagedRecord, NotFound
 from understudy.learnings.assertion import asserts_exactly, is_said_by_user
 from understudy.learnings.model import SEMANTIC_KINDS, Candidate, Origin
+from understudy.learnings.quotations import own_words
 from understudy.memory.policy import policy_in
 from understudy.memory.record import RunMemory, doubt
+from understudy.runs.artifacts import Artifact, artifact_text, find_artifact
+from understudy.runs.model import DebugRequest
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-# Results of tools are long: the most that are read, and the most bytes of each.
+# Artifacts are long: the most that are read, and the most characters of each.
 MAX_ARTIFACTS: Final = 8
 MAX_BODY_CHARS: Final = 1024 * 1024
 
@@ -34,20 +37,39 @@ class Support:
     is_found: bool = True
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Evidence:
+    """The texts of an artifact, which all have to say a statement word for word."""
+
+    where: str
+    texts: tuple[str, ...]
+    is_by_tool: bool = False
+
+    def says(self, statement: str) -> bool:
+        bodies = (text[:MAX_BODY_CHARS] for text in self.texts)
+        own = (body if self.is_by_tool else own_words(body) for body in bodies)
+        return bool(self.texts) and all(asserts_exactly(statement, body) for body in own)
+
+
 def support_for(unit: "Unit", candidate: Candidate, *, now_ms: int) -> Support | None:
     """The text of the source run that supports a candidate or fails to; None without any text."""
     run_id = candidate.source.run_id
     if run_id is None or all(ref.run_id != run_id for ref in candidate.evidence_refs):
         return None
-    request = ""
+    failed: Support | None = None
     if candidate.origin is Origin.DAEMON and candidate.kind in SEMANTIC_KINDS:
         request = _request(unit, run_id, now_ms=now_ms)
         if is_said_by_user(candidate.content, request):
             return Support(run_id=run_id, where="request")
-    for artifact_id, body in _bodies(unit, candidate, run_id):
-        if asserts_exactly(candidate.content, body):
-            return Support(run_id=run_id, where=f"artifact {artifact_id}", is_by_tool=True)
-    return Support(run_id=run_id, where="request", is_found=False) if request else None
+        if request:
+            failed = Support(run_id=run_id, where="request", is_found=False)
+    # What a tool made is asked last: the user's own words are better evidence.
+    for it in sorted(_artifacts(unit, candidate, run_id), key=lambda it: it.is_by_tool):
+        if it.says(candidate.content):
+            return Support(run_id=run_id, where=it.where, is_by_tool=it.is_by_tool)
+        if failed is None and it.texts and not it.is_by_tool:
+            failed = Support(run_id=run_id, where=it.where, is_found=False)
+    return failed
 
 
 def _request(unit: "Unit", run_id: str, *, now_ms: int) -> str:
@@ -73,15 +95,28 @@ def _memory(unit: "Unit", run_id: str, *, session_id: str) -> RunMemory | None:
     return record.memory
 
 
-def _bodies(unit: "Unit", candidate: Candidate, run_id: str) -> Iterator[tuple[str, str]]:
+def _artifacts(unit: "Unit", candidate: Candidate, run_id: str) -> Iterator[_Evidence]:
     """The artifacts of the source run that a candidate refers to."""
     named = dict.fromkeys(
         ref.artifact_id for ref in candidate.evidence_refs if ref.run_id == run_id
     )
+    try:
+        run = unit.runs.get(run_id)
+    except DamagedRecord:
+        return
+    if run is None:
+        return
     for artifact_id in [it for it in named if it is not None][:MAX_ARTIFACTS]:
         try:
-            artifact = unit.artifacts.get(run_id, artifact_id)
-        except DamagedRecord:
+            found = find_artifact(unit, run, artifact_id)
+        except (DamagedRecord, Conflict, NotFound):
             continue
-        if artifact is not None:
-            yield artifact_id, artifact.content[:MAX_BODY_CHARS]
+        where = f"artifact {artifact_id}"
+        if isinstance(found, DebugRequest):
+            # The last user message of a capture need not be what the user typed.
+            yield _Evidence(where=where, texts=(found.last_user_text, run.input.text))
+        elif found is not None:
+            text = artifact_text(found)
+            is_by_tool = isinstance(found, Artifact)
+            texts = () if text is None else (text,)
+            yield _Evidence(where=where, texts=texts, is_by_tool=is_by_tool)

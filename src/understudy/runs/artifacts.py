@@ -1,17 +1,21 @@
-"""What a tool answered in full, where the model was shown only a part of it."""
+"""Artifacts: what a tool answered in full, and the captures and input files that have ids as well."""
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from understudy.assets.contents import AssetContent, read_asset
+from understudy.assets.media import MediaKind, kind_of
 from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.records import HIDDEN
+from understudy.runs.model import DebugRequest, Run
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError, in_thread
 
 if TYPE_CHECKING:
-    from understudy.storage.unit import Units
+    from understudy.storage.unit import Unit, Units
 
 MAX_ARTIFACT_CHARS: Final = 8 * 1024 * 1024
 # What the model is shown of a long answer: its beginning and its end.
@@ -54,6 +58,28 @@ def new_artifact(
         created_at_ms=at_ms,
         content=content,
     )
+
+
+Opened = Artifact | DebugRequest | AssetContent
+
+
+def find_artifact(unit: "Unit", run: Run, artifact_id: str) -> Opened | None:
+    """A tool result, a captured request or an input file of a run, by its id."""
+    found = unit.artifacts.get(run.run_id, artifact_id) or unit.debug.get(run.run_id, artifact_id)
+    if found is None and any(item.asset_id == artifact_id for item in run.input.items):
+        return read_asset(unit, artifact_id)
+    return found
+
+
+def artifact_text(found: Opened) -> str | None:
+    """The text of an artifact; None for a file that is not a text."""
+    if isinstance(found, Artifact):
+        return found.content
+    if isinstance(found, DebugRequest):
+        kept = {"request": found.request, "response": found.response}
+        return json.dumps(kept, ensure_ascii=False, indent=2)
+    is_text = kind_of(found.asset.media_type) is MediaKind.TEXT
+    return found.data.decode(errors="replace") if is_text else None
 
 
 class ReadArtifactParameters(BaseModel):

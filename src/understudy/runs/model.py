@@ -213,12 +213,24 @@ def work_id(run_id: str, wakes: int) -> str:
 class DebugRequest:
     """A provider request as it was sent, scrubbed."""
 
+    # The store gives the id, so that a capture can be named as evidence.
+    artifact_id: str = ""
     run_id: str
     step: int
     attempt: int
     at_ms: int
     request: Mapping[str, Any]
     response: Annotated[Mapping[str, Any] | None, OMIT] = None
+
+    @property
+    def last_user_text(self) -> str:
+        """The text of the last user message."""
+        messages = self.request.get("messages") or ()
+        contents = (it.get("content") for it in reversed(messages) if it.get("role") == "user")
+        content = next(contents, "")
+        if isinstance(content, str):
+            return content
+        return "\n".join(part["text"] for part in content if part.get("type") == "text")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

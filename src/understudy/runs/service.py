@@ -8,8 +8,8 @@ from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
-from understudy.core.principal import Principal
-from understudy.runs.artifacts import Artifact
+from understudy.core.principal import Principal, Role
+from understudy.runs.artifacts import Artifact, artifact_text, find_artifact
 from understudy.runs.intake import RunIntake
 from understudy.runs.lifecycle import TERMINAL, WAITING
 from understudy.runs.model import (
@@ -149,14 +149,18 @@ class RunService:
             require_run(unit, run_id)
             return unit.artifacts.list(run_id)
 
-    def artifact(self, run_id: str, artifact_id: str) -> Artifact:
-        """One artifact with its text, or `NotFound`."""
+    def artifact(self, principal: Principal, run_id: str, artifact_id: str) -> str:
+        """The text of an artifact; captured requests and input files are for admins alone."""
         with self.units.read() as unit:
-            require_run(unit, run_id)
-            found = unit.artifacts.get(run_id, artifact_id)
+            found = find_artifact(unit, require_run(unit, run_id), artifact_id)
         if found is None:
             raise coded_error("runs/artifact_not_found", artifact_id=artifact_id)
-        return found
+        if not isinstance(found, Artifact):
+            principal.require(Role.ADMIN)
+        text = artifact_text(found)
+        if text is None:
+            raise coded_error("runs/artifact_not_text", artifact_id=artifact_id)
+        return text
 
     def cancel(self, principal: Principal, run_id: str) -> RunDetail:
         """Stop a run for good; a run that has ended is answered as it is."""

@@ -1,9 +1,10 @@
 """The stores of what tools answered in full, and of captured model requests."""
 
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -13,6 +14,9 @@ from understudy.runs.model import DebugRequest
 from understudy.storage.rows import insert_new
 from understudy.storage.schema import artifacts, debug_requests, runs
 
+# The prefix of the ids of captured requests.
+_CAPTURE: Final = "dbg_"
+_NUMBER: Final = re.compile(r"[1-9][0-9]{0,17}")
 _LISTED = sa.select(*(column for column in artifacts.c if column.name != "content"))
 
 
@@ -80,7 +84,10 @@ class DebugStore:
 
     def add(self, capture: DebugRequest) -> None:
         """Keep one more request."""
-        self._connection.execute(sa.insert(debug_requests).values(asdict(capture)))
+        values = asdict(capture)
+        # The id is made of the number of the row.
+        del values["artifact_id"]
+        self._connection.execute(sa.insert(debug_requests).values(values))
 
     def answer(self, run_id: str, *, step: int, attempt: int, response: Mapping[str, Any]) -> None:
         """Add the reply to the last request of a step: the tries before it got none."""
@@ -106,14 +113,27 @@ class DebugStore:
             .where(debug_requests.c.run_id == run_id)
             .order_by(debug_requests.c.number)
         )
-        return tuple(
-            DebugRequest(
-                run_id=row.run_id,
-                step=row.step,
-                attempt=row.attempt,
-                at_ms=row.at_ms,
-                request=row.request or {},
-                response=row.response or None,
-            )
-            for row in self._connection.execute(query)
+        return tuple(_capture(row) for row in self._connection.execute(query))
+
+    def get(self, run_id: str, artifact_id: str) -> DebugRequest | None:
+        """One request of a run by its id."""
+        number = artifact_id.removeprefix(_CAPTURE)
+        if number == artifact_id or not _NUMBER.fullmatch(number):
+            return None
+        query = sa.select(debug_requests).where(
+            debug_requests.c.run_id == run_id, debug_requests.c.number == int(number)
         )
+        row = self._connection.execute(query).first()
+        return None if row is None else _capture(row)
+
+
+def _capture(row: Any) -> DebugRequest:
+    return DebugRequest(
+        artifact_id=f"{_CAPTURE}{row.number}",
+        run_id=row.run_id,
+        step=row.step,
+        attempt=row.attempt,
+        at_ms=row.at_ms,
+        request=row.request or {},
+        response=row.response or None,
+    )

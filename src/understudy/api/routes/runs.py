@@ -124,13 +124,17 @@ def artifacts(run_id: RunId, services: Services, page: Paging) -> Page[Artifact]
 
 @router.get(ONE + "/artifacts/{artifact_id}", operation_id="runs.artifact")
 @viewer()
-def artifact(run_id: RunId, artifact_id: ArtifactId, services: Services) -> PlainTextResponse:
-    """The text of an artifact."""
-    return PlainTextResponse(services.runs.service.artifact(run_id, artifact_id).content)
+def artifact(
+    run_id: RunId, artifact_id: ArtifactId, services: Services, caller: Caller
+) -> PlainTextResponse:
+    """The text of a tool result; for admins also of a captured request or an input file."""
+    return PlainTextResponse(services.runs.service.artifact(caller, run_id, artifact_id))
 
 
 @router.get(ONE + "/debug/artifacts/{artifact_id}", operation_id="runs.debug_artifact")
 @admin()
-def debug_artifact(run_id: RunId, artifact_id: ArtifactId, services: Services) -> PlainTextResponse:
-    """The text of an artifact."""
-    return artifact(run_id, artifact_id, services)
+def debug_artifact(
+    run_id: RunId, artifact_id: ArtifactId, services: Services, caller: Caller
+) -> PlainTextResponse:
+    """The text of a captured request, a tool result or an input file."""
+    return artifact(run_id, artifact_id, services, caller)
