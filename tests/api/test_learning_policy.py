@@ -14,9 +14,9 @@ PATH = "/v1/runtime/learning-policy"
 DEFAULT: dict[str, Any] = {
     "mode": "shadow",
     "capture": {
-        "run_summary_candidates": True,
+        "run_summary_candidates": False,
         "semantic_candidates": {
-            "enabled": False,
+            "enabled": True,
             "model": None,
             "timeout_ms": None,
             "max_candidates_per_run": 2,
@@ -71,8 +71,6 @@ def test_the_policy_is_shown_and_replaced_in_both_shapes(api: TestClient) -> Non
     assert (wrapped["policy"], wrapped["revision"]) == (expected, 2)
     enabled = deepcopy(DEFAULT)
     enabled["mode"] = "enabled"
-    # While automation decides, a summary of every run would only flood the review.
-    enabled["capture"]["run_summary_candidates"] = False
     assert (flat["policy"], flat["revision"]) == (enabled, 3)
     assert ok(api, "GET", PATH) == flat
     assert ok(api, "POST", PATH, flat["policy"])["revision"] == 3

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.api.live import Live
+from tests.support.daemon import wait_for
 from understudy.skills.shipped_skills import shipped_skills
 
 METRICS = (
@@ -291,10 +292,17 @@ def test_a_run_that_never_began_has_an_empty_report(live: Live) -> None:
 def test_a_record_is_shown_and_forgotten(live: Live) -> None:
     kept, gone = remember(live, "records", "first errand", "second errand")
 
-    record = get(live, f"/v1/run-memories/{gone}")
-    longer = get(live, f"/v1/run-memories/{gone}", evidence="true")
+    path = f"/v1/run-memories/{gone}"
+    wait_for(lambda: get(live, path)["semantic_capture"] != "pending", what="capture")
+    record, longer = get(live, path), get(live, path, evidence="true")
 
-    assert set(record) == {"session_id", "scope_keys", "semantic_capture", "memory"}
+    assert set(record) == {"session_id", "scope_keys", "semantic_capture", "memory", "capture"}
+    assert record["capture"] == {
+        "state": "completed",
+        "found": 0,
+        "attempts": 1,
+        "reason": "nothing_found",
+    }
     assert record["scope_keys"] == ["session:records", "workspace:default"]
     assert record["memory"]["request_preview"] == "second errand"
     assert longer.pop("evidence")["request"] == "second errand"

@@ -204,6 +204,7 @@ def units(database: UnitsOnDatabase) -> Units:
 def fake() -> Iterator[FakeModel]:
     """A model that says what the test tells it."""
     with FakeModel() as fake:
+        fake.script_captures = True
         yield fake
 
 

@@ -13,7 +13,7 @@ from tests.contract.conftest import UnitsOnDatabase
 from tests.support.learning_runs import OFF, ON, LearningRuns
 from tests.support.run_harness import Probe, arrived, until
 from understudy.core.clock import DAY_MS
-from understudy.learnings.capture import LEAST_ATTEMPTS, SURE_ATTEMPTS, WAITS_MS
+from understudy.learnings.capture import MAX_ATTEMPTS, WAITS_MS
 from understudy.learnings.capture_settings import SemanticCaptureSettings
 from understudy.learnings.model import (
     Applies,
@@ -24,7 +24,7 @@ from understudy.learnings.model import (
     Origin,
 )
 from understudy.learnings.proposal import NewCandidate, make_candidate
-from understudy.memory.record import SemanticCapture
+from understudy.memory.record import CaptureState, RunCapture, SemanticCapture
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import EventKind
 from understudy.sessions.learning_scopes import session_scope
@@ -154,15 +154,32 @@ async def test_a_label_leaves_the_model_to_find_the_rest(
 async def test_labels_are_proposed_where_the_model_is_given_up(
     school: LearningRuns, fake: FakeModel
 ) -> None:
-    fake.queue("OK", "No.", "No.", "No.")
+    fake.queue("OK", *["No."] * MAX_ATTEMPTS)
     run_id = await ended(school, "Fact: Project codename is Atlas this week.")
-    for _ in range(SURE_ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         await school.learn()
         school.clock.advance(WAITS_MS[-1])
     (found,) = school.proposed(run_id)
     assert found.content == "Project codename is Atlas this week"
     assert found.expires_at_ms is not None
     assert found.expires_at_ms > found.created_at_ms
+
+
+async def test_labels_do_not_wait_for_a_model_that_fails(
+    school: LearningRuns, fake: FakeModel
+) -> None:
+    fake.queue("OK", "No.", answer(candidate_1={**HELIX, "content": "HQ is in Oslo"}))
+    run_id = await ended(school, "Fact: Project codename is Atlas. Our HQ is in Oslo.")
+    await school.learn()
+    (label,) = school.proposed(run_id)
+    assert label.capture_path is CapturePath.LABELS
+    assert school.capture_of(run_id).state is CaptureState.FAILED
+    school.clock.advance(WAITS_MS[0])
+    await school.learn()
+    assert [it.content for it in school.proposed(run_id)] == [label.content, "HQ is in Oslo"]
+    assert school.capture_of(run_id) == RunCapture(
+        state=CaptureState.COMPLETED, found=2, attempts=2
+    )
 
 
 async def test_a_model_may_find_nothing(school: LearningRuns, fake: FakeModel) -> None:
@@ -178,11 +195,11 @@ async def test_a_model_may_find_nothing(school: LearningRuns, fake: FakeModel) -
 @pytest.mark.every_database
 async def test_only_completed_runs_are_learned_from(school: LearningRuns, fake: FakeModel) -> None:
     fake.queue(Answer(status=400, error="boom"))
-    run_id = await ended(school, EXAMPLE)
+    run_id = (await school.run(EXAMPLE)).run.run_id
     assert school.stored(run_id).status is RunStatus.FAILED
     await school.learn()
     assert not school.proposed(run_id)
-    assert school.receipt(run_id) is COMPLETED
+    assert school.receipt(run_id) is SKIPPED
     assert len(fake.requests) == 1
 
 
@@ -249,7 +266,11 @@ async def test_capture_that_was_half_done_is_settled_without_a_model(
     run_id = await ended(school)
     source = LearningSource(run_id=run_id, session_id="s1")
     wanted = NewCandidate(
-        scope=session_scope("s1"), kind=Kind.FACT, content="x is y", source=source
+        scope=session_scope("s1"),
+        kind=Kind.FACT,
+        content="x is y",
+        source=source,
+        capture_path=CapturePath.MODEL,
     )
     with school.units.write() as unit:
         unit.candidates.add(make_candidate(wanted, origin=Origin.DAEMON, now_ms=1))
@@ -285,14 +306,16 @@ async def test_a_provider_that_never_recovers_is_given_up_after_a_day(
         fake.fail(500)
         tries += await school.learn()
         school.clock.advance(WAITS_MS[min(tries, len(WAITS_MS)) - 1])
-    assert tries >= LEAST_ATTEMPTS
-    assert DAY_MS <= school.clock.now_ms() - began <= DAY_MS + 2 * 3600 * 1000
+    assert tries == MAX_ATTEMPTS
+    # After the last attempt the loop waited once more.
+    waited = school.clock.now_ms() - began - WAITS_MS[-1]
+    assert DAY_MS <= waited <= DAY_MS + 3600 * 1000
     assert not school.proposed(run_id)
     assert school.waiting() == 0
 
 
 @pytest.mark.every_database
-async def test_a_model_that_cannot_answer_in_json_is_asked_only_a_few_times(
+async def test_a_model_that_cannot_answer_in_json_is_given_up_after_as_many_attempts(
     school: LearningRuns, fake: FakeModel
 ) -> None:
     run_id = await ended(school)
@@ -300,8 +323,22 @@ async def test_a_model_that_cannot_answer_in_json_is_asked_only_a_few_times(
     while school.receipt(run_id) is PENDING:
         fake.queue("I would rather not.")
         await school.learn()
-        school.clock.advance(DAY_MS)
-    assert len(fake.requests) == asked + SURE_ATTEMPTS
+        tried = len(fake.requests) - asked
+        if tried < MAX_ATTEMPTS:
+            assert school.capture_of(run_id) == RunCapture(
+                state=CaptureState.FAILED, attempts=tried, reason="model_answer_unusable"
+            )
+        school.clock.advance(WAITS_MS[-1])
+    assert len(fake.requests) == asked + MAX_ATTEMPTS
+    # What was given up is not completed.
+    assert school.receipt(run_id) is SKIPPED
+    assert school.capture_of(run_id) == RunCapture(
+        state=CaptureState.GIVEN_UP, attempts=MAX_ATTEMPTS, reason="model_answer_unusable"
+    )
+    with school.units.read() as unit:
+        now = school.clock.now_ms()
+        assert unit.run_memory_index.given_up(since_ms=now - DAY_MS) == (1, "model_answer_unusable")
+        assert unit.run_memory_index.given_up(since_ms=now) == (0, None)
 
 
 @pytest.mark.every_database

@@ -13,7 +13,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from tests.support.factories import NOW
+from tests.support.factories import NOW, make_agent, make_run, make_session
 from tests.support.learning_factories import make_learning
 from tests.support.postgres import MakeDatabase
 from understudy.agents.model import AgentType
@@ -37,7 +37,7 @@ from understudy.learnings.model import (
 )
 from understudy.learnings.proposal import NewCandidate, make_candidate
 from understudy.mailboxes.model import MessageStatus
-from understudy.memory.record import SemanticCapture
+from understudy.memory.record import CaptureState, SemanticCapture
 from understudy.rollout.model import EvidenceKind, Proof, RolloutEventName, Stage
 from understudy.rollout.outcome import SkillOutcome as UseOutcome
 from understudy.rollout.replay.report import JudgedBy
@@ -55,7 +55,8 @@ from understudy.sessions.learning_scopes import WORKSPACE
 from understudy.sessions.model import SessionStatus
 from understudy.sessions.tasks import TaskStatus
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
-from understudy.storage.engine import open_engine
+from understudy.storage.agents import AgentStore
+from understudy.storage.engine import dialect_of, open_engine
 from understudy.storage.learning_rows import (
     candidate_row,
     learning_row,
@@ -63,7 +64,15 @@ from understudy.storage.learning_rows import (
     read_learning,
 )
 from understudy.storage.migrate import VERSION_TABLE, alembic_config, migrate
-from understudy.storage.schema import learning_candidates, learnings, metadata
+from understudy.storage.runs import RunStore
+from understudy.storage.schema import (
+    learning_candidates,
+    learnings,
+    metadata,
+    run_captures,
+    run_memories,
+)
+from understudy.storage.sessions import SessionStore
 
 ROOT = Path(__file__).parents[2]
 # Column, enum: what the database must accept, and nothing else.
@@ -88,6 +97,7 @@ CHECKED: list[tuple[str, str, type[StrEnum]]] = [
     ("tasks", "status", TaskStatus),
     ("signals", "kind", SignalKind),
     ("run_memories", "semantic_capture", SemanticCapture),
+    ("run_captures", "state", CaptureState),
     ("learning_candidates", "origin", Origin),
     ("learning_candidates", "kind", Kind),
     ("learning_candidates", "sensitivity", Sensitivity),
@@ -117,7 +127,8 @@ CHECKED: list[tuple[str, str, type[StrEnum]]] = [
 ]
 MIGRATE = """
 import sys
-from understudy.storage.engine import open_engine
+from understudy.storage.agents import AgentStore
+from understudy.storage.engine import dialect_of, open_engine
 from understudy.storage.migrate import migrate
 sys.stdin.read()
 migrate(open_engine(sys.argv[1]))
@@ -240,6 +251,25 @@ def test_candidates_of_before_have_a_place_in_the_queue_of_review(engine: sa.Eng
     assert {read_candidate(row).candidate_id: read_candidate(row) for row in rows} == {
         it.candidate_id: it for it in made
     }
+    assert differences(engine) == []
+
+
+def test_runs_of_before_keep_their_receipts_and_have_no_capture(engine: sa.Engine) -> None:
+    at_revision(engine, "0022")
+    run = make_run()
+    pointer = {"run_id": run.run_id, "session_id": "s1", "recorded_at_ms": NOW, "stamp": ""}
+    with engine.begin() as connection:
+        AgentStore(connection).add(make_agent())
+        SessionStore(connection, dialect_of(engine)).add(make_session("s1"))
+        RunStore(connection, dialect_of(engine)).add(run)
+        connection.execute(sa.insert(run_memories).values(semantic_capture="completed", **pointer))
+
+    migrate(engine)
+
+    with engine.connect() as connection:
+        kept = connection.execute(sa.select(run_memories)).one()
+        assert connection.execute(sa.select(run_captures)).first() is None
+    assert kept.semantic_capture == "completed"
     assert differences(engine) == []
 
 

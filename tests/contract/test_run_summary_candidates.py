@@ -1,6 +1,7 @@
 """The one summary that every run leaves for people to look at, on both databases."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -25,7 +26,7 @@ from understudy.settings import Settings
 from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
-SUMMARIES = CaptureSettings(run_summary_candidates=True)
+SUMMARIES = replace(OFF, run_summary_candidates=True)
 
 
 @pytest.fixture

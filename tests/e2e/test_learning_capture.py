@@ -36,7 +36,7 @@ def receipt(learning_daemon: LearningDaemon, run_id: str) -> str:
 def settled(learning_daemon: LearningDaemon, run_id: str, timeout: float = PATIENCE_S) -> None:
     """Wait until nothing more is learned from a run."""
     wait_for(
-        lambda: receipt(learning_daemon, run_id) == "completed",
+        lambda: receipt(learning_daemon, run_id) != "pending",
         timeout,
         what=f"{run_id} to be read",
     )
@@ -52,7 +52,8 @@ def found_in(learning_daemon: LearningDaemon, session: str, text: str) -> list[d
 def test_every_run_leaves_one_summary_that_no_prompt_tells(learning_daemon: LearningDaemon) -> None:
     session = learning_daemon.session("summaries")
     narrowed = {"scope_kind": "session", "scope_id": session, "kind": "run_summary"}
-    learning_daemon.post(POLICY, {"policy": {"mode": "shadow"}})
+    summaries = {"run_summary_candidates": True, "semantic_candidates": {"enabled": False}}
+    learning_daemon.post(POLICY, {"policy": {"capture": summaries}})
     before = int(time.time() * 1000)
     done = learning_daemon.run(session, "inspect the sextant")["run_id"]
     learning_daemon.answer(RUNS, lambda _: Answer(status=400))
@@ -71,9 +72,7 @@ def test_every_run_leaves_one_summary_that_no_prompt_tells(learning_daemon: Lear
     assert learning["sensitivity"] == "sensitive"
     assert learning_daemon.told(session, "What of the sextant?") == []
     assert learning_daemon.in_context(session) == []
-    learning_daemon.post(
-        POLICY, {"policy": {"mode": "shadow", "capture": {"run_summary_candidates": False}}}
-    )
+    learning_daemon.policy("shadow")
     learning_daemon.run(session, "and now?")
     assert len(learning_daemon.candidates(**narrowed)) == 3
 

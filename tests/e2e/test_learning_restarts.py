@@ -30,8 +30,8 @@ OFF = {"enabled": False, "model": None, "timeout_ms": None}
 DEFAULT = {
     "mode": "shadow",
     "capture": {
-        "run_summary_candidates": True,
-        "semantic_candidates": {**OFF, "max_candidates_per_run": 2},
+        "run_summary_candidates": False,
+        "semantic_candidates": {**OFF, "enabled": True, "max_candidates_per_run": 2},
     },
     "publication": {
         "default_action": "manual_review",
@@ -49,6 +49,7 @@ DEFAULT = {
         "canary_share_percent": 0,
         "demote_when_worse": True,
     },
+    "retrieval": {"max_standing_entries": 12, "max_standing_tokens": 600},
 }
 
 
@@ -175,6 +176,8 @@ def test_all_records_outlive_a_restart_and_a_damaged_one_keeps_nobody_else_out(
 
 def make_records(learning_daemon: LearningDaemon, session: str) -> list[str]:
     """Some of every kind; the ids of two learnings about what is painted."""
+    summaries = {"run_summary_candidates": True, "semantic_candidates": {"enabled": False}}
+    learning_daemon.post(POLICY, {"policy": {"capture": summaries}})
     learned = [
         learning_daemon.learn(f"The {name} is painted.")["learning_id"] for name in ("bow", "keel")
     ]

@@ -141,7 +141,8 @@ def learn_many_kinds(learning_daemon: LearningDaemon, session: str) -> dict[str,
 
 
 def _published_summary(learning_daemon: LearningDaemon, session: str) -> str:
-    learning_daemon.post("/v1/runtime/learning-policy", {"policy": {"mode": "shadow"}})
+    summaries = {"run_summary_candidates": True, "semantic_candidates": {"enabled": False}}
+    learning_daemon.post("/v1/runtime/learning-policy", {"policy": {"capture": summaries}})
     learning_daemon.run(session, "Which lantern is lit?")
     scope = {"scope_kind": "session", "scope_id": session}
     [summary] = wait_for(

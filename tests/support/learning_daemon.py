@@ -48,6 +48,7 @@ class LearningDaemon:
         self._client = daemon.client()
         self._replies: dict[str, Reply] = {}
         model.rule = self._reply
+        model.script_captures = True
 
     def close(self) -> None:
         """Let go of the connection."""

@@ -10,15 +10,14 @@ from understudy.learnings.capture_settings import CaptureSettings, SemanticCaptu
 from understudy.learnings.extraction import Extractor
 from understudy.learnings.model import Candidate, Kind
 from understudy.memory.capture import Capture
-from understudy.memory.record import SemanticCapture
+from understudy.memory.record import RunCapture, SemanticCapture
+from understudy.memory.service import capture_of
 from understudy.providers.structured import StructuredModel
 from understudy.storage.unit import Unit
 from understudy.work.queue_worker import Job, QueueWorker
 
-ON = CaptureSettings(
-    run_summary_candidates=False, semantic_candidates=SemanticCaptureSettings(enabled=True)
-)
-OFF = CaptureSettings(run_summary_candidates=False)
+ON = CaptureSettings()
+OFF = CaptureSettings(semantic_candidates=SemanticCaptureSettings(enabled=False))
 
 
 @dataclass
@@ -93,6 +92,13 @@ class LearningRuns(RunHarness):
             return None
         assert record.semantic_capture is pointer.semantic_capture
         return record.semantic_capture
+
+    def capture_of(self, run_id: str) -> RunCapture:
+        """What a reader is told about the capture of a run."""
+        with self.units.read() as unit:
+            pointer = unit.run_memory_index.get(run_id)
+            assert pointer is not None
+            return capture_of(unit, pointer)
 
     def waiting(self) -> int:
         """How many runs are queued, held or not."""

@@ -159,7 +159,9 @@ def _captured(line: Line) -> Line:
     if not isinstance(request, str):
         raise TypeError("`request` must be a string")
     found = labelled(request, most=MAX_CANDIDATES_PER_RUN)
-    return {"candidates": [{"kind": str(it.kind), "content": it.content} for it in found]}
+    return {
+        "candidates": [{"kind": str(it.kind), "content": it.content} for it in found.statements]
+    }
 
 
 @commands("standing")

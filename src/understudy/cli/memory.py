@@ -12,6 +12,7 @@ from understudy.cli.output import note
 from understudy.cli.person import confirm
 
 if TYPE_CHECKING:
+    from understudy.memory.record import RunCapture
     from understudy.retrieval.documents import Match
     from understudy.retrieval.explain import MemoryExplanation
     from understudy.retrieval.report import MemoryReport
@@ -70,6 +71,34 @@ REPORTED_COLUMNS: Final[screen.Layout] = {
     "covers": lambda entry: f"{entry.coverage:.0%}",
     "why": "explanation",
 }
+# What the states of a capture and the codes of its reason mean.
+CAPTURE_STATES: Final = {
+    "off": "off when the run ended",
+    "pending": "pending",
+    "completed": "completed, {found} found",
+    "skipped": "skipped",
+    "failed": "failed after {attempts}, to be retried",
+    "given_up": "given up after {attempts}",
+}
+CAPTURE_REASONS: Final = {
+    "nothing_found": "nothing in the run is worth a candidate",
+    "known_already": "known already",
+    "declined_before": "declined before",
+    "secret": "refused as a secret",
+    "run_not_completed": "the run did not complete",
+    "run_memory_gone": "the run memory is expired or damaged",
+}
+
+
+def capture_line(capture: "RunCapture") -> str:
+    """What capture found in a run, or why it found nothing."""
+    attempts = f"{capture.attempts} attempt{'' if capture.attempts == 1 else 's'}"
+    state = CAPTURE_STATES[capture.state].format(found=capture.found, attempts=attempts)
+    codes = capture.reason.split(",") if capture.reason else ()
+    why = ", ".join(CAPTURE_REASONS.get(code, code) for code in codes)
+    return f"{state}: {why}" if why else state
+
+
 MEMORY: Final[screen.Layout] = {
     "run": "memory.run_id",
     "session": "session_id",
@@ -81,7 +110,7 @@ MEMORY: Final[screen.Layout] = {
     "failure": "memory.failure_markers",
     "artifacts": "memory.artifact_ids",
     "summary": "memory.summary",
-    "learning": "semantic_capture",
+    "capture": lambda view: capture_line(view.capture),
     "request in full": "evidence.request",
     "outcome in full": "evidence.outcome",
 }

@@ -8,6 +8,7 @@ import typer
 from understudy.cli import inputs, screen
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.inputs import Asset, Attach
+from understudy.cli.memory import capture_line
 from understudy.cli.options import (
     TARGET_HELP,
     Key,
@@ -86,10 +87,24 @@ def list_runs(
     daemon.show_answer(found, columns, empty)
 
 
-@commands("show", "get", show=RECORD)
-def show(daemon: DaemonConnection, run_id: RunId) -> object:
-    """Show a run and what it answered."""
-    return daemon.client.runs.get(run_id)
+@commands("show", "get")
+def show(daemon: DaemonConnection, run_id: RunId) -> None:
+    """Show a run, what it answered and what was learned from it."""
+    run = daemon.client.runs.get(run_id)
+    layout = RECORD
+    if run.finished_at_ms is not None and not daemon.as_json:
+        layout = {**RECORD, "capture": lambda _: _captured(daemon, run_id)}
+    daemon.show_answer(run, layout)
+
+
+def _captured(daemon: DaemonConnection, run_id: str) -> str | None:
+    """What capture made of a run; None where no run memory is kept."""
+    from understudy.client.errors import NotFoundError
+
+    try:
+        return capture_line(daemon.client.run_memories.get(run_id).capture)
+    except NotFoundError:
+        return None
 
 
 @commands("submit")

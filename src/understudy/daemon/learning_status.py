@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from understudy.core.clock import DAY_MS
 from understudy.core.errors import Invalid
 from understudy.daemon.health import warning
 from understudy.learnings.status import status_of
@@ -14,6 +15,8 @@ from understudy.storage.unit import Unit, Units
 
 # Work that nobody took for so long is stuck; a retry waits less, and a lease ends sooner.
 STUCK_MS: Final = 10 * 60 * 1000
+# A model that fails so often at a run does not fail by chance.
+KEEPS_FAILING: Final = 3
 # More than anybody looks through in a sitting.
 MANY_WAITING: Final = 500
 # What waits in a queue, and what is said when nobody takes it.
@@ -40,6 +43,10 @@ class LearningStatusReport:
                 **status_of(unit),
                 "review_late_ms": _late_ms(unit.review_queue, now_ms),
                 "capture_late_ms": _late_ms(unit.capture_queue, now_ms),
+                "capture_failing": _counted(unit.capture_queue.failing(attempts=KEEPS_FAILING)),
+                "capture_given_up": _counted(
+                    unit.run_memory_index.given_up(since_ms=now_ms - DAY_MS)
+                ),
                 "metrics": {name: _plain(counts) for name, counts in self.counted().items()},
             }
 
@@ -71,6 +78,23 @@ def _stuck(learning: Mapping[str, Any]) -> Finding:
             )
 
 
+def _capture_fails(learning: Mapping[str, Any]) -> Finding:
+    failing, given_up = (learning.get(f"capture_{it}", {}) for it in ("failing", "given_up"))
+    said = [
+        f"{what} for {counted['runs']} run{'' if counted['runs'] == 1 else 's'} ({counted['reason']})"
+        for what, counted in (("fails", failing), ("was given up", given_up))
+        if counted.get("runs")
+    ]
+    if said:
+        yield warning(
+            "warning",
+            "learning_capture_failing",
+            f"capture {' and '.join(said)}",
+            action="see that the route of `capture.semantic_candidates.model` in the learning policy"
+            " answers, and with JSON; `understudy memory show RUN` tells of a run",
+        )
+
+
 def _waiting(learning: Mapping[str, Any]) -> Finding:
     states = learning.get("candidates", {})
     count = states.get("pending", 0) + states.get("escalated", 0)
@@ -90,6 +114,11 @@ def _late_ms(queue: JobQueue, now_ms: int) -> int:
     return 0 if due_ms is None else max(0, now_ms - due_ms)
 
 
+def _counted(found: tuple[int, str | None]) -> dict[str, Any]:
+    count, reason = found
+    return {"runs": count, "reason": reason}
+
+
 def _is_damaged(unit: Unit) -> bool:
     try:
         LEARNING_POLICY.stored(current_revision(unit).document)
@@ -103,4 +132,9 @@ def _plain(counts: Mapping[str, int]) -> Mapping[str, int] | int:
     return counts[""] if "" in counts else dict(counts)
 
 
-RULES: Final[tuple[Callable[[Mapping[str, Any]], Finding], ...]] = (_damaged, _stuck, _waiting)
+RULES: Final[tuple[Callable[[Mapping[str, Any]], Finding], ...]] = (
+    _damaged,
+    _stuck,
+    _capture_fails,
+    _waiting,
+)

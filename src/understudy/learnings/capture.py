@@ -1,7 +1,7 @@
 """Capture: queues ended runs, proposes candidates from them, and settles their receipts."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -15,7 +15,13 @@ from understudy.learnings.already_decided import declined, evidence_digest, is_k
 from understudy.learnings.capture_settings import CaptureSettings, SemanticCaptureSettings
 from understudy.learnings.events import NO_LISTENERS, Listeners, candidates_added, tell
 from understudy.learnings.expiry_words import proposed_expiry
-from understudy.learnings.extraction import Extractor, FoundStatement, Material, labelled
+from understudy.learnings.extraction import (
+    Extraction,
+    Extractor,
+    FoundStatement,
+    Material,
+    labelled,
+)
 from understudy.learnings.model import (
     MAX_CONTENT_CHARS,
     Candidate,
@@ -28,11 +34,18 @@ from understudy.learnings.model import (
 )
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
 from understudy.learnings.quotations import is_in_own_words
-from understudy.learnings.remember import is_suggested, suggested_in
+from understudy.learnings.remember import is_suggested
 from understudy.learnings.taint import has_heard_untrusted, is_typed_in, untrusted_sources
 from understudy.memory.policy import policy_in
-from understudy.memory.record import RunEvidence, RunMemoryRecord, SemanticCapture, doubt
-from understudy.memory.retention import PENDING_KEPT_MS, settle
+from understudy.memory.record import (
+    CaptureState,
+    RunCapture,
+    RunEvidence,
+    RunMemoryRecord,
+    SemanticCapture,
+    doubt,
+)
+from understudy.memory.retention import settle
 from understudy.redaction.marker import cut
 from understudy.runs.model import Run, RunStatus
 from understudy.sessions.learning_scopes import session_scope
@@ -49,18 +62,20 @@ log = structlog.get_logger()
 ARTIFACT_NOTE: Final = "source run artifact"
 # As many references as a reviewer would look through.
 MAX_EVIDENCE: Final = 16
-# Back-off after each failure; the last value repeats.
-WAITS_MS: Final = (1_000, 4_000, 15_000, 60_000, 300_000, 900_000, 3_600_000)
-# A run queued while capture was off is old already, and still gets this many attempts.
-LEAST_ATTEMPTS: Final = len(WAITS_MS)
-# Errors of a working model that retries would not cure.
-SURE_TO_FAIL: Final = frozenset({"model_answer_unusable", "provider_rejected"})
-SURE_ATTEMPTS: Final = 3
+# Back-off after each failure, a day in all; few, because each attempt costs a model call.
+WAITS_MS: Final = tuple(1_000 * it for it in (1, 15, 120, 900, 3_600, 10_800, 28_800, 43_200))
+MAX_ATTEMPTS: Final = len(WAITS_MS) + 1
+# How capture finds candidates; others of a run say nothing of its capture.
+CAPTURE_PATHS: Final = frozenset({CapturePath.LABELS, CapturePath.MODEL})
 # No event tells that a policy turned capture on, so the worker polls.
 LOOK_S: Final = 2.0
 REPLAYED_AT_ONCE: Final = 100_000
 CONFIDENCE: Final = 100
 KEPT_MS: Final = 30 * DAY_MS
+
+
+NOT_COMPLETED: Final = RunCapture(state=CaptureState.SKIPPED, reason="run_not_completed")
+NO_MEMORY: Final = RunCapture(state=CaptureState.SKIPPED, reason="run_memory_gone")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,16 +87,22 @@ class CaptureReceipts:
     # Wakes the capture worker.
     capture: Callable[[], None] = lambda: None
 
-    def receipt_for(self, unit: "Unit") -> SemanticCapture:
-        """Pending while semantic capture is on; a run that ends while it is off stays skipped."""
-        is_on = self.settings(unit).semantic_candidates.enabled
-        return SemanticCapture.PENDING if is_on else SemanticCapture.SKIPPED
+    def receipt_for(self, unit: "Unit", run: Run) -> SemanticCapture:
+        """Pending for a completed run while semantic capture is on; else skipped for good."""
+        is_captured = run.status is RunStatus.COMPLETED and self._is_on(unit)
+        return SemanticCapture.PENDING if is_captured else SemanticCapture.SKIPPED
 
-    def kept(self, unit: "Unit", _: Run, record: RunMemoryRecord) -> None:
+    def kept(self, unit: "Unit", run: Run, record: RunMemoryRecord) -> None:
         """Queue a run whose run memory is stored in this transaction."""
+        now = self.clock.now_ms()
         if record.semantic_capture is SemanticCapture.PENDING:
-            unit.capture_queue.put_missing([record.run_id], due_at_ms=self.clock.now_ms())
+            unit.capture_queue.put_missing([record.run_id], due_at_ms=now)
             unit.after_commit(self.capture)
+        elif run.status is not RunStatus.COMPLETED and self._is_on(unit):
+            unit.run_memory_index.keep_capture(record.run_id, NOT_COMPLETED, at_ms=now)
+
+    def _is_on(self, unit: "Unit") -> bool:
+        return self.settings(unit).semantic_candidates.enabled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,33 +191,31 @@ class CaptureDuty:
             await retry_while_db_down(self._put_back, job)
             return
         lesson = await retry_while_db_down(self._lesson, job.job_id)
-        found: tuple[FoundStatement, ...] = ()
+        found = Extraction()
         if lesson is not None:
             work = self.extractor.extract(lesson.material, settings, may_ask=job.may_ask)
-            found = await while_held(work, lambda: self._extend(job))
+            try:
+                found = await while_held(work, lambda: self._extend(job))
+            except Exception:
+                # What the labels say does not wait for a model.
+                await retry_while_db_down(self._propose_labels, job, lesson, settings)
+                raise
         await retry_while_db_down(self._settle, job, lesson, found)
 
     def is_hopeless(self, unit: "Unit", job: Job, problem: Exception) -> bool:
-        """Whether retries are useless: the run memory is gone or old, or the model failed."""
-        pointer = unit.run_memory_index.get(job.job_id)
-        tried = job.attempts + 1
-        if pointer is None:
-            return True
-        if code_of(problem) in SURE_TO_FAIL:
-            return tried >= SURE_ATTEMPTS
-        waited_ms = self.clock.now_ms() - pointer.recorded_at_ms
-        return tried >= LEAST_ATTEMPTS and waited_ms > PENDING_KEPT_MS
+        """Whether retries are useless: the run memory is gone, or all attempts are used up."""
+        return job.attempts + 1 >= MAX_ATTEMPTS or unit.run_memory_index.get(job.job_id) is None
 
     def give_up(self, unit: "Unit", job: Job, problem: Exception) -> None:
         """Settle the receipt of a run; only its labelled statements are proposed."""
         log.error("capture.given_up", run_id=job.job_id, reason=code_of(problem))
-        pointer = unit.run_memory_index.get(job.job_id)
-        if pointer is not None and pointer.semantic_capture is SemanticCapture.PENDING:
-            lesson = self._lesson_in(unit, job.job_id)
+        if self._is_pending(unit, job):
+            lesson, found = self._lesson_in(unit, job.job_id), Extraction()
             if lesson is not None:
-                most = self.settings(unit).semantic_candidates.max_candidates_per_run
-                self._propose_all(unit, lesson, labelled(lesson.evidence.request, most=most))
-            settle(unit, job.job_id, SemanticCapture.COMPLETED)
+                found = _labelled(lesson, self.settings(unit).semantic_candidates)
+            capture = self._proposed(unit, job, lesson, found)
+            given_up = replace(capture, state=CaptureState.GIVEN_UP, reason=code_of(problem))
+            self._end(unit, job, given_up)
         unit.capture_queue.done(job)
 
     def _settings(self) -> SemanticCaptureSettings:
@@ -225,7 +244,7 @@ class CaptureDuty:
         evidence = unit.run_memory_index.evidence(run_id)
         if record is None or evidence is None:
             return None
-        if any(_is_captured(it) for it in unit.candidates.of_run(run_id)):
+        if any(it.capture_path is CapturePath.MODEL for it in _captured(unit, run_id)):
             return None
         return Lesson(
             run=run,
@@ -243,7 +262,16 @@ class CaptureDuty:
         recorded, now = record.memory.recorded_at_ms, self.clock.now_ms()
         return None if policy_in(unit).is_expired(recorded, now_ms=now) else record
 
-    def _settle(self, job: Job, lesson: Lesson | None, found: tuple[FoundStatement, ...]) -> None:
+    def _propose_labels(self, job: Job, lesson: Lesson, settings: SemanticCaptureSettings) -> None:
+        """Propose the labelled statements of a run that is captured later."""
+        found = _labelled(lesson, settings)
+        if not found.statements:
+            return
+        with self.units.write() as unit:
+            if unit.capture_queue.holds(job) and self._is_pending(unit, job):
+                self._proposed(unit, job, lesson, found)
+
+    def _settle(self, job: Job, lesson: Lesson | None, found: Extraction) -> None:
         try:
             with self.units.write() as unit:
                 # After a lost lease the new holder proposes.
@@ -254,36 +282,68 @@ class CaptureDuty:
             with self.units.write() as unit:
                 unit.capture_queue.done(job)
 
-    def _keep(
-        self, unit: "Unit", job: Job, lesson: Lesson | None, found: tuple[FoundStatement, ...]
-    ) -> None:
-        pointer = unit.run_memory_index.get(job.job_id)
-        if pointer is not None and pointer.semantic_capture is SemanticCapture.PENDING:
-            kept = self._propose_all(unit, lesson, found) if lesson else 0
-            settle(unit, job.job_id, SemanticCapture.COMPLETED)
-            log.info("capture.done", run_id=job.job_id, found=len(found), proposed=kept)
+    def _keep(self, unit: "Unit", job: Job, lesson: Lesson | None, found: Extraction) -> None:
+        if self._is_pending(unit, job):
+            capture = self._proposed(unit, job, lesson, found)
+            self._end(unit, job, capture)
+            log.info(
+                "capture.done", run_id=job.job_id, found=capture.found, left_out=capture.reason
+            )
         unit.capture_queue.done(job)
 
-    def _propose_all(self, unit: "Unit", lesson: Lesson, found: Sequence[FoundStatement]) -> int:
-        """Propose statements and tell the session; answers how many were new."""
-        remembered = {it.semantic_key for it in suggested_in(unit, lesson.run.run_id)}
-        new = [it for it in found if it.key[1] not in remembered]
-        ids = [it for each in new if (it := self._propose(unit, lesson, each)) is not None]
+    def _is_pending(self, unit: "Unit", job: Job) -> bool:
+        pointer = unit.run_memory_index.get(job.job_id)
+        return pointer is not None and pointer.semantic_capture is SemanticCapture.PENDING
+
+    def _end(self, unit: "Unit", job: Job, capture: RunCapture) -> None:
+        """Settle the receipt of a run: only a capture that was done is completed."""
+        is_done = capture.state is CaptureState.COMPLETED
+        settle(unit, job.job_id, SemanticCapture.COMPLETED if is_done else SemanticCapture.SKIPPED)
+        unit.run_memory_index.keep_capture(job.job_id, capture, at_ms=self.clock.now_ms())
+
+    def _proposed(
+        self, unit: "Unit", job: Job, lesson: Lesson | None, found: Extraction
+    ) -> RunCapture:
+        """Propose the statements of a run; answers how many were found, and why some are left out."""
+        attempts = job.attempts + 1
+        if lesson is None:
+            before = len(_captured(unit, job.job_id))
+            if before:
+                return RunCapture(state=CaptureState.COMPLETED, found=before, attempts=attempts)
+            return self._not_usable(unit, job.job_id)
+        own = {it.semantic_key for it in unit.candidates.of_run(job.job_id)}
+        made = [
+            None if it.key[1] in own else self._propose(unit, lesson, it) for it in found.statements
+        ]
+        ids = [it.candidate_id for it in made if isinstance(it, Candidate)]
         if ids:
             notice = candidates_added(_source(lesson.run), ids)
             tell(unit, (notice,), at_ms=self.clock.now_ms())
-        return len(ids)
+        left_out = [it for it in made if isinstance(it, str)] + ["secret"] * found.secrets
+        if not made and not left_out:
+            left_out = ["nothing_found"]
+        return RunCapture(
+            state=CaptureState.COMPLETED,
+            found=len(made) + found.secrets,
+            attempts=attempts,
+            reason=",".join(dict.fromkeys(left_out)) or None,
+        )
 
-    def _propose(self, unit: "Unit", lesson: Lesson, proposal: FoundStatement) -> str | None:
-        """Propose a statement; answers the id of its candidate, None where there is none."""
+    def _not_usable(self, unit: "Unit", run_id: str) -> RunCapture:
+        run = unit.runs.get(run_id)
+        is_completed = run is not None and run.status is RunStatus.COMPLETED
+        return NO_MEMORY if is_completed else NOT_COMPLETED
+
+    def _propose(self, unit: "Unit", lesson: Lesson, proposal: FoundStatement) -> Candidate | str:
+        """Propose a statement; answers its candidate, or the code of the reason against one."""
         now, (kind, key) = self.clock.now_ms(), proposal.key
         scope = session_scope(lesson.run.session_id)
         if is_known(unit, scope, kind, key, now_ms=now):
-            return None
+            return "known_already"
         digest = evidence_digest(proposal, lesson.evidence)
         before = declined(unit, scope, kind, proposal.content, digest=digest)
         if before is not None and before.is_repeated:
-            return None
+            return "declined_before"
         created = lesson.record.memory.recorded_at_ms
         wanted = NewCandidate(
             scope=scope,
@@ -303,14 +363,22 @@ class CaptureDuty:
             candidate = make_candidate(wanted, origin=Origin.DAEMON, now_ms=created)
         except Invalid as problem:
             log.warning("capture.not_proposed", run_id=lesson.run.run_id, reason=problem.code)
-            return None
+            return problem.code
         is_new = propose(unit, candidate, by=DAEMON, now_ms=now, listeners=self.listeners)
-        return candidate.candidate_id if is_new else None
+        return candidate if is_new else "known_already"
 
 
-def _is_captured(candidate: Candidate) -> bool:
-    """Whether capture proposed a candidate, and not its agent by a tool, or the end of its run."""
-    return candidate.kind is not Kind.RUN_SUMMARY and not is_suggested(candidate)
+def _labelled(lesson: Lesson, settings: SemanticCaptureSettings) -> Extraction:
+    return labelled(lesson.evidence.request, most=settings.max_candidates_per_run)
+
+
+def _captured(unit: "Unit", run_id: str) -> list[Candidate]:
+    """The candidates that capture made of a run, and not its agent by a tool."""
+    return [
+        it
+        for it in unit.candidates.of_run(run_id)
+        if it.capture_path in CAPTURE_PATHS and not is_suggested(it)
+    ]
 
 
 def _source(run: Run) -> LearningSource:

@@ -63,7 +63,7 @@ class ModelChoice:
 class SemanticCaptureSettings:
     """Whether facts, preferences and decisions are looked for in completed runs."""
 
-    enabled: StrictBool = False
+    enabled: StrictBool = True
     model: ModelChoice | None = None
     timeout_ms: Annotated[int, Whole(0, MAX_TIMEOUT_MS)] | None = None
     max_candidates_per_run: Annotated[int, Whole(0, MAX_NUMBER)] = 2
@@ -87,9 +87,7 @@ def _too_little_or_much(semantic: SemanticCaptureSettings) -> Iterator[tuple[str
 class CaptureSettings:
     """Which candidates the daemon proposes by itself."""
 
-    run_summary_candidates: Annotated[
-        StrictBool, Field(description="left out: true, but false in mode `enabled`")
-    ] = True
+    run_summary_candidates: StrictBool = False
     semantic_candidates: Annotated[SemanticCaptureSettings, AfterValidator(_checked)] = (
         SemanticCaptureSettings()
     )

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from understudy.learnings.capture_settings import (
@@ -17,6 +17,7 @@ from understudy.learnings.model import MAX_CONTENT_CHARS, SEMANTIC_KINDS, Captur
 from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.learnings.secrets import secret_reason
 from understudy.providers.structured import StructuredModel
+from understudy.runs.model import RunKind
 from understudy.work.queue_worker import NeedsModel
 
 TIMEOUT_MS: Final = 15_000
@@ -39,6 +40,18 @@ Answer with one JSON object and nothing else: {} when there is nothing, or field
 candidate_2 and so on, at most max_candidates of them, each {"kind": one of allowed_kinds, \
 "content": text, "confidence": whole number from 0 to 100}."""
 LABEL_CONFIDENCE: Final = 98
+# Kinds of runs for which nobody typed anything new.
+AUTOMATIC: Final = frozenset(
+    {
+        RunKind.GOAL_CONTINUATION,
+        RunKind.SCHEDULED_INPUT,
+        RunKind.OBSERVATION_MATERIALIZATION,
+        RunKind.SCHEDULED_OBSERVATION_MATERIALIZATION,
+    }
+)
+# One word states nothing.
+LEAST_TERMS: Final = 2
+_COMMAND: Final = re.compile(r"\s{0,16}/[a-z][\w-]{0,63}(?=\s|$)")
 # A statement of a model with so many words more than a labelled one, or less, is the same.
 MAX_MORE_WORDS: Final = 3
 _TERM: Final = re.compile(rf"[{HAN_AND_KANA}]|[^\W{HAN_AND_KANA}]+")
@@ -62,25 +75,31 @@ class FoundStatement:
         return self.kind, key_of(self.content).semantic
 
 
-def screened(proposals: Iterable[FoundStatement], *, most: int) -> tuple[FoundStatement, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """The statements found in a run, and how many were refused as secrets."""
+
+    statements: tuple[FoundStatement, ...] = ()
+    secrets: int = 0
+
+
+def screened(proposals: Iterable[FoundStatement], *, most: int) -> Extraction:
     """The first `most` statements that may be proposed, without duplicates."""
     kept: dict[tuple[Kind, str], FoundStatement] = {}
-    for proposal in _allowed(proposals):
+    secrets = 0
+    for proposal in filter(_is_one_statement, proposals):
         if len(kept) == most:
             break
-        kept.setdefault(proposal.key, proposal)
-    return tuple(kept.values())
+        if secret_reason(proposal.content) is not None:
+            secrets += 1
+        else:
+            kept.setdefault(proposal.key, proposal)
+    return Extraction(statements=tuple(kept.values()), secrets=secrets)
 
 
-def _allowed(proposals: Iterable[FoundStatement]) -> Iterator[FoundStatement]:
-    for proposal in proposals:
-        if proposal.kind not in SEMANTIC_KINDS:
-            continue
-        # A longer text holds more than one statement.
-        if not 0 < len(proposal.content) <= MAX_CONTENT_CHARS:
-            continue
-        if secret_reason(proposal.content) is None:
-            yield proposal
+def _is_one_statement(proposal: FoundStatement) -> bool:
+    # A longer text holds more than one statement.
+    return proposal.kind in SEMANTIC_KINDS and 0 < len(proposal.content) <= MAX_CONTENT_CHARS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +114,13 @@ class Material:
     outcome: str
     failure_markers: tuple[str, ...] = ()
 
+    @property
+    def may_hold_statements(self) -> bool:
+        """Whether a person may have said something in the request that has no label."""
+        if self.kind in AUTOMATIC or _COMMAND.match(self.request):
+            return False
+        return len(_TERM.findall(self.request)) >= LEAST_TERMS
+
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
@@ -104,16 +130,19 @@ class Extractor:
 
     async def extract(
         self, material: Material, settings: SemanticCaptureSettings, *, may_ask: bool = True
-    ) -> tuple[FoundStatement, ...]:
+    ) -> Extraction:
         """The statements of a run, labelled ones first, at most as many as the settings allow.
 
-        A model is not asked where the labels leave no room for what it finds. Raises the error of
-        the model, or `NeedsModel` if `may_ask` is false and one is needed.
+        A model is not asked where the labels leave no room for what it finds, or where the request
+        can hold no statement. Raises the error of the model, or `NeedsModel` if `may_ask` is false
+        and one is needed.
         """
         most = settings.max_candidates_per_run
         found = labelled(material.request, most=most)
         choice = settings.model or ModelChoice()
-        if len(found) == most or await self.model.is_offline(choice.provider):
+        if len(found.statements) == most or not material.may_hold_statements:
+            return found
+        if await self.model.is_offline(choice.provider):
             return found
         if not may_ask:
             raise NeedsModel
@@ -124,8 +153,10 @@ class Extractor:
             timeout_ms=timeout_ms(settings),
             generation=choice.generation,
         )
-        others = [it for it in _proposals(answer) if not any(_repeats(it, one) for one in found)]
-        return screened((*found, *others), most=most)
+        labels = found.statements
+        others = [it for it in _proposals(answer) if not any(_repeats(it, one) for one in labels)]
+        both = screened((*labels, *others), most=most)
+        return replace(both, secrets=both.secrets + found.secrets)
 
 
 def timeout_ms(settings: SemanticCaptureSettings) -> int:
@@ -180,7 +211,7 @@ def _confidence(given: object) -> int:
     return min(max(int(given), 0), MAX_CONFIDENCE)
 
 
-def labelled(request: str, *, most: int) -> tuple[FoundStatement, ...]:
+def labelled(request: str, *, most: int) -> Extraction:
     """The labelled statements of a scrubbed request, in order."""
     found = (
         FoundStatement(

@@ -113,7 +113,7 @@ class NotMade(Unavailable):
     """The run memory could not be made from the texts of the run; a retry would fail too."""
 
 
-def nothing_to_learn(_: "Unit") -> SemanticCapture:
+def nothing_to_learn(_: "Unit", __: Run) -> SemanticCapture:
     """The receipt where semantic capture is not wired."""
     return SemanticCapture.SKIPPED
 
@@ -128,7 +128,7 @@ class Capture:
     # Literal secrets of the operator.
     literals: tuple[str, ...] = ()
     # The capture receipt of runs that end now.
-    receipt_for: Callable[["Unit"], SemanticCapture] = nothing_to_learn
+    receipt_for: Callable[["Unit", Run], SemanticCapture] = nothing_to_learn
     hooks: tuple[KeptHook, ...] = ()
 
     def prescrub(self, run: Run, outcome: str) -> None:
@@ -207,7 +207,7 @@ class Capture:
 
     def _receipt(self, unit: "Unit", run: Run) -> SemanticCapture:
         try:
-            return self.receipt_for(unit)
+            return self.receipt_for(unit, run)
         except DatabaseUnavailable:
             raise
         except Exception:

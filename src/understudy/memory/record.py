@@ -38,13 +38,38 @@ class SemanticCapture(StrEnum):
 RECEIPT: Final = Machine(
     name="semantic capture",
     steps={
-        SemanticCapture.PENDING: frozenset({SemanticCapture.COMPLETED}),
+        SemanticCapture.PENDING: frozenset({SemanticCapture.COMPLETED, SemanticCapture.SKIPPED}),
         SemanticCapture.COMPLETED: frozenset(),
         SemanticCapture.SKIPPED: frozenset(),
     },
     conflict_code="semantic_capture_conflict",
     domain="run_memories",
 )
+
+
+class CaptureState(StrEnum):
+    """How far the capture of a run has come."""
+
+    # Capture was off when the run ended.
+    OFF = "off"
+    PENDING = "pending"
+    COMPLETED = "completed"
+    # The run cannot be captured.
+    SKIPPED = "skipped"
+    # It failed, and is tried again.
+    FAILED = "failed"
+    GIVEN_UP = "given_up"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCapture:
+    """The capture of a run: how many statements were found, and why not all became candidates."""
+
+    state: CaptureState
+    found: int = 0
+    attempts: int = 0
+    # Codes, separated by commas; the code of the last error where capture failed.
+    reason: Omitted[str] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +112,9 @@ class RunEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMemoryDetail(RunMemoryRecord):
-    """A record with its evidence, if that was asked for."""
+    """A record with the capture of its run, and with its evidence if that was asked for."""
 
+    capture: RunCapture
     evidence: Omitted[RunEvidence] = None
 
 

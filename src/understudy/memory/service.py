@@ -12,7 +12,15 @@ from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.principal import Principal
 from understudy.memory.maintenance import Maintenance, enforce_policy
 from understudy.memory.policy import RUN_MEMORY_POLICY, RunMemoryPolicy, policy_in
-from understudy.memory.record import Pointer, RunEvidence, RunMemoryRecord, SemanticCapture, doubt
+from understudy.memory.record import (
+    CaptureState,
+    Pointer,
+    RunCapture,
+    RunEvidence,
+    RunMemoryRecord,
+    SemanticCapture,
+    doubt,
+)
 from understudy.memory.report import MaintenanceTrigger, report_json
 from understudy.memory.retention import Keeper, settle
 from understudy.runtime.policy import PolicyKind, VersionedPolicy
@@ -51,6 +59,11 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
                 "storage/record_damaged:run_memory_unusable", run_id=run_id, wrong=wrong
             )
         return record
+
+    def capture(self, run_id: str) -> RunCapture:
+        """How the capture of a run stands, or `NotFound`."""
+        with self.units.read() as unit:
+            return capture_of(unit, self._require(unit, run_id))
 
     def evidence(self, run_id: str) -> RunEvidence:
         """The evidence of a run, or `NotFound`."""
@@ -150,6 +163,22 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
         if pointer is None or policy_in(unit).is_expired(pointer.recorded_at_ms, now_ms=now):
             raise coded_error("run_memories/run_memory_not_found", run_id=run_id)
         return pointer
+
+
+def capture_of(unit: "Unit", pointer: Pointer) -> RunCapture:
+    """The capture of a run; what older daemons settled is known by the receipt alone."""
+    stored = unit.run_memory_index.capture(pointer.run_id)
+    if stored is not None:
+        return stored
+    match pointer.semantic_capture:
+        case SemanticCapture.PENDING:
+            attempts, error = unit.capture_queue.tries(pointer.run_id)
+            state = CaptureState.FAILED if attempts and error else CaptureState.PENDING
+            return RunCapture(state=state, attempts=attempts, reason=error)
+        case SemanticCapture.COMPLETED:
+            return RunCapture(state=CaptureState.COMPLETED)
+        case SemanticCapture.SKIPPED:
+            return RunCapture(state=CaptureState.OFF)
 
 
 def _counts(shown: Mapping[str, Any]) -> dict[str, Any]:

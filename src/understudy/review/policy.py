@@ -2,11 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import AfterValidator, BeforeValidator, StrictBool, TypeAdapter, WithJsonSchema
+from pydantic import AfterValidator, StrictBool, TypeAdapter, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from understudy.core.clock import DAY_MS
@@ -16,6 +15,7 @@ from understudy.learnings.capture_settings import (
     MAX_TIMEOUT_MS,
     CaptureSettings,
     ModelChoice,
+    SemanticCaptureSettings,
 )
 from understudy.learnings.model import Kind, Mode, ReviewAction, Sensitivity
 from understudy.runtime.policy import AtMost, Line, PolicyKind, Whole, check
@@ -156,27 +156,17 @@ class LearningPolicy:
     retrieval: RetrievalSettings = RetrievalSettings()
 
 
-def _without_summaries(given: Any) -> Any:
-    """In mode `enabled`, run summaries are off unless the policy turns them on."""
-    if not isinstance(given, Mapping) or given.get("mode") != Mode.ENABLED:
-        return given
-    capture = given.get("capture", {})
-    if not isinstance(capture, Mapping):
-        return given
-    return {**given, "capture": {"run_summary_candidates": False, **capture}}
-
-
 DEFAULT: Final = LearningPolicy()
 # A damaged policy fails closed: nothing is automatic.
 CLOSED: Final = LearningPolicy(
     mode=Mode.MANUAL_ONLY,
-    capture=CaptureSettings(run_summary_candidates=False),
+    capture=CaptureSettings(semantic_candidates=SemanticCaptureSettings(enabled=False)),
     promotion=PromotionSettings(require_executed_evidence=True, require_replay=True),
 )
 LEARNING_POLICY: Final[PolicyKind[LearningPolicy]] = PolicyKind(
     setting="learning_policy",
     code="invalid_learning_policy",
-    adapter=TypeAdapter(Annotated[LearningPolicy, BeforeValidator(_without_summaries)]),
+    adapter=TypeAdapter(LearningPolicy),
     default=DEFAULT,
     damaged=CLOSED,
 )

@@ -149,6 +149,24 @@ class JobQueue:
         pulled = sa.update(self._jobs).where(jobs.due_at_ms > latest).values(due_at_ms=now_ms)
         return self._connection.execute(pulled).rowcount
 
+    def tries(self, job_id: str) -> tuple[int, str | None]:
+        """How many times a job was tried, and the code of its last error."""
+        jobs = self._jobs.c
+        query = sa.select(jobs.attempts, jobs.error).where(jobs.job_id == job_id)
+        row = self._connection.execute(query).first()
+        return (0, None) if row is None else (row.attempts, row.error)
+
+    def failing(self, *, attempts: int) -> tuple[int, str | None]:
+        """How many jobs failed at least so many times, and the last error of one of them."""
+        jobs = self._jobs.c
+        failed = jobs.attempts >= attempts, jobs.error.is_not(None)
+        count = sa.select(sa.func.count()).select_from(self._jobs).where(*failed)
+        last = sa.select(jobs.error).where(*failed).order_by(jobs.due_at_ms.desc()).limit(1)
+        return (
+            self._connection.execute(count).scalar_one(),
+            self._connection.execute(last).scalar(),
+        )
+
     def size(self) -> int:
         """How many there are, held or not."""
         query = sa.select(sa.func.count()).select_from(self._jobs)

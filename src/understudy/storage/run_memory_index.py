@@ -9,12 +9,20 @@ import sqlalchemy as sa
 from understudy.core.batches import batches
 from understudy.core.page import Page, PageRequest
 from understudy.memory.ports import TERM_KIND, IndexCounts
-from understudy.memory.record import Pointer, RunEvidence, RunMemoryRecord, SemanticCapture
+from understudy.memory.record import (
+    CaptureState,
+    Pointer,
+    RunCapture,
+    RunEvidence,
+    RunMemoryRecord,
+    SemanticCapture,
+)
 from understudy.retrieval.terms import terms_of
 from understudy.runs.model import RunStatus
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import insert_new, read_record, select_page, upsert_of
 from understudy.storage.schema import (
+    run_captures,
     run_memories,
     run_memory_backlog,
     run_memory_evidence,
@@ -159,6 +167,43 @@ class RunMemoryIndex:
             None if row is None else read_record(row, _evidence, what=f"evidence of run {run_id}")
         )
 
+    def keep_capture(self, run_id: str, capture: RunCapture, *, at_ms: int) -> None:
+        """Store how the capture of a run ended."""
+        values = {
+            "run_id": run_id,
+            "state": str(capture.state),
+            "found": capture.found,
+            "attempts": capture.attempts,
+            "reason": capture.reason,
+            "at_ms": at_ms,
+        }
+        self._connection.execute(_KEEP_CAPTURE[self._connection.dialect.name], values)
+
+    def capture(self, run_id: str) -> RunCapture | None:
+        """How the capture of a run ended; None while it has not, and where that was not stored."""
+        query = sa.select(run_captures).where(run_captures.c.run_id == run_id)
+        row = self._connection.execute(query).first()
+        if row is None:
+            return None
+        return RunCapture(
+            state=CaptureState(row.state),
+            found=row.found,
+            attempts=row.attempts,
+            reason=row.reason,
+        )
+
+    def given_up(self, *, since_ms: int) -> tuple[int, str | None]:
+        """How many captures were given up since a time, and why the last one was."""
+        captures = run_captures.c
+        # A literal, to match the partial index.
+        ended = sa.text("state = 'given_up'"), captures.at_ms >= since_ms
+        count = sa.select(sa.func.count()).select_from(run_captures).where(*ended)
+        last = sa.select(captures.reason).where(*ended).order_by(captures.at_ms.desc()).limit(1)
+        return (
+            self._connection.execute(count).scalar_one(),
+            self._connection.execute(last).scalar(),
+        )
+
     def postpone(self, run_id: str, *, reason: str, at_ms: int) -> None:
         """Put a run into the backlog: its record is to be made later."""
         values = {"run_id": run_id, "reason": reason, "at_ms": at_ms}
@@ -198,6 +243,7 @@ def words_of(record: RunMemoryRecord) -> tuple[str, ...]:
 # Built once: they run whenever a run begins or ends.
 _POINT: Final = upsert_of(run_memories)
 _KEEP_EVIDENCE: Final = upsert_of(run_memory_evidence)
+_KEEP_CAPTURE: Final = upsert_of(run_captures)
 _ADD_SCOPES: Final = sa.insert(run_memory_scopes)
 _DROP_SCOPES: Final = sa.delete(run_memory_scopes).where(
     run_memory_scopes.c.run_id == sa.bindparam("of")

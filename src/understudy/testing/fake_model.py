@@ -2,7 +2,8 @@
 
 In a test: `with FakeModel() as fake:` and a route with `base_url = fake.url`. As a process:
 `python -m understudy.testing.fake_model --port 9900`. An answer comes from the queue, else from
-the rule, else from the plan in the conversation (see `plan`), else it is `ok`.
+the rule, else from the plan in the conversation (see `plan`), else it is `ok`. Requests of capture,
+which a daemon sends after a run, are told that nothing was found, unless `script_captures` is set.
 """
 
 import argparse
@@ -16,11 +17,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, Self
 
+from understudy.learnings.extraction import INSTRUCTIONS
 from understudy.testing import anthropic_wire, openai_wire
 from understudy.testing.answers import Answer, Dialect, FakeCall, SeenRequest, Turn
 from understudy.testing.loopback import HttpReply, HttpRequest, LoopbackServer
 
 MARK: Final = "plan:"
+NOTHING_FOUND: Final = Answer(text="{}")
 Rule = Callable[[SeenRequest], Answer | str | None]
 _WIRES = {"openai": openai_wire, "anthropic": anthropic_wire}
 
@@ -78,6 +81,10 @@ class FakeModel:
     def __init__(self, *, port: int = 0, rule: Rule | None = None, delay_s: float = 0.0) -> None:
         self.rule = rule
         self.requests: list[SeenRequest] = []
+        # Whether requests of capture are answered and listed like all others.
+        self.script_captures = False
+        # The requests of capture that were told that nothing was found.
+        self.captures: list[SeenRequest] = []
         self._delay_s = delay_s
         self._queue: deque[Answer] = deque()
         self._arrived = threading.Condition()
@@ -130,6 +137,10 @@ class FakeModel:
             await self._control(request, reply)
             return
         seen = _read(request, dialect)
+        if seen.system == INSTRUCTIONS and not self.script_captures:
+            self.captures.append(seen)
+            await _speak(NOTHING_FOUND, seen, reply)
+            return
         with self._arrived:
             self.requests.append(seen)
             self._arrived.notify_all()

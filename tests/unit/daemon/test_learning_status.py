@@ -37,6 +37,17 @@ def test_good_order_needs_no_words() -> None:
             ("warning", "learning_review_stuck", "3 reviews wait, the first for 10 minutes"),
         ),
         (
+            {
+                "capture_failing": {"runs": 2, "reason": "model_timeout"},
+                "capture_given_up": {"runs": 1, "reason": "model_answer_unusable"},
+            },
+            (
+                "warning",
+                "learning_capture_failing",
+                "fails for 2 runs (model_timeout) and was given up for 1 run (model_answer_unusable)",
+            ),
+        ),
+        (
             {"capture_late_ms": 2 * STUCK_MS, "capture_queue": 7},
             ("warning", "learning_capture_stuck", "7 captures wait, the first for 20 minutes"),
         ),

@@ -26,6 +26,7 @@ KEY = "sk-" + "proj-" + "abc123def456ghi789"
 @pytest.fixture
 def fake() -> Iterator[FakeModel]:
     with FakeModel() as fake:
+        fake.script_captures = True
         yield fake
 
 
@@ -54,9 +55,10 @@ async def extract(
 ) -> tuple[FoundStatement, ...]:
     values: dict[str, Any] = {"enabled": True, "max_candidates_per_run": 3}
     extractor = Extractor(StructuredModel(routes, lambda: default))
-    return await extractor.extract(
+    found = await extractor.extract(
         material(request), SemanticCaptureSettings(**(values | settings))
     )
+    return found.statements
 
 
 async def answered(routes: Routes, fake: FakeModel, answer: object) -> list[tuple[str, str, int]]:
@@ -157,6 +159,33 @@ async def test_no_model_is_asked_where_labels_leave_no_room(
     request = "Fact: Project codename is Atlas."
     (found,) = await extract(routes, request, max_candidates_per_run=1)
     assert (found.content, found.confidence) == ("Project codename is Atlas", 98)
+    assert not fake.requests
+
+
+@pytest.mark.parametrize(
+    ("request_text", "kind", "is_asked"),
+    [
+        ("Call me Sam", "input", True),
+        ("我住在成都", "input", True),
+        ("/etc/hosts is ours", "input", True),
+        ("", "input", False),
+        ("Hello!", "input", False),
+        ("/remember metric units", "input", False),
+        ("Report the backlog", "scheduled_input", False),
+        ("Go on with the goal", "goal_continuation", False),
+        ("I moved to Graz", "mailbox_delivery", True),
+    ],
+)
+def test_a_model_is_asked_about_what_a_person_may_have_stated(
+    request_text: str, kind: str, is_asked: bool
+) -> None:
+    assert material(request_text, kind=kind).may_hold_statements is is_asked
+
+
+async def test_no_model_is_asked_about_a_request_that_states_nothing(
+    routes: Routes, fake: FakeModel
+) -> None:
+    assert await extract(routes, "Hello!") == ()
     assert not fake.requests
 
 

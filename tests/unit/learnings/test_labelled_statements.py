@@ -6,7 +6,7 @@ from understudy.learnings.extraction import labelled
 
 
 def found(request: str) -> list[tuple[str, str]]:
-    return [(str(it.kind), it.content) for it in labelled(request, most=8)]
+    return [(str(it.kind), it.content) for it in labelled(request, most=8).statements]
 
 
 STATEMENTS = [

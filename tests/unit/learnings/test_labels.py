@@ -20,7 +20,7 @@ KEY = "sk-" + "proj-" + "abc123def456ghi789"
 
 
 def found(request: str, most: int = 8) -> list[tuple[str, str]]:
-    return [(str(it.kind), it.content) for it in labelled(request, most=most)]
+    return [(str(it.kind), it.content) for it in labelled(request, most=most).statements]
 
 
 def test_labels_name_their_things_and_orders_for_the_turn_are_none() -> None:
@@ -28,7 +28,7 @@ def test_labels_name_their_things_and_orders_for_the_turn_are_none() -> None:
         ("preference", "Preferred editor is Helix"),
         ("fact", "Project codename is Atlas"),
     ]
-    assert {(it.confidence, it.path) for it in labelled(EXAMPLE, most=8)} == {
+    assert {(it.confidence, it.path) for it in labelled(EXAMPLE, most=8).statements} == {
         (98, CapturePath.LABELS)
     }
 
@@ -209,7 +209,7 @@ def test_no_request_takes_long(hostile: str) -> None:
 
 @given(st.lists(st.sampled_from([*LABELS, ": ", "x is y", " reply exactly ", "\n", ".", " "])))
 def test_whatever_is_found_is_trimmed_and_there_once(parts: list[str]) -> None:
-    proposals = labelled("".join(parts), most=8)
+    proposals = labelled("".join(parts), most=8).statements
     assert len({it.key for it in proposals}) == len(proposals) <= 8
     for it in proposals:
         assert it.content == " ".join(it.content.split())

@@ -10,7 +10,7 @@ from understudy.core.errors import InvalidTransition
 from understudy.memory.record import RECEIPT, SemanticCapture
 
 DOCS = Path(__file__).parents[3] / "docs" / "concepts" / "run-memory.md"
-SPECIFIED = {"pending": "completed", "completed": "", "skipped": ""}
+SPECIFIED = {"pending": "completed skipped", "completed": "", "skipped": ""}
 
 
 @pytest.mark.parametrize(("current", "target"), list(product(SemanticCapture, SemanticCapture)))

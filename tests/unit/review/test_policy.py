@@ -201,9 +201,9 @@ def test_what_is_left_out_takes_its_documented_default() -> None:
     assert LEARNING_POLICY.to_json(DEFAULT) == {
         "mode": "shadow",
         "capture": {
-            "run_summary_candidates": True,
+            "run_summary_candidates": False,
             "semantic_candidates": {
-                "enabled": False,
+                "enabled": True,
                 "model": None,
                 "timeout_ms": None,
                 "max_candidates_per_run": 2,
@@ -229,21 +229,19 @@ def test_what_is_left_out_takes_its_documented_default() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("document", "is_captured"),
-    [
-        ({"mode": "shadow"}, True),
-        ({"mode": "manual_only"}, True),
-        ({"mode": "enabled"}, False),
-        ({"mode": "enabled", "capture": {}}, False),
-        ({"mode": "enabled", "capture": {"run_summary_candidates": True}}, True),
-        ({"mode": "shadow", "capture": {"run_summary_candidates": False}}, False),
-    ],
-)
-def test_run_summaries_are_off_by_default_where_automation_decides(
-    document: dict[str, Any], is_captured: bool
-) -> None:
-    assert LEARNING_POLICY.read(document).capture.run_summary_candidates is is_captured
+@pytest.mark.parametrize("mode", Mode)
+def test_statements_are_captured_by_default_and_run_summaries_are_not(mode: Mode) -> None:
+    capture = LEARNING_POLICY.read({"mode": str(mode)}).capture
+    assert (capture.semantic_candidates.enabled, capture.run_summary_candidates) == (True, False)
+
+
+def test_a_stored_policy_keeps_what_it_says() -> None:
+    before = {
+        "mode": "shadow",
+        "capture": {"run_summary_candidates": True, "semantic_candidates": {"enabled": False}},
+    }
+    capture = LEARNING_POLICY.stored({"learning_policy": before}).capture
+    assert (capture.semantic_candidates.enabled, capture.run_summary_candidates) == (False, True)
 
 
 def test_limits_of_what_is_off_do_not_matter() -> None:

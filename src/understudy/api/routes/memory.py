@@ -94,7 +94,8 @@ def get_run_memory(
     """The record of a run."""
     record = services.run_memories.get(run_id)
     longer = services.run_memories.evidence(run_id) if evidence else None
-    return extended(RunMemoryDetail, record, evidence=longer)
+    capture = services.run_memories.capture(run_id)
+    return extended(RunMemoryDetail, record, capture=capture, evidence=longer)
 
 
 @router.delete("/v1/run-memories/{run_id}", operation_id="run_memories.forget")

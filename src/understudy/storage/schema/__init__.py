@@ -38,6 +38,7 @@ from understudy.storage.schema.rollouts import (
     rollouts,
 )
 from understudy.storage.schema.run_memories import (
+    run_captures,
     run_memories,
     run_memory_backlog,
     run_memory_bodies,
@@ -108,6 +109,7 @@ __all__ = [
     "rollout_snapshots",
     "rollout_trials",
     "rollouts",
+    "run_captures",
     "run_memories",
     "run_memory_backlog",
     "run_memory_bodies",

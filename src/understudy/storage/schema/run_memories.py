@@ -6,9 +6,9 @@ full-text table on SQLite and a table with a GIN index on PostgreSQL.
 
 import sqlalchemy as sa
 
-from understudy.memory.record import SemanticCapture
+from understudy.memory.record import CaptureState, SemanticCapture
 from understudy.storage.rows import Json, Ms, RowNumber
-from understudy.storage.schema.metadata import metadata, one_of
+from understudy.storage.schema.metadata import metadata, one_of, some_of
 
 run_memories = sa.Table(
     "run_memories",
@@ -66,6 +66,25 @@ run_memory_evidence = sa.Table(
     # As JSON: PostgreSQL keeps neither NUL nor half a character in a text.
     sa.Column("request", Json, nullable=False),
     sa.Column("outcome", Json, nullable=False),
+)
+
+# How the capture of a run ended.
+run_captures = sa.Table(
+    "run_captures",
+    metadata,
+    sa.Column(
+        "run_id",
+        sa.Text,
+        sa.ForeignKey("run_memories.run_id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("found", sa.Integer, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("reason", sa.Text),
+    sa.Column("at_ms", Ms, nullable=False),
+    one_of("state", CaptureState),
+    some_of("ix_run_captures_given_up", "at_ms", where=sa.text("state = 'given_up'")),
 )
 
 # Runs whose record could not be written when they ended.
