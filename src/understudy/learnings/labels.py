@@ -42,7 +42,7 @@ _LETTERS: Final = "0-9A-Za-z_\u00aa-\u02af\u0300-\u036f\u1e00-\u1eff"
 _LABEL: Final = re.compile(
     rf"(?<![{_LETTERS}*])(?<![{_LETTERS}][-'])(?<!--)(?<![/\\.,=@#$&|<>\"`:])"
     rf"[*_]{{0,3}}(?P<label>{'|'.join(map(re.escape, LABELS))})"
-    rf"[*_]{{0,3}}[ \t]?[{COLONS}](?![:=/\\)])[*_]{{0,3}}",
+    rf"(?:[ \t]?#?\d{{1,2}})?[*_]{{0,3}}[ \t]?[{COLONS}](?![:=/\\)])[*_]{{0,3}}",
     re.IGNORECASE,
 )
 _BULLETED: Final = re.compile(_BULLET)
@@ -77,6 +77,11 @@ _KEY_LINE: Final = re.compile(
 )
 _CONJUNCTION: Final = re.compile(r"^(?:so|and|but|then)\s", re.IGNORECASE)
 _DASH: Final = re.compile(r"\s[-\u2013\u2014]{1,2}\s")
+_DANGLING: Final = re.compile(r"[\s,\uff0c](?:and|so|but|then|or|và|rồi|nên|thì)$", re.IGNORECASE)
+# A line of a program below its comment.
+_PROGRAM: Final = re.compile(
+    r"[ \t]*[\w.]+(?:\(|[ \t]?[-+]?=)|[^\n]*[;{}]\s*$|(?:import|from|def|class) \w"
+)
 _PLACEHOLDER: Final = re.compile(
     r"(?:<[^<>\n]{1,80}>|\{\{[^{}\n]{1,80}\}\}|_{2,})[^\n]*|[<\[{(\uff08【][^\n]*[>\]})\uff09】]|[_.\u2026\s-]*"
 )
@@ -154,12 +159,18 @@ class _Page:
         before = self.text[max(line_start, start - MAX_LEAD_CHARS) : start]
         if _MACHINE.match(before) and not _BULLETED.match(before):
             return False
+        if before.lstrip().startswith("#") and _PROGRAM.match(self._next_line(label.end())):
+            return False
         margin = before[: len(before) - len(before.lstrip())]
         if _indent(margin) >= INDENT and not _BULLETED.match(before):
             return False
         if self._is_in_record(label, line_start):
             return False
         return _may_precede(self.lead(start))
+
+    def _next_line(self, at: int) -> str:
+        start = _line_end(self.text, at) + 1
+        return self.text[start : _line_end(self.text, start)][:MAX_LEAD_CHARS]
 
     def _is_in_record(self, label: re.Match[str], line_start: int) -> bool:
         """Whether the line of a label is one of several `key: value` lines."""
@@ -169,8 +180,7 @@ class _Page:
         before = self.text[
             max(0, line_start - 1 - MAX_LEAD_CHARS) : max(0, line_start - 1)
         ].rpartition("\n")[2]
-        after = self.text[line_end + 1 : _line_end(self.text, line_end + 1)][:MAX_LEAD_CHARS]
-        near = sum(map(_is_key_line, (before, after)))
+        near = sum(map(_is_key_line, (before, self._next_line(label.end()))))
         value = self.text[label.end() : line_end]
         return near == 2 or (near == 1 and len(_words(value)) <= VALUE_WORDS)
 
@@ -347,7 +357,7 @@ def _introduces(clause: str) -> bool:
 
 def _is_key_line(line: str) -> bool:
     found = _KEY_LINE.match(line)
-    if found is None or found["key"].casefold() in LABELS:
+    if found is None or found["key"].casefold().rstrip("0123456789# ") in LABELS:
         return False
     if found["key"].casefold() in _WORDS.set("keeps.keys") or _finds("keeps.words", found["key"]):
         return False
@@ -407,8 +417,9 @@ def _without_turn(sentence: str, *, is_question: bool) -> str:
         left, clause = said[: mark.start()], said[mark.end() :]
         if len(_words(left[:MAX_LEAD_CHARS])) < NAME_WORDS:
             continue
-        if _is_for_turn(left, clause) or (is_question and _is_question(left, clause)):
-            return left
+        is_task = _DASH.fullmatch(mark[0]) and _begins("works.verbs", clause)
+        if is_task or _is_for_turn(left, clause) or (is_question and _is_question(left, clause)):
+            return _DANGLING.sub("", left)
     return "" if is_question else said
 
 

@@ -342,6 +342,20 @@ STATEMENTS = [
         "Fact: we won! Decision: party on Friday.",
         [("fact", "we won"), ("decision", "party on Friday")],
     ),
+    (
+        "Fact 1: rye sells best. Fact #2: we open at 5. Plan the week.",
+        [("fact", "rye sells best"), ("fact", "we open at 5")],
+    ),
+    ("事实1：我养蜂\n事实2：我住在山里\n写诗", [("fact", "我养蜂"), ("fact", "我住在山里")]),
+    ("Fact: the lab uses Celsius - convert 70 F", [("fact", "the lab uses Celsius")]),
+    (
+        "Decision: we hire two interns, and then can you draft the ad?",
+        [("decision", "we hire two interns")],
+    ),
+    (
+        "Xin lưu ý Sở thích: không gọi trước 10 giờ. Hôm nay có gì?",
+        [("preference", "không gọi trước 10 giờ")],
+    ),
     ("__Decision__: drop the night shift\nUpdate it.", [("decision", "drop the night shift")]),
     (
         "Fact: our harbour master is Ines, who sails herself, so please write to her",
@@ -568,6 +582,8 @@ NO_STATEMENTS = [
     "Decision: whether to rent or buy",
     "Preference: how about blue?",
     "def f():\n    # Decision: return early\n    return 1\n\nWhat does it do?",
+    "# Decision: use tabs\nprint('hi')\n\nReview my script",
+    "So sánh: Sự thật: mèo kêu. Sự thật: chó sủa.",
     "Reword the next line for a sign.\nDecision: dogs stay outside.",
 ]
 

@@ -8,6 +8,7 @@ import threading
 import httpx2
 import pytest
 
+from understudy.learnings.extraction import INSTRUCTIONS
 from understudy.testing.answers import Answer
 from understudy.testing.fake_model import FakeModel
 
@@ -43,6 +44,23 @@ def test_the_default_answer_is_ok() -> None:
     with FakeModel() as fake:
         assert post(fake.url, [user("hi")])["content"] == "ok"
         assert fake.requests[0].last_user == "hi"
+
+
+def test_capture_finds_nothing_and_takes_no_answer_from_the_queue_unless_scripted() -> None:
+    capture: list[dict[str, object]] = [
+        {"role": "system", "content": INSTRUCTIONS},
+        user("I edit in Helix."),
+    ]
+    with FakeModel() as fake:
+        fake.queue("first", "second")
+        fake.hold()
+        assert post(fake.url, capture)["content"] == "{}"
+        fake.release()
+        assert (len(fake.captures), fake.requests) == (1, [])
+        assert post(fake.url, [user("a")])["content"] == "first"
+        fake.script_captures = True
+        assert post(fake.url, capture)["content"] == "second"
+        assert (len(fake.captures), len(fake.requests)) == (1, 2)
 
 
 def test_the_queue_comes_before_the_rule() -> None:
