@@ -257,6 +257,19 @@ def test_a_learning_is_superseded_and_revoked(live: Live, scope: str) -> None:
     run(live, "learnings", "supersede", first, exit_code=2)
 
 
+def test_a_learning_is_told_always_when_somebody_says_so(live: Live, scope: str) -> None:
+    learning_id = learn(live, scope, "The door code is on the wall")
+
+    shown = run(live, "learnings", "set", learning_id, "--applies", "always")
+
+    assert "always: every run is told of it" in shown
+    listed = ("learnings", "list", "--scope", scope, "--applies")
+    assert learning_id in run(live, *listed, "always")
+    assert "No learnings." in run(live, *listed, "when_relevant")
+    run(live, "learnings", "set", learning_id, "--applies", "never", exit_code=2)
+    run(live, "learnings", "set", learning_id, exit_code=2)
+
+
 def test_all_that_match_are_revoked_or_only_listed(live: Live, scope: str) -> None:
     ids = [learn(live, scope, f"SkillUsers {number} is taken") for number in range(2)]
     line = ("learnings", "revoke-matching", "--scope", scope)

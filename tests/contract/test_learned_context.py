@@ -173,7 +173,9 @@ async def test_a_standing_learning_is_told_whatever_is_asked_and_what_has_no_roo
     first = [it.learning_id for it in always[:12]]
     assert told(fake, name=LEARNED) == context(inspection, "zeppelin") == first
     assert "### lrn_00 (fact, always)" in section_in(system_text(fake), LEARNED)
-    assert section_in(system_text(fake), LEARNED).endswith("Notes omitted to save room: 2.")
+    assert section_in(system_text(fake), LEARNED).endswith(
+        "Lower-ranked notes omitted: 2 (2 beyond the limits)."
+    )
     report = report_of(harness, run_id)
     assert report["counts"]["over_standing_limit"] == 2
     assert recollector(harness).learned.snapshot()["prompt_limit_omitted_total"] == 2

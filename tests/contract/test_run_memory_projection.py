@@ -99,7 +99,7 @@ async def test_without_a_word_in_common_the_newest_are_told(
 
     assert told(fake) == known[:0:-1]
     assert section_in(system_text(fake)).endswith(
-        "Lower-ranked runs omitted: 1 (1 beyond the limit of entries)."
+        "Lower-ranked runs omitted: 1 (1 beyond the limits)."
     )
 
 

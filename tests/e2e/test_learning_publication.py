@@ -67,7 +67,7 @@ def test_what_a_caller_leaves_out_takes_its_default(learning_daemon: LearningDae
     assert decided["state"] == "published"
     assert decided["published_learning_id"] == learning["learning_id"]
     assert learning_daemon.learnings(status="active") == [
-        {name: value for name, value in learning.items() if name != "contradicts"}
+        {name: value for name, value in learning.items() if name not in ("contradicts", "reach")}
     ]
 
 

@@ -276,7 +276,7 @@ def test_looking_shows_what_a_prompt_would_be_told_and_counts_nothing(
     assert [it["learning_id"] for it in entries] == told
     assert set(told) == set(ids)
     assert {tuple(sorted(it)) for it in entries} == {
-        ("content", "kind", "learning_id", "published_at_ms")
+        ("applies", "content", "kind", "learning_id", "published_at_ms")
     }
     assert context["effective_capability_scope"]["skill_allow"] == ["none"]
     assert context["visible_skills"] == []

@@ -73,11 +73,11 @@ class SectionFrame:
         )
 
     def closing(self, beyond: int, unfit: int) -> str:
-        """The text after the notes when some were left out: beyond a limit of entries, or unfit for
+        """The text after the notes when some were left out: beyond the limits, or unfit for
         the tokens that were left."""
         if not beyond + unfit:
             return ""
-        limit = f"{beyond} beyond the limit of entries" if beyond else ""
+        limit = f"{beyond} beyond the limits" if beyond else ""
         room = f"{unfit} for lack of room" if unfit else ""
         why = ", ".join(filter(None, (limit, room)))
         return f"Lower-ranked {self.noun} omitted: {beyond + unfit} ({why})."

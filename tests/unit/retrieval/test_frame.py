@@ -123,7 +123,7 @@ def test_the_closing_line_says_why_notes_are_left_out() -> None:
 
     found = packed("short", "long " * 500, tokens=room, omitted=3)
 
-    why = "3 beyond the limit of entries, 1 for lack of room"
+    why = "3 beyond the limits, 1 for lack of room"
     assert found.body.endswith(f"Lower-ranked runs omitted: 4 ({why}).")
 
 
