@@ -119,7 +119,8 @@ def test_a_record_that_cannot_be_believed_supports_nothing(
 
 
 def test_only_artifacts_of_the_run_that_can_be_read_count(units: Units) -> None:
-    run, other = make_run(run_id="run_1"), make_run(run_id="run_2")
+    done = RunStatus.COMPLETED
+    run, other = (make_run(run_id=run_id, status=done) for run_id in ("run_1", "run_2"))
     told = [
         new_artifact(HELIX, run_id=run_id, call_key=key, tool_name="shell", at_ms=NOW)
         for run_id, key in (("run_1", "torn"), ("run_1", "fine"), ("run_2", "other"))
@@ -207,7 +208,8 @@ def test_an_input_file_counts_if_it_is_a_text_of_the_run(units: Units) -> None:
         items = tuple(
             InputItem(type="asset_reference", asset_id=asset_id) for asset_id in (text, image)
         )
-        unit.runs.add(make_run(run_id="run_1", input=RunInput(items=items)))
+        run = make_run(run_id="run_1", status=RunStatus.COMPLETED, input=RunInput(items=items))
+        unit.runs.add(run)
 
     def support(asset_id: str) -> Support | None:
         return supported(units, evidence_refs=(EvidenceRef(run_id="run_1", artifact_id=asset_id),))

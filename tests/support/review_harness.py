@@ -113,7 +113,12 @@ class ReviewHarness:
         """What a run left behind."""
         record = make_record(run_id, session_id="s1", recorded_at_ms=self.clock.now_ms())
         with self.units.write() as unit:
-            unit.runs.add(make_run(run_id=run_id, status=RunStatus.COMPLETED, **fields))
+            run = unit.runs.get(run_id)
+            if run is None:
+                unit.runs.add(make_run(run_id=run_id, status=RunStatus.COMPLETED, **fields))
+            else:
+                now = self.clock.now_ms()
+                unit.runs.update(replace(run, status=RunStatus.COMPLETED, finished_at_ms=now))
             stamp = unit.run_memories.put(record)
             unit.run_memory_index.add(record, stamp=stamp)
             kept = RunEvidence(run_id=run_id, request=request, outcome=outcome)

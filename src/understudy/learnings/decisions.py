@@ -105,6 +105,16 @@ def check_undecided(candidate: Candidate, version: int | None) -> None:
     )
 
 
+def awaiting_evidence(unit: "Unit", candidate: Candidate, *, lock: bool = False) -> Learning | None:
+    """The learning of a candidate, if its verification waits for the end of the source run."""
+    learning_id = candidate.published_learning_id
+    learning = None if learning_id is None else unit.learnings.get(learning_id, lock=lock)
+    if learning is None or learning.source_candidate_id != candidate.candidate_id:
+        return None
+    is_waiting = learning.verification_status is Verification.PENDING
+    return learning if is_waiting and learning.status is LearningStatus.PROVISIONAL else None
+
+
 def decide(
     unit: "Unit",
     candidate: Candidate,

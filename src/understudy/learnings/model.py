@@ -144,7 +144,10 @@ CANDIDATE: Final = Machine(
 LEARNING: Final = Machine(
     name="learning",
     steps={
-        LearningStatus.PROVISIONAL: frozenset({LearningStatus.SUPERSEDED, LearningStatus.REVOKED}),
+        # Active by the daemon alone, when late evidence verifies it; people supersede it.
+        LearningStatus.PROVISIONAL: frozenset(
+            {LearningStatus.ACTIVE, LearningStatus.SUPERSEDED, LearningStatus.REVOKED}
+        ),
         LearningStatus.ACTIVE: frozenset({LearningStatus.SUPERSEDED, LearningStatus.REVOKED}),
         LearningStatus.SUPERSEDED: frozenset({LearningStatus.REVOKED}),
         LearningStatus.REVOKED: frozenset(),
@@ -304,7 +307,7 @@ class Learning:
     @property
     def actions(self) -> tuple[str, ...]:
         """The operations that the status of the learning allows."""
-        return tuple(_VERBS[it] for it in LEARNING.allowed(self.status))
+        return tuple(_VERBS[it] for it in LEARNING.allowed(self.status) if it in _VERBS)
 
     def is_expired(self, now_ms: int) -> bool:
         """Whether its time is over."""

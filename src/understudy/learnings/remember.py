@@ -10,6 +10,7 @@ from understudy.core.clock import Clock
 from understudy.core.errors import Invalid
 from understudy.core.principal import DAEMON
 from understudy.learnings.already_decided import declined, evidence_digest, is_known
+from understudy.learnings.decisions import awaiting_evidence
 from understudy.learnings.events import NO_LISTENERS, Listeners, candidates_added, tell
 from understudy.learnings.expiry_words import proposed_expiry
 from understudy.learnings.extraction import FoundStatement
@@ -115,7 +116,11 @@ class Suggestions:
 
     def ended(self, unit: "Unit", run: Run) -> None:
         """Queue the reviews of a run's suggestions: from now on its request is evidence."""
-        open_ones = [it.candidate_id for it in suggested_in(unit, run.run_id) if it.state in OPEN]
+        open_ones = [
+            it.candidate_id
+            for it in suggested_in(unit, run.run_id)
+            if it.state in OPEN or awaiting_evidence(unit, it) is not None
+        ]
         if open_ones:
             unit.review_queue.put(open_ones, due_at_ms=self.clock.now_ms())
             unit.after_commit(self.listeners.review)

@@ -114,8 +114,8 @@ def after_verification(
 ) -> ReviewDecision:
     """Provisional unless verification found the statement in its source run.
 
-    Verification failed where the request was read and does not say it; a statement that only a tool
-    made, or that has no text to look in, is unverified.
+    Verification failed where the request was read and does not say it, and is pending where the run
+    goes on; a statement that only a tool made, or that has no text to look in, is unverified.
     """
     if decision.action is not ReviewAction.PUBLISH_ACTIVE:
         return decision
@@ -125,6 +125,10 @@ def after_verification(
     if support is None:
         why = "evidence is missing: nothing that the daemon kept of its run says this"
         return decision.because(ReviewAction.PUBLISH_PROVISIONAL, why)
+    if support.is_awaited:
+        why = f"verification is pending: {support.run_id} has not ended"
+        pending = decision.because(ReviewAction.PUBLISH_PROVISIONAL, why)
+        return replace(pending, verification=Verification.PENDING)
     if not support.is_found:
         why = f"verification failed: the {support.where} of {support.run_id} does not plainly say this"
         failed = decision.because(ReviewAction.PUBLISH_PROVISIONAL, why)

@@ -33,6 +33,7 @@ from understudy.review.decision import (
 )
 from understudy.review.evaluate import evaluate
 from understudy.review.judge import Judge, may_be_shown
+from understudy.review.late_evidence import settle_late
 from understudy.review.policy import PolicyInForce, in_force
 from understudy.review.verify import Support, support_for
 from understudy.work.db_retry import retry_while_db_down
@@ -97,8 +98,12 @@ class Reviewer:
         return ReviewCase(candidate=candidate, policy=policy, stored=stored)
 
     def close(self, job: Job) -> None:
-        """Finish a job without a review."""
+        """Finish a job without a review; a learning that waited for its evidence is settled."""
+        now = self.clock.now_ms()
         with self.units.write() as unit:
+            candidate = unit.candidates.get(job.job_id, lock=True)
+            if candidate is not None and unit.review_queue.holds(job):
+                settle_late(unit, candidate, now_ms=now, listeners=self.listeners)
             unit.review_queue.done(job)
 
     async def _decide(self, job: Job, case: ReviewCase) -> ReviewDecision:

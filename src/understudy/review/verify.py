@@ -15,6 +15,7 @@ from understudy.learnings.quotations import own_words
 from understudy.memory.policy import policy_in
 from understudy.memory.record import RunMemory, doubt
 from understudy.runs.artifacts import Artifact, artifact_text, find_artifact
+from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import DebugRequest
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Support:
     # Whether it is the result of a tool.
     is_by_tool: bool = False
     is_found: bool = True
+    # Whether the run goes on, so that its request is not stored yet.
+    is_awaited: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +64,9 @@ def support_for(unit: "Unit", candidate: Candidate, *, now_ms: int) -> Support |
         request = _request(unit, run_id, now_ms=now_ms)
         if is_said_by_user(candidate.content, request):
             return Support(run_id=run_id, where="request")
-        if request:
-            failed = Support(run_id=run_id, where="request", is_found=False)
+        is_awaited = not request and _goes_on(unit, run_id)
+        if request or is_awaited:
+            failed = Support(run_id=run_id, where="request", is_found=False, is_awaited=is_awaited)
     # What a tool made is asked last: the user's own words are better evidence.
     for it in sorted(_artifacts(unit, candidate, run_id), key=lambda it: it.is_by_tool):
         if it.says(candidate.content):
@@ -82,6 +86,15 @@ def _request(unit: "Unit", run_id: str, *, now_ms: int) -> str:
         return evidence.request
     memory = _memory(unit, run_id, session_id=pointer.session_id)
     return memory.request_preview or "" if memory is not None else ""
+
+
+def _goes_on(unit: "Unit", run_id: str) -> bool:
+    """Whether a run goes on and leaves a run memory when it ends."""
+    try:
+        run = unit.runs.get(run_id)
+    except DamagedRecord:
+        return False
+    return run is not None and run.status not in TERMINAL and policy_in(unit).enabled
 
 
 def _memory(unit: "Unit", run_id: str, *, session_id: str) -> RunMemory | None:
