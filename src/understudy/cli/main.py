@@ -36,6 +36,7 @@ from understudy.cli import (
     schedules,
     session_settings,
     sessions,
+    setup,
     skill_checks,
     skill_versions,
     skills,
@@ -45,6 +46,7 @@ from understudy.cli.connection import Commands
 from understudy.cli.options import ConnectedCommand, shared_options
 
 COMMANDS: Final[dict[str, Callable[..., None]]] = {
+    "setup": setup.setup,
     "chat": chat.chat,
     "learn": learnings.learn,
     "open": access.open_console,

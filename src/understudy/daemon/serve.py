@@ -24,6 +24,7 @@ from understudy import __version__
 from understudy.api.app import create_app
 from understudy.console.app import mount as mount_console
 from understudy.core.errors import UnderstudyError
+from understudy.daemon.services import Services
 from understudy.daemon.wiring import Daemon
 from understudy.engine.homelock import HomeLock, HomeLocked
 from understudy.redaction.scrub import scrub, scrub_json
@@ -48,6 +49,10 @@ class CannotServe(Exception):
     """The daemon cannot serve; the message says why in one line."""
 
 
+class HomeInUse(CannotServe):
+    """Another daemon works in the home."""
+
+
 def serve(settings: Settings) -> int:
     """Run until a signal asks to stop; the exit code tells how it went."""
     scrub_known = partial(scrub_json, literals=settings.secrets)
@@ -64,6 +69,24 @@ def serve(settings: Settings) -> int:
         _say(f"understudy: {reason}")
         return 1
     return 0
+
+
+@contextmanager
+def stopped_daemon(settings: Settings) -> Iterator[Services]:
+    """The services of a daemon that does not run, to change what it keeps before it starts.
+
+    `HomeInUse` while a daemon works in the same home.
+    """
+    configure_logging("warning", json=None, scrub=partial(scrub_json, literals=settings.secrets))
+    os.umask(0o077)
+    _make_home(settings)
+    with _home_lock(settings):
+        daemon = _open(settings)
+        try:
+            daemon.services.agents.service.ensure_built_in()
+            yield daemon.services
+        finally:
+            daemon.resources.database.dispose()
 
 
 async def _run(settings: Settings, listener: socket.socket) -> None:
@@ -210,7 +233,7 @@ def _locked_home(settings: Settings) -> Iterator[None]:
         try:
             held.enter_context(HomeLock(settings.home))
         except HomeLocked:
-            raise CannotServe(
+            raise HomeInUse(
                 f"another daemon works in {settings.home}; stop it, or use another --home"
             ) from None
         except OSError as problem:
