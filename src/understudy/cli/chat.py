@@ -281,7 +281,7 @@ def _is_captured(client: "Client", run_id: str, wait_s: float) -> bool:
 
     looks = PollSchedule(f"the capture of {run_id}", wait_s)
     try:
-        while (state := client.run_memories.get(run_id).semantic_capture) == "pending":
+        while (state := client.run_memories.get(run_id).capture.state) == "pending":
             client.transport.retries.sleep(looks.pause(state))
     except WaitTimeout:
         return False
