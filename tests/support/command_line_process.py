@@ -53,6 +53,10 @@ class Terminal:
         self.screen = ""
         os.write(self._ours, f"{line}\n".encode())
 
+    def press(self, key: str) -> None:
+        """One key, without Enter."""
+        os.write(self._ours, key.encode())
+
     def wait_for(self, words: str, timeout: float = PATIENCE_S) -> None:
         deadline = time.monotonic() + timeout
         while words not in self.screen:
