@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.command_line_process import Cli, Terminal
 from tests.support.daemon import DaemonProcess, wait_for
+from understudy.learnings.extraction import INSTRUCTIONS
 from understudy.testing.answers import SeenRequest
 from understudy.testing.fake_model import FakeModel
 
@@ -23,9 +24,9 @@ OTHER_WORDS = "How tall is the Eiffel tower?"
 ONE_ROUTE = '[routes.a]\nprovider = "openai"\nmodel = "m"\nbase_url = "{url}"\n'
 
 
-def reply(seen: SeenRequest) -> str | None:
+def reply(seen: SeenRequest) -> str:
     """What a model answers: the statement, when it is asked what a run says worth knowing."""
-    if "candidate_1" not in json.dumps(seen.body):
+    if seen.system != INSTRUCTIONS:
         return "Done."
     found = {"kind": "preference", "content": FOUND, "confidence": 90}
     return json.dumps({"candidate_1": found} if "metric units" in seen.last_user else {})
@@ -35,6 +36,7 @@ def reply(seen: SeenRequest) -> str | None:
 def model() -> Iterator[FakeModel]:
     """A model that finds the statement and answers everything else alike."""
     with FakeModel(rule=reply) as fake:
+        fake.script_captures = True
         yield fake
 
 
@@ -60,6 +62,12 @@ def waiting(cli: Cli) -> list[dict[str, Any]]:
     return list(cli.json("candidates", "list", "--state", "pending")["items"])
 
 
+def is_announced(daemon: DaemonProcess, candidate: dict[str, Any]) -> bool:
+    """Whether the streams of its session tell of a candidate."""
+    journal = daemon.get(f"/v1/sessions/{candidate['source']['session_id']}/events")["items"]
+    return any(candidate["candidate_id"] in json.dumps(event["data"]) for event in journal)
+
+
 def told(cli: Cli, text: str) -> tuple[str, str]:
     """A new conversation: the id of its run, and the learnings that its prompt was told."""
     cli("chat", text)
@@ -75,10 +83,10 @@ def test_what_a_person_says_is_told_the_next_day_until_it_is_taken_back(
     config = 'default_route = "a"\n' + ONE_ROUTE.format(url=model.url)
     with fresh(tmp_path / "home", database_url, config) as daemon:
         cli = Cli(daemon)
-        chatted = cli("chat", SAID)
+        cli("chat", SAID)
         [candidate] = wait_for(lambda: waiting(cli), what="a candidate")
 
-        assert "review next" in chatted.stderr
+        assert is_announced(daemon, candidate)
         assert (candidate["content"], candidate["kind"]) == (FOUND, "preference")
         assert candidate["applies"] == "always"
         assert "metric" not in told(cli, OTHER_WORDS)[1]
@@ -97,7 +105,7 @@ def test_what_a_person_says_is_told_the_next_day_until_it_is_taken_back(
         assert FOUND in prompt.system
         assert learning["learning_id"] in entries
         explained = cli("memory", "explain", "--run", run_id).stdout
-        assert "always" in explained
+        assert "it applies to every task" in explained
 
         cli("learnings", "revoke", learning["learning_id"], "--reason", "no longer wanted")
         model.requests.clear()
@@ -108,10 +116,10 @@ def test_what_a_person_says_is_told_the_next_day_until_it_is_taken_back(
 def test_a_label_closes_the_loop_without_a_model(tmp_path: Path, database_url: str) -> None:
     with fresh(tmp_path / "home", database_url, "") as daemon:
         cli = Cli(daemon)
-        chatted = cli("chat", "Preference: always answer in German. What is the time?")
+        cli("chat", "Preference: always answer in German. What is the time?")
         [candidate] = wait_for(lambda: waiting(cli), what="a candidate")
 
-        assert "review next" in chatted.stderr
+        assert is_announced(daemon, candidate)
         assert candidate["content"] == "always answer in German"
         review_with(cli, "w")
         [learning] = cli.json("learnings", "list")["items"]
