@@ -97,7 +97,7 @@ def routes_with_small_window(model: FakeModel) -> str:
     """The same routes, and one to the model of route a as if it had a small window."""
     return routes_to(model) + (
         '[routes.small]\nprovider = "openai"\nmodel = "model-a"\n'
-        f'base_url = "{model.url}"\ncontext_window = 8000\n'
+        f'base_url = "{model.url}"\ncontext_window = 10000\n'
     )
 
 

@@ -35,8 +35,10 @@ def old(tmp_path: Path) -> Path:
 
 
 def lost(before: Any, now: Any, where: str) -> Iterator[str]:
-    """Where `now` lacks or changes a value of `before`; fields may have been added."""
-    if isinstance(before, dict) and isinstance(now, dict):
+    """Where `now` lacks or changes a value of `before`; fields and actions may have been added."""
+    if where.endswith("/actions"):
+        yield from (f"{where}: {each} is gone" for each in before if each not in (now or ()))
+    elif isinstance(before, dict) and isinstance(now, dict):
         for name in before.keys() - RECOMPUTED:
             yield from lost(before[name], now.get(name), f"{where}/{name}")
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):

@@ -213,6 +213,8 @@ def check_routes(found: Findings) -> Iterator[Check]:
     for route in found.routes:
         if not route.get("ready"):
             yield _unready(route)
+        elif route.get("context_window_source") == "default":
+            yield _assumed_window(route)
     real = [route for route in found.routes if route.get("provider") != OFFLINE]
     ready = [str(route["route_id"]) for route in real if route.get("ready")]
     if ready:
@@ -330,6 +332,17 @@ def _unready(route: Mapping[str, Any]) -> Check:
         severity="error" if is_default else "warning",
         message=f"route {route['route_id']} is not ready: {route.get('reason')}",
         fix="set the environment variable that its api_key_env names, and start the daemon again",
+    )
+
+
+def _assumed_window(route: Mapping[str, Any]) -> Check:
+    tokens = int(route["context_window"])
+    return Check(
+        code="context_window",
+        severity="info",
+        message=f"the context window of model {route['model']!r} on route {route['route_id']!r} is not"
+        f" known; {tokens:,} tokens are assumed",
+        fix=f"set context_window in [routes.{route['route_id']}] of the config file",
     )
 
 

@@ -74,7 +74,7 @@ LEARNING_WORDS: Final[Mapping[str, str]] = {
     " room for them, and no word of the input is in it",
     LearningReason.OVER_ENTRY_LIMIT: f"{MAX_ENTRIES} others come before it, and a prompt is told of"
     " no more",
-    LearningReason.OVER_BUDGET: "it fits, but the prompt had no room left",
+    LearningReason.OVER_BUDGET: "the prompt had no room left for it",
 }
 
 

@@ -41,7 +41,7 @@ RUN_WORDS: Final[Mapping[str, str]] = {
     RunReason.BELOW_RELEVANCE_FLOOR: "it covers {coverage:.0%} of the input, and the policy wants"
     " at least {floor:.0%}",
     RunReason.OVER_ENTRY_LIMIT: "{limit} others fit better or are newer, and the policy lets no more through",
-    RunReason.OVER_BUDGET: "it fits, but the prompt had no room left",
+    RunReason.OVER_BUDGET: "the prompt had no room left for it",
     RunReason.EXPIRED: "its time is over, or memory is switched off: it is removed when next met",
     RunReason.UNREADABLE: "it is missing, damaged or of another session",
 }

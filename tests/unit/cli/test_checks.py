@@ -146,6 +146,20 @@ def test_a_check_without_a_fix_has_none_in_json() -> None:
     }
 
 
+@pytest.mark.parametrize(("source", "is_told"), [("default", True), ("known", False)])
+def test_a_window_that_is_only_assumed_is_told(source: str, is_told: bool) -> None:
+    route = {**REAL, "model": "mine", "context_window": 128_000, "context_window_source": source}
+
+    found = [it for it in examine(replace(WELL, routes=[route])) if it.code == "context_window"]
+
+    assert bool(found) == is_told
+    for check in found:
+        assert check.severity == "info"
+        assert "'mine'" in check.message
+        assert "128,000" in check.message
+        assert "context_window" in (check.fix or "")
+
+
 @pytest.mark.parametrize(
     ("code", "severity"),
     [
