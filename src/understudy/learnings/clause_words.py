@@ -62,7 +62,7 @@ class TaggedWord(NamedTuple):
 
 def tagged(line: str) -> list[TaggedWord]:
     """The words of a spelled line with their classes, the longest phrases first."""
-    lexicon = _lexicon(is_vietnamese=bool(_VIETNAMESE.search(line)))
+    lexicon = _lexicon(is_vietnamese=is_vietnamese(line))
     found, words = [], [_NUMBERS.get(it, it) for it in exact_words(line)]
     at = 0
     while at < len(words):
@@ -75,7 +75,17 @@ def tagged(line: str) -> list[TaggedWord]:
             size, word = 1, TaggedWord(words[at])
         found.append(word)
         at += size
-    return _measured(_with_have(found))
+    return _measured(_with_have(_after_determiners(found)))
+
+
+def _after_determiners(words: list[TaggedWord]) -> list[TaggedWord]:
+    """The words with a noun where a verb cannot stand, as in `the train`."""
+    return [
+        TaggedWord(word.text)
+        if before and word.role in VERBS and before.text in _DETERMINERS
+        else word
+        for before, word in zip((None, *words), words, strict=False)
+    ]
 
 
 def _with_have(words: list[TaggedWord]) -> list[TaggedWord]:
@@ -88,6 +98,26 @@ def _with_have(words: list[TaggedWord]) -> list[TaggedWord]:
     ]
 
 
+_DETERMINERS: Final = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "my",
+        "our",
+        "your",
+        "their",
+        "his",
+        "her",
+        "its",
+        "these",
+        "those",
+        "every",
+        "each",
+        "no",
+        "any",
+    ]
+)
 _HAVE: Final = frozenset({"have", "has", "had"})
 _PAST: Final = re.compile(r"\w+(?:ed|en|own|ought|one)|to|been")
 _NOUNS: Final = frozenset({WordClass.CONTENT, WordClass.DROPPED})
@@ -107,6 +137,17 @@ def lemmas(word: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=4096)
+def stem(word: str) -> str:
+    """One form for the inflected forms of a verb that is in no list."""
+    for ending in ("ing", "ied", "ies", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) > len(ending) + 1:
+            word = word.removesuffix(ending)
+            break
+    word = word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
+    return word.rstrip("ey") if len(word) > 3 else word
+
+
 def _measured(words: Iterable[TaggedWord]) -> list[TaggedWord]:
     """The words with each number joined to its unit."""
     units, found = LISTS.pairs("numbers.units"), list[TaggedWord]()
@@ -121,12 +162,12 @@ def _measured(words: Iterable[TaggedWord]) -> list[TaggedWord]:
 
 def known_verb(text: str) -> TaggedWord | None:
     """A verb of the lists by its base form."""
-    word = _lexicon(is_vietnamese=bool(_VIETNAMESE.search(text))).phrases.get(text)
+    word = _lexicon(is_vietnamese=is_vietnamese(text)).phrases.get(text)
     return word if word and word.role in VERBS else None
 
 
 _TIME: Final = re.compile(
-    r"\d{1,2}:\d\d|\d{1,2}h|weekday\d|\d{1,2}-\d{1,2}|(?:周|星期|礼拜)[一二三四五六日天末\d].*|.*[月日号早晚上午下午天点]"
+    r"\d{1,2}:\d\d|\d{1,2}h|\d{1,2}(?:st|nd|rd|th)|month\d|weekday\d|\d{1,2}-\d{1,2}|(?:周|星期|礼拜)[一二三四五六日天末\d].*|.*[月日号早晚上午下午天点]"
 )
 
 
@@ -201,8 +242,9 @@ def _han_words() -> re.Pattern[str]:
 
 
 _VIETNAMESE: Final = re.compile(
-    "[ăâđêôơưàảãáạằẳẵắặầẩẫấậèẻẽéẹềểễếệìỉĩíịòỏõóọồổỗốộờởỡớợùủũúụừửữứựỳỷỹýỵ]"
+    r"[ăđơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉĩịọỏốồổỗộớờởỡợụủũứừửữựỳỵỷỹ]|\b(?:là|có|và|của)\b"
 )
+_ACCENTED: Final = re.compile(r"\b\w*[àáâãèéêìíòóôõùúý]\w*")
 # Marks a Vietnamese phrase of ASCII letters in the lists.
 _VIETNAMESE_MARK: Final = "vi:"
 _HAN: Final = re.compile(rf"[{HAN_AND_KANA}]")
@@ -214,6 +256,13 @@ _WEEKDAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _SINCE: Final = (
     rf"(?:(?:next |this |last |the (?:start|beginning|end) of )?(?:{_MONTHS}|{_WEEKDAY}|week|month|year|quarter|today|tomorrow|now|then|q[1-4]"
     r"|\d{1,4}(?:[-/.]\d{1,2}){0,2})(?: \d{1,4}){0,2})(?: on(?:wards?)?\b)?,? ?"
+)
+# What only says that a statement was made or agreed on.
+_REPORT: Final = (
+    r"\A(?:(?:it (?:was|is|has been)|we(?: have|['’]ve)?|i(?: have|['’]ve)?) (?:agreed|decided|settled)(?: that| to| on(?= using\b))"
+    r"|(?:please )?(?:(?:note|remember|keep in mind|be aware) that|note:)|fyi[:,]?|as agreed,?|for the record[:,]?"
+    r"|(?:chúng tôi|nhóm|cả nhóm|tôi)? ?(?:đã )?(?:thống nhất|quyết định)(?: là| rằng)?|(?:xin )?lưu ý(?: là| rằng)?[:,]?"
+    r"|(?:我们|大家)?(?:已经?)?(?:决定|商定|约定)了?,?|(?:请)?(?:注意|记住)[:,]?)(?= |[\u3400-\u9fff])"
 )
 _HAN_DIGITS: Final = "零一二三四五六七八九"
 
@@ -247,6 +296,7 @@ _VIETNAMESE_DAYS: Final = ("hai", "ba", "tư", "năm", "sáu", "bảy")
 # Spellings of one thing, in this order.
 _SPELLINGS: Final = (
     (re.compile(r"\b(?:the |our )?(?:team|company|user)['’]s\b"), lambda _: "our"),
+    (re.compile(_REPORT), lambda _: ""),
     (re.compile(r"\b(?:stop(?:s|ped)?|quit|gave up|ceased) using\b"), lambda _: "not use"),
     (re.compile(r"\b(?:stop(?:s|ped)?|quit|gave up|ceased) (?=\w+ing\b)"), lambda _: "not "),
     (re.compile(r"\bthứ (hai|ba|tư|năm|sáu|bảy)\b|\bchủ nhật\b"), _weekday),
@@ -256,11 +306,12 @@ _SPELLINGS: Final = (
     (re.compile(r"['’](?:s|ll|ve|d)\b|(?<=s)['’](?= )"), lambda _: ""),
     (re.compile(r"['’](?:re|m)\b"), lambda _: " are"),
     (re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), lambda _: ""),
-    (re.compile(r"[零一二两三四五六七八九十]{1,4}(?=[个名位次天周年月日号点分秒小人条台份节件种块级页遍轮])"), _han_number),
+    (re.compile(r"[零一二两三四五六七八九十]{1,4}(?=[个名位次天周年月日号点分秒小人条台份节件种块级页遍轮])|(?<=点)[一二三四五六七八九十]{1,3}(?![一二三四五六七八九十])"), _han_number),
     (re.compile(rf"\b(?:as of|effective|starting|beginning) {_SINCE}"), lambda _: ""),
     (re.compile(rf"\A(?:from|since) {_SINCE}"), lambda _: ""),
     (re.compile(r"\A(?:(?:kể|bắt đầu) )?từ (?:tháng|tuần|năm|quý|ngày|hôm|thứ|mai|đầu)(?: \d+| tới| sau| này| nay| hai| ba| tư| năm| tháng| tuần){0,3},? ?"), lambda _: ""),
     (re.compile(r"[从自][^,。\s]{1,8}?(?:起|开始),?"), lambda _: ""),
+    (re.compile(r"(?<=\b(?:in|of|by) )may\b|(?<=\b(?:this|next|last) )may\b|(?<=\b(?:since|until) )may\b"), lambda _: "month5"),
     (re.compile(rf"\b(?P<month>{_MONTHS})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b"), _date),
     (re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTHS})\b"), _date),
     (re.compile(r"(?P<month>\d{1,2}) ?月 ?(?P<day>\d{1,2}) ?[日号]"), _date),
@@ -269,12 +320,18 @@ _SPELLINGS: Final = (
     (re.compile(r"\b(?P<hour>\d{1,2})(?: giờ |h| giờ)(?P<minute>\d\d|rưỡi)(?P<half> )?\b"), _clock),
     (re.compile(r"\b(?P<hour>\d{1,2}) ?giờ (?P<minute>\d\d)?(?P<half>sáng|chiều|tối)\b"), _clock),
     (re.compile(r"(?P<half>早上|上午|下午|晚上)?(?P<hour>\d{1,2})点(?P<minute>半|\d\d)?分?"), _clock),
+    (re.compile(r"\b0(?=\d:\d\d\b)"), lambda _: ""),
+    (re.compile(r"(?:\b(?:from|từ) |从)?(\d{1,2}:\d\d) ?(?:to|until|till|đến|[–—-]|到|至) ?(\d{1,2}:\d\d)"), lambda it: f"{it[1]}-{it[2]}"),
+    (re.compile(r"(?<=\b(?:are) )from (\d{1,2}) (?:to|until) (\d{1,2})\b|\b(\d{1,2}) ?[–—] ?(\d{1,2})\b"), lambda it: f"{it[1] or it[3]}-{it[2] or it[4]}"),
     # A place in Chinese has a particle behind its name.
     (re.compile(r"(?<=[a-z\d]) ?[上里中内](?![海午面部文])"), lambda _: " "),
     (re.compile(r"\b(?:is|are|am) using\b"), lambda _: "use"),
     # Tense of `be`.
     (re.compile(r"\b(?:(?:will|shall|should|must|would) (?:now )?be|(?:is|are) going to be|ha(?:s|ve|d) been|was|were)\b"), lambda _: "is"),
     (re.compile(r"\b(?:sẽ|đã|đang|vẫn|hiện|vốn|hiện tại|bây giờ) là\b"), lambda _: "là"),
+    (re.compile(r"(?<![作成以称认因变改转调定设名])为(?![了什何止])"), lambda _: "是"),
+    (re.compile("名称"), lambda _: "名字"),
+    (re.compile(r"是(?:必须|必需|必要)的"), lambda _: "是强制的"),
     (re.compile(r"(?:将|会|将会|现在|目前|仍|应该|必须)是"), lambda _: "是"),
 )  # fmt: skip
 
@@ -285,6 +342,12 @@ def spelled(content: str) -> str:
     for pattern, meant in _SPELLINGS:
         line = pattern.sub(meant, line)
     return " ".join(line.split())
+
+
+@lru_cache(maxsize=1024)
+def is_vietnamese(text: str) -> bool:
+    """Whether a text is Vietnamese: letters of that language alone, or accents on several words."""
+    return bool(_VIETNAMESE.search(text)) or len(_ACCENTED.findall(text)) > 1
 
 
 def has_han(text: str) -> bool:

@@ -32,7 +32,14 @@ _PLURALS: Final = (
     (re.compile(r"(?<=ss|[sc]h)es\Z|(?<=.x)es\Z"), ""),
     (re.compile(r"(?<=..[^siu])s\Z"), ""),
 )
-_IRREGULAR: Final = {"apis": "api", "caches": "cache", "news": "news", "series": "series"}
+_IRREGULAR: Final = {
+    "goes": "go",
+    "does": "do",
+    "apis": "api",
+    "caches": "cache",
+    "news": "news",
+    "series": "series",
+}
 # One token with a sign between words, such as `colour:blue`.
 _GLUED_COLON: Final = (
     r"(?:^|(?<= ))[^\W_][\w.'’-]*?(?P<sign>(?<=[^\W\d_]):)(?=[^\W\d_])[\w.'’,;!?-]*(?= |$)"
@@ -56,10 +63,10 @@ _HIDDEN: Final = "\0"
 _WRAPPED: Final = re.compile(r"\([^()]*\)|\"[^\"]*\"|“[^“”]*”|«[^«»]*»|「[^「」]*」|\*\*[^*]*\*\*")
 
 
-def subject_of(before: str) -> str | None:
+def subject_of(before: str, *, least: int = MIN_SUBJECT) -> str | None:
     """The subject of an equation in one form; None for pronouns and conditions."""
     named = _ARTICLE.sub("", " ".join(unmasked(words(before))), count=1) if before else ""
-    if weight(named) < MIN_SUBJECT or named in POINTERS or CONDITION.match(named):
+    if weight(named) < least or named in POINTERS or CONDITION.match(named):
         return None
     head, _, last = named.rpartition(" ")
     return f"{head} {singular(last)}".lstrip()

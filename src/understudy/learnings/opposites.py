@@ -1,19 +1,18 @@
 """Opposites: words that deny another, and words that exclude each other."""
 
+import re
 from collections.abc import Sequence
 from functools import cache
 
-from understudy.learnings.clause_words import LISTS, MAX_PHRASE
+from understudy.learnings.clause_words import LISTS, MAX_PHRASE, has_han
 from understudy.learnings.equations import singular
 
 
 def opposed(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether two phrases differ only in a pair of opposites."""
-    first, second = " ".join(one), " ".join(other)
-    left = [it for it in one if it not in other]
-    right = [it for it in other if it not in one]
-    pair = (" ".join(left), " ".join(right))
-    return pair[1] in contraries().get(pair[0], ()) or second in contraries().get(first, ())
+    left = " ".join(it for it in one if it not in other)
+    right = " ".join(it for it in other if it not in one)
+    return _are_opposite(left, right) or _are_opposite(" ".join(one), " ".join(other))
 
 
 def affirmed(words: tuple[str, ...], *, denied: bool) -> tuple[tuple[str, ...], bool]:
@@ -43,6 +42,28 @@ def synonyms() -> dict[str, str]:
     """One word for those that the same word denies."""
     pairs = (it.split(":") for it in LISTS("opposites.contradictory"))
     return {affirming: contradictories()[denying] for affirming, denying in pairs}
+
+
+def masked(text: str) -> str:
+    """A text with a mark in place of each word that has an opposite."""
+    words = ("~" if it in contraries() else it for it in text.split())
+    return _han_contraries().sub("~", " ".join(words))
+
+
+@cache
+def _han_contraries() -> re.Pattern[str]:
+    words = [it for it in contraries() if has_han(it) and len(it) > 1]
+    return re.compile("|".join(sorted(words, key=len, reverse=True)))
+
+
+def _are_opposite(one: str, other: str) -> bool:
+    """Whether two words, or two Chinese phrases, differ in a pair of opposites."""
+    if other in contraries().get(one, ()):
+        return True
+    found = _han_contraries().search(one) if has_han(one) else None
+    if found is None:
+        return False
+    return any(one.replace(found[0], it, 1) == other for it in contraries()[found[0]])
 
 
 @cache

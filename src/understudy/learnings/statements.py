@@ -5,8 +5,8 @@ of the same topic is a conflict, and so is the denial of the same value.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -19,13 +19,16 @@ from understudy.learnings.clause_words import (
     apart,
     has_han,
     is_time,
+    is_vietnamese,
     known_verb,
     lemmas,
     spelled,
+    stem,
     tagged,
 )
 from understudy.learnings.equations import (
     CONDITION,
+    MIN_SUBJECT,
     MIN_VALUE,
     POINTERS,
     singular,
@@ -33,28 +36,53 @@ from understudy.learnings.equations import (
     subject_of,
     weight,
 )
+from understudy.learnings.frames import (
+    BE,
+    LIVE,
+    PREFER,
+    PREPOSITIONS,
+    USE,
+    Frame,
+    Language,
+    StatementFlags,
+    content_of,
+    has_number,
+    name_of,
+    noun_of_verb,
+    predicate,
+    slot_of,
+    until,
+)
 from understudy.learnings.normal_form import exact_words, plain, unmasked
-from understudy.learnings.opposites import affirmed, contradictories, contraries, synonyms
+from understudy.learnings.opposites import affirmed, contradictories, contraries, masked, synonyms
 
 # A longer text is no single statement.
 MAX_CHARS: Final = 400
-# The verb of an equation, such as `The port is 80`.
-BE: Final = "be"
-USE: Final = "use"
-# A shorter number after `at` is an hour.
-MIN_YEAR_DIGITS: Final = 3
 _SKIPPED: Final = frozenset(
     {WordClass.DROPPED, WordClass.DENIALS, WordClass.AFTER_DENIAL, WordClass.ADDITIONS}
 )
-_PREPOSITIONS: Final = frozenset({WordClass.PURPOSES, WordClass.PLACES})
 # Prepositions that restrict an equation; others are part of its value.
 _RESTRICTING: Final = frozenset({"for", "when", "during", "while", "cho", "khi", "用于"})
 _DEFINITE: Final = re.compile(
-    r"(?:the|my|our|your|their|his|her|người|the one) |.*(?:者|人|员|师|长|经理|主管)\Z"
+    r"(?:the|my|our|your|their|his|her|the one) |.*(?:者|人|员|师|长|经理|主管|主任|总监|教练|助理|秘书|代表|顾问|主席|会计|厨)\Z"
+    r"|(?:người|phó|giám đốc|quản lý|chủ|thư ký|đại diện) |(?:giám đốc|quản lý|thư ký)\Z|(?:\w+ )?trưởng\b"
+    r"|.* của (?:tôi|chúng tôi|chúng ta|mình|nhóm)\Z"
 )
 _DETERMINED: Final = re.compile(r"(?:the|my|our|your|their|this|that|these|those|a|an|các|những) ")
 # Forms of address before a Vietnamese name.
 _TITLE: Final = re.compile(r"(?:anh|chị|ông|bà|cô|thầy|chú|bạn) \w")
+# Forms of address after a Chinese name.
+_HAN_TITLE: Final = re.compile(
+    r"[^\W\da-z的]{1,2}(?:老师|医生|大夫|先生|女士|教授)|[^\W\da-z的][工总导姐哥叔姨]|[小老阿][^\W\da-z的]"
+)
+
+# What somebody or something is one of, which does not exclude another class.
+_ROLE: Final = re.compile(r"(?:the|our|this|your) ")
+_INDEFINITE: Final = re.compile(r"(?:not )?(?:an?|một) (?!\d)|一[个名位种]")
+# A clause after one of these is not the main one.
+_CONJUNCTIONS: Final = frozenset(
+    {"when", "whenever", "while", "if", "because", "so", "khi", "nếu", "vì"}
+)
 _CLEFT: Final = re.compile(
     r"(?:what|which|where|who|how|the one|thứ mà|thứ|cái mà|nơi mà|nơi|người mà) (?=\w)"
 )
@@ -68,41 +96,26 @@ _QUALITY: Final = re.compile(
     r"\w{3,}(?:ed|[tkdvsz]en|ing|able|ible|ful|less|ous|ive|al|ic|[^\Waeiou]y|ary|ant|ent)|.*的"
 )
 _CODE: Final = re.compile(r"[=(){}\[\]<>≤≥≠?\"“”`\\]|:(?!\d)|(?<!\d):")
+_DIGITS: Final = re.compile(r"[\d.,:/-]+")
 _UNDONE: Final = re.compile(r"un(?!i|d)\w{3,}ed")
 _PREFERRED: Final = re.compile(
     r"\A(?:preferred|favou?rite) (?=\w)|(?<=\w) (?:ưa thích|yêu thích)\Z|\A(?:首选|偏好|最喜欢)(?=\w)"
 )
+_PREFERENCES: Final = frozenset({"preference", "sở thích", "偏好"})
+_HOMES: Final = frozenset({"home", "nhà", "家"})
+_PREFERS: Final = TaggedWord(PREFER, WordClass.OF_OBJECT, PREFER)
+_LIVES: Final = TaggedWord(LIVE, WordClass.OF_PLACE, LIVE)
+_AT: Final = TaggedWord("at", WordClass.PLACES, "at")
+_FOR: Final = TaggedWord("", WordClass.PURPOSES)
+# The letters of a subject before a verb other than `is`: `CI runs on`.
+MIN_NAME: Final = 2
+# Verbs whose passive has the speaker as its agent.
+_PASSIVE: Final = frozenset({USE, PREFER, "need", "support"})
+_AS: Final = frozenset({"as", "làm", "作为", "当"})
+# Verbs that mean `operate`, and never `manage`.
+_OPERATES: Final = frozenset({"chạy", "运行", "跑"})
+_LAST_NAME: Final = re.compile(r"\A(.+) tên\Z")
 _PARTICIPLE: Final = re.compile(r"\w+(?:ed|en|wn|pt|nt|lt|ld|un|id|ought|aught|ept|ing)")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
-    """A statement taken apart."""
-
-    # What conflicting statements share, and an index finds them by.
-    about: str | None
-    topic: tuple[str, ...]
-    verb: str = BE
-    # The class of the preposition before the value.
-    slot: str = ""
-    value: tuple[str, ...] = ()
-    # The value before a change, such as Jenkins in `moved from Jenkins to Buildkite`.
-    former: tuple[str, ...] = ()
-    role: WordClass = WordClass.CONTENT
-    is_denied: bool = False
-    is_added: bool = False
-    # Whether the value is an adjective or a participle, of which a subject has several.
-    is_quality: bool = False
-    # Whether it says what for, such as `for tickets`.
-    has_purpose: bool = False
-
-    @property
-    def semantic(self) -> str:
-        """One text for all wordings of the statement."""
-        head = [it for it in ("" if self.verb == BE else self.verb, *self.topic) if it]
-        marks = ("not",) * self.is_denied + ((self.slot,) if self.slot else ())
-        value = " ".join((*marks, *self.value))
-        return f"{' '.join(head)}={value}" if value else " ".join(head)
 
 
 @lru_cache(maxsize=4096)
@@ -112,14 +125,19 @@ def frame_of(content: str) -> Frame | None:
         return _long_equation(plain(content))
     line = spelled(content)
     frame = _equation(line) or _cleft(line) or _clause(tagged(apart(line)), line)
-    if frame is None or frame.about is None:
-        return frame
-    if frame.verb == BE:
-        is_name = bool(frame.is_quality and _is_capitalised(frame.value[0], content))
-        return replace(frame, is_quality=False) if is_name else frame
-    return replace(
-        frame, about=" ".join("~" if it in contraries() else it for it in frame.about.split())
-    )
+    if frame is None:
+        return None
+    frame = replace(frame, language=_language_of(line))
+    if frame.verb != BE:
+        return replace(frame, about=masked(frame.about))
+    is_name = frame.is_quality and _is_capitalised(frame.value[0], content)
+    return replace(frame, is_quality=False) if is_name else frame
+
+
+def _language_of(line: str) -> Language:
+    if has_han(line):
+        return Language.CHINESE
+    return Language.VIETNAMESE if is_vietnamese(line) else Language.OTHER
 
 
 def _long_equation(line: str) -> Frame | None:
@@ -138,23 +156,42 @@ def _equation(line: str) -> Frame | None:
         if any(_CLEFT.match(it) or _is_speakers_clause(it) for it in (before, after)):
             return None
         flags, rest = _flags(tagged(apart(after)))
+        is_class = (bool(_INDEFINITE.match(after)) and not _ROLE.match(before)) or (
+            " " not in before and is_vietnamese(line)
+        )
         named = before
         if _is_swapped(before, after):
             named, rest = _without_denial(after), _flags(tagged(apart(before)))[1]
         subject = _subject(named)
         if subject is None or not rest:
             continue
-        wished = _PREFERRED.sub("", subject)
-        if wished != subject and rest[0].role not in _PREPOSITIONS:
-            verb = TaggedWord("prefer", WordClass.OF_OBJECT, "prefer")
-            return _predicate(
-                None, verb, [*rest, TaggedWord("", WordClass.PURPOSES), TaggedWord(wished)], flags
-            )
+        as_verb = _nominal(subject, rest, flags)
+        if as_verb:
+            return as_verb
         said = "".join(it.text for it in rest)
         if weight(said) < MIN_VALUE and not said.isdigit():
             continue
-        return _valued(subject, rest, flags)
+        frame = _valued(subject, rest, flags)
+        is_class = is_class and frame.topic[-1:] not in {(it,) for it in LISTS("attributes")}
+        return replace(frame, is_quality=True) if is_class and frame.verb == BE else frame
     return None
+
+
+def _nominal(subject: str, rest: list[TaggedWord], flags: StatementFlags) -> Frame | None:
+    """The frame of a noun that stands for a verb: `my preferred editor is`, `the due date of it is`."""
+    if rest[0].role not in PREPOSITIONS:
+        wished = "" if subject in _PREFERENCES else _PREFERRED.sub("", subject)
+        if wished != subject:
+            purpose = [_FOR, TaggedWord(wished)] if wished else []
+            return predicate(None, _PREFERS, [*rest, *purpose], flags)
+    elif subject in _HOMES and rest[0].role is WordClass.PLACES:
+        return predicate(None, _LIVES, rest, flags)
+    noun = noun_of_verb(subject)
+    if noun is None or weight(noun[0]) < MIN_SUBJECT:
+        return None
+    verb = known_verb(noun[1]) or TaggedWord(noun[1], WordClass.OF_PLACE, noun[1])
+    is_bare = verb.role is WordClass.OF_PLACE and rest[0].role not in PREPOSITIONS
+    return predicate(noun[0], verb, [_AT, *rest] if is_bare else rest, flags)
 
 
 def _without_denial(text: str) -> str:
@@ -173,106 +210,104 @@ def _is_swapped(before: str, after: str) -> bool:
     rest = _without_denial(after)
     if before in POINTERS:
         return False
-    if _TITLE.match(before) and not _TITLE.match(rest):
-        return True
+    if _is_person(before) != _is_person(rest):
+        return _is_person(before) and bool(_DEFINITE.match(rest))
     return (
         bool(_DEFINITE.match(rest))
-        and not has_number(rest.split())
+        and not any(map(_DIGITS.fullmatch, rest.split()))
         and not _DETERMINED.match(before)
         and len(before.split()) <= 3
         and not _POSSESSIVE.search(before)
     )
 
 
-def _subject(before: str) -> str | None:
+def _is_person(text: str) -> bool:
+    return bool(_TITLE.match(text) or _HAN_TITLE.fullmatch(text))
+
+
+def _subject(before: str, *, least: int = MIN_SUBJECT) -> str | None:
     before = " ".join(unmasked(before.split()))
     of = _OF.fullmatch(before)
     if of:
         before = f"{of['owner']} {of['head']}"
     before = plain(" ".join(_POSSESSIVE.sub(" ", before).split()))
-    return None if before in POINTERS else subject_of(before)
+    before = _LAST_NAME.sub(r"tên \1", before)
+    return None if before in POINTERS else subject_of(before, least=least)
 
 
-def _flags(words: Iterable[TaggedWord]) -> tuple[dict[str, bool], list[TaggedWord]]:
+def _flags(words: Iterable[TaggedWord]) -> tuple[StatementFlags, list[TaggedWord]]:
     """Whether the words deny and add, and the words that are left."""
     said = list(words)
-    flags = {
+    flags: StatementFlags = {
         "is_denied": any(it.role is WordClass.DENIALS for it in said),
         "is_added": any(it.role is WordClass.ADDITIONS for it in said),
     }
     return flags, [it for it in said if it.role not in _SKIPPED]
 
 
-def _valued(subject: str, rest: list[TaggedWord], flags: dict[str, bool]) -> Frame:
+def _valued(subject: str, rest: list[TaggedWord], flags: StatementFlags) -> Frame:
     """The frame of a subject and what is said of it with `is`."""
-    first = rest[0]
-    if _UNDONE.fullmatch(first.text):
+    if _UNDONE.fullmatch(rest[0].text):
         # `unlocked` denies `locked`.
-        first = TaggedWord(first.text[2:])
-        rest, flags = [first, *rest[1:]], {**flags, "is_denied": not flags["is_denied"]}
-    after_first = rest[1:2]
-    if (
-        first.role is WordClass.OF_AGENT
-        and after_first
-        and after_first[0].role is not WordClass.PLACES
-    ):
-        return _predicate(subject, first, rest[1:], flags)
-    judged, is_denied = affirmed((first.text,), denied=flags["is_denied"])
-    if (
-        after_first
-        and first.role is not WordClass.PLACES
-        and first.text in {*synonyms(), *contradictories()}
-    ):
-        topic = _sorted((*subject.split(), *_content(rest[1:])))
+        rest = [TaggedWord(rest[0].text[2:]), *rest[1:]]
+        flags = {**flags, "is_denied": not flags["is_denied"]}
+    if rest[0].form == "call" and len(rest) > 1:
+        return _valued(name_of(subject), rest[1:], flags)
+    return _participle(subject, rest, flags) or _quality(subject, rest, flags)
+
+
+def _participle(subject: str, rest: list[TaggedWord], flags: StatementFlags) -> Frame | None:
+    """The frame of `is` with a participle or another word that stands like a verb."""
+    first, after = rest[0], rest[1].role if len(rest) > 1 else None
+    passive = _passive(first.text)
+    if passive:
+        # `Cheques are accepted` has no agent: the speaker accepts them.
+        return predicate(None, passive, [*map(TaggedWord, subject.split()), *rest[1:]], flags)
+    if after is None:
+        return None
+    is_verb = first.role is WordClass.CHANGES or (
+        first.role is WordClass.OF_AGENT and after is not WordClass.PLACES
+    )
+    if is_verb:
+        return predicate(subject, first, rest[1:], flags)
+    if first.role is not WordClass.PLACES and first.text in {*synonyms(), *contradictories()}:
+        value, is_denied = affirmed((first.text,), denied=flags["is_denied"])
+        topic = tuple(sorted({*subject.split(), *content_of(rest[1:])}))
         return Frame(
-            about=subject,
-            topic=topic,
-            value=judged,
-            is_denied=is_denied,
-            is_added=flags["is_added"],
-            is_quality=True,
-        )
-    if (
-        after_first
-        and after_first[0].role is WordClass.PLACES
-        and _PARTICIPLE.fullmatch(first.text)
-    ):
-        verb = (
-            first if first.role in VERBS else TaggedWord(first.text, WordClass.OF_PLACE, first.text)
-        )
-        return _predicate(subject, verb, rest[1:], flags, is_passive=True)
-    if first.role in VERBS and first.role is WordClass.CHANGES and after_first:
-        return _predicate(subject, first, rest[1:], flags)
-    if (
-        after_first
-        and after_first[0].role is WordClass.PLACES
-        and first.role is WordClass.CONTENT
-        and _QUALITY.fullmatch(first.text) is None
-        and len(rest) > 2
-        and first.text.islower()
-        and first.text in LISTS.set("before_prepositions")
-    ):
+            about=subject, topic=topic, value=value, is_denied=is_denied, is_added=flags["is_added"], is_quality=True
+        )  # fmt: skip
+    is_for_long = after is WordClass.PURPOSES and has_number(it.text for it in rest[2:])
+    if (after is WordClass.PLACES or is_for_long) and _PARTICIPLE.fullmatch(first.text):
+        verb = first if first.role in VERBS else TaggedWord(first.text, WordClass.OF_PLACE)
+        return predicate(subject, verb, rest[1:], flags, is_passive=True)
+    if after is WordClass.PLACES and first.text in LISTS.set("before_prepositions"):
         verb = TaggedWord(first.text, WordClass.OF_PLACE, first.text)
-        return _predicate(subject, verb, rest[1:], flags)
-    if first.form == "call" and after_first:
-        return _valued(f"{subject} name", rest[1:], flags)
-    slot = ""
+        return predicate(subject, verb, rest[1:], flags)
+    return None
+
+
+def _quality(subject: str, rest: list[TaggedWord], flags: StatementFlags) -> Frame:
+    """The frame of `is` with a name, a number, an adjective or a place."""
+    first, slot = rest[0], ""
     if first.role is WordClass.PLACES and len(rest) > 1:
-        slot, rest = _slot(first.form, [it.text for it in rest[1:]]), rest[1:]
-    value, limits = _until(rest, lambda it: it.text in _RESTRICTING)
-    topic = (*subject.split(), *_content(limits))
-    said = tuple(it.text for it in value)
-    said, is_denied = affirmed(said, denied=flags["is_denied"])
+        slot, rest = slot_of(first.form, [it.text for it in rest[1:]]), rest[1:]
+    said, limits = until(rest, lambda it: it.text in _RESTRICTING)
+    if not said:
+        slot, said, limits = "for", limits[1:] or limits, []
+    topic = (*subject.split(), *content_of(limits))
+    value, is_denied = affirmed(tuple(it.text for it in said), denied=flags["is_denied"])
+    is_quality = not slot and topic[-1] not in LISTS.set("attributes")
     return Frame(
-        about=subject, topic=topic, slot=slot, value=said, is_denied=is_denied, is_added=flags["is_added"],
-        is_quality=not slot and len(said) == 1 and topic[-1] not in LISTS.set("attributes") and _is_quality(said[0]),
+        about=subject, topic=topic, slot=slot, value=value, is_denied=is_denied, is_added=flags["is_added"],
+        is_quality=is_quality and _is_quality(value[0]),
     )  # fmt: skip
 
 
-def _slot(form: str, said: Iterable[str]) -> str:
-    words = list(said)
-    is_hour = len(words) == 1 and words[0].isdigit() and len(words[0]) < MIN_YEAR_DIGITS
-    return "when" if form == "at" and (is_hour or is_time(words)) else form
+def _passive(word: str) -> TaggedWord | None:
+    """The verb with an object that a participle belongs to."""
+    is_judged = word in synonyms() or word in contradictories()
+    verbs = map(known_verb, lemmas(word) if word.endswith("ed") and not is_judged else ())
+    return next((it for it in verbs if it and it.form in _PASSIVE), None)
 
 
 def _is_capitalised(word: str, content: str) -> bool:
@@ -282,7 +317,12 @@ def _is_capitalised(word: str, content: str) -> bool:
 
 
 def _is_quality(word: str) -> bool:
-    return bool(_QUALITY.fullmatch(word)) or word in contraries() or word in synonyms()
+    return (
+        bool(_QUALITY.fullmatch(word))
+        or word == "part"
+        or word in contraries()
+        or word in synonyms()
+    )
 
 
 def _cleft(line: str) -> Frame | None:
@@ -316,22 +356,48 @@ def _clause(words: list[TaggedWord], line: str) -> Frame | None:
         return None
     rest, is_flipped = _affirmative(rest)
     flags["is_denied"] ^= is_flipped
+    if rest[0].role is WordClass.SPEAKERS and not any(it.role in VERBS for it in rest):
+        # A preposition of place is the verb in Vietnamese and Chinese.
+        rest = [rest[0], _LIVES, *rest[1:]] if rest[1:] and rest[1].form == "at" else rest
     at = _verb_at(rest)
-    if at is None:
+    if at is None or _is_state(rest):
         is_plain = next(splits(line), None) is None
         return (_located(rest, flags) or _bag(rest, flags)) if is_plain else None
-    verb, before = rest[at], rest[:at]
+    verb, before, after = rest[at], rest[:at], rest[at + 1 :]
+    if verb.text in _OPERATES and after and after[0].role not in PREPOSITIONS:
+        after = [_AT, *after]
     if at == 0 or any(it.role is WordClass.SPEAKERS for it in before):
+        direct, purpose = until(after, lambda it: it.text in _AS)
+        used_as = _subject(" ".join(it.text for it in purpose[1:]))
+        if verb.form == USE and direct and used_as and at + 1 + len(direct) < len(rest):
+            # `We use Vim as our editor` names the editor.
+            return _quality(used_as, direct, flags)
         fronted = [it for it in before if it.role is not WordClass.SPEAKERS]
-        limits = [TaggedWord("", WordClass.PURPOSES), *fronted] if fronted else []
-        return _predicate(None, verb, [*rest[at + 1 :], *limits], flags)
-    named, phrases = _until(before[1:], lambda it: it.role in _PREPOSITIONS and it.text != "of")
+        limits = [_FOR, *fronted] if fronted else []
+        return predicate(None, verb, [*after, *limits], flags)
+    named, phrases = until(before[1:], lambda it: it.role in PREPOSITIONS and it.text != "of")
     named = [before[0], *named]
     times = [it for it in named if NUMERIC.fullmatch(it.text)]
-    phrases += [TaggedWord("at", WordClass.PLACES, "at"), *times] if times else []
-    subject = _subject(" ".join(it.text for it in named if it not in times))
+    phrases += [_AT, *times] if times else []
+    subject = _subject(" ".join(it.text for it in named if it not in times), least=MIN_NAME)
+    if subject is None:
+        return None
+    if verb.form == "call" and after:
+        return _valued(name_of(subject), after, flags)
+    if verb.form == USE and has_han(verb.text):
+        # In Chinese the purpose stands where English has the subject.
+        return predicate(None, verb, [*after, *phrases, _FOR, TaggedWord(subject)], flags)
+    return predicate(subject, verb, [*after, *phrases], flags)
+
+
+def _is_state(words: list[TaggedWord]) -> bool:
+    """Whether the last word says how the rest is, as in Vietnamese and Chinese: 备份已启用."""
+    last, known = words[-1].text, {*synonyms(), *contradictories()}
     return (
-        None if subject is None else _predicate(subject, verb, [*rest[at + 1 :], *phrases], flags)
+        len(words) > 1
+        and last in known
+        and (has_han(last) or is_vietnamese(last))
+        and not any(it.role is WordClass.SPEAKERS for it in words)
     )
 
 
@@ -345,11 +411,18 @@ def _affirmative(words: list[TaggedWord]) -> tuple[list[TaggedWord], bool]:
     return words, False
 
 
-def _located(words: list[TaggedWord], flags: dict[str, bool]) -> Frame | None:
-    """The frame of a sentence whose preposition is its verb, as in Vietnamese and Chinese."""
-    named, placed = _until(words, lambda it: it.role is WordClass.PLACES)
-    is_plain = len(placed) > 1 and not has_number(it.text for it in named)
-    subject = _subject(" ".join(it.text for it in named)) if is_plain else None
+def _located(words: list[TaggedWord], flags: StatementFlags) -> Frame | None:
+    """The frame of a sentence whose preposition or last word is its verb."""
+    named, placed = until(words, lambda it: it.role is WordClass.PLACES)
+    if _is_state(words):
+        named, placed = words[:-1], words[-1:]
+    is_plain = placed[1:] or _is_state(words)
+    if not is_plain or has_number(it.text for it in named):
+        return None
+    last = named[-1].text if named else ""
+    if len(named) > 1 and last.endswith(("ed", "ing")):
+        named = [*named[:-1], TaggedWord(stem(last))]
+    subject = _subject(" ".join(it.text for it in named))
     if subject is None or _PARTICIPLE.fullmatch(subject):
         return None
     return _valued(subject, placed, flags)
@@ -357,160 +430,41 @@ def _located(words: list[TaggedWord], flags: dict[str, bool]) -> Frame | None:
 
 def _verb_at(words: Sequence[TaggedWord]) -> int | None:
     """The place of the verb: after the speaker, or the first known verb, or the first word of an order."""
-    speaker = next((i for i, it in enumerate(words[:-1]) if it.role is WordClass.SPEAKERS), None)
+    main, _ = until(words[:-1], lambda it: it.text in _CONJUNCTIONS)
+    speaker = next((i for i, it in enumerate(main) if it.role is WordClass.SPEAKERS), None)
     first = next((i for i, it in enumerate(words) if i and it.role in VERBS), None)
-    is_fronted = words[0].role in _PREPOSITIONS
+    is_fronted = words[0].role in PREPOSITIONS
     if speaker is not None and (is_fronted or first is None or speaker < first):
         after = next((i for i in range(speaker + 1, len(words)) if words[i].role in VERBS), None)
-        return speaker + 1 if after is None or after > speaker + 2 else after
+        times = speaker + 1
+        while times + 1 < len(words) and is_time([words[times].text]):
+            times += 1
+        is_far = after is None or after > times + 1
+        return times if is_far and words[times].role not in PREPOSITIONS else after
     if first is not None:
         # A noun may look like a verb: `the test run takes`.
         following = first + 1
         is_noun = words[first].role is WordClass.OF_PLACE
         if is_noun and following < len(words) - 1 and words[following].role in VERBS:
             return following
-        return 0 if words[0].role in VERBS and words[0].text == words[0].form else first
+        is_order = words[0].text == words[0].form or first == len(words) - 1
+        return 0 if words[0].role in VERBS and words[0].text.isascii() and is_order else first
     return 0 if words[0].role in VERBS else None
 
 
-def _predicate(
-    subject: str | None,
-    verb: TaggedWord,
-    rest: list[TaggedWord],
-    flags: dict[str, bool],
-    *,
-    is_passive: bool = False,
-) -> Frame:
-    """The frame of a verb with its object and prepositional phrases."""
-    role = verb.role if verb.role in VERBS else WordClass.OF_PLACE
-    name = verb.form or verb.text
-    if role is WordClass.OF_OBJECT:
-        rest = [it for at in range(len(rest)) for it in _as_purpose(rest, at)]
-    whole, phrases = _until(rest, lambda it: it.role in _PREPOSITIONS)
-    parts = _phrases(phrases)
-    limits = [word for slot, said in parts if not slot for word in said]
-    placed = [(slot, said) for slot, said in parts if slot]
-    direct = _content(whole)
-    named = tuple(subject.split()) if subject else ()
-    made = Frame(about=subject or name, topic=(), verb=name, role=role, **flags)  # type: ignore[arg-type]
-    agents = [said for slot, said in placed if slot == "by"]
-    if (
-        role is WordClass.OF_PLACE
-        and subject
-        and (agents if is_passive else direct and not placed and not is_time(direct))
-    ):
-        role, name = (WordClass.OF_AGENT, "own") if name == "run" else (WordClass.OF_AGENT, name)
-        made = replace(
-            made, verb=name, role=WordClass.OF_AGENT if name == "own" else WordClass.OF_MANY
-        )
-    if role is WordClass.OF_AGENT:
-        thing, agent = (named, agents[0]) if agents else (direct, named)
-        topic = _sorted((*thing, *limits))
-        return replace(made, about=" ".join((name, *topic)), topic=topic, value=tuple(agent))
-    if role is WordClass.CHANGES:
-        former = next((said for slot, said in placed if slot == "from"), ())
-        to = [said for slot, said in placed if slot != "from"]
-        value = tuple(to[-1]) if to else tuple(direct)
-        moved = () if not to else tuple(direct)
-        moves = name == "live" and not former and not limits
-        verb_name = BE if subject or moved else name if moves else USE
-        about = subject or " ".join(_sorted((*moved, *limits))) or verb_name
-        return replace(
-            made, about=about, topic=(*named, *moved, *limits), verb=verb_name,
-            value=value, former=tuple(former),
-        )  # fmt: skip
-    if role in {WordClass.OF_OBJECT, WordClass.OF_MANY} or not placed:
-        others = [word for slot, said in placed for word in (slot, *said)]
-        if role is WordClass.OF_PLACE and direct and is_time(direct):
-            return replace(made, topic=_sorted((*named, *limits)), slot="when", value=tuple(direct))
-        if role is WordClass.OF_PLACE and limits and not (direct or subject):
-            return replace(made, slot="for", value=tuple(limits))
-        if role is WordClass.OF_PLACE and not has_number(direct):
-            return replace(
-                made,
-                about=subject or " ".join((name, *direct)),
-                topic=_sorted((*named, *direct, *limits)),
-                value=(),
-            )
-        about = subject or " ".join(_sorted(limits)) or name
-        return replace(
-            made,
-            about=about,
-            topic=_sorted((*named, *limits, *others)),
-            value=tuple(direct),
-            has_purpose=bool(limits),
-        )
-    form, last = placed[-1]
-    slot, value = _slot(form, last), tuple(last)
-    others = [word for other, said in placed[:-1] for word in (other, *said)]
-    if name == "live" and subject:
-        return replace(
-            made, topic=(*named, *limits), verb=BE, role=WordClass.CONTENT, slot=slot, value=value
-        )
-    about = subject or (" ".join(direct) if direct else name)
-    return replace(
-        made,
-        about=about,
-        topic=_sorted((*named, *direct, *others, *limits)),
-        slot=slot,
-        value=tuple(value),
-    )
-
-
-def _as_purpose(words: Sequence[TaggedWord], at: int) -> tuple[TaggedWord, ...]:
-    """A word, or the beginning of a purpose: `to track`, 管理."""
-    word, purpose = words[at], TaggedWord("to", WordClass.PURPOSES)
-    if word.text == "to" and at + 1 < len(words) and words[at + 1].role in VERBS:
-        return (purpose,)
-    return (purpose, word) if at and word.role in VERBS and has_han(word.text) else (word,)
-
-
-def _bag(rest: list[TaggedWord], flags: dict[str, bool]) -> Frame | None:
+def _bag(rest: list[TaggedWord], flags: StatementFlags) -> Frame | None:
     """The frame of a sentence whose verb is not known: its numbers are its value."""
     said, is_denied = affirmed(tuple(singular(it.text) for it in rest), denied=flags["is_denied"])
     topic = tuple(plain(" ".join(it for it in said if not NUMERIC.fullmatch(it))).split())
     value = tuple(it for it in said if NUMERIC.fullmatch(it))
-    if (len(topic) < 2 and not has_han("".join(topic))) or any(":" in it for it in value):
+    if (len(topic) < 2 and not has_han("".join(topic))) or any(
+        ":" in it and "-" in it for it in value
+    ):
         return None
     return Frame(
         about=" ".join(topic), topic=topic, verb="", value=value,
         is_denied=is_denied, is_added=flags["is_added"],
     )  # fmt: skip
-
-
-def _phrases(words: Iterable[TaggedWord]) -> list[tuple[str, list[str]]]:
-    """The prepositional phrases: the class of the preposition, empty for a purpose, and its words."""
-    found: list[tuple[str, list[str]]] = []
-    for word in words:
-        if word.role in _PREPOSITIONS:
-            found.append((word.form if word.role is WordClass.PLACES else "", []))
-        elif word.role is not WordClass.SPEAKERS:
-            found[-1][1].append(singular(word.text))
-    return [it for it in found if it[1]]
-
-
-def _until(
-    words: Sequence[TaggedWord], ends: Callable[[TaggedWord], bool]
-) -> tuple[list[TaggedWord], list[TaggedWord]]:
-    """The words before the first that ends them, and the rest."""
-    at = next((i for i, it in enumerate(words) if ends(it)), len(words))
-    return list(words[:at]), list(words[at:])
-
-
-def _content(words: Iterable[TaggedWord]) -> list[str]:
-    return [
-        singular(it.text)
-        for it in words
-        if it.role not in _PREPOSITIONS and it.role is not WordClass.SPEAKERS
-    ]
-
-
-def _sorted(words: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(set(words)))
-
-
-def has_number(words: Iterable[str]) -> bool:
-    return any(map(NUMERIC.fullmatch, words))
 
 
 def plain_key(content: str) -> str:

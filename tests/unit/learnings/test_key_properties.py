@@ -7,6 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from understudy.learnings.keys import key_of
+from understudy.learnings.relations import Relation, relation
 
 WORDS = st.sampled_from(
     [
@@ -24,6 +25,70 @@ NAMES = st.lists(
 VALUES = st.lists(
     st.sampled_from(["atlas", "42", "c++", "阿特拉斯", "xanh"]), min_size=1, max_size=4
 )
+# Words of closed classes in any order, which is the grammar of no language.
+CLAUSES = st.lists(
+    st.sampled_from(
+        [
+            "we",
+            "the",
+            "our",
+            "is",
+            "are",
+            "是",
+            "là",
+            "not",
+            "不",
+            "không",
+            "no",
+            "longer",
+            "for",
+            "of",
+            "in",
+            "to",
+            "from",
+            "by",
+            "with",
+            "when",
+            "use",
+            "prefer",
+            "run",
+            "moved",
+            "to",
+            "need",
+            "own",
+            "live",
+            "用",
+            "在",
+            "从",
+            "到",
+            "的",
+            "我们",
+            "dùng",
+            "ở",
+            "từ",
+            "sang",
+            "của",
+            "tool",
+            "12",
+            "5:30",
+            "3",
+            "days",
+            "deadline",
+            "name",
+            "tên",
+            "名字",
+            "home",
+            "open",
+            "closed",
+            "may",
+            "also",
+            "=",
+            ":",
+        ]
+    ),
+    min_size=1,
+    max_size=9,
+).map(" ".join)
 BLANKS = st.sampled_from((" ", "  ", "\n", "\t ", "\u00a0", "\u3000"))
 
 
@@ -81,3 +146,10 @@ def test_what_joins_the_parts_of_a_value_matters(parts: list[str], data: st.Data
 
 def _joined(parts: list[str], joints: list[str]) -> list[str]:
     return [piece for pair in zip(parts, [*joints, ""], strict=True) for piece in pair]
+
+
+@given(CLAUSES, CLAUSES)
+def test_any_order_of_words_has_a_key_and_relates_both_ways_alike(one: str, other: str) -> None:
+    assert key_of(one).semantic
+    assert relation(one, one) is Relation.SAME
+    assert relation(one, other) is relation(other, one)

@@ -33,7 +33,7 @@ SAME = {
     ),
     "more plurals": ("policy=strict", ("Policies are strict", "The policy is strict")),
     "and more": ("branch=short", ("Branches are short", "branch: short")),
-    "mixed scripts": ("use 缓存=redis", ("使用 Redis 作为缓存", "使用Redis作为缓存")),
+    "mixed scripts": ("缓存=redis", ("使用 Redis 作为缓存", "使用Redis作为缓存")),
     "money and shares": ("budget=$5 or 5%", ("Budget is $5 or 5%", "budget: $ 5 or 5 %")),
     "no subject": ("it is atlas", ("It is Atlas", "it is ATLAS!", "It  is\nAtlas")),
 }  # fmt: skip
