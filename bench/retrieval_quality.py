@@ -11,8 +11,9 @@ from bench.report import figure, heading
 from understudy.cli.lab import document_of
 from understudy.retrieval.collection import Collection
 from understudy.retrieval.documents import Scored
-from understudy.retrieval.score import RECOMMENDED_FLOOR, relevant
+from understudy.retrieval.score import relevant
 from understudy.retrieval.tuning import TUNING, Tuning
+from understudy.review.policy import RetrievalSettings
 
 # Set, how many answers count, and the recall to reach.
 TARGETS: Final = (
@@ -25,9 +26,10 @@ TARGETS: Final = (
     ("agent_mix", 3, None),
 )
 OFF_TOPIC: Final = frozenset({"offtopic", "none"})
-MOST_OFF_TOPIC: Final = 2.0
+MOST_OFF_TOPIC: Final = 10.0
 LEAST_ANSWERABLE: Final = 97.0
 TOLD: Final = 10
+FLOOR: Final = RetrievalSettings().relevance_floor
 # A set of so few questions is always asked whole.
 SMALL: Final = 100
 # What is left out, one at a time, to see what it is worth.
@@ -107,7 +109,7 @@ def print_floor(measured: Sequence[Quality]) -> list[bool]:
     # Sets without questions that nothing answers tell nothing about a floor.
     mixed = [it for it in measured if it.off_topic]
     share = _shares(mixed)
-    print(f"  with a relevance floor of {RECOMMENDED_FLOOR}:")
+    print(f"  with a relevance floor of {FLOOR}:")
     figure("something told, asked in another scope", share(lambda it: it.cross), "%")
     off_topic, answerable = share(lambda it: it.off_topic), share(lambda it: it.answerable)
     return [
@@ -146,7 +148,7 @@ def measure(of: Answering, *, tuning: Tuning = TUNING, quick: bool = False) -> Q
         wanted = frozenset(query["relevant"])
         if wanted:
             recalls.append(sum(it.id in wanted for it in found[: of.counted]) / len(wanted))
-        told[_kind(query)].append(any(relevant(it, RECOMMENDED_FLOOR) for it in found))
+        told[_kind(query)].append(any(relevant(it, FLOOR) for it in found))
     return Quality(
         recall=sum(recalls) / len(recalls),
         answerable=tuple(told["answerable"]),

@@ -38,7 +38,11 @@ DEFAULT: dict[str, Any] = {
         "canary_share_percent": 0,
         "demote_when_worse": True,
     },
-    "retrieval": {"max_standing_entries": 12, "max_standing_tokens": 600},
+    "retrieval": {
+        "relevance_floor": 0.38,
+        "max_standing_entries": 12,
+        "max_standing_tokens": 600,
+    },
 }
 RULE = {
     "require_evidence": False,

@@ -351,6 +351,7 @@ async def test_with_room_for_four_the_four_best_are_told_and_the_rest_are_counte
     assert recollector(narrow).learned.snapshot() == {
         "injected_total": 4,
         "prompt_limit_omitted_total": 6,
+        "below_floor_total": 0,
     }
     report = whole_report(narrow, run_id)
     assert report["learned"]["counts"]["over_budget"] == 6
@@ -462,6 +463,7 @@ async def test_looking_changes_nothing(
     assert recollector(harness).learned.snapshot() == {
         "injected_total": 32,
         "prompt_limit_omitted_total": 8,
+        "below_floor_total": 0,
     }
 
 

@@ -14,7 +14,7 @@ from understudy.retrieval.explain import ExplainedRecord
 from understudy.retrieval.inspection import MemoryInspection
 from understudy.retrieval.learned import learn_context
 from understudy.retrieval.rarity import SCAN_LIMIT
-from understudy.sessions.learning_scopes import WORKSPACE
+from understudy.sessions.learning_scopes import WORKSPACE, session_scope
 from understudy.sessions.model import require_session
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
@@ -137,6 +137,34 @@ async def test_the_explanation_lists_the_runs_of_the_session_after_its_learnings
     assert (run.source_id, run.rank, run.reasons) == (run_id, 1, ())
     assert run.tokens > 20
     assert run.score > 0
+
+
+def test_what_matches_in_another_scope_is_explained_with_its_scope(
+    units: Units, inspection: MemoryInspection
+) -> None:
+    keep(
+        units,
+        make_learning("Harbour crane is yellow.", learning_id="there", scope=session_scope("s2")),
+        make_learning("The color of Vienna is red.", learning_id="far", scope=session_scope("s2")),
+        make_learning(
+            "Harbour crane is secret.",
+            learning_id="hidden",
+            scope=session_scope("s2"),
+            sensitivity=Sensitivity.SENSITIVE,
+        ),
+        ATLAS,
+    )
+    asked = "What is the color of the harbour crane?"
+
+    entries = {it.source_id: it for it in inspection.explain("s1", asked).entries}
+
+    assert entries.keys() == {"there", ATLAS.learning_id}
+    assert (entries["there"].reason, entries["there"].scope) == (
+        "in_another_scope",
+        session_scope("s2"),
+    )
+    assert entries["there"].explanation.endswith("does not see its scope: session:s2")
+    assert context(inspection, asked) == []
 
 
 # Many

@@ -212,7 +212,7 @@ def rank(
 ) -> None:
     """Rank documents for each question of its scope; writes {"qid","ids","scores"} lines."""
     from understudy.retrieval.collection import Collection
-    from understudy.retrieval.score import relevant
+    from understudy.retrieval.score import least_coverage, relevant
 
     collection = Collection(
         (str(line.get("scope", "")), _document(docs, number, line)) for number, line in _lines(docs)
@@ -223,7 +223,8 @@ def rank(
         except TypeError as problem:
             refuse(number, str(problem), str(queries))
         found = collection.search(asked, str(line.get("scope", "")))
-        told = [it for it in found if it.score > 0 and relevant(it, floor)][:limit]
+        least = least_coverage(found, floor) if floor else 0.0
+        told = [it for it in found if it.score > 0 and relevant(it, least)][:limit]
         answer = {
             "qid": line.get("id"),
             "ids": [it.id for it in told],

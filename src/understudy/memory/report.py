@@ -214,3 +214,4 @@ class PromptCounters(CounterSums):
 
     injected_total: int = 0
     prompt_limit_omitted_total: int = 0
+    below_floor_total: int = 0

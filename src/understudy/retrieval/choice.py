@@ -13,7 +13,7 @@ from understudy.learnings.visibility import WORDS as BLOCKER_WORDS
 from understudy.retrieval.documents import Document, Field, Scored, Statistics
 from understudy.retrieval.frame import Note, text_tokens
 from understudy.retrieval.memory_request import asks_for_memory
-from understudy.retrieval.score import rank
+from understudy.retrieval.score import least_coverage, rank, relevant
 from understudy.retrieval.terms import terms_of
 from understudy.retrieval.tuning import TUNING
 from understudy.retrieval.vocabulary import general_weight
@@ -50,6 +50,8 @@ class LearningReason(StrEnum):
 
     INCLUDED = "included"
     NO_MATCH = "no_match"
+    BELOW_FLOOR = "below_floor"
+    IN_ANOTHER_SCOPE = "in_another_scope"
     OVERRIDDEN_BY_NARROWER_SCOPE = "overridden_by_narrower_scope"
     OVER_STANDING_LIMIT = "over_standing_limit"
     OVER_ENTRY_LIMIT = "over_entry_limit"
@@ -68,6 +70,9 @@ OMITTED: Final = frozenset(
 LEARNING_WORDS: Final[Mapping[str, str]] = {
     **{str(code): words for code, words in BLOCKER_WORDS.items()},
     LearningReason.NO_MATCH: "no word of the input is in it",
+    LearningReason.BELOW_FLOOR: "it covers less of the input than `retrieval.relevance_floor` of the"
+    " learning policy wants",
+    LearningReason.IN_ANOTHER_SCOPE: "it matches the input, but the session does not see its scope",
     LearningReason.OVERRIDDEN_BY_NARROWER_SCOPE: "a narrower scope says something else of the same"
     " subject",
     LearningReason.OVER_STANDING_LIMIT: "it applies to every task, but others that do take the"
@@ -140,6 +145,8 @@ class Learned:
     is_ranked: bool = False
     # Whether nothing matched, and the input asks for everything that is remembered.
     is_browsed: bool = False
+    # The share of the input that a match had to cover.
+    least_coverage: float = 0.0
 
     @property
     def kept(self) -> tuple[Learning, ...]:
@@ -182,12 +189,20 @@ def choose(
     `rivals` are more learnings of the same subjects, used only to find overriding scopes.
     """
     scores = {} if query is None else _scores(query, judged, statistics, now_ms)
-    matching = {found for found, scored in scores.items() if scored.score > 0}
-    is_found = any(not it.blockers and it.learning.learning_id in matching for it in judged)
-    is_browsed = query is not None and not is_found and asks_for_memory(query)
+    free = [scores.get(it.learning.learning_id) for it in judged if not it.blockers]
+    matching = [it for it in free if it is not None and it.score > 0]
+    least = least_coverage(matching, settings.relevance_floor)
+    near = [it for it in matching if relevant(it, least)]
+    # An input that asks for memories is not about their words.
+    asks = query is not None and (not near or len(near) < len(matching)) and asks_for_memory(query)
+    is_browsed = asks and not near
+    if asks:
+        least = 0.0
     said = _said((*judged, *rivals))
     considered = [
-        _considered(it, scores.get(it.learning.learning_id), said, must_match=not is_browsed)
+        _considered(
+            it, scores.get(it.learning.learning_id), said, must_match=not is_browsed, least=least
+        )
         for it in judged
     ]
     considered = _with_standing(considered, settings, must_match=not is_browsed)
@@ -196,6 +211,7 @@ def choose(
         considered=tuple(_capped(considered)),
         is_ranked=query is not None,
         is_browsed=is_browsed,
+        least_coverage=least,
     )
 
 
@@ -213,7 +229,13 @@ def passed_over(
         (*judged, *(Judged(learning=it.learning) for it in chosen.considered if it.is_included))
     )
     considered = (
-        _considered(it, scores.get(it.learning.learning_id), said, must_match=not chosen.is_browsed)
+        _considered(
+            it,
+            scores.get(it.learning.learning_id),
+            said,
+            must_match=not chosen.is_browsed,
+            least=chosen.least_coverage,
+        )
         for it in judged
     )
     # Without another reason it was not among the best, or it would have been considered.
@@ -227,6 +249,29 @@ def _over_limit(learning: Learning) -> LearningReason:
     if is_always(learning):
         return LearningReason.OVER_STANDING_LIMIT
     return LearningReason.OVER_ENTRY_LIMIT
+
+
+def found_elsewhere(
+    judged: Sequence[Judged],
+    query: str,
+    *,
+    now_ms: int,
+    statistics: Statistics | None,
+    settings: RetrievalSettings,
+) -> tuple[ConsideredLearning, ...]:
+    """The learnings of scopes that the session does not see which the query would find."""
+    scores = _scores(query, judged, statistics, now_ms)
+    floor = settings.relevance_floor
+    return tuple(
+        ConsideredLearning(
+            learning=it.learning, reasons=(LearningReason.IN_ANOTHER_SCOPE,), scored=scored
+        )
+        for it in judged
+        if not it.blockers
+        and (scored := scores.get(it.learning.learning_id))
+        and scored.score > 0
+        and relevant(scored, floor)
+    )
 
 
 def is_sensitive(learning: Learning) -> bool:
@@ -293,15 +338,18 @@ def _said(judged: Iterable[Judged]) -> _Said:
 
 
 def _considered(
-    it: Judged, scored: Scored | None, said: _Said, *, must_match: bool
+    it: Judged, scored: Scored | None, said: _Said, *, must_match: bool, least: float
 ) -> ConsideredLearning:
     """A learning with all reasons that keep it out, except lack of room."""
     learning = it.learning
     reasons: list[str] = [*it.blockers]
     if not is_sensitive(learning) and _is_overridden(learning, said):
         reasons.append(LearningReason.OVERRIDDEN_BY_NARROWER_SCOPE)
-    if must_match and not is_always(learning) and _is_unmatched(scored):
-        reasons.append(LearningReason.NO_MATCH)
+    if must_match and not is_always(learning) and scored is not None:
+        if scored.score <= 0:
+            reasons.append(LearningReason.NO_MATCH)
+        elif not relevant(scored, least):
+            reasons.append(LearningReason.BELOW_FLOOR)
     return ConsideredLearning(learning=learning, reasons=tuple(reasons), scored=scored)
 
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import computed_field
 
 from understudy.core.records import Omitted, shown_if_set
-from understudy.learnings.model import Learning, LearningFilter, LearningStatus
+from understudy.learnings.model import TERM_KIND, Learning, LearningFilter, LearningStatus
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.retrieval.choice import (
     MAX_ENTRIES,
     ConsideredLearning,
     Learned,
+    LearningReason,
+    found_elsewhere,
     is_sensitive,
     learned_explanation,
     learning_note,
@@ -22,9 +24,11 @@ from understudy.retrieval.choice import (
 from understudy.retrieval.documents import Match, Rounded, Scored
 from understudy.retrieval.frame import LEARNED_CONTEXT, RECOVERED_MEMORY, note_tokens
 from understudy.retrieval.hits import ResultKind
-from understudy.retrieval.learned import judge, learn_context, statistics_for
+from understudy.retrieval.learned import CANDIDATES, judge, learn_context, statistics_for
 from understudy.retrieval.recollect import run_note
 from understudy.retrieval.recovered import ConsideredRun, RunReason, explanation, recover
+from understudy.retrieval.terms import query_terms
+from understudy.review.policy import retrieval_in
 from understudy.sessions.learning_scopes import LearningScope, session_scope, visible_scopes
 from understudy.sessions.model import Session
 
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
 
 # The most learnings that are listed; those that would be injected always are.
 MOST: Final = 500
+# The most learnings of other scopes that are listed.
+MOST_ELSEWHERE: Final = 10
 # Learnings that ended are not in the term index.
 ENDED: Final = (LearningStatus.SUPERSEDED, LearningStatus.REVOKED)
 INCLUDED: Final = "included"
@@ -130,6 +136,7 @@ def explain(
             statistics=statistics_for(unit, query),
         ),
     )
+    elsewhere = _elsewhere(unit, scopes, query, now_ms)
     recovered = recover(unit, session.session_id, query, policy, now_ms)
     return MemoryExplanation(
         session_id=session.session_id,
@@ -139,6 +146,7 @@ def explain(
         relevance_floor=policy.relevance_floor,
         entries=(
             *_learnings(known),
+            *(_learning(at, it) for at, it in enumerate(elsewhere, len(known) + 1)),
             *(_run(at, it, session, policy) for at, it in enumerate(recovered.considered, 1)),
         ),
         truncated=len(known) > MOST,
@@ -161,6 +169,24 @@ def _others(unit: "Unit", scopes: Sequence[LearningScope], chosen: Learned) -> t
     return tuple(found.values())
 
 
+def _elsewhere(
+    unit: "Unit", scopes: Sequence[LearningScope], query: str | None, now_ms: int
+) -> list[ConsideredLearning]:
+    """The best matches among learnings of scopes that the session does not see."""
+    if query is None or not (terms := query_terms(query)):
+        return []
+    ids = unit.term_index.anywhere(TERM_KIND, terms=terms, limit=CANDIDATES)
+    found = [it for it in unit.learnings.readable(ids).values() if it.scope not in scopes]
+    considered = found_elsewhere(
+        judge(unit, found, now_ms=now_ms),
+        query,
+        now_ms=now_ms,
+        statistics=statistics_for(unit, query),
+        settings=retrieval_in(unit),
+    )
+    return sorted(considered, key=prompt_order)[:MOST_ELSEWHERE]
+
+
 def _learnings(known: Iterable[ConsideredLearning]) -> list[ExplainedRecord]:
     ranked = [*enumerate(sorted(known, key=prompt_order), 1)]
     told = sum(it.is_included for _, it in ranked)
@@ -177,6 +203,11 @@ def _learning(at: int, it: ConsideredLearning) -> ExplainedRecord:
     learning, scored = it.learning, it.scored
     is_shown = not is_sensitive(learning)
     reasons = tuple(str(each) for each in it.reasons)
+    why = learned_explanation(
+        reasons, score=scored.score if scored else None, is_standing=it.is_standing
+    )
+    if LearningReason.IN_ANOTHER_SCOPE in reasons:
+        why = f"{why}: {learning.scope.key}"
     return ExplainedRecord(
         kind=ResultKind.LEARNING,
         source_id=learning.learning_id,
@@ -188,9 +219,7 @@ def _learning(at: int, it: ConsideredLearning) -> ExplainedRecord:
         tokens=note_tokens(LEARNED_CONTEXT, learning_note(learning)) if is_shown else 0,
         reasons=reasons,
         applies=str(learning.applies),
-        explanation=learned_explanation(
-            reasons, score=scored.score if scored else None, is_standing=it.is_standing
-        ),
+        explanation=why,
         **_fit(scored),
     )
 

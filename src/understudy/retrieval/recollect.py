@@ -49,6 +49,7 @@ COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
 LEARNED_COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
     "injected_total": (LearnedReason.INCLUDED,),
     "prompt_limit_omitted_total": tuple(sorted(OMITTED)),
+    "below_floor_total": (LearnedReason.BELOW_FLOOR,),
 }
 
 

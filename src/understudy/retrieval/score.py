@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,8 +20,6 @@ from understudy.retrieval.tuning import TUNING, Tuning
 
 # Strengths of matched clues, by their number in the question.
 Strengths = dict[int, float]
-# Rejects 49 of 50 questions without an answer in the store, and 1 in 50 of the others.
-RECOMMENDED_FLOOR: Final = 0.45
 DIGITS: Final = 6
 # Names of matches that are no field of the document.
 ABOUT: Final = "about"
@@ -90,7 +88,8 @@ class DocumentFinding:
             elif number in self.lent:
                 share = min(1.0, self.lent[number] / self.prepared.heaviest)
                 covered.append(clue.asks * self.tuning.context_coverage * share)
-        return round(min(1.0, math.fsum(covered) / question.asks), DIGITS)
+        asked = min(question.asks, self.tuning.most_asked)
+        return round(min(1.0, math.fsum(covered) / asked), DIGITS)
 
     def _date_covered(self) -> float:
         question = self.question
@@ -271,6 +270,15 @@ def _share(findings: Sequence[DocumentFinding], tuning: Tuning) -> None:
 def relevant(scored: Scored, floor: float) -> bool:
     """Whether the coverage reaches the floor; 0 accepts everything."""
     return scored.coverage >= floor
+
+
+def least_coverage(found: Iterable[Scored], floor: float) -> float:
+    """The coverage that a match needs: the floor, or half of it beside a match that reaches it.
+
+    Whether the question is answered at all is told by the best match; others add to the answer.
+    """
+    is_reached = any(it.score > 0 and it.coverage >= floor for it in found)
+    return floor / 2 if is_reached else floor
 
 
 def conversations(prepared: Sequence[Prepared]) -> tuple[tuple[int, ...], ...]:

@@ -43,6 +43,9 @@ class Tuning:
     date_coverage: float = 4.0
     character_coverage: float = 5.0
     context_coverage: float = 0.5
+    # Of a long question so much must be covered at most: about seven everyday words, or three rare
+    # ones. No record repeats a whole task.
+    most_asked: float = 25.0
 
 
 TUNING: Final = Tuning()

@@ -18,7 +18,7 @@ from understudy.learnings.capture_settings import (
     SemanticCaptureSettings,
 )
 from understudy.learnings.model import Kind, Mode, ReviewAction, Sensitivity
-from understudy.runtime.policy import AtMost, Line, PolicyKind, Whole, check
+from understudy.runtime.policy import AtMost, Line, Number, PolicyKind, Whole, check
 from understudy.runtime.service import current_revision
 from understudy.sessions.learning_scopes import ScopeKind
 
@@ -138,6 +138,9 @@ class PromotionSettings:
 class RetrievalSettings:
     """What a prompt is told of learnings."""
 
+    # The share of the input that the best match must cover for any to be told; others must cover
+    # half of it. 0 lets every match through.
+    relevance_floor: Annotated[float, Number(0, 1)] = 0.38
     # The most learnings that a prompt is told of because they apply to every task, and the tokens
     # of their texts together, without the frame around each.
     max_standing_entries: Annotated[int, Whole(0, MAX_STANDING)] = 12

@@ -137,6 +137,14 @@ class TermIndex:
         rows = self._postings.best(wanted, scopes=within, limit=limit)
         return tuple(candidates(rows, scopes))
 
+    def anywhere(self, kind: str, *, terms: Sequence[str], limit: int) -> tuple[str, ...]:
+        """The sources in any scope that hold some of the terms: the most and the rarest first."""
+        statistics = self.statistics(kind, terms)
+        chosen = plan(terms, statistics, in_scope=statistics.documents)
+        wanted = {term_token(kind, lookup.term): lookup.weight for lookup in chosen.whole}
+        rows = self._postings.best(wanted, scopes=(), limit=limit) if wanted else ()
+        return tuple(row.source_id for row in rows)
+
     def newest(self, kind: str, *, scopes: Sequence[str], limit: int) -> tuple[str, ...]:
         """The sources that were put last in any of the scopes, the last first.
 

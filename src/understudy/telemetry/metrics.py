@@ -54,6 +54,10 @@ SESSION_MEMORY: Final[Mapping[str, tuple[str, str]]] = {
         "understudy_learning_prompt_limit_omitted_total",
         "Learnings that were left out of a prompt for want of room.",
     ),
+    "below_floor_total": (
+        "understudy_learning_below_floor_total",
+        "Learnings that matched an input and covered too little of it.",
+    ),
 }
 # What is counted, and the label that it is counted by; none for a single number.
 Labelled = Mapping[str, tuple[str, str, tuple[str, ...]]]

@@ -3,7 +3,10 @@
 import pytest
 
 from understudy.retrieval.documents import Document, Field, Scored
-from understudy.retrieval.score import RECOMMENDED_FLOOR, rank, relevant
+from understudy.retrieval.score import least_coverage, rank, relevant
+from understudy.review.policy import RetrievalSettings
+
+FLOOR = RetrievalSettings().relevance_floor
 
 STORE = (
     "Project codename is Atlas; the public product name is Harbor.",
@@ -34,8 +37,8 @@ def best(query: str) -> Scored:
         "测试环境在哪个机房",
     ],
 )
-def test_answers_pass_the_recommended_floor(query: str) -> None:
-    assert relevant(best(query), RECOMMENDED_FLOOR)
+def test_answers_pass_the_default_floor(query: str) -> None:
+    assert relevant(best(query), FLOOR)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +53,7 @@ def test_answers_pass_the_recommended_floor(query: str) -> None:
     ],
 )
 def test_what_is_off_topic_stays_below_it(query: str) -> None:
-    assert not relevant(best(query), RECOMMENDED_FLOOR)
+    assert not relevant(best(query), FLOOR)
 
 
 def test_a_floor_of_zero_lets_everything_through() -> None:
@@ -60,9 +63,42 @@ def test_a_floor_of_zero_lets_everything_through() -> None:
 def test_coverage_is_the_share_of_what_the_question_asks() -> None:
     assert best("atlas codename").coverage == 1
     assert best("atlas vivaldi").coverage == pytest.approx(0.5)
-    assert best("atlas codename vivaldi mozart").coverage == pytest.approx(0.5)
+    assert best("atlas vivaldi mozart").coverage == pytest.approx(1 / 3, abs=1e-4)
     assert best("vivaldi").coverage == 0
 
 
 def test_everyday_words_ask_little() -> None:
     assert best("please tell me about the new atlas").coverage > 0.7
+
+
+@pytest.mark.parametrize("others", [0, 4, 49, 999])
+def test_the_size_of_the_store_does_not_change_what_a_record_covers(others: int) -> None:
+    texts = [STORE[1], *(f"The {number}th staging note is short." for number in range(others))]
+    documents = [
+        Document(id=f"d{number}", fields=(Field(name="text", text=text),))
+        for number, text in enumerate(texts)
+    ]
+
+    def covered(query: str) -> float:
+        return next(it.coverage for it in rank(query, documents) if it.id == "d0")
+
+    assert covered("where is the staging database") == 1
+    assert FLOOR <= covered("which port has the staging database") < 1
+    assert covered("the boiling point of nitrogen") == 0
+
+
+def test_a_long_task_need_not_be_covered_whole() -> None:
+    task = "Write the release notes for our customers, mention every fix and thank the testers."
+    wish = "Take the figures from the staging database, which is reset too often."
+    many = " ".join(f"Then compare chapter {number} with appendix {number}." for number in range(9))
+
+    assert relevant(best(f"{task} {wish} {many}"), FLOOR)
+    assert not relevant(best(f"{task} {many}"), FLOOR)
+
+
+def test_the_best_match_opens_the_floor_for_those_that_cover_half_of_it() -> None:
+    scored = [best("atlas codename"), best("atlas vivaldi"), best("vivaldi")]
+
+    assert least_coverage(scored, 0.8) == pytest.approx(0.4)
+    assert least_coverage(scored[1:], 0.8) == pytest.approx(0.8)
+    assert least_coverage([], 0.8) == pytest.approx(0.8)

@@ -46,6 +46,52 @@ def test_what_does_not_match_is_left_out() -> None:
     assert (found.is_ranked, found.is_browsed) == (True, False)
 
 
+OFF_TOPIC = "Which color did Vivaldi, Mozart and Haydn wear in Vienna?"
+
+
+def test_a_match_that_covers_too_little_of_the_input_is_below_the_floor() -> None:
+    found = chosen(ATLAS, SNACK, query=OFF_TOPIC)
+
+    assert reasons(found) == {
+        "atlas": (LearningReason.BELOW_FLOOR,),
+        "snack": (LearningReason.NO_MATCH,),
+    }
+    assert found.counts[LearningReason.BELOW_FLOOR] == 1
+    others = [Judged(learning=make_learning("The color of Borealis is red.", learning_id="b"))]
+    [passed] = passed_over(others, OFF_TOPIC, found, now_ms=NOW)
+    assert passed.reasons == (LearningReason.BELOW_FLOOR,)
+
+
+@pytest.mark.parametrize("others", [0, 4, 49])
+def test_the_floor_is_the_same_for_one_learning_and_for_many(others: int) -> None:
+    more = [make_learning(f"Crane {at} has a color.", learning_id=f"c{at}") for at in range(others)]
+
+    assert told(ATLAS, *more, query="What color is Atlas?")[0] == "atlas"
+    assert told(ATLAS, *more, query=OFF_TOPIC) == []
+
+
+def test_a_floor_of_zero_tells_every_match() -> None:
+    found = chosen(ATLAS, query=OFF_TOPIC, settings=RetrievalSettings(relevance_floor=0))
+
+    assert reasons(found) == {"atlas": ()}
+
+
+def test_the_floor_is_not_for_standing_learnings_nor_for_inputs_that_ask_for_memories() -> None:
+    always = make_learning("Always name the color.", learning_id="always", applies=Applies.ALWAYS)
+    wish = "What do you remember of the color, Vivaldi, Mozart, Haydn and all of Vienna?"
+
+    assert told(ATLAS, always, query=OFF_TOPIC) == ["always"]
+    assert told(ATLAS, SNACK, query=wish) == ["atlas", "snack"]
+
+
+def test_a_blocked_learning_does_not_open_the_floor_for_others() -> None:
+    best = Judged(learning=make_learning(OFF_TOPIC, learning_id="best"), blockers=("provisional",))
+
+    found = choose([best, Judged(learning=ATLAS)], OFF_TOPIC, now_ms=NOW)
+
+    assert reasons(found)["atlas"] == (LearningReason.BELOW_FLOOR,)
+
+
 def standing(number: int, content: str = "Always answer in Dutch.") -> Learning:
     return make_learning(content, learning_id=f"always{number:02}", applies=Applies.ALWAYS)
 
@@ -359,10 +405,15 @@ def test_what_is_told_depends_on_the_content_alone(
     ]
     query = " ".join(asked)
 
-    together = {it.learning_id for it in chosen(*everything, query=query).kept}
+    def kept(*learnings: Learning, **given: Any) -> set[str]:
+        return {it.learning_id for it in chosen(*learnings, query=query, **given).kept}
 
-    alone = {it.learning_id for it in everything if chosen(it, query=query).kept}
-    assert together == alone
+    no_floor = {"settings": RetrievalSettings(relevance_floor=0)}
+    assert kept(*everything, **no_floor) == {
+        it.learning_id for it in everything if kept(it, **no_floor)
+    }
+    # Beside a match that reaches the floor, more are told than alone, never less.
+    assert kept(*everything) >= {it.learning_id for it in everything if kept(it)}
 
 
 CONTENTS = ("Codename is Atlas.", "Codename is Borealis.", "Crane 7 is yellow", "nothing", "色是红")

@@ -225,7 +225,11 @@ def test_what_is_left_out_takes_its_documented_default() -> None:
             "canary_share_percent": 0,
             "demote_when_worse": True,
         },
-        "retrieval": {"max_standing_entries": 12, "max_standing_tokens": 600},
+        "retrieval": {
+            "relevance_floor": 0.38,
+            "max_standing_entries": 12,
+            "max_standing_tokens": 600,
+        },
     }
 
 

@@ -57,7 +57,7 @@ def test_requests_are_counted_by_method_and_class_of_status(metrics: Metrics) ->
 
 
 def test_what_is_counted_elsewhere_is_shown_as_it_stands(metrics: Metrics) -> None:
-    omitted = {"injected_total": 1, "prompt_limit_omitted_total": 0}
+    omitted = {"injected_total": 1, "prompt_limit_omitted_total": 0, "below_floor_total": 4}
     learned = {
         "candidates_total": {"api": 2},
         "reviews_total": {"reject": 1, "manual_review": 0},
@@ -77,6 +77,7 @@ def test_what_is_counted_elsewhere_is_shown_as_it_stands(metrics: Metrics) -> No
     assert {
         "understudy_learning_injected_total 1.0",
         "understudy_learning_prompt_limit_omitted_total 6.0",
+        "understudy_learning_below_floor_total 4.0",
         'understudy_learning_candidates_total{path="api"} 2.0',
         'understudy_learning_reviews_total{action="reject"} 1.0',
         'understudy_learning_reviews_total{action="manual_review"} 0.0',
