@@ -390,32 +390,6 @@ def test_the_next_one_is_the_oldest_that_waits(api: TestClient) -> None:
     assert ok(api, "GET", f"{PATH}/next?after={third}") == {"item": None}
 
 
-def test_what_waits_is_listed_in_the_order_of_review(api: TestClient) -> None:
-    procedure = propose(api, "Do this", kind="procedure")
-    fact, other = propose(api, "X is blue"), propose(api, "Y is red")
-    ok(api, "POST", f"{PATH}/{other}/reject")
-
-    waiting = ok(api, "GET", f"{PATH}?waiting=true")["items"]
-    everything = ok(api, "GET", PATH)["items"]
-
-    assert [it["candidate_id"] for it in waiting] == [fact, procedure]
-    assert [it["candidate_id"] for it in everything] == [procedure, fact, other]
-    narrowed = ok(api, "GET", f"{PATH}/next?kind=procedure")
-    assert (narrowed["item"]["candidate_id"], narrowed["following"]) == (procedure, 0)
-
-
-def test_a_decision_about_a_version_is_not_answered_with_that_of_another(api: TestClient) -> None:
-    first, second = propose(api), propose(api, "Y is red")
-    ok(api, "POST", f"{PATH}/{first}/publish", {"version": 1})
-    ok(api, "POST", f"{PATH}/{second}/reject", {"version": 1})
-
-    for verb in ("publish", "reject"):
-        code = refused(api, "POST", f"{PATH}/{first}/{verb}", {"version": 1})
-        assert code == (409, "learnings/candidate_published")
-        code = refused(api, "POST", f"{PATH}/{second}/{verb}", {"version": 1})
-        assert code == (409, "learnings/candidate_rejected")
-
-
 def test_the_policy_explains_itself_rule_by_rule(api: TestClient) -> None:
     rules = [
         {"name": "facts of sessions", "kind": "fact", "scope_kind": "session", "action": "reject"},

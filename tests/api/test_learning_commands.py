@@ -326,6 +326,75 @@ def test_a_person_at_a_terminal_is_asked(live: Live, scope: str) -> None:
     assert candidate(live, candidate_id)["decision_reason"] == "it was closed"
 
 
+def press(terminal: Terminal, keys: str) -> None:
+    """Type without Enter; what is waited for then comes after it."""
+    terminal.screen = ""
+    terminal.press(keys)
+
+
+def test_one_key_without_enter_decides_and_takes_back(live: Live, scope: str) -> None:
+    ids = [propose(live, scope, f"The {name} is open") for name in ("gate", "door", "shop")]
+    line = ["--url", str(live.client.base_url), "review", "next", "--scope", scope]
+    terminal = Terminal(line, {**without_settings(os.environ), "TZ": "UTC"})
+    try:
+        terminal.wait_for("1 of 3")
+        terminal.wait_for("[?] ")
+        # An arrow decides nothing, nor does what is pasted.
+        press(terminal, "\x1b[A")
+        press(terminal, "now publish")
+        terminal.wait_for("'now publish' is not understood")
+        press(terminal, "w")
+        terminal.wait_for("told in every session of this daemon")
+        terminal.wait_for("2 of 3")
+        terminal.wait_for("[b]ack")
+        terminal.wait_for("[?] ")
+        press(terminal, "n")
+        terminal.wait_for("3 of 3")
+        terminal.wait_for("[?] ")
+        press(terminal, "b")
+        terminal.wait_for(f"candidate {ids[1]} waits again")
+        terminal.wait_for("[?] ")
+        press(terminal, "z")
+        terminal.wait_for("put off until tomorrow")
+        terminal.wait_for("[?] ")
+        # Ctrl-D leaves the rest.
+        press(terminal, "\x04")
+        terminal.wait_for("1 published, 1 put off; the rest goes on waiting")
+        assert terminal.process.wait(20) == 0
+    finally:
+        terminal.close()
+
+    assert [candidate(live, each)["state"] for each in ids] == ["published", "pending", "pending"]
+    listed = run(live, "candidates", "list", "--scope", scope)
+    assert [line.split()[1] for line in listed.splitlines()[1:]] == ["snoozed", "pending"]
+    assert ids[0] in run(live, "candidates", "list", "--scope", scope, "--state", "all")
+
+
+def test_a_decision_is_taken_back_by_id(live: Live, scope: str) -> None:
+    candidate_id = propose(live, scope, "The bell is loud")
+    learning_id = run(live, "candidates", "publish", candidate_id).strip()
+
+    told = invoke(live, "candidates", "reopen", candidate_id, "--reason", "too early")
+
+    assert told.stderr == f"candidate {candidate_id} is pending again\n"
+    assert live.ok("GET", f"/v1/learnings/{learning_id}")["revoked_reason"] == "too early"
+    run(live, "candidates", "snooze", candidate_id, "--until", "2d")
+    assert "snoozed" in run(live, "candidates", "show", candidate_id)
+    run(live, "candidates", "snooze", candidate_id, "--until", "soon", exit_code=2)
+    again = run(live, "candidates", "publish", candidate_id).strip()
+    assert f"undone: learning {learning_id}" in run(live, "learnings", "lineage", again)
+
+
+def test_twenty_one_candidates_are_decided_in_one_go(live: Live, scope: str) -> None:
+    ids = [propose(live, scope, f"The room {number} is free") for number in range(21)]
+
+    told = invoke(live, "review", "next", "--scope", scope, stdin="w\nn\nv\n" * 7)
+
+    assert "21 of 21" in told.stderr
+    assert told.stderr.endswith("7 published, 7 rejected, 7 published as provisional\n")
+    assert {candidate(live, each)["state"] for each in ids} == {"published", "rejected"}
+
+
 def test_the_next_one_is_printed_for_programs(live: Live, scope: str) -> None:
     propose(live, scope, "The map is old")
 

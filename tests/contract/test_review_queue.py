@@ -1,10 +1,14 @@
 """The queue of review: its order, what a reviewer is told, and what is put off or taken back."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.support.factories import (
+    ADMIN,
+    ALICE,
     NOW,
     bound,
     make_member,
@@ -14,11 +18,22 @@ from tests.support.factories import (
     make_session,
 )
 from tests.support.learning_harness import LearningHarness
+from tests.support.rollout_factories import make_rollout
 from tests.support.run_memory_harness import make_record
 from understudy.core.clock import DAY_MS
-from understudy.core.records import extended
+from understudy.core.errors import UnderstudyError
+from understudy.core.page import PageRequest
+from understudy.core.records import extended, reduced
 from understudy.learnings.candidates import ReviewItem
-from understudy.learnings.model import LearningSource
+from understudy.learnings.model import (
+    Candidate,
+    CandidateState,
+    Kind,
+    LearningSource,
+    LearningStatus,
+    RelatedLearning,
+    related,
+)
 from understudy.learnings.reach import Reach
 from understudy.memory.record import RunEvidence
 from understudy.sessions.learning_scopes import WORKSPACE, session_scope
@@ -108,3 +123,147 @@ def test_the_sentence_of_the_request_that_says_it_is_quoted(plane: LearningHarne
     item = plane.candidates.item(candidate.candidate_id)
 
     assert item.quotes == ("Please remember: I want metric units in reports.",)
+
+
+ATLAS = "Project codename is Atlas."
+BOREALIS = "Project codename is Borealis."
+HERE = session_scope("s1")
+
+
+def refused(act: Callable[[], object]) -> str:
+    with pytest.raises(UnderstudyError) as told:
+        act()
+    return told.value.code
+
+
+def reopened(plane: LearningHarness, candidate: Candidate) -> Candidate:
+    return plane.candidates.reopen(ALICE, candidate.candidate_id)
+
+
+@pytest.mark.every_database
+def test_an_undone_publication_is_revoked_and_its_candidate_waits_again(
+    plane: LearningHarness,
+) -> None:
+    candidate = plane.propose(ATLAS, scope=HERE)
+    first = plane.publish(candidate).learning
+
+    waiting = reopened(plane, candidate)
+
+    revoked = plane.learning(first)
+    assert (revoked.status, revoked.revoked_reason) == (LearningStatus.REVOKED, "undone in review")
+    assert revoked.source_candidate_id == candidate.candidate_id
+    assert waiting == plane.candidate(candidate)
+    assert waiting == replace(
+        candidate, undone_learning_ids=(first.learning_id,), version=candidate.version + 2
+    )
+    # It is no refusal, and the candidate can become another learning.
+    item = plane.candidates.item(candidate.candidate_id)
+    assert (item.revoked_before, item.rejected_before) == ((), ())
+    assert not plane.propose(ATLAS, scope=HERE).declined_before
+    second = plane.publish(waiting).learning
+    assert second.learning_id != first.learning_id
+    lineage = plane.learnings.lineage(second.learning_id, PageRequest())
+    assert lineage.undone == related([revoked])
+    assert lineage.candidate is not None
+    events = [event.data["what"] for event in plane.events("s1")]
+    assert "candidate_reopened" in events
+    assert [(it.actor, it.action) for it in plane.audit()].count(
+        ("alice", "learning_candidates.reopen")
+    ) == 1
+
+
+@pytest.mark.every_database
+def test_an_undone_rejection_is_forgotten(plane: LearningHarness) -> None:
+    candidate = plane.propose(ATLAS)
+    plane.candidates.reject(ALICE, candidate.candidate_id, reason="no")
+
+    waiting = reopened(plane, candidate)
+
+    assert waiting == replace(candidate, version=candidate.version + 2)
+    assert not plane.propose(ATLAS).declined_before
+    assert reopened(plane, candidate) == waiting
+
+
+@pytest.mark.every_database
+def test_what_an_undone_publication_had_superseded_is_live_again(plane: LearningHarness) -> None:
+    older = plane.learn(ATLAS)
+    candidate = plane.propose(BOREALIS)
+    plane.publish(candidate, supersedes=older.learning_id)
+
+    reopened(plane, candidate)
+
+    assert plane.learning(older) == replace(older, version=older.version + 2)
+    [item] = [plane.candidates.item(candidate.candidate_id)]
+    assert item.conflicts_with == reduced(RelatedLearning, older)
+
+
+def test_a_learning_that_stood_before_is_not_taken_back(plane: LearningHarness) -> None:
+    there = plane.learn(ATLAS)
+    candidate = plane.propose(ATLAS)
+    plane.publish(candidate)
+
+    waiting = reopened(plane, candidate)
+
+    assert (waiting.state, waiting.undone_learning_ids) == (CandidateState.PENDING, ())
+    assert plane.learning(there) == there
+
+
+def test_only_who_decided_takes_it_back_while_nothing_depends_on_it(
+    plane: LearningHarness,
+) -> None:
+    theirs, replaced, gone, late = (
+        plane.propose(f"Project {name} is here", expires_at_ms=ends)
+        for name, ends in (("a", None), ("b", None), ("c", None), ("d", NOW + 5))
+    )
+    for each in (theirs, replaced, gone, late):
+        plane.publish(each)
+    made = {it.source_candidate_id: it for it in plane.all_learnings()}
+
+    code = refused(lambda: plane.candidates.reopen(ADMIN, theirs.candidate_id))
+    assert code == "candidate_decided_by_other"
+    plane.supersede(made[replaced.candidate_id], "Project b is gone")
+    assert refused(lambda: reopened(plane, replaced)) == "learning_superseded"
+    plane.learnings.revoke(ALICE, made[gone.candidate_id].learning_id)
+    assert refused(lambda: reopened(plane, gone)) == "learning_revoked"
+    plane.clock.advance(10)
+    assert refused(lambda: reopened(plane, late)) == "candidate_expired"
+    assert refused(lambda: plane.candidates.reopen(ALICE, "cand_x")) == "candidate_not_found"
+    assert plane.learning(made[theirs.candidate_id]) == made[theirs.candidate_id]
+
+
+def test_a_promoted_learning_is_not_undone(plane: LearningHarness) -> None:
+    candidate = plane.propose("Release notes are kept in a file", kind=Kind.PROCEDURE)
+    learning = plane.publish(candidate).learning
+    with plane.units.write() as unit:
+        unit.rollouts.add(make_rollout("notes", source_learning_id=learning.learning_id))
+
+    assert refused(lambda: reopened(plane, candidate)) == "learning_promoted"
+    assert plane.learning(learning) == learning
+
+
+def test_nothing_is_restored_beside_what_was_published_meanwhile(plane: LearningHarness) -> None:
+    older = plane.learn(ATLAS, scope=HERE)
+    candidate = plane.propose(BOREALIS)
+    newer = plane.publish(candidate, supersedes=older.learning_id).learning
+    plane.learn("Project codename is Cygnus.", scope=HERE)
+
+    assert refused(lambda: reopened(plane, candidate)) == "learning_conflict"
+    assert plane.learning(newer) == newer
+    assert plane.candidate(candidate).state is CandidateState.PUBLISHED
+
+
+@pytest.mark.every_database
+def test_a_snoozed_candidate_is_handed_out_again_when_it_is_time(plane: LearningHarness) -> None:
+    candidate = plane.propose(ATLAS)
+
+    asleep = plane.candidates.snooze(ALICE, candidate.candidate_id, NOW + 5)
+
+    assert asleep == replace(candidate, snoozed_until_ms=NOW + 5, version=candidate.version + 1)
+    assert plane.candidates.next_for_review().item is None
+    plane.clock.advance(5)
+    assert plane.candidates.next_for_review().item is not None
+    assert plane.candidates.snooze(ALICE, candidate.candidate_id, 0).snoozed_until_ms is None
+    plane.publish(candidate)
+    code = refused(lambda: plane.candidates.snooze(ALICE, candidate.candidate_id, NOW + 9))
+    assert code == "candidate_published"
+    assert "learning_candidates.snooze" in [it.action for it in plane.audit()]

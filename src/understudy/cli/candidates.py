@@ -19,8 +19,10 @@ from understudy.cli.learning_options import (
     ReviewOptions,
     TierOption,
     Yes,
+    ending,
     evidence_of,
     scope_of,
+    tomorrow_ms,
 )
 from understudy.cli.learning_records import tell_published
 from understudy.cli.options import Key, PageOptions, TextFile
@@ -248,6 +250,36 @@ def reject(
 ) -> object:
     """Say no to a candidate; the same is not proposed again without new evidence."""
     return daemon.client.candidates.reject(candidate_id, reason=reason, key=key)
+
+
+@commands("snooze", show="candidate {view.candidate_id} is put off")
+def snooze(
+    daemon: DaemonConnection,
+    candidate_id: CandidateId,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until", metavar="WHEN", help="In 12h or 30d, or at 2030-01-31T09:00; else tomorrow."
+        ),
+    ] = None,
+    key: Key = None,
+) -> object:
+    """Leave a candidate out of the queue of review for a time; lists still show it."""
+    until_ms = ending(until, option="--until")
+    return daemon.client.candidates.snooze(
+        candidate_id, tomorrow_ms() if until_ms is None else until_ms, key=key
+    )
+
+
+@commands("reopen", show="candidate {view.candidate_id} is {view.state} again")
+def reopen(
+    daemon: DaemonConnection,
+    candidate_id: CandidateId,
+    reason: Annotated[str | None, typer.Option(help="Why; for whoever looks later.")] = None,
+    key: Key = None,
+) -> object:
+    """Take back your own decision about a candidate; what it became is revoked."""
+    return daemon.client.candidates.reopen(candidate_id, reason=reason, key=key)
 
 
 def _show_explained(view: "CandidateExplainView") -> None:

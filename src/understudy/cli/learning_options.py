@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
@@ -189,7 +190,13 @@ def evidence_of(entries: Sequence[str] | None) -> list[dict[str, str]] | None:
     return refs
 
 
-def ending(text: str | None, now_ms: int | None = None) -> int | None:
+def tomorrow_ms() -> int:
+    """The beginning of tomorrow where this person is."""
+    tomorrow = datetime.now().astimezone().date() + timedelta(days=1)
+    return round(datetime.combine(tomorrow, datetime.min.time()).astimezone().timestamp() * 1000)
+
+
+def ending(text: str | None, now_ms: int | None = None, *, option: str = "--expires") -> int | None:
     """When something ends: a span from now, or a time."""
     if text is None:
         return None
@@ -198,5 +205,5 @@ def ending(text: str | None, now_ms: int | None = None) -> int | None:
         return now + 1000 * span(text) if text[-1:] in SECONDS else moment(text)
     except typer.BadParameter:
         raise typer.BadParameter(
-            f"--expires takes a span like 12h or 30d, or a time like 2030-01-31T09:00; got {text!r}"
+            f"{option} takes a span like 12h or 30d, or a time like 2030-01-31T09:00; got {text!r}"
         ) from None

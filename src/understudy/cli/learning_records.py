@@ -1,5 +1,6 @@
 """Candidates and learnings as people read them: nothing hidden, nothing left out."""
 
+import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 LISTED_CHARS: Final = 160
 CANDIDATE_COLUMNS: Final[screen.Layout] = {
     "candidate": "candidate_id",
-    "state": "state",
+    "state": lambda each: "snoozed" if is_snoozed(each) else each.state,
     "kind": "kind",
     "scope": lambda each: scope_words(each.scope),
     "made": "created_at_ms",
@@ -234,6 +235,11 @@ def _back(before: "RevokedBefore") -> str:
     return f"{before.learning_id}, by {who} {screen.ago(before.revoked_at_ms)}{why}"
 
 
+def is_snoozed(view: "Candidate") -> bool:
+    """Whether the queue of review leaves it out for now."""
+    return (view.snoozed_until_ms or 0) > time.time() * 1000
+
+
 def fate(view: "Candidate") -> str:
     """The state of a candidate; of a decided one also by whom and when."""
     by = f" by {visible_line(view.decided_by)}" if view.decided_by else ""
@@ -244,6 +250,7 @@ def fate(view: "Candidate") -> str:
 def _fate(view: "Candidate") -> Pairs:
     return [
         ("state", fate(view)),
+        ("snoozed", screen.ahead(view.snoozed_until_ms) if is_snoozed(view) else None),
         ("reason", visible(view.decision_reason or "")),
         ("learning", view.published_learning_id),
     ]

@@ -225,7 +225,8 @@ def lineage_lines(view: "Lineage") -> list[str]:
         chain = Node(_related(older), (*_before(before if at == len(since) else ()), chain))
     if view.candidate is not None:
         reviews = (_review(each) for each in view.reviews)
-        chain = Node(_candidate(view.candidate), (*reviews, chain))
+        undone = (Node(f"undone: {_related(each)}") for each in view.undone)
+        chain = Node(_candidate(view.candidate), (*reviews, *undone, chain))
     return [*_drawn(Node(_origin(view), (chain,)))]
 
 

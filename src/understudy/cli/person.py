@@ -1,6 +1,7 @@
 """The person at the terminal: prompts, notes, an editor, confirmations."""
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from understudy.cli.output import note
 
 # The most that is taken at once from a terminal that hands over keys.
 KEY_BYTES: Final = 1024
+# What an arrow or a function key sends, which is no key of ours.
+_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-9;]*[@-~]|O.|.)?", re.DOTALL)
 
 
 class Left(Exception):
@@ -139,8 +142,7 @@ def _read_key(terminal: int) -> str:
         # Ctrl-D is a character where keys are read one by one.
         if not read or read.startswith(b"\x04"):
             return ""
-        # An arrow or function key sends several characters, which are no keys of ours.
-        typed = "" if read.startswith(b"\x1b") else read.decode(errors="ignore").strip()
+        typed = _SEQUENCE.sub("", read.decode(errors="ignore")).strip()
         if typed.isprintable() and typed:
             return typed
 

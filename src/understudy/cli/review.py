@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.learning_options import SCOPE_KINDS, ReviewOptions
+from understudy.cli.learning_options import SCOPE_KINDS, ReviewOptions, tomorrow_ms
 from understudy.cli.learning_records import fate, item_pairs, published_lines, reached, related
 from understudy.cli.output import error_lines
 from understudy.cli.person import Left, Person, anybody
@@ -38,6 +38,8 @@ KEYS: Final = {
     "r": "reject",
     "n": "decline",
     "no": "decline",
+    "z": "snooze",
+    "b": "back",
     "s": "skip",
     "q": "quit",
     "?": "help",
@@ -53,6 +55,8 @@ HELP: Final = (
     "u  publish it in the place of a learning that says otherwise",
     "r  reject it, with a reason if you like",
     "n  reject it without a reason",
+    "z  put it off until tomorrow",
+    "b  take your last decision back, and decide about that one again",
     "s  leave it waiting, show the next",
     "q  leave it waiting, stop here (so does Ctrl-C)",
 )
@@ -63,6 +67,8 @@ APPLIES: Final = {
 }
 FILE: Final = "content.txt"
 OPEN: Final = ("pending", "escalated")
+# The reason of a learning that was revoked because its publication was taken back.
+UNDONE: Final = "undone in review"
 # The code of a publication that says otherwise than a learning.
 CONFLICT: Final = "learning_conflict"
 NOTHING: Final = "nothing waits for a person"
@@ -83,19 +89,38 @@ class Reject:
     reason: str | None = None
 
 
+class Snooze:
+    """It is put off."""
+
+
 class Skip:
     """It is left waiting."""
 
 
-Verdict = Publish | Reject | Skip
+class Back:
+    """The decision before this one is taken back."""
+
+
+Verdict = Publish | Reject | Snooze | Skip | Back
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewStep:
+    """What was done with one candidate, in a word."""
+
+    candidate_id: str
+    outcome: str
+    # The verdict that was carried out; None if another person decided first, or it was gone.
+    verdict: Verdict | None
 
 
 class Weighing:
     """One conversation about one candidate; what was edited outlives a refusal."""
 
-    def __init__(self, person: Person, item: "ReviewItem") -> None:
+    def __init__(self, person: Person, item: "ReviewItem", *, may_go_back: bool = False) -> None:
         self._person = person
         self._item = item
+        self._may_go_back = may_go_back
         self._edited: str | None = None
         self._scope: LearningScope | None = None
         self._applies = str(item.applies)
@@ -111,6 +136,8 @@ class Weighing:
             "reject": self._reject,
             "decline": Reject,
             "edit": self._edit,
+            "snooze": Snooze,
+            "back": Back,
             "skip": Skip,
             "quit": self._quit,
             "help": partial(person.say, HELP),
@@ -153,9 +180,10 @@ class Weighing:
     def _key(self) -> str:
         publish = "[p]ublish" if self._edited is None else "[p]ublish as edited"
         supersede = "s[u]persede  " if self._rivals() else ""
+        back = "[b]ack  " if self._may_go_back else ""
         typed = self._person.key(
             f"{publish}  [w]orkspace  pro[v]isional  sc[o]pe  [a]lways  [e]dit  {supersede}"
-            "[r]eject  [n]o  [s]kip  [q]uit  [?] "
+            f"[r]eject  [n]o  snoo[z]e  {back}[s]kip  [q]uit  [?] "
         ).lower()
         return KEYS.get(typed, typed)
 
@@ -294,63 +322,125 @@ def review(client: "Client", person: Person, waiting: Iterable["NextReviewItem"]
     """Ask about each until there is none or the person has enough, then say what was done."""
     from understudy.client import ClientError
 
-    tally: Counter[str] = Counter()
+    queue = QueueReview(client, person)
     try:
         for number, found in enumerate(waiting, start=1):
             if found.item is not None:
                 header = f"{number} of {number + (found.following or 0)}"
-                person.forget_typed()
-                tally[decide(client, person, found.item, header=header)] += 1
+                queue.decide(found.item, header=header)
     except Left:
-        person.say([f"{_counts(tally) or 'nothing decided'}; the rest goes on waiting"])
+        person.say([f"{queue.counts() or 'nothing decided'}; the rest goes on waiting"])
     except ClientError as problem:
-        if tally:
-            problem.add_note(f"before this: {_counts(tally)}")
+        if queue.counts():
+            problem.add_note(f"before this: {queue.counts()}")
         raise
     else:
-        person.say([_counts(tally) or NOTHING])
+        person.say([queue.counts() or NOTHING])
 
 
-def decide(client: "Client", person: Person, item: "ReviewItem", *, header: str = "") -> str:
-    """Ask about one candidate until something came of it; what that was, in a word."""
-    from understudy.client.errors import ConflictError, InvalidError, NotFoundError
+class QueueReview:
+    """One person who goes through the queue, and the steps that they may take back."""
 
-    weighing = Weighing(person, item)
-    weighing.show(item, header=header)
-    while True:
-        verdict = weighing.ask()
-        if isinstance(verdict, Skip):
-            return "skipped"
+    def __init__(self, client: "Client", person: Person) -> None:
+        self._client = client
+        self._person = person
+        self._steps: list[ReviewStep] = []
+
+    def counts(self) -> str:
+        """What was done, by numbers."""
+        tally = Counter(step.outcome for step in self._steps)
+        return ", ".join(f"{number} {what}" for what, number in tally.items())
+
+    def decide(self, item: "ReviewItem", *, header: str) -> None:
+        """Ask about one candidate, and about earlier ones again, until something came of it."""
+        todo = [(item, header)]
+        while todo:
+            item, header = todo[-1]
+            self._person.forget_typed()
+            step = self._settle(item, header)
+            if step is not None:
+                self._steps.append(step)
+                todo.pop()
+                continue
+            before = self._undo()
+            if before is not None:
+                todo.append((before, "again"))
+
+    def _settle(self, item: "ReviewItem", header: str) -> ReviewStep | None:
+        """What came of one candidate; None to go back."""
+        from understudy.client.errors import ConflictError, InvalidError, NotFoundError
+
+        client, person = self._client, self._person
+        weighing = Weighing(person, item, may_go_back=bool(self._steps))
+        weighing.show(item, header=header)
+        while True:
+            verdict = weighing.ask()
+            if isinstance(verdict, Back):
+                return None
+            try:
+                outcome = _carry_out(client, person, item, verdict)
+            except InvalidError as problem:
+                # The edit is kept, so that it can be corrected.
+                person.say(error_lines(problem))
+            except NotFoundError as problem:
+                person.say(error_lines(problem))
+                return ReviewStep(candidate_id=item.candidate_id, outcome="gone", verdict=None)
+            except ConflictError as problem:
+                item = client.candidates.get(item.candidate_id)
+                if item.state not in OPEN:
+                    outcome = _meanwhile(person, item)
+                    return ReviewStep(candidate_id=item.candidate_id, outcome=outcome, verdict=None)
+                person.say(error_lines(problem))
+                weighing.show(item, header=header, in_the_way=_in_the_way(client, problem))
+            else:
+                return ReviewStep(candidate_id=item.candidate_id, outcome=outcome, verdict=verdict)
+
+    def _undo(self) -> "ReviewItem | None":
+        """The candidate of the last step, which waits again; None if it cannot be taken back."""
+        from understudy.client.errors import ConflictError, NotFoundError
+
+        step = next((it for it in reversed(self._steps) if it.verdict is not None), None)
+        if step is None:
+            self._person.say(["there is no decision to take back"])
+            return None
         try:
-            return _carry_out(client, person, item, verdict)
-        except InvalidError as problem:
-            # The edit is kept, so that it can be corrected.
-            person.say(error_lines(problem))
-        except NotFoundError as problem:
-            person.say(error_lines(problem))
-            return "gone"
-        except ConflictError as problem:
-            item = client.candidates.get(item.candidate_id)
-            if item.state not in OPEN:
-                return _meanwhile(person, item)
-            person.say(error_lines(problem))
-            weighing.show(item, header=header, in_the_way=_in_the_way(client, problem))
+            match step.verdict:
+                case Publish() | Reject():
+                    self._client.candidates.reopen(step.candidate_id, reason=UNDONE)
+                case Snooze():
+                    self._client.candidates.snooze(step.candidate_id, 0)
+            item = self._client.candidates.get(step.candidate_id)
+        except (ConflictError, NotFoundError) as problem:
+            self._person.say(error_lines(problem))
+            return None
+        self._steps.remove(step)
+        self._person.say([f"candidate {step.candidate_id} waits again"])
+        return item
 
 
-def _carry_out(
-    client: "Client", person: Person, item: "ReviewItem", verdict: Publish | Reject
-) -> str:
+def _carry_out(client: "Client", person: Person, item: "ReviewItem", verdict: Verdict) -> str:
+    """Carry a verdict out; what came of it, in a word."""
     from understudy.wire.learnings import PublishCandidate
 
     # With the version, the decision of another is not answered as if it were this one.
-    if isinstance(verdict, Reject):
-        client.candidates.reject(item.candidate_id, reason=verdict.reason, version=item.version)
-        person.say([f"candidate {item.candidate_id} is rejected"])
-        return "rejected"
-    wanted = PublishCandidate.model_validate({**verdict.changes, "version": item.version})
-    published = client.candidates.publish(item.candidate_id, wanted)
-    person.say(published_lines(published))
-    return "published as provisional" if published.status == "provisional" else "published"
+    match verdict:
+        case Reject():
+            client.candidates.reject(item.candidate_id, reason=verdict.reason, version=item.version)
+            person.say([f"candidate {item.candidate_id} is rejected"])
+            return "rejected"
+        case Publish():
+            wanted = PublishCandidate.model_validate({**verdict.changes, "version": item.version})
+            published = client.candidates.publish(item.candidate_id, wanted)
+            person.say(published_lines(published))
+            is_active = published.status != "provisional"
+            return "published" if is_active else "published as provisional"
+        case Snooze():
+            until = tomorrow_ms()
+            client.candidates.snooze(item.candidate_id, until)
+            too_late = item.expires_at_ms is not None and item.expires_at_ms <= until
+            person.say([f"put off until tomorrow{', and it expires before that' * too_late}"])
+            return "put off"
+    return "skipped"
 
 
 def _meanwhile(person: Person, candidate: "Candidate") -> str:
@@ -374,7 +464,3 @@ def _in_the_way(client: "Client", problem: "ConflictError") -> "RelatedLearning 
     except NotFoundError:
         return None
     return reduced(RelatedLearning, found)
-
-
-def _counts(tally: Counter[str]) -> str:
-    return ", ".join(f"{number} {what}" for what, number in tally.items())

@@ -502,6 +502,16 @@ class CandidatesCalls(Group[S]):
     ) -> Candidate:
         """Say no to it; the daemon does not propose the same again without new evidence."""
 
+    @POST("/v1/learning-candidates/{candidate_id}/reopen")
+    def reopen(
+        self, candidate_id: str, reason: str | None = None, *, key: str | None = None
+    ) -> Candidate:
+        """Take back one's own decision: it waits again, and what it became is revoked."""
+
+    @POST("/v1/learning-candidates/{candidate_id}/snooze")
+    def snooze(self, candidate_id: str, until_ms: int, *, key: str | None = None) -> Candidate:
+        """Leave it out of the queue of review until a time; lists still show it."""
+
 
 class CheckpointsCalls(Group[S]):
     """Calls about checkpoints."""

@@ -33,6 +33,7 @@ from understudy.learnings.publication import (
 )
 from understudy.learnings.quotations import quotes_for
 from understudy.learnings.reach import Reach, reaches_of
+from understudy.learnings.reopen import reopen, snooze
 from understudy.learnings.taint import may_repeat_untrusted
 from understudy.memory.policy import policy_in
 from understudy.sessions.learning_scopes import LearningScope
@@ -241,6 +242,30 @@ class CandidateService:
                 now_ms=self.clock.now_ms(),
                 reason=given,
                 version=version,
+            )
+
+    def reopen(
+        self, principal: Principal, candidate_id: str, *, reason: str | None = None
+    ) -> Candidate:
+        """Take a decision of this person back: the candidate is pending again."""
+        given = check_reason(reason)
+        self.guard.check_reason(given)
+        with self.units.write() as unit:
+            return reopen(
+                unit,
+                candidate_id,
+                by=principal,
+                now_ms=self.clock.now_ms(),
+                listeners=self.listeners,
+                reason=given,
+            )
+
+    def snooze(self, principal: Principal, candidate_id: str, until_ms: int) -> Candidate:
+        """Leave a candidate out of the queue of review until a time."""
+        now = self.clock.now_ms()
+        with self.units.write() as unit:
+            return snooze(
+                unit, candidate_id, until_ms, by=principal, now_ms=now, listeners=self.listeners
             )
 
     def _check_stored(self, candidate_id: str, wanted: PublishChanges) -> None:

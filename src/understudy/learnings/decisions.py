@@ -47,6 +47,8 @@ MOST_AT_ONCE: Final = 1_000
 ACTIONS: Final = {
     LearningStatus.REVOKED: "learnings.revoke",
     LearningStatus.SUPERSEDED: "learnings.supersede",
+    LearningStatus.PROVISIONAL: "learnings.restore",
+    LearningStatus.ACTIVE: "learnings.restore",
 }
 _ACTIONS: Final = {
     CandidateState.PUBLISHED: "learning_candidates.publish",
@@ -94,11 +96,15 @@ def require_candidate(unit: "Unit", candidate_id: str, *, lock: bool = False) ->
 
 def check_undecided(candidate: Candidate, version: int | None) -> None:
     """Refuse to repeat a decision to a person who saw a version before it; None refuses nothing."""
-    if version is None or candidate.state in OPEN or candidate.version == version:
-        return
+    if version is not None and candidate.state not in OPEN and candidate.version != version:
+        raise decided_error(candidate)
+
+
+def decided_error(candidate: Candidate) -> UnderstudyError:
+    """The error for a candidate that was decided before."""
     if candidate.state is CandidateState.REJECTED:
-        raise coded_error("learnings/candidate_rejected", candidate_id=candidate.candidate_id)
-    raise coded_error(
+        return coded_error("learnings/candidate_rejected", candidate_id=candidate.candidate_id)
+    return coded_error(
         "learnings/candidate_published",
         candidate_id=candidate.candidate_id,
         learning_id=candidate.published_learning_id,
@@ -175,11 +181,7 @@ def reject_with_notices(
     if candidate.state is CandidateState.REJECTED:
         return candidate, ()
     if candidate.state is CandidateState.PUBLISHED:
-        raise coded_error(
-            "learnings/candidate_published",
-            candidate_id=candidate_id,
-            learning_id=candidate.published_learning_id,
-        )
+        raise decided_error(candidate)
     rejected = decide(unit, candidate, CandidateState.REJECTED, by=by, now_ms=now_ms, reason=reason)
     return rejected, (of_candidate(LearningEvent.CANDIDATE_DECIDED, rejected),)
 
@@ -269,7 +271,7 @@ class Retirement:
     listeners: Listeners
 
     def revoke(
-        self, learning: Learning, reason: str | None
+        self, learning: Learning, reason: str | None, *, is_undone: bool = False
     ) -> tuple[Learning, tuple[LearningNotice, ...]]:
         """Revoke a learning; answers it and the notices for `tell`."""
         changed = replace(
@@ -278,6 +280,7 @@ class Retirement:
             revoked_at_ms=self.now_ms,
             revoked_reason=reason,
             revoked_by=self.by.user_id,
+            undone_at_ms=self.now_ms if is_undone else None,
         )
         linked = self._linked(learning, changed)
         ended = self._end(learning, changed)
@@ -289,6 +292,15 @@ class Retirement:
         linked = self._linked(learning, changed)
         ended = self._end(learning, changed, note=replacement_id)
         return (*linked, of_learning(LearningEvent.LEARNING_SUPERSEDED, ended))
+
+    def restore(self, learning: Learning) -> tuple[LearningNotice, ...]:
+        """Make a superseded learning live again, as it was; answers the notices for `tell`."""
+        changed = replace(
+            learning, status=LearningStatus(learning.publish_tier), superseded_by=None
+        )
+        LEARNING.check(learning.status, changed.status)
+        restored = self._end(learning, changed)
+        return (of_learning(LearningEvent.LEARNING_RESTORED, restored),)
 
     def _linked(self, learning: Learning, changed: Learning) -> tuple[LearningNotice, ...]:
         """Call the hooks of what depends on the learning, before it is ended."""

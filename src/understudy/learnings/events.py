@@ -73,8 +73,10 @@ class LearningEvent(StrEnum):
     CANDIDATE_CREATED = "candidate_created"
     CANDIDATE_ESCALATED = "candidate_escalated"
     CANDIDATE_DECIDED = "candidate_decided"
+    CANDIDATE_REOPENED = "candidate_reopened"
     LEARNING_PUBLISHED = "learning_published"
     LEARNING_CHANGED = "learning_changed"
+    LEARNING_RESTORED = "learning_restored"
     LEARNING_SUPERSEDED = "learning_superseded"
     LEARNING_REVOKED = "learning_revoked"
 

@@ -50,6 +50,8 @@ class Lineage:
     # Learnings that it replaced, and that replaced it, nearest first.
     replaced: tuple[RelatedLearning, ...]
     replaced_by: tuple[RelatedLearning, ...]
+    # Learnings that its candidate became before their publication was undone.
+    undone: tuple[RelatedLearning, ...] = ()
     # The runs that had it injected, newest first.
     uses: Page[LearningUse]
     use_count: int
@@ -68,6 +70,7 @@ def lineage_of(unit: "Unit", learning_id: str, request: PageRequest) -> Lineage:
         source_run=_source_run(unit, run_id) if run_id else None,
         replaced=related(replaced),
         replaced_by=related(_chain(learning, lambda it: _successor(unit, it))),
+        undone=_undone(unit, learning, candidate),
         uses=unit.learning_uses.of_learning(learning_id, request),
         use_count=unit.learning_uses.count(learning_id),
     )
@@ -97,6 +100,17 @@ def _candidate(unit: "Unit", learnings: tuple[Learning, ...]) -> Candidate | Non
         return unit.candidates.get(named) if named else None
     except DamagedRecord:
         return None
+
+
+def _undone(
+    unit: "Unit", learning: Learning, candidate: Candidate | None
+) -> tuple[RelatedLearning, ...]:
+    ids = (
+        [it for it in candidate.undone_learning_ids if it != learning.learning_id]
+        if candidate
+        else []
+    )
+    return related(unit.learnings.readable(ids).values()) if ids else ()
 
 
 def _readable(unit: "Unit", learning_id: str | None) -> Learning | None:

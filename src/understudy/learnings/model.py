@@ -9,7 +9,7 @@ from pydantic import computed_field
 
 from understudy.core.invisible_characters import is_unseen
 from understudy.core.machine import Machine
-from understudy.core.records import HIDDEN, Omitted, reduced
+from understudy.core.records import HIDDEN, OMIT_EMPTY, Omitted, reduced
 from understudy.sessions.learning_scopes import LearningScope
 
 # The kind of learnings in the term index.
@@ -134,8 +134,9 @@ CANDIDATE: Final = Machine(
             {CandidateState.ESCALATED, CandidateState.PUBLISHED, CandidateState.REJECTED}
         ),
         CandidateState.ESCALATED: frozenset({CandidateState.PUBLISHED, CandidateState.REJECTED}),
-        CandidateState.PUBLISHED: frozenset(),
-        CandidateState.REJECTED: frozenset(),
+        # A person may take their decision back; see `learnings/reopen.py`.
+        CandidateState.PUBLISHED: frozenset({CandidateState.PENDING}),
+        CandidateState.REJECTED: frozenset({CandidateState.PENDING}),
     },
     conflict_code="candidate_state_conflict",
     domain="learnings",
@@ -149,7 +150,10 @@ LEARNING: Final = Machine(
             {LearningStatus.ACTIVE, LearningStatus.SUPERSEDED, LearningStatus.REVOKED}
         ),
         LearningStatus.ACTIVE: frozenset({LearningStatus.SUPERSEDED, LearningStatus.REVOKED}),
-        LearningStatus.SUPERSEDED: frozenset({LearningStatus.REVOKED}),
+        # Live again where the publication of its replacement is undone.
+        LearningStatus.SUPERSEDED: frozenset(
+            {LearningStatus.REVOKED, LearningStatus.PROVISIONAL, LearningStatus.ACTIVE}
+        ),
         LearningStatus.REVOKED: frozenset(),
     },
     conflict_code="learning_state_conflict",
@@ -246,6 +250,8 @@ class Candidate:
     # Who decided: a user, or `daemon`.
     decided_by: Omitted[str] = None
     decision_reason: Omitted[str] = None
+    # Learnings that it became before its publication was undone, oldest first.
+    undone_learning_ids: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
     # The queue of review leaves it out until then.
     snoozed_until_ms: Omitted[int] = None
     version: int = 1
@@ -301,6 +307,8 @@ class Learning:
     revoked_reason: Omitted[str] = None
     # Who revoked it: a user, or `daemon`.
     revoked_by: Omitted[str] = None
+    # When its publication was undone: that revocation is no refusal of the statement.
+    undone_at_ms: Omitted[int] = None
     version: int = 1
 
     @computed_field

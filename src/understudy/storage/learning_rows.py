@@ -57,12 +57,19 @@ MAX_RULE_CHARS: Final = 200
 def learning_row(learning: Learning) -> dict[str, Any]:
     """All columns of a learning."""
     actor, subject = learning.policy_actor, learning.subject_key
-    return _row(learning, learning.learning_id, learnings) | {
+    row = _row(learning, learning.learning_id, learnings)
+    is_undone = learning.undone_at_ms is not None
+    if is_undone:
+        # The column is unique, and the candidate may become another learning.
+        row["body"] = row["body"] | {"source_candidate_id": row.pop("source_candidate_id")}
+        row["source_candidate_id"] = None
+    return row | {
         "is_live": learning.status in LIVE,
         "is_active": learning.status is LearningStatus.ACTIVE,
-        # Revoked, and not by the daemon.
+        # Revoked, and neither by the daemon nor as a step back.
         "is_taken_back": learning.status is LearningStatus.REVOKED
-        and learning.revoked_by != DAEMON.user_id,
+        and learning.revoked_by != DAEMON.user_id
+        and not is_undone,
         "actor_folded": None if actor is None else folded(actor),
         "subject_digest": None if subject is None else digest_of(subject),
     }

@@ -103,6 +103,18 @@ class RejectCandidate(RequestBody):
     version: Millis | None = None
 
 
+class ReopenCandidate(RequestBody):
+    """Why the decision is taken back."""
+
+    reason: str | None = None
+
+
+class SnoozeCandidate(RequestBody):
+    """Until when the queue of review leaves it out; a time that is over wakes it."""
+
+    until_ms: Millis
+
+
 class CandidateFilterBody(RequestBody):
     """Which candidates; what is left out does not narrow."""
 

@@ -1,6 +1,7 @@
 """Asking somebody about candidates, one after the other."""
 
 import json
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,7 +49,8 @@ def decide(
 def _sent(request: httpx2.Request) -> Any:
     """What was sent, without the version: each decision names the one that was shown."""
     sent = json.loads(request.content or "{}")
-    assert request.method == "GET" or sent.pop("version") == 1
+    is_decision = request.url.path.endswith(("/publish", "/reject"))
+    assert not is_decision or sent.pop("version") == 1
     return sent
 
 
@@ -468,3 +470,80 @@ def test_one_key_rejects_without_a_reason(typed: str) -> None:
     sent = decide(FakePerson(typed), [item()], ok(item_document(state="rejected")))
 
     assert sent == [(REJECT, {})]
+
+
+REOPEN = "/learning-candidates/cand_1/reopen"
+SNOOZE = "/learning-candidates/cand_1/snooze"
+ONE = "/learning-candidates/cand_1"
+
+
+def test_a_candidate_is_put_off_until_tomorrow() -> None:
+    person = FakePerson("z")
+    before = time.time() * 1000
+
+    [(path, body)] = decide(person, [item()], ok(item_document()))
+
+    assert path == SNOOZE
+    # The day on which clocks change has 25 hours.
+    assert before < body["until_ms"] <= before + 25 * 3600 * 1000
+    assert person.heard[-2:] == ["put off until tomorrow", "1 put off"]
+
+
+def test_what_expires_before_it_wakes_is_said() -> None:
+    person = FakePerson("z")
+
+    decide(person, [item(expires_at_ms=1)], ok(item_document()))
+
+    assert "put off until tomorrow, and it expires before that" in person.heard
+
+
+@pytest.mark.parametrize(
+    ("keys", "undone"),
+    [
+        ("p", (REOPEN, {"reason": "undone in review"})),
+        ("n", (REOPEN, {"reason": "undone in review"})),
+        ("z", (SNOOZE, {"until_ms": 0})),
+    ],
+)
+def test_the_last_decision_is_taken_back_and_asked_again(keys: str, undone: Any) -> None:
+    person = FakePerson(keys, "b", "s", "s")
+    done = learning_document() if keys == "p" else item_document()
+
+    sent = decide(
+        person, [item(), item("cand_2")], ok(done), ok(item_document()), ok(item_document())
+    )
+
+    assert sent[1:] == [undone, (ONE, {})]
+    assert "candidate cand_1 waits again" in person.heard
+    assert person.heard[-1] == "2 skipped"
+    headers = [it for it in person.heard if it in ("1 of 2", "2 of 2", "again")]
+    assert headers == ["1 of 2", "2 of 2", "again", "2 of 2"]
+    assert ["[b]ack" in it for it in person.prompts] == [False, True, False, True]
+
+
+def test_one_decision_after_the_other_is_taken_back() -> None:
+    person = FakePerson("n", "s", "b", "b", "s", "s", "s")
+    items = [item(f"cand_{number}") for number in (1, 2, 3)]
+    steps = [item_document(), item_document("cand_2"), item_document(), item_document()]
+
+    sent = decide(person, items, *map(ok, steps))
+
+    assert [path for path, _ in sent[1:]] == ["/learning-candidates/cand_2", REOPEN, ONE]
+    assert person.heard[-1] == "3 skipped"
+
+
+def test_nothing_is_taken_back_before_the_first_decision() -> None:
+    person = FakePerson("b", "s")
+
+    assert decide(person, [item()]) == []
+    assert "there is no decision to take back" in person.heard
+
+
+def test_a_decision_that_others_built_on_stays() -> None:
+    person = FakePerson("p", "b", "s")
+    problem = {"code": "learning_superseded", "domain": "learnings", "detail": "it was replaced"}
+
+    decide(person, [item(), item("cand_2")], ok(learning_document()), refused(409, problem))
+
+    assert "it was replaced" in person.screen
+    assert person.heard[-1] == "1 published, 1 skipped"

@@ -33,6 +33,8 @@ from understudy.wire.learnings import (
     CreateCandidate,
     PublishCandidate,
     RejectCandidate,
+    ReopenCandidate,
+    SnoozeCandidate,
 )
 from understudy.wire.policies import CandidateExplainView, RuleTraceView
 
@@ -177,3 +179,25 @@ def reject(
     return services.learning.candidates.reject(
         caller, candidate_id, reason=given.reason, version=given.version
     )
+
+
+@router.post(ONE + "/reopen", operation_id="learning_candidates.reopen")
+@operator()
+def reopen(
+    candidate_id: CandidateId,
+    services: Services,
+    caller: Caller,
+    body: ReopenCandidate | None = None,
+) -> Candidate:
+    """Take back one's own decision: it waits again, and what it became is revoked."""
+    reason = body.reason if body else None
+    return services.learning.candidates.reopen(caller, candidate_id, reason=reason)
+
+
+@router.post(ONE + "/snooze", operation_id="learning_candidates.snooze")
+@operator()
+def snooze(
+    candidate_id: CandidateId, body: SnoozeCandidate, services: Services, caller: Caller
+) -> Candidate:
+    """Leave it out of the queue of review until a time; lists still show it."""
+    return services.learning.candidates.snooze(caller, candidate_id, body.until_ms)
