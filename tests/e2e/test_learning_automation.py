@@ -137,7 +137,7 @@ def test_callers_cannot_vouch_for_themselves(learning_daemon: LearningDaemon) ->
     assert own["origin"] == "daemon"
 
 
-def test_what_callers_propose_never_becomes_active_by_itself(
+def test_what_callers_propose_without_evidence_never_becomes_active_by_itself(
     learning_daemon: LearningDaemon,
 ) -> None:
     active = rule("publish_active", kind="fact")
@@ -178,6 +178,30 @@ def test_what_a_run_said_outright_becomes_active_and_its_replacement_unverified(
     assert replacement["verification_status"] == "unverified"
 
 
+def test_a_captured_request_verifies_what_a_caller_proposes_where_that_is_allowed(
+    learning_daemon: LearningDaemon,
+) -> None:
+    learning_daemon.policy(
+        "enabled", rule("publish_active", kind="fact"), allow_api_origin_active_publication=True
+    )
+    text = "The gate of the yard is green. What goes with it?"
+    run = learning_daemon.run(learning_daemon.session("captured"), text, debug_level="full")
+    run_id = run["run_id"]
+    (capture,) = learning_daemon.get(f"/v1/runs/{run_id}/debug")["items"]
+
+    proposed = learning_daemon.propose(
+        "The gate of the yard is green",
+        source={"run_id": run_id},
+        evidence_refs=[{"run_id": run_id, "artifact_id": capture["artifact_id"]}],
+    )
+
+    view = learning_daemon.reviewed(proposed["candidate_id"], "published")
+    learning = learning_daemon.learning(view["published_learning_id"])
+    assert (learning["status"], learning["verification_status"]) == ("active", "verified")
+    told = learning_daemon.told("captured", "Which colour has the gate of the yard?")
+    assert told == [learning["learning_id"]]
+
+
 def test_the_words_of_a_run_in_another_order_of_marks_support_it_and_others_do_not(
     learning_daemon: LearningDaemon,
 ) -> None:
@@ -196,7 +220,7 @@ def test_the_words_of_a_run_in_another_order_of_marks_support_it_and_others_do_n
     first, second = published(learning_daemon, supported), published(learning_daemon, unsupported)
     assert (first["status"], first["verification_status"]) == ("active", "verified")
     assert (second["status"], second["verification_status"]) == ("provisional", "failed")
-    assert "evidence" in unsupported["automation_review"]["reason"]
+    assert "verification failed" in unsupported["automation_review"]["reason"]
 
 
 def _one(content: str, kind: str = "preference") -> dict[str, Any]:

@@ -33,7 +33,7 @@ _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 _ENDED: Final = re.compile(r"[.!?;\u3002\uff01\uff1f\uff1b]\s*$")
 # Doubts of several words, or joined by a hyphen.
 _DOUBT_PHRASES: Final = (
-    r"\bused to\b|\bno-one\b|\bpeut-être\b|\bsoi-disant\b|\bcho rằng\b|\bphủ nhận\b|\bcó lẽ\b|\bhình như\b"
+    r"\bused to\b|\bno-one\b|\bpeut-être\b|\bsoi-disant\b|\bcho rằng\b|\bphủ nhận\b|\bcó lẽ\b|\bhình như\b|\bdường như\b|\bcó vẻ\b|\bchắc là\b"
     r"|\btrước đây\b|\bcó thể\b|\btheo (?:lời|như|bài|trang|tài liệu)\b"
     r"|\blast (?:year|month|week|summer|winter|spring|time)\b|\bin the past\b|\bback then\b|\byears? ago\b"
     r"|\bin case\b|\bas (?:soon|long) as\b|\btrong trường hợp\b|的时候|一旦|只要|除非"

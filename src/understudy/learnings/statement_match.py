@@ -150,18 +150,19 @@ def _stem(word: str) -> str:
 
 def places(statement: str, sentence: str) -> Iterator[Span]:
     """The spans of a plain sentence that have all words of a plain statement, and no others."""
-    wanted = _compared(tokens(statement), statement)
+    said = tokens(sentence)
+    wanted = _active(_compared(tokens(statement), statement), {it.form for it in said})
     forms = [token.form for token in wanted]
     if SELF in forms:
         # "The user likes their tea weak" for "I like my tea weak".
         forms = [form for form in forms if form not in _THEIRS]
     if not any(map(_tells, forms)):
         return
-    said = tokens(sentence)
     # What somebody decided to do is what they do.
     extra = {*WORDS("classes.adverbs"), DECIDE}.difference(forms)
     heard = said if {SELF, GROUP} & set(forms) else _without_possessors(said, sentence)
     kept = _compared([token for token in heard if token.form not in extra], sentence)
+    kept = _active(kept, set(forms))
     have = [token.form for token in kept]
     if not set(forms) <= set(have):
         return
@@ -235,6 +236,25 @@ def _compared(made: Sequence[FoldedWord], sentence: str) -> list[FoldedWord]:
     return kept
 
 
+def _active(kept: list[FoldedWord], known: Set[str]) -> list[FoldedWord]:
+    """The words with "X is owned by Y" written as "Y own X", if the verb is known in that form."""
+    for at in range(1, len(kept) - 3):
+        verb = kept[at + 1].form
+        if (kept[at].form, kept[at + 2].form) != (COPULA, "by") or not verb.endswith("ed"):
+            continue
+        stem = next((it for it in (verb[:-1], verb[:-2], verb[:-3]) if it in known), None)
+        start, end = at, at + 3
+        while start > 0 and _names(kept[start - 1].form):
+            start -= 1
+        while end < len(kept) and _names(kept[end].form):
+            end += 1
+        if stem is not None and start < at and end > at + 3:
+            doer, done = kept[at + 3 : end], kept[start:at]
+            named = kept[at + 1]._replace(form=stem)
+            return [*kept[:start], *doer, named, *done, *kept[end:]]
+    return kept
+
+
 def _named_before(at: int, kept: Sequence[FoldedWord], articles: Set[int]) -> int:
     """The index of the first word of the name before `of`: behind its article, or one word."""
     for start in range(at - 1, max(-1, at - 1 - MAX_NAME), -1):
@@ -267,6 +287,10 @@ def _patterns(forms: list[str], *, has_cleft: bool) -> Iterator[list[str]]:
         is_fronted = forms[0] in (SELF, GROUP) and at > 1
         if is_fronted or forms[at] in prepositions or forms[0] in prepositions:
             yield forms[at:] + forms[:at]
+    if forms[0] in (SELF, GROUP) and forms[1:2] and forms[1] in prepositions:
+        # "We every Monday meet" for "Every Monday we meet".
+        for at in range(2, len(forms)):
+            yield [*forms[1:at], forms[0], *forms[at:]]
     if has_cleft:
         for at in range(len(forms)):
             for end in range(at + 1, min(at + MAX_CLEFT, len(forms) - 1) + 1):

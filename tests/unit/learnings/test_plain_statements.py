@@ -148,6 +148,12 @@ SAID = (
     ("Chúng tôi báo tin qua Zalo", "Chúng tôi báo tin qua Zalo vì ai cũng có."),
     ("Trả lời bằng tiếng Việt", "Từ giờ trả lời bằng tiếng Việt nhé."),
     ("Người phụ trách là thầy Nam", "Thầy Nam là người phụ trách."),
+    # The other voice of the verb.
+    ("Ines manages the choir", "The choir is managed by Ines."),
+    ("The choir is managed by Ines", "Ines manages the choir."),
+    ("The old mill is owned by the parish", "The parish owns the old mill since 1990."),
+    ("We meet every Monday", "Every Monday we meet."),
+    ("我们每周一开会", "每周一我们开会。"),
     # Perfect tense, decisions, wishes, possessors, adverbs.
     ("We decided to hire two cooks", "We've decided to hire two cooks for the winter."),
     ("We serve only local cheese", "We agreed to serve only local cheese."),
@@ -365,6 +371,18 @@ NOT_SAID = (
     ("Người dùng nuôi mèo", "Tôi muốn nuôi mèo."),
     ("Người dùng nuôi mèo", "Hồi nhỏ tôi nuôi mèo."),
     ("We rent bikes", "We rent bikes, but not in winter."),
+    # The other voice, exchanged, denied or of another.
+    ("The choir manages Ines", "The choir is managed by Ines."),
+    ("Ines manages the choir", "The choir is not managed by Ines."),
+    ("Ines manages the choir", "The choir was managed by Ines."),
+    ("Ines manages the choir", "The choir is managed by Ines's brother."),
+    ("Ines manages the choir", "The youth choir is managed by Ines."),
+    ("Ines manages the choir", "Is the choir managed by Ines?"),
+    # Seemingly.
+    ("The budget is 300 euros", "It seems the budget is 300 euros."),
+    ("The budget is 300 euros", "Apparently the budget is 300 euros."),
+    ("预算是三百元", "似乎预算是三百元。"),
+    ("Ngân sách là 300 đồng", "Dường như ngân sách là 300 đồng."),
     # For some alone.
     ("The museum is free", "The museum is free for students."),
     ("The fee is 5 euros", "The fee is 5 euros for members."),
