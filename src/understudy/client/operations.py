@@ -1277,7 +1277,12 @@ class SessionsCalls(Group[S]):
 
     @GET("/v1/sessions/{session_id}/events")
     def events_page(
-        self, session_id: str, *, after: int | None = None, **page: Unpack[Paging]
+        self,
+        session_id: str,
+        *,
+        after: int | None = None,
+        run_id: str | None = None,
+        **page: Unpack[Paging],
     ) -> SessionEventsView:
         """The journal of a session, in order."""
 

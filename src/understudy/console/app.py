@@ -14,7 +14,9 @@ from starlette.routing import Route
 from understudy.access.sign_in import COOKIE, COOKIE_S
 from understudy.api.problems import refusal_of
 from understudy.api.services import services_of
+from understudy.api.sse import stream_response
 from understudy.console.forms import body_of
+from understudy.console.live import signals
 from understudy.console.pages import PAGES, ConsolePage
 from understudy.console.rendering import ASSETS, render
 from understudy.console.surface import OperationRefused, Surface
@@ -64,6 +66,7 @@ class Console:
             Route("/signin", self.sign_in, methods=["POST"]),
             Route("/signin/{secret}", self.use_link, methods=["GET"]),
             Route("/signout", self.sign_out, methods=["POST"]),
+            Route("/live", self._guarded(self.live), methods=["GET"]),
             Route("/language", self.choose_language, methods=["POST"]),
             Route("/act/{operation}", self._guarded(self.act), methods=["POST"]),
             *(Route(each.path, self._guarded(self._page(each)), methods=["GET"]) for each in PAGES),
@@ -115,6 +118,10 @@ class Console:
         values, body = body_of(form, fields)
         await visit.call(operation, body=body, **values)
         return _go(visit, to)
+
+    async def live(self, visit: Visit) -> Response:
+        """Signals of what changes, for as long as the page is open."""
+        return stream_response(signals(services_of(visit.request)))
 
     async def asset(self, request: Request) -> Response:
         """A static file, for ever under the digest of its content."""

@@ -4,8 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from understudy.console.conversation import timeline_of, turns_of
 from understudy.console.visits import Visit
 
+# The end of a journal that a page shows.
+JOURNAL_EVENTS: Final = 200
 Load = Callable[[Visit], Awaitable[dict[str, Any] | str]]
 
 
@@ -35,6 +38,9 @@ class Listing:
     # The field that the page of a record begins with.
     title: str
     parameter: str = ""
+    # A page of its own for one thing, where the record alone is not enough.
+    template: str = "record.html"
+    load: Load | None = None
 
     def pages(self) -> tuple[ConsolePage, ConsolePage]:
         """The list and the record."""
@@ -46,9 +52,9 @@ class Listing:
             ConsolePage(
                 path=f"{path}/{{id}}",
                 name=self.name,
-                template="record.html",
+                template=self.template,
                 twin=self.one,
-                load=self._record,
+                load=self.load or self._record,
             ),
         )
 
@@ -96,6 +102,66 @@ async def _review(visit: Visit) -> dict[str, Any]:
     return {"items": items, "item": item, "trace": trace, "twin": {}}
 
 
+async def _session(visit: Visit) -> dict[str, Any]:
+    """The conversation: the end of the journal, which may be long."""
+    ids = {"session_id": visit.request.path_params["id"]}
+    record = await visit.call("sessions.get", **ids)
+    after = max(record["snapshot"]["journal_length"] - JOURNAL_EVENTS, 0)
+    journal = await visit.call("sessions.events", **ids, after=after, limit=JOURNAL_EVENTS)
+    turns = turns_of(journal["items"])
+    return {
+        "record": record,
+        "turns": turns,
+        "is_cut": after > 0,
+        "twin": ids,
+        "waiting": await _waiting(visit, **ids),
+    }
+
+
+async def _run(visit: Visit) -> dict[str, Any]:
+    ids = {"run_id": visit.request.path_params["id"]}
+    record = await visit.call("runs.get", **ids)
+    journal = await visit.call(
+        "sessions.events", session_id=record["session_id"], limit=JOURNAL_EVENTS, **ids
+    )
+    turn = next(iter(turns_of(journal["items"])), None)
+    until = record.get("finished_at_ms") or record["updated_at_ms"]
+    return {
+        "record": record,
+        "turn": turn,
+        "bars": timeline_of(turn, until_ms=until) if turn else [],
+        "memory": await visit.call("runs.memory_report", **ids),
+        "candidates": await visit.call("learning_candidates.list", query=ids["run_id"], limit=20),
+        "waiting": await _waiting(visit, **ids),
+        "twin": ids,
+    }
+
+
+async def _waiting(visit: Visit, **ids: str) -> dict[str, Any]:
+    """The approvals and questions of a session or a run that wait for somebody."""
+    return {
+        "approvals": (await visit.call("approvals.list", **ids))["items"],
+        "questions": (await visit.call("questions.list", **ids))["items"],
+    }
+
+
+async def _memory(visit: Visit) -> dict[str, Any]:
+    """What a prompt would be told in a session for an input, and why."""
+    sessions = (await visit.call("sessions.list", limit=50))["items"]
+    chosen = visit.query.get("session_id") or (sessions[0]["session_id"] if sessions else None)
+    explained = None
+    if chosen is not None:
+        explained = await visit.call(
+            "sessions.memory_explain", session_id=chosen, query=visit.query.get("query")
+        )
+    return {
+        "sessions": sessions,
+        "chosen": chosen,
+        "explained": explained,
+        "twin": {"session_id": chosen or ""},
+    }
+
+
 async def _overview(visit: Visit) -> dict[str, Any]:
     return {
         "status": await visit.call("status.read"),
@@ -121,6 +187,8 @@ LISTINGS: Final = (
         key="run_id",
         columns=("status", "run_id", "session_id", "agent_id", "kind", "submitted_at_ms"),
         title="run_id",
+        template="run.html",
+        load=_run,
     ),
     Listing(
         name="sessions",
@@ -129,6 +197,8 @@ LISTINGS: Final = (
         key="session_id",
         columns=("session_id", "agent_id", "thread_id", "created_at_ms", "updated_at_ms"),
         title="session_id",
+        template="session.html",
+        load=_session,
     ),
     Listing(
         name="skills",
@@ -188,6 +258,13 @@ PAGES: Final = (
         template="review.html",
         twin="learning_candidates.list",
         load=_review,
+    ),
+    ConsolePage(
+        path="/memory",
+        name="memory",
+        template="memory.html",
+        twin="sessions.memory_explain",
+        load=_memory,
     ),
     *(page for listing in LISTINGS for page in listing.pages()),
 )

@@ -23,7 +23,7 @@ from understudy.i18n.catalogue import say
 ROOT: Final = files("understudy.console")
 NAVIGATION: Final = (
     ("work", ("overview", "review", "sessions", "runs", "schedules")),
-    ("knowledge", ("learnings", "skills", "rollouts")),
+    ("knowledge", ("learnings", "memory", "skills", "rollouts")),
     ("control", ("agents",)),
 )
 # Each in its own language, for whoever cannot read the page.
@@ -101,7 +101,7 @@ def _environment() -> Environment:
         "tones": TONES,
         "with_query": _with_query,
     }
-    made.filters |= {"moment": _moment, "iso": _iso}
+    made.filters |= {"moment": _moment, "iso": _iso, "took": _took}
     return made
 
 
@@ -135,6 +135,14 @@ def _ago(at_ms: int | None, *, now: int) -> str:
 
 def _moment(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _took(ms: int) -> str:
+    """A duration: `340 ms`, `2.1 s`, `3 min 20 s`."""
+    if ms < 1000:
+        return f"{ms} ms"
+    seconds = ms / 1000
+    return f"{seconds:.1f} s" if seconds < 60 else f"{ms // 60_000} min {ms // 1000 % 60} s"
 
 
 def _iso(at_ms: int) -> str:

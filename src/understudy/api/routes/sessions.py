@@ -210,12 +210,15 @@ def events(
     services: Services,
     page: Paging,
     after: Annotated[int | None, Query(ge=0, le=2**62, description="a journal offset")] = None,
+    run_id: Annotated[str | None, Query(description="only of this run")] = None,
 ) -> SessionEventsView:
     """The journal of a session, in order."""
     offset = max(after or 0, _offset(page))
     with services.resources.units.read() as unit:
         session = require_session(unit, session_id)
-        found = unit.journal.read(session_id=session_id, after_offset=offset, limit=page.limit + 1)
+        found = unit.journal.read(
+            session_id=session_id, run_id=run_id, after_offset=offset, limit=page.limit + 1
+        )
         return session_events_view(unit, session, found[: page.limit], more=len(found) > page.limit)
 
 
