@@ -91,3 +91,22 @@ def test_a_static_file_is_kept_for_ever_under_its_digest(console: TestClient) ->
     assert "immutable" in console.get(path).headers["cache-control"]
     digest = path.split("/")[2]
     assert console.get(path.replace(digest, "0" * 16)).status_code == 404
+
+
+def test_a_session_without_messages_says_so_and_takes_one(console: TestClient) -> None:
+    session = console.post("/v1/sessions", json={"session_id": "talk"}).json()["session_id"]
+
+    page = console.get(f"/sessions/{session}").text
+
+    assert "Nothing was said yet" in page
+    assert 'action="/act/runs.submit"' in page
+
+
+def test_the_memory_inspector_explains_an_input(console: TestClient) -> None:
+    session = console.post("/v1/sessions", json={"session_id": "talk"}).json()["session_id"]
+    candidate = propose(console, "The office is in Oslo")
+    console.post(f"/v1/learning-candidates/{candidate}/publish", json={})
+
+    page = console.get("/memory", params={"session_id": session, "query": "where is the office?"})
+
+    assert "The office is in Oslo" in page.text

@@ -77,7 +77,9 @@ class Console:
             found = await page.load(visit)
             if isinstance(found, str):
                 return RedirectResponse(found, status_code=303)
-            twin = self._surface.twin_of(page.twin, found.pop("twin", visit.query))
+            # A page that has nothing to show yet has another twin.
+            operation = found.pop("twin_operation", page.twin)
+            twin = self._surface.twin_of(operation, found.pop("twin", visit.query))
             return _html(await render(page.template, visit, page=page, twin=twin, **found))
 
         return answer

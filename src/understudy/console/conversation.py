@@ -23,7 +23,7 @@ class ToolUse:
 
 
 @dataclass(slots=True, kw_only=True)
-class Step:
+class ModelStep:
     """One answer of the model, and the tools that it called."""
 
     number: int
@@ -44,7 +44,7 @@ class RunTurn:
     input: str = ""
     status: str = ""
     user_id: str = ""
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ModelStep] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     # Since when the model or a person is waited for.
     since_ms: int = 0
@@ -105,7 +105,7 @@ def _apply(run: RunTurn, event: Mapping[str, Any], calls: dict[tuple[str, str], 
             run.since_ms = at_ms
         case "message":
             run.steps.append(
-                Step(
+                ModelStep(
                     number=int(data.get("step", 0)),
                     text=str(data.get("text", "")),
                     model=str(data.get("model", "")),

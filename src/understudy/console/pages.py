@@ -149,16 +149,14 @@ async def _memory(visit: Visit) -> dict[str, Any]:
     """What a prompt would be told in a session for an input, and why."""
     sessions = (await visit.call("sessions.list", limit=50))["items"]
     chosen = visit.query.get("session_id") or (sessions[0]["session_id"] if sessions else None)
-    explained = None
-    if chosen is not None:
-        explained = await visit.call(
-            "sessions.memory_explain", session_id=chosen, query=visit.query.get("query")
-        )
+    if chosen is None:
+        return {"sessions": (), "twin_operation": "sessions.list", "twin": {}}
+    asked = {"session_id": chosen, "query": visit.query.get("query", "")}
     return {
         "sessions": sessions,
         "chosen": chosen,
-        "explained": explained,
-        "twin": {"session_id": chosen or ""},
+        "explained": await visit.call("sessions.memory_explain", **asked),
+        "twin": asked,
     }
 
 
