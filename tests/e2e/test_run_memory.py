@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import routes_to
-from tests.support.daemon import DaemonProcess, wait_for
+from tests.support.daemon import DaemonProcess, capture_off, wait_for
 from understudy.testing.answers import SeenRequest
 from understudy.testing.fake_model import FakeModel
 
@@ -20,6 +20,7 @@ pytestmark = pytest.mark.e2e
 def daemon(tmp_path: Path, model: FakeModel) -> Iterator[DaemonProcess]:
     """A daemon on files, which is where records can be torn."""
     with DaemonProcess(tmp_path / "home", config=routes_to(model)) as started:
+        capture_off(started)
         started.post("/v1/sessions", {"session_id": "s1"})
         yield started
 

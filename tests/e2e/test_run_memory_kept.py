@@ -13,7 +13,7 @@ import pytest
 
 from tests.e2e.conftest import DaemonWithModel, routes_to
 from tests.support.command_line_process import Cli
-from tests.support.daemon import DaemonProcess, wait_for
+from tests.support.daemon import DaemonProcess, capture_off, wait_for
 from tests.support.run_memory_reads import section_in, summaries, system_text, told
 from understudy.testing.answers import call
 from understudy.testing.fake_model import FakeModel
@@ -57,6 +57,7 @@ MARKERS = [f"<redacted:{kind}>" for kind in ("email", "ssn", "phone", "card", "p
 def lasting_live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonWithModel]:
     home = tmp_path_factory.mktemp("acceptance") / "home"
     with FakeModel() as fake, DaemonProcess(home, config=routes_to(fake)) as daemon:
+        capture_off(daemon)
         yield DaemonWithModel(daemon, fake)
 
 

@@ -246,3 +246,9 @@ def wait_for(
 def _start_once(home: Path) -> None:
     with DaemonProcess(home, fresh=True) as daemon:
         assert daemon.stop() == 0, daemon.log()[-4000:]
+
+
+def capture_off(daemon: DaemonProcess) -> None:
+    """Turn capture off, which rewrites the records of ended runs, for tests that look at them."""
+    policy = {"capture": {"semantic_candidates": {"enabled": False}}}
+    daemon.post("/v1/runtime/learning-policy", {"policy": policy})
