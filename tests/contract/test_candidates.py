@@ -175,6 +175,36 @@ def test_another_value_for_the_same_subject_is_a_conflict(plane: LearningHarness
     assert plane.all_learnings() == [first]
 
 
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("Our main customer is Acme.", "The main customer is Globex."),
+        ("We use Kafka for events.", "We do not use Kafka for events any more."),
+        ("I live in Porto.", "I have moved to Ghent."),
+        ("我们用现金买菜。", "我们用支付宝买菜。"),
+        ("Tôi sống ở Huế.", "Tôi đã chuyển đến Vinh."),
+    ],
+)
+def test_a_conflict_is_found_in_other_words(plane: LearningHarness, known: str, said: str) -> None:
+    first = plane.learn(known)
+    with pytest.raises(Conflict) as told:
+        plane.publish(plane.propose(said))
+    assert told.value.params == {"learning_id": first.learning_id}
+
+
+def test_the_same_in_other_words_is_published_once(plane: LearningHarness) -> None:
+    first = plane.learn("Our main customer is Acme.")
+    again = plane.publish(plane.propose("Acme is the main customer."))
+    assert again.learning == first
+    assert plane.all_learnings() == [first]
+
+
+def test_what_can_hold_beside_another_is_published(plane: LearningHarness) -> None:
+    plane.learn("We ship to Canada.")
+    plane.learn("We ship to Norway.")
+    assert len(plane.all_learnings()) == 2
+
+
 def test_a_conflict_is_settled_by_naming_what_is_superseded(plane: LearningHarness) -> None:
     first = plane.learn(ATLAS)
     second = plane.publish(plane.propose(BOREALIS), supersedes=first.learning_id).learning

@@ -112,6 +112,7 @@ class LearningStore:
         values: dict[str, Any] = {"subject": digest_of(subject_key), "kind": str(kind)}
         if scopes is None:
             return self._all(_ABOUT, {**values, "limit": limit})
+        values["limit"] = limit
         found = (self._all(_ABOUT_IN, {**values, "scopes": some}) for some in _keys(scopes))
         return _newest(chain.from_iterable(found))[:limit]
 
@@ -222,7 +223,13 @@ _IS_ABOUT: Final = sa.and_(
 _ABOUT: Final = (
     sa.select(*_COLUMNS).where(_IS_ABOUT).order_by(*_LAST_FIRST).limit(sa.bindparam("limit"))
 )
-_ABOUT_IN: Final = sa.select(*_COLUMNS).where(LIVE_WITH_SUBJECT, _IS_ABOUT, _IN_SCOPES)
+# Ordered by an expression: by the column, SQLite would read the subject in all scopes.
+_ABOUT_IN: Final = (
+    sa.select(*_COLUMNS)
+    .where(LIVE_WITH_SUBJECT, _IS_ABOUT, _IN_SCOPES)
+    .order_by(-learnings.c.published_at_ms)
+    .limit(sa.bindparam("limit"))
+)
 _ON_SUBJECTS: Final = (
     sa.select(*_COLUMNS)
     .where(LIVE_WITH_SUBJECT, _IN_SCOPES)
