@@ -68,10 +68,10 @@ def test_a_procedure_becomes_a_skill_and_is_taken_back(live: Live, name: str) ->
     over = invoke(live, "advance", name, exit_code=4)
     again = invoke(live, "revoke", name, exit_code=4)
     restored = answer(live, "rollback", name)
-    nowhere = invoke(live, "rollback", name, "--to-version", "1", exit_code=4)
+    nowhere = invoke(live, "rollback", name, "--to-version", "4711", exit_code=4)
     last = answer(live, "advance", name, exit_code=4)
 
-    assert f"{name} was never active as version '1'" in nowhere.stderr
+    assert f"{name} was never active as version '4711'" in nowhere.stderr
     assert "lacks the marker" in failed.stdout
     assert "needs one accepted verification" in stuck.stderr
     assert f"rollouts trial {name} --expect" in stuck.stderr

@@ -72,7 +72,7 @@ def test_the_version_that_a_rollback_left_is_reached_by_its_name_alone(
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("is_active", [True, False], ids=["active", "revoked"])
-@pytest.mark.parametrize("way", ["number", "label"])
+@pytest.mark.parametrize("way", ["number", "label", "place"])
 def test_any_earlier_active_version_can_be_named(
     hand: RolloutHarness, way: str, is_active: bool
 ) -> None:
@@ -81,7 +81,8 @@ def test_any_earlier_active_version_can_be_named(
     if not is_active:
         hand.rollouts.revoke(ALICE, NAME)
 
-    restored = back(hand, number_of(hand, FIRST) if way == "number" else "1.0")
+    ways = {"number": number_of(hand, FIRST), "label": "1.0", "place": "1"}
+    restored = back(hand, ways[way])
 
     assert (restored.status, restored.definition.instructions) == (Stage.ACTIVE, FIRST)
     assert hand.mounted.files == {NAME: FIRST}
@@ -91,19 +92,24 @@ def test_any_earlier_active_version_can_be_named(
 def test_a_version_that_was_never_active_is_refused_with_those_that_were(
     hand: RolloutHarness,
 ) -> None:
-    # Revision 1 was a draft.
-    for wanted in ("1", "9.9", "0", "9" * 40, "-1", "a\0b"):
+    # Revision 3 was a draft, and there is no third version.
+    for wanted in ("3", "9.9", "0", "9" * 40, "-1", "a\0b"):
         told = refusal(hand, wanted)
         assert told.code == "rollback_version_not_found"
         assert f"{number_of(hand, FIRST)} (1.0)" in told.detail
 
 
 @pytest.mark.one_database
-@pytest.mark.parametrize("way", ["number", "label"])
+@pytest.mark.parametrize("way", ["number", "label", "place"])
+@pytest.mark.parametrize("is_noted", [False, True])
 def test_the_version_that_is_active_is_nothing_to_go_back_to(
-    hand: RolloutHarness, way: str
+    hand: RolloutHarness, way: str, is_noted: bool
 ) -> None:
-    told = refusal(hand, str(hand.get().record.revision) if way == "number" else "2.0")
+    if is_noted:
+        hand.show("verification", hand.run())
+    ways = {"number": str(hand.get().record.revision), "label": "2.0", "place": "2"}
+
+    told = refusal(hand, ways[way])
 
     assert told.code == "rollback_refused"
     assert "is active already" in told.detail

@@ -169,8 +169,8 @@ def rollback(
         str | None,
         typer.Option(
             metavar="VERSION",
-            help="The number in the history, or the label, of a version that was active; by default"
-            " the one before.",
+            help="The number in the history, the label or the place (1 is the first) of a version"
+            " that was active; by default the one before.",
         ),
     ] = None,
     key: Key = None,

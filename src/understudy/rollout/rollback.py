@@ -118,13 +118,19 @@ def _choose(unit: "Unit", rollout: Rollout, to_version: str | None, *, now_ms: i
 
 
 def _named(unit: "Unit", rollout: Rollout, wanted: str, snapshots: Sequence[Snapshot]) -> Snapshot:
-    """The active version with this number in the history, else the newest one with this label."""
+    """The active version with this number in the history, else the newest with this label, else the
+    one at this place: 1 is the first that was ever active."""
     name = rollout.skill_name
-    at = unit.rollouts.snapshot(name, int(wanted)) if NUMBER.fullmatch(wanted) else None
+    number = int(wanted) if NUMBER.fullmatch(wanted) else 0
+    at = unit.rollouts.snapshot(name, number)
     if at is None or at.record.status is not Stage.ACTIVE:
         at = next((it for it in snapshots if it.record.definition.version == wanted), None)
-    said = rollout.definition.version
-    is_current = at.record.tried == rollout.tried if at else wanted in {str(rollout.revision), said}
+    places = sorted(snapshots, key=lambda it: it.record.attempt)
+    # An active version that nothing happened to yet has no snapshot, and is the newest.
+    own = {str(rollout.revision), rollout.definition.version, str(len(places) + 1)}
+    if at is None and wanted not in own and 0 < number <= len(places):
+        at = places[number - 1]
+    is_current = wanted in own if at is None else at.record.tried == rollout.tried
     if rollout.is_live and is_current:
         raise coded_error(
             "rollout/rollback_refused:current",

@@ -185,6 +185,7 @@ class RolloutReason(RequestBody):
 class RollBackSkill(RolloutReason):
     """Which earlier version is to be active again, and why."""
 
-    # Its number in the history, or the `version` of its definition; by default the version before,
-    # of a revoked skill the last one that was not demoted.
+    # Its number in the history, the `version` of its definition, or its place among the versions that
+    # were active (1 is the first); by default the version before, of a revoked skill the last one
+    # that was not demoted.
     to_version: Annotated[int, Field(ge=1)] | Id | None = None
