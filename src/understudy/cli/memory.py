@@ -31,6 +31,7 @@ SEARCH_LIMIT = 12
 LEARNED_COLUMNS: Final[screen.Layout] = {
     "learning": "learning_id",
     "kind": "kind",
+    "applies": "applies",
     "published": "published_at_ms",
     "content": "content",
 }
@@ -142,8 +143,8 @@ def show_explained(view: "MemoryExplanation") -> None:
     """Every learning and run in sight, and why it would or would not reach the prompt."""
     screen.records(view.entries, EXPLAINED_COLUMNS, empty="This session remembers nothing yet.")
     floor = f", covering at least {view.relevance_floor:.0%}" if view.relevance_floor else ""
-    limits = f"{view.max_learned_entries} learnings and {view.max_prompt_entries} runs{floor}"
-    note(f"a prompt tells of at most {limits}")
+    learnings = f"{view.max_standing_entries} standing learnings, {view.max_learned_entries} others"
+    note(f"a prompt tells of at most {learnings} and {view.max_prompt_entries} runs{floor}")
     if view.truncated:
         note("there are more learnings than are listed; `learnings list` shows all")
 

@@ -107,8 +107,11 @@ class MemoryExplanation:
     # How many runs a prompt tells of at most, and how much of the query they must cover.
     max_prompt_entries: int
     relevance_floor: float
-    # How many learnings a prompt tells of at most.
+    # How many learnings a prompt tells of at most, besides those that apply to every task; then how
+    # many of these, and the tokens of their texts.
     max_learned_entries: int = MAX_ENTRIES
+    max_standing_entries: int
+    max_standing_tokens: int
     entries: tuple[ExplainedRecord, ...]
     # Whether there are more learnings than are listed.
     truncated: bool
@@ -137,6 +140,7 @@ def explain(
         ),
     )
     elsewhere = _elsewhere(unit, scopes, query, now_ms)
+    settings = retrieval_in(unit)
     recovered = recover(unit, session.session_id, query, policy, now_ms)
     return MemoryExplanation(
         session_id=session.session_id,
@@ -144,6 +148,8 @@ def explain(
         learning_scopes=scopes,
         max_prompt_entries=policy.max_prompt_entries,
         relevance_floor=policy.relevance_floor,
+        max_standing_entries=settings.max_standing_entries,
+        max_standing_tokens=settings.max_standing_tokens,
         entries=(
             *_learnings(known),
             *(_learning(at, it) for at, it in enumerate(elsewhere, len(known) + 1)),
