@@ -289,6 +289,19 @@ def test_a_run_that_never_began_has_an_empty_report(live: Live) -> None:
     assert report["explanation"]
 
 
+def test_by_default_a_model_is_asked_once_about_a_run_that_may_state_something(live: Live) -> None:
+    asked = len(live.model.captures)
+    labelled = "Fact: our mill is old. Decision: we paint it."
+    paths = [
+        f"/v1/run-memories/{run_id}"
+        for run_id in remember(live, "asked", "I moved to Graz.", "Hello!", labelled)
+    ]
+    wait_for(lambda: {get(live, path)["semantic_capture"] for path in paths} == {"completed"})
+    assert [json.loads(it.last_user)["request"] for it in live.model.captures[asked:]] == [
+        "I moved to Graz."
+    ]
+
+
 def test_a_record_is_shown_and_forgotten(live: Live) -> None:
     kept, gone = remember(live, "records", "first errand", "second errand")
 
