@@ -235,9 +235,17 @@ def _han_words() -> re.Pattern[str]:
     opposites = {word for it in LISTS("opposites.contradictory") for word in it.split(":")}
     known = {*(set(han) - open_verbs), *filter(_HAN.match, opposites), *LISTS("compounds")}
     verbs = "|".join(sorted(open_verbs, key=len, reverse=True))
-    rest = "|".join(sorted(known, key=len, reverse=True))
+    # A noun for a group is the speaker only where no other noun stands before it.
+    groups = {
+        it
+        for it in known
+        if it in han and han[it].role is WordClass.SPEAKERS and it[0] not in "我咱你您"
+    }
+    nouns = "|".join(sorted(groups))
+    rest = "|".join(sorted(known - groups, key=len, reverse=True))
     return re.compile(
-        rf"(?:{verbs})(?=[在到于至用不 \da-z]|\Z)|(?<=[们我队司不])(?:{verbs})|{rest}"
+        rf"(?:{verbs})(?=[在到于至用不 \da-z]|\Z)|(?<=[们我队司不])(?:{verbs})"
+        rf"|(?<![{HAN_AND_KANA}])(?:{nouns})|(?<=[们的请不])(?:{nouns})|{rest}"
     )
 
 
@@ -264,6 +272,8 @@ _REPORT: Final = (
     r"|(?:chúng tôi|nhóm|cả nhóm|tôi)? ?(?:đã )?(?:thống nhất|quyết định)(?: là| rằng)?|(?:xin )?lưu ý(?: là| rằng)?[:,]?"
     r"|(?:我们|大家)?(?:已经?)?(?:决定|商定|约定)了?,?|(?:请)?(?:注意|记住)[:,]?)(?= |[\u3400-\u9fff])"
 )
+# A day of the week in Chinese.
+HAN_DAY: Final = re.compile(r"每?周[一二三四五六日]")
 _HAN_DIGITS: Final = "零一二三四五六七八九"
 
 
@@ -323,6 +333,7 @@ _SPELLINGS: Final = (
     (re.compile(r"\b0(?=\d:\d\d\b)"), lambda _: ""),
     (re.compile(r"(?:\b(?:from|từ) |从)?(\d{1,2}:\d\d) ?(?:to|until|till|đến|[–—-]|到|至) ?(\d{1,2}:\d\d)"), lambda it: f"{it[1]}-{it[2]}"),
     (re.compile(r"(?<=\b(?:are) )from (\d{1,2}) (?:to|until) (\d{1,2})\b|\b(\d{1,2}) ?[–—] ?(\d{1,2})\b"), lambda it: f"{it[1] or it[3]}-{it[2] or it[4]}"),
+    (re.compile(r"(?:周|星期|礼拜)([一二三四五六日天])(?![个次会年])"), lambda it: f" 周{it[1].replace('天', '日')} "),
     # A place in Chinese has a particle behind its name.
     (re.compile(r"(?<=[a-z\d]) ?[上里中内](?![海午面部文])"), lambda _: " "),
     (re.compile(r"\b(?:is|are|am) using\b"), lambda _: "use"),

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from understudy.learnings.clause_words import (
+    HAN_DAY,
     LISTS,
     NUMERIC,
     VERBS,
@@ -130,8 +131,8 @@ def frame_of(content: str) -> Frame | None:
     frame = replace(frame, language=_language_of(line))
     if frame.verb != BE:
         return replace(frame, about=masked(frame.about))
-    is_name = frame.is_quality and _is_capitalised(frame.value[0], content)
-    return replace(frame, is_quality=False) if is_name else frame
+    is_name = any(_is_capitalised(it, content) for it in frame.value[:1])
+    return replace(frame, is_quality=False) if is_name and frame.is_quality else frame
 
 
 def _language_of(line: str) -> Language:
@@ -453,10 +454,10 @@ def _verb_at(words: Sequence[TaggedWord]) -> int | None:
 
 
 def _bag(rest: list[TaggedWord], flags: StatementFlags) -> Frame | None:
-    """The frame of a sentence whose verb is not known: its numbers are its value."""
+    """The frame of a sentence whose verb is not known: its numbers and days are its value."""
     said, is_denied = affirmed(tuple(singular(it.text) for it in rest), denied=flags["is_denied"])
-    topic = tuple(plain(" ".join(it for it in said if not NUMERIC.fullmatch(it))).split())
-    value = tuple(it for it in said if NUMERIC.fullmatch(it))
+    value = tuple(it for it in said if NUMERIC.fullmatch(it) or HAN_DAY.fullmatch(it))
+    topic = tuple(plain(" ".join(it for it in said if it not in value)).split())
     if (len(topic) < 2 and not has_han("".join(topic))) or any(
         ":" in it and "-" in it for it in value
     ):

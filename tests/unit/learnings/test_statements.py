@@ -351,6 +351,8 @@ CONFLICT = (
     ("Mũ bảo hiểm là bắt buộc.", "Mũ bảo hiểm là không bắt buộc."),
     ("Phiên đấu giá vào ngày 2 tháng 6.", "Phiên đấu giá dời sang ngày 9 tháng 6."),
     ("Chúng tôi nướng bánh bằng bột mì.", "Chúng tôi nướng bánh bằng bột gạo."),
+    ("合唱团周二排练。", "合唱团周四排练。"),
+    ("我们的保险公司是平安。", "我们的保险公司换成了太平洋。"),
 )
 UNRELATED = (
     ("Our vet is Dr Lund.", "Our dentist is Dr Lund."),
