@@ -338,7 +338,9 @@ def _told_beside_so_much(learning_daemon: LearningDaemon, *, wanted: int) -> tup
         session = learning_daemon.session(f"beside-{middle}")
         before = metrics(learning_daemon)["prompt_limit_omitted_total"]
         told = learning_daemon.told(
-            session, "Which harbour crane has what? " + "zz " * (middle // 3), provider="small"
+            session,
+            "Which harbour crane has what, and which harbour gate? " + "zz " * (middle // 3),
+            provider="small",
         )
         if len(told) == wanted:
             return told, metrics(learning_daemon)["prompt_limit_omitted_total"] - before
