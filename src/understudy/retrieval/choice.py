@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from understudy.learnings.model import Applies, Learning, Sensitivity
+from understudy.learnings.model import Applies, Kind, Learning, Sensitivity
 from understudy.learnings.relations import Relation, relation
 from understudy.learnings.visibility import WORDS as BLOCKER_WORDS
 from understudy.retrieval.documents import Document, Field, Scored, Statistics
@@ -33,6 +33,9 @@ LEARNING_MATCHED: Final = "it matches the input"
 LEARNING_STANDING: Final = "it applies to every task"
 LEARNING_BROWSED: Final = "nothing matches the input, but it asks for what is remembered"
 LEARNING_FIRST: Final = "there is no input to compare with, and it comes early by scope and time"
+# The share of the floor that preferences and decisions need: they hold for every task about their
+# subject, and answer no question.
+TOPIC_SHARE: Final = 0.5
 # The fewest learnings that must begin with a name.
 LEAST_SHARED: Final = 8
 # Common words are no names, even at the beginning of a sentence.
@@ -145,8 +148,8 @@ class Learned:
     is_ranked: bool = False
     # Whether nothing matched, and the input asks for everything that is remembered.
     is_browsed: bool = False
-    # The share of the input that a match had to cover.
-    least_coverage: float = 0.0
+    # The shares of the input that a fact, and any other learning, had to cover.
+    least_coverage: tuple[float, float] = (0.0, 0.0)
 
     @property
     def kept(self) -> tuple[Learning, ...]:
@@ -189,15 +192,16 @@ def choose(
     `rivals` are more learnings of the same subjects, used only to find overriding scopes.
     """
     scores = {} if query is None else _scores(query, judged, statistics, now_ms)
-    free = [scores.get(it.learning.learning_id) for it in judged if not it.blockers]
-    matching = [it for it in free if it is not None and it.score > 0]
-    least = least_coverage(matching, settings.relevance_floor)
-    near = [it for it in matching if relevant(it, least)]
+    free = [(it.learning, scores.get(it.learning.learning_id)) for it in judged if not it.blockers]
+    matching = [(it, scored) for it, scored in free if scored is not None and scored.score > 0]
+    floor = settings.relevance_floor
+    least = (least_coverage([scored for _, scored in matching], floor), floor * TOPIC_SHARE)
+    near = [it for it, scored in matching if _is_near(it, scored, least)]
     # An input that asks for memories is not about their words.
     asks = query is not None and (not near or len(near) < len(matching)) and asks_for_memory(query)
     is_browsed = asks and not near
     if asks:
-        least = 0.0
+        least = (0.0, 0.0)
     said = _said((*judged, *rivals))
     considered = [
         _considered(
@@ -262,6 +266,7 @@ def found_elsewhere(
     """The learnings of scopes that the session does not see which the query would find."""
     scores = _scores(query, judged, statistics, now_ms)
     floor = settings.relevance_floor
+    least = (floor, floor * TOPIC_SHARE)
     return tuple(
         ConsideredLearning(
             learning=it.learning, reasons=(LearningReason.IN_ANOTHER_SCOPE,), scored=scored
@@ -270,7 +275,7 @@ def found_elsewhere(
         if not it.blockers
         and (scored := scores.get(it.learning.learning_id))
         and scored.score > 0
-        and relevant(scored, floor)
+        and _is_near(it.learning, scored, least)
     )
 
 
@@ -337,8 +342,23 @@ def _said(judged: Iterable[Judged]) -> _Said:
     return said
 
 
+def _is_near(learning: Learning, scored: Scored, least: tuple[float, float]) -> bool:
+    """Whether a match covers enough of the input, or the input names what a wish is about."""
+    fact, other = least
+    if learning.kind is Kind.FACT:
+        return relevant(scored, fact)
+    return relevant(scored, other) or _names_subject(learning, scored)
+
+
+def _names_subject(learning: Learning, scored: Scored) -> bool:
+    """Whether at least half of the subject of a learning is among the matched words."""
+    subject = set(terms_of(learning.subject_key or ""))
+    matched = {term for match in scored.matches for word in match.terms for term in terms_of(word)}
+    return bool(subject) and 2 * len(subject & matched) >= len(subject)
+
+
 def _considered(
-    it: Judged, scored: Scored | None, said: _Said, *, must_match: bool, least: float
+    it: Judged, scored: Scored | None, said: _Said, *, must_match: bool, least: tuple[float, float]
 ) -> ConsideredLearning:
     """A learning with all reasons that keep it out, except lack of room."""
     learning = it.learning
@@ -348,7 +368,7 @@ def _considered(
     if must_match and not is_always(learning) and scored is not None:
         if scored.score <= 0:
             reasons.append(LearningReason.NO_MATCH)
-        elif not relevant(scored, least):
+        elif not _is_near(learning, scored, least):
             reasons.append(LearningReason.BELOW_FLOOR)
     return ConsideredLearning(learning=learning, reasons=tuple(reasons), scored=scored)
 

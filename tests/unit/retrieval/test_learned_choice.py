@@ -70,6 +70,18 @@ def test_the_floor_is_the_same_for_one_learning_and_for_many(others: int) -> Non
     assert told(ATLAS, *more, query=OFF_TOPIC) == []
 
 
+@pytest.mark.parametrize("kind", [Kind.PREFERENCE, Kind.DECISION])
+def test_a_task_about_its_subject_is_told_a_preference_but_no_fact(kind: Kind) -> None:
+    words = "Headlines are in sentence case."
+    wanted = make_learning(words, kind=kind, learning_id="wanted")
+    fact = make_learning(words, kind=Kind.FACT, learning_id="fact")
+    task = "Write a headline for the spring newsletter of the choir."
+
+    assert told(wanted, fact, query=task) == ["wanted"]
+    assert told(wanted, fact, query="Are headlines in sentence case?") == ["fact", "wanted"]
+    assert told(wanted, query="Summarise the case of the choir against the newsletter.") == []
+
+
 def test_a_floor_of_zero_tells_every_match() -> None:
     found = chosen(ATLAS, query=OFF_TOPIC, settings=RetrievalSettings(relevance_floor=0))
 
