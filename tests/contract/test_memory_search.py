@@ -14,6 +14,7 @@ from tests.support.factories import (
     make_project,
     make_run,
 )
+from tests.support.learning_factories import keep, make_learning
 from tests.support.run_harness import no_skills
 from tests.support.run_memory_harness import (
     RunMemoryHarness,
@@ -72,6 +73,39 @@ def test_the_best_come_first_and_equals_by_time_then_id(
     by_time = ids(inspection.search("s1", "world", None))
     assert by_time.index("twin-a") + 1 == by_time.index("twin-b")
     assert "nothing" not in ids(inspection.search("s1", "atlas", 50))
+
+
+def test_a_published_fact_comes_before_runs_that_have_its_words_in_more_fields(
+    archive: RunMemoryHarness, inspection: MemoryInspection
+) -> None:
+    for number in range(14):
+        text = f"Is build {number} on the release branch?"
+        say(archive, f"r{number:02}", text, outcome_preview=f"Build {number}: release branch.")
+    keep(archive.units, make_learning("The release branch is named harbour.", learning_id="fact"))
+
+    found = inspection.search("s1", "release branch", None).results
+
+    assert found[0].source_id == "fact"
+    assert len(found) == 12
+    assert found[0].score > found[1].score > 0
+
+
+def test_a_repeated_question_does_not_crowd_out_its_answer(
+    archive: RunMemoryHarness, inspection: MemoryInspection
+) -> None:
+    asked = "Why does my VPN drop?"
+    say(archive, "answer", asked, outcome_preview="The MTU of the tunnel was 1500; 1380 holds.")
+    for number in range(3):
+        say(archive, f"again{number}", asked, outcome_preview="Let me look into it.")
+    say(archive, "port9", "Open port 9 of the VPN", outcome_preview="Done.")
+    say(archive, "port8", "Open port 8 of the VPN", outcome_preview="Done.")
+
+    found = inspection.context("s1", asked).recovered
+    reasons = {it.run_id: it.reason for it in found.considered}
+
+    assert [it.run_id for it in found.kept][:2] == ["again2", "answer"]
+    assert reasons["again1"] is reasons["again0"] is RunReason.NEAR_DUPLICATE
+    assert RunReason.NEAR_DUPLICATE not in (reasons["port8"], reasons["port9"])
 
 
 def test_browsing_is_by_time_and_bounded(

@@ -146,7 +146,8 @@ def test_in_a_long_session_words_still_find_what_is_far_back(database: UnitsOnDa
         for number in range(SCAN_LIMIT + 5):
             run_id, topic = f"run-{number:04}", "the Atlas codename" if number < 2 else "bananas"
             unit.runs.add(make_run(run_id=run_id, status=RunStatus.COMPLETED))
-            record = make_record(run_id, summary=f"Request: {topic}", recorded_at_ms=NOW + number)
+            summary = f"Request {number}: {topic}"
+            record = make_record(run_id, summary=summary, recorded_at_ms=NOW + number)
             unit.run_memory_index.add(record, stamp=unit.run_memories.put(record))
 
     with units.read() as unit:

@@ -162,7 +162,7 @@ def test_all_records_outlive_a_restart_and_a_damaged_one_keeps_nobody_else_out(
         kept,
         before[2],
     )
-    counted = {"injected_total": 0, "prompt_limit_omitted_total": 0}
+    counted = {"injected_total": 0, "prompt_limit_omitted_total": 0, "below_floor_total": 0}
     assert learning_daemon.get("/v1/status")["session_memory"]["metrics"] == counted
     assert learning_daemon.told(session, "And what is painted now?") == [whole]
     assert learning_daemon.in_context(session, "painted") == [whole]

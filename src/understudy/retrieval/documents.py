@@ -88,6 +88,9 @@ class ScoreReasons(Protocol):
     def has_word(self) -> bool:
         """Whether a whole word of the question is in it; letters of a word or a time are not."""
 
+    def share(self) -> float:
+        """The points of the best field, by its weight and that of the question."""
+
     def matches(self) -> tuple[Match, ...]:
         """The matched terms, by field."""
 
@@ -102,6 +105,10 @@ class NoReasons:
     def has_word(self) -> bool:
         """No."""
         return False
+
+    def share(self) -> float:
+        """Nothing."""
+        return 0.0
 
     def matches(self) -> tuple[Match, ...]:
         """None."""

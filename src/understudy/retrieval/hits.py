@@ -69,7 +69,7 @@ class SearchResult:
     timestamp_ms: int
     # Whether it could reach a prompt of the asking session.
     prompt_eligible: bool
-    # 0 without a query.
+    # The share of the query that its best field holds, on one scale for all kinds; 0 without one.
     score: Rounded = 0.0
     # The narrowest scope of the asking session that it was found through.
     scope: Omitted[LearningScope] = None
@@ -92,13 +92,8 @@ class Hits:
     unreadable: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HitSource:
-    """A source of search results."""
-
-    find: Callable[[SearchRequest], Hits]
-    # Whether it answers without a query.
-    is_browsed: bool
+# A source of search results.
+HitSource = Callable[[SearchRequest], Hits]
 
 
 def excerpt(text: str) -> str:
@@ -113,9 +108,9 @@ class Needle:
     parts: tuple[str, ...]
 
     def points(self, field: Field) -> float:
-        """The points of a field for the substrings it contains."""
+        """The points of a field for the share of the substrings that it contains."""
         text = field.text.casefold()
-        return PART_POINTS * sum(1 for part in self.parts if part in text)
+        return PART_POINTS * sum(part in text for part in self.parts) / max(1, len(self.parts))
 
     def earned(self, scored: Scored, document: Document) -> tuple[float, tuple[str, ...]]:
         """The score of terms and substrings together, and the matched fields."""
@@ -124,7 +119,8 @@ class Needle:
         held = [name for name, points in contained.items() if points or name in matched]
         # Matches that are no field, such as the time of a record, come last.
         names = dict.fromkeys((*held, *matched))
-        return round(scored.score + sum(contained.values()), DIGITS), tuple(names)
+        parts = max(contained.values(), default=0.0)
+        return round(scored.reasons.share() + parts, DIGITS), tuple(names)
 
 
 def needle(query: str) -> Needle:

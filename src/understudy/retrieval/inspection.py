@@ -87,8 +87,7 @@ class MemoryInspection:
                 limit=limit,
                 policy=policy_in(unit),
                 now_ms=self.clock.now_ms(),
-                # Skills are not listed without a query.
-                skills=() if asked is None else self._offered(unit, session, user_id),
+                skills=self._offered(unit, session, user_id),
             )
         if answer.unreadable:
             self.keeper.counters.add(skipped_unreadable_total=answer.unreadable)

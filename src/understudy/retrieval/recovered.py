@@ -9,7 +9,7 @@ from understudy.core.errors import coded_error
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.memory.ports import TERM_KIND
 from understudy.memory.record import Pointer, RunMemory, doubt
-from understudy.retrieval.documents import Document, Field, Scored
+from understudy.retrieval.documents import Document, Field, Scored, read
 from understudy.retrieval.rarity import SCAN_LIMIT
 from understudy.retrieval.score import rank, relevant
 from understudy.retrieval.terms import query_terms
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MATCHED: Final = "it matches the input, and is among the {limit} best"
 # Included without a match.
 FILLED_UP: Final = "nothing in the input matches it, but it is recent and there was room"
+# Of two runs that say the same, the share of terms that only one of them has.
+MOST_APART: Final = 0.15
 NEWEST: Final = "there is no input to compare with, and it is among the {limit} newest"
 TOO_OLD: Final = "there is no input to compare with, and {limit} are newer"
 
@@ -30,6 +32,7 @@ class RunReason(StrEnum):
 
     INCLUDED = "included"
     BELOW_RELEVANCE_FLOOR = "below_relevance_floor"
+    NEAR_DUPLICATE = "near_duplicate"
     OVER_ENTRY_LIMIT = "over_entry_limit"
     OVER_BUDGET = "over_budget"
     EXPIRED = "expired"
@@ -40,6 +43,7 @@ class RunReason(StrEnum):
 RUN_WORDS: Final[Mapping[str, str]] = {
     RunReason.BELOW_RELEVANCE_FLOOR: "it covers {coverage:.0%} of the input, and the policy wants"
     " at least {floor:.0%}",
+    RunReason.NEAR_DUPLICATE: "a run that is told asked and ended in the same words",
     RunReason.OVER_ENTRY_LIMIT: "{limit} others fit better or are newer, and the policy lets no more through",
     RunReason.OVER_BUDGET: "the prompt had no room left for it",
     RunReason.EXPIRED: "its time is over, or memory is switched off: it is removed when next met",
@@ -206,13 +210,17 @@ def _choose(
 ) -> list[ConsideredRun]:
     fits = _floor(ranked, query, policy)
     considered: list[ConsideredRun] = []
-    taken = 0
+    told: list[frozenset[str]] = []
     for memory, scored in ranked:
         reason = RunReason.BELOW_RELEVANCE_FLOOR
         if fits(memory, scored):
-            taken += 1
-            is_within = taken <= policy.max_prompt_entries
-            reason = RunReason.INCLUDED if is_within else RunReason.OVER_ENTRY_LIMIT
+            reason = RunReason.OVER_ENTRY_LIMIT
+            said = _said(memory)
+            if any(_is_near(said, other) for other in told):
+                reason = RunReason.NEAR_DUPLICATE
+            elif len(told) < policy.max_prompt_entries:
+                reason = RunReason.INCLUDED
+                told.append(said)
         considered.append(
             ConsideredRun(
                 run_id=memory.run_id,
@@ -223,6 +231,21 @@ def _choose(
             )
         )
     return considered
+
+
+def _said(memory: RunMemory) -> frozenset[str]:
+    """The terms of what a run was asked, how it ended, and what is told of it."""
+    said = (memory.summary, memory.request_preview, memory.outcome_preview)
+    texts = (text for text in (*said, *memory.failure_markers) if text)
+    return frozenset(term for text in texts for term in read(text).counts)
+
+
+def _is_near(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two runs say the same: nearly the same terms, and the same numbers."""
+    apart = one ^ other
+    if len(apart) > MOST_APART * len(one | other):
+        return False
+    return bool(one) and not any(each.isdigit() for term in apart for each in term)
 
 
 def _floor(

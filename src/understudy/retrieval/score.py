@@ -25,6 +25,7 @@ DIGITS: Final = 6
 ABOUT: Final = "about"
 TIME: Final = "time"
 NEIGHBOURS: Final = "neighbours"
+BESIDE_FIELDS: Final = frozenset({ABOUT, TIME, NEIGHBOURS})
 
 
 @dataclass(slots=True)
@@ -73,6 +74,17 @@ class DocumentFinding:
         """Whether a whole word of the question is in it; letters of a word or a time are not."""
         terms = len(self.question.terms)
         return any(number < terms for number in self.strengths)
+
+    def share(self) -> float:
+        """The points of the best field, by its weight and that of the question.
+
+        Neither the number of its fields nor the rarity of words in a store counts, so documents
+        of several kinds and stores can be compared.
+        """
+        own = [_field_points(self.question, it, self.tuning) for it in self.fields]
+        beside = math.fsum(points for name, _, points in self._points() if name in BESIDE_FIELDS)
+        best = max(own, default=0.0) + beside / self.prepared.heaviest
+        return round(best / max(1.0, self.question.weight), DIGITS)
 
     def coverage(self) -> float:
         """The share of the question that the document covers; neighbours count in part."""

@@ -41,11 +41,15 @@ if TYPE_CHECKING:
 LABELS: Final = frozenset(term for each in (*Kind, *ScopeKind) for term in terms_of(each))
 DEFAULT_LIMIT: Final = 12
 MAX_LIMIT: Final = 50
+# Without a query, one place in so many is kept for skills.
+SKILLS_SHARE: Final = 3
+# What a person or a policy published comes before a run that merely mentions it.
+PUBLISHED: Final = 1.25
 MAX_QUERY_CHARS: Final = 4096
 
 
 def visible_skills(asked: SearchRequest) -> Hits:
-    """The offered skills that match the query."""
+    """The offered skills that match the query; all without one."""
     by_ref = {one.ref: one for one in _offered_skills(asked)}
     documents = [_document(one) for one in by_ref.values()]
     fits = matching_documents(asked, None, documents)
@@ -129,14 +133,15 @@ def _results(asked: SearchRequest, visible: Sequence[Learning]) -> Iterator[Sear
 
 
 def _result(asked: SearchRequest, learning: Learning, fit: Fit) -> SearchResult:
+    is_eligible = not prompt_blockers(learning, now_ms=asked.now_ms)
     return SearchResult(
         kind=ResultKind.LEARNING,
         source_id=learning.learning_id,
         title=cut(" ".join(learning.content.split()), TITLE_CHARS),
         excerpt=excerpt(learning.content),
         timestamp_ms=learning.published_at_ms,
-        prompt_eligible=not prompt_blockers(learning, now_ms=asked.now_ms),
-        score=fit.score,
+        prompt_eligible=is_eligible,
+        score=fit.score * PUBLISHED if is_eligible else fit.score,
         scope=learning.scope,
         matched_fields=fit.matched_fields,
         learning_status=str(learning.status),
@@ -148,9 +153,9 @@ def _result(asked: SearchRequest, learning: Learning, fit: Fit) -> SearchResult:
 
 # The results of all sources are ranked together.
 SOURCES: Final[tuple[HitSource, ...]] = (
-    HitSource(find=visible_learnings, is_browsed=True),
-    HitSource(find=recovered_runs, is_browsed=True),
-    HitSource(find=visible_skills, is_browsed=False),
+    visible_learnings,
+    recovered_runs,
+    visible_skills,
 )
 
 
@@ -191,10 +196,10 @@ def search(
         now_ms=now_ms,
         skills=skills,
     )
-    hits = [
-        source.find(asked) for source in SOURCES if source.is_browsed or asked.query is not None
-    ]
+    hits = [find(asked) for find in SOURCES]
     results = sorted((result for each in hits for result in each.results), key=_order)
+    if asked.query is None:
+        results = _with_skills(results, asked.limit)
     return SearchAnswer(
         session_id=session.session_id,
         effective_capability_scope=shown_capability_scope(session),
@@ -229,6 +234,14 @@ def checked_query(query: str | None) -> str | None:
 def clamped(limit: int | None) -> int:
     """The limit of results, within bounds."""
     return DEFAULT_LIMIT if limit is None else min(max(limit, 1), MAX_LIMIT)
+
+
+def _with_skills(results: list[SearchResult], limit: int) -> list[SearchResult]:
+    """Newest first; skills have no time, so a share of the last places is theirs."""
+    timed = [it for it in results if it.kind is not ResultKind.SKILL]
+    skills = [it for it in results if it.kind is ResultKind.SKILL]
+    first = limit - min(len(skills), limit // SKILLS_SHARE)
+    return [*timed[:first], *skills, *timed[first:]] if len(timed) > first else [*timed, *skills]
 
 
 def _order(result: SearchResult) -> tuple[float, int, str]:
