@@ -1,5 +1,8 @@
 """The pages over the API: each answers, escapes what it shows, and says what it cannot do."""
 
+import re
+from urllib.parse import quote
+
 import pytest
 from starlette.testclient import TestClient
 
@@ -110,3 +113,48 @@ def test_the_memory_inspector_explains_an_input(console: TestClient) -> None:
     page = console.get("/memory", params={"session_id": session, "query": "where is the office?"})
 
     assert "The office is in Oslo" in page.text
+
+
+@pytest.mark.parametrize("query", ["operation=x", "self=x", "body=x", "query=%00", "limit=many"])
+def test_odd_parameters_of_a_list_are_no_failure(console: TestClient, query: str) -> None:
+    assert console.get(f"/runs?{query}").status_code in (200, 400)
+
+
+@pytest.mark.parametrize("session_id", ["a:b", "a%b", "ä", "a?b#c", "a[alert(1)],b"])
+def test_a_session_is_found_whatever_its_id_holds(console: TestClient, session_id: str) -> None:
+    console.post("/v1/sessions", json={"session_id": session_id})
+
+    page = console.get(f"/sessions/{quote(session_id)}")
+
+    assert page.status_code == 200
+    # htmx evaluates what stands in brackets of a trigger.
+    assert re.search(r'hx-trigger="session-[0-9a-f]{16} from:#live"', page.text)
+
+
+def test_a_time_after_all_calendars_is_shown(console: TestClient) -> None:
+    scope = {"kind": "workspace", "id": "default"}
+    body = {"scope": scope, "kind": "fact", "content": "The office is in Oslo"}
+    console.post("/v1/learning-candidates", json={**body, "expires_at_ms": 10**15})
+
+    assert "9999-12-31" in console.get("/review").text
+
+
+@pytest.mark.parametrize("operation", ["events.stream", "runs.list"])
+def test_an_action_that_only_reads_is_none(console: TestClient, operation: str) -> None:
+    assert console.post(f"/act/{operation}", data={}, headers=OURS).status_code == 404
+
+
+def test_a_field_nested_beyond_reading_is_refused(console: TestClient) -> None:
+    form = {"scope": "[" * 60_000, "kind": "fact", "content": "The office is in Oslo"}
+
+    refused = console.post("/act/learning_candidates.create", data=form, headers=OURS)
+
+    assert refused.status_code == 400
+
+
+def test_where_an_action_leads_is_encoded_for_its_header(console: TestClient) -> None:
+    form = {"_to": "/sessions/ä中\x00?query=a b"}
+
+    done = console.post("/act/sessions.create", data=form, headers={**OURS, "HX-Request": "true"})
+
+    assert done.headers["hx-location"] == "/sessions/%C3%A4%E4%B8%AD%00?query=a%20b"

@@ -59,6 +59,19 @@ def test_a_forged_cookie_is_none(guarded: TestClient, part: int) -> None:
     assert guarded.get("/runs").status_code == 303
 
 
+def test_a_cookie_that_never_ends_is_none(guarded: TestClient) -> None:
+    guarded.cookies.set(COOKIE, f"admin.{'9' * 5000}.x")
+
+    assert guarded.get("/runs").status_code == 303
+    assert guarded.get("/v1/runs").status_code == 401
+
+
+def test_a_stranger_comes_back_with_every_parameter(guarded: TestClient) -> None:
+    sent = guarded.get("/runs?status=failed&session_id=talk").headers["location"]
+
+    assert 'value="/runs?status=failed&amp;session_id=talk"' in guarded.get(sent).text
+
+
 def test_a_link_signs_in_once(guarded: TestClient) -> None:
     path = guarded.post("/v1/console/links", headers=BEARER).json()["path"]
 
@@ -70,7 +83,9 @@ def test_a_link_signs_in_once(guarded: TestClient) -> None:
     assert guarded.get("/runs").status_code == 303
 
 
-@pytest.mark.parametrize("to", ["https://evil.example/", "//evil.example", "/\\evil.example", "x"])
+@pytest.mark.parametrize(
+    "to", ["https://evil.example/", "//evil.example", "/\\evil.example", "//[", "x"]
+)
 def test_signing_in_leads_to_no_other_site(guarded: TestClient, to: str) -> None:
     assert sign_in(guarded, ADMIN, to) == "/"
 

@@ -13,6 +13,8 @@ from understudy.core.principal import Principal
 ADMIN_ID: Final = "admin"
 COOKIE: Final = "understudy_console"
 COOKIE_S: Final = 12 * 3600
+# More digits than the time at which a cookie ends ever has.
+END_CHARS: Final = 12
 LINK_S: Final = 10 * 60
 MAX_LINKS: Final = 100
 
@@ -52,7 +54,8 @@ class BrowserSignIn:
         """Whom a cookie stands for; None when it is forged, too old, or its token is gone."""
         token_id, _, rest = cookie.partition(".")
         until, _, _ = rest.partition(".")
-        if not until.isdecimal() or int(until) <= self.tokens.clock.now_ms() // 1000:
+        is_end = until.isdecimal() and len(until) <= END_CHARS
+        if not is_end or int(until) <= self.tokens.clock.now_ms() // 1000:
             return None
         found = self._key(token_id)
         if found is None:

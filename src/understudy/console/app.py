@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
@@ -43,6 +43,8 @@ HEADERS: Final = {
 }
 FOREVER: Final = "public, max-age=31536000, immutable"
 MAX_FORM_BYTES: Final = 256 * 1024
+# What an address may hold as it is; the rest is encoded, also what no header can carry.
+LOCATION_SAFE: Final = "/?&=%:@!$'()*+,;~"
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -113,7 +115,7 @@ class Console:
 
     async def act(self, visit: Visit) -> Response:
         """Call an operation with the fields of a form, and go back to where the form says."""
-        operation = visit.request.path_params["operation"]
+        operation = self._surface.changing(visit.request.path_params["operation"])
         form = await _form(visit.request)
         to = local_path(form.pop("_to", "")) or "/"
         fields = await run_in_threadpool(self._surface.fields, operation)
@@ -187,7 +189,10 @@ class Console:
 
 def local_path(address: str) -> str | None:
     """The path of an address on this daemon; None for one that leads elsewhere."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
     leads_elsewhere = parts.scheme or parts.netloc or not parts.path.startswith("/")
     if leads_elsewhere or parts.path.startswith("//") or "\\" in address:
         return None
@@ -215,7 +220,7 @@ async def _problem(visit: Visit, status: int, problem: Any) -> Response:
 
 def _to_sign_in(request: Request) -> Response:
     query = f"?{request.url.query}" if request.url.query else ""
-    return RedirectResponse(f"/signin?to={request.url.path}{query}", status_code=303)
+    return RedirectResponse(f"/signin?to={quote(request.url.path + query)}", status_code=303)
 
 
 def _signed_in(request: Request, cookie: str, to: str) -> Response:
@@ -234,5 +239,5 @@ def _signed_in(request: Request, cookie: str, to: str) -> Response:
 def _go(visit: Visit, to: str) -> Response:
     """Where to look after an action; htmx follows a header, a browser a redirect."""
     if visit.is_fragment:
-        return Response(status_code=204, headers={"HX-Location": to})
+        return Response(status_code=204, headers={"HX-Location": quote(to, safe=LOCATION_SAFE)})
     return RedirectResponse(to, status_code=303)

@@ -45,7 +45,7 @@ def _value(field: FormField, text: str) -> object:
                 return json.loads(text)
             case _:
                 return text
-    except ValueError:
+    except (ValueError, RecursionError):
         raise coded_error(
             "api/malformed_form", media_type=field.kind, pointer=f"/{field.name}"
         ) from None

@@ -1,6 +1,7 @@
 """Signals for open pages: what changed, never what it says."""
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Final
 
@@ -32,9 +33,14 @@ async def signals(services: "Services") -> AsyncIterator[bytes]:
             yield HEARTBEAT
 
 
+def signal_of(session_id: str) -> str:
+    """The name of a session's signal, in which pages may not read a trigger of their own."""
+    return f"session-{hashlib.sha256(session_id.encode()).hexdigest()[:16]}"
+
+
 def _names(events: tuple[JournalEvent, ...]) -> list[str]:
     """The signals of some events, each once."""
-    names = [f"session-{event.session_id}" for event in events if event.session_id.isprintable()]
+    names = [signal_of(event.session_id) for event in events]
     if any(event.kind is EventKind.LEARNING for event in events):
         names.append("review-changed")
     return [*dict.fromkeys(names), ANY]

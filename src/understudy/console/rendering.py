@@ -16,6 +16,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
+from understudy.console.live import signal_of
 from understudy.console.values import TONES, fields, shown
 from understudy.console.visits import Visit
 from understudy.i18n.catalogue import say
@@ -28,6 +29,8 @@ NAVIGATION: Final = (
 )
 # Each in its own language, for whoever cannot read the page.
 LANGUAGES: Final = {"en": "English", "vi": "Tiếng Việt", "zh": "中文"}
+# The last second of the year 9999.
+LAST_MS: Final = 253_402_300_799_000
 UNITS: Final = ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (30 * 86_400, 86_400, "d"))
 
 
@@ -98,6 +101,7 @@ def _environment() -> Environment:
         "languages": LANGUAGES,
         "navigation": NAVIGATION,
         "shown": shown,
+        "signal_of": signal_of,
         "tones": TONES,
         "with_query": _with_query,
     }
@@ -134,7 +138,7 @@ def _ago(at_ms: int | None, *, now: int) -> str:
 
 
 def _moment(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return _date(at_ms).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _took(ms: int) -> str:
@@ -146,7 +150,12 @@ def _took(ms: int) -> str:
 
 
 def _iso(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat()
+    return _date(at_ms).isoformat()
+
+
+def _date(at_ms: int) -> datetime:
+    """A moment; one after all calendars, which a record may name, is the last that they have."""
+    return datetime.fromtimestamp(min(at_ms, LAST_MS) / 1000, UTC)
 
 
 def _with_query(visit: Visit, **changes: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 from fastapi import FastAPI
 from pydantic import TypeAdapter
@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Message, Scope
 
 from understudy.api.gate import PRINCIPAL, GatedRoute, query_parameters
+from understudy.api.operations import SAFE_METHODS
 from understudy.core.principal import Principal, Role
 
 JSON: Final = b"application/json"
@@ -54,6 +55,12 @@ class Surface:
             if isinstance(route, GatedRoute):
                 self._routes.setdefault(route.name_of_operation, route)
 
+    def changing(self, operation: str) -> str:
+        """The name of an operation that changes something; one that reads may never end."""
+        if SAFE_METHODS.issuperset(self._route(operation).methods or ()):
+            raise HTTPException(404)
+        return operation
+
     def role_of(self, operation: str) -> Role:
         """The role that an operation asks for."""
         return self._route(operation).operation.role or Role.VIEWER
@@ -93,7 +100,7 @@ class Surface:
             "http_version": "1.1",
             "method": method,
             "scheme": "http",
-            "path": path,
+            "path": unquote(path),
             "raw_path": path.encode(),
             "query_string": urlencode(query).encode(),
             "root_path": "",

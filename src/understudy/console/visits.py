@@ -40,7 +40,7 @@ class Visit:
         """Whether htmx asks for a part of a page."""
         return "hx-request" in self.request.headers
 
-    async def call(self, operation: str, *, body: object = None, **values: object) -> Any:
+    async def call(self, operation: str, /, *, body: object = None, **values: object) -> Any:
         """The answer of an operation."""
         given = {name: str(value) for name, value in values.items() if value is not None}
         return await self.surface.call(
