@@ -69,6 +69,50 @@ def test_an_action_calls_the_operation_and_comes_back(console: TestClient) -> No
     assert "The office is in Oslo" in console.get("/learnings").text
 
 
+def test_a_decision_of_the_review_can_be_undone_from_its_notice(console: TestClient) -> None:
+    candidate = propose(console, "The office is in Oslo")
+    page = console.get("/review").text
+    assert "1 of 1" in page
+    assert "told in every session of this daemon" in page
+    version = page.split('name="version" value="')[1].split('"')[0]
+    form = {
+        "candidate_id": candidate,
+        "version": version,
+        "content": "The office is in Bergen",
+        "scope": '{"kind": "workspace", "id": "default"}',
+        "applies": "always",
+        "_to": f"/review?done={candidate}",
+    }
+
+    done = console.post("/act/learning_candidates.publish", data=form, headers=OURS)
+    [learning] = console.get("/v1/learnings").json()["items"]
+
+    assert (learning["content"], learning["applies"]) == ("The office is in Bergen", "always")
+    assert 'action="/act/learning_candidates.reopen"' in console.get(done.headers["location"]).text
+    undo = {"candidate_id": candidate, "_to": f"/review/{candidate}"}
+    console.post("/act/learning_candidates.reopen", data=undo, headers=OURS)
+    assert console.get("/v1/learnings").json()["items"][0]["status"] == "revoked"
+    assert "1 of 1" in console.get("/review").text
+
+
+def test_a_decision_about_an_older_version_says_who_was_quicker(console: TestClient) -> None:
+    candidate = propose(console, "The office is in Oslo")
+    console.post(f"/v1/learning-candidates/{candidate}/reject", json={})
+
+    late = console.post(
+        "/act/learning_candidates.publish",
+        data={"candidate_id": candidate, "version": "1"},
+        headers=OURS,
+    )
+
+    assert late.status_code == 409
+    assert 'role="alert"' in late.text
+
+
+def test_a_browser_says_where_a_form_comes_from(console: TestClient) -> None:
+    assert console.get("/review").headers["referrer-policy"] == "same-origin"
+
+
 def test_a_refused_action_says_why(console: TestClient) -> None:
     candidate = propose(console, "The office is in Oslo")
     form = {"candidate_id": candidate, "confidence": "many"}

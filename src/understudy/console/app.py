@@ -39,6 +39,8 @@ HEADERS: Final = {
         " frame-ancestors 'none'"
     ),
     "Cross-Origin-Opener-Policy": "same-origin",
+    # Without a referrer a browser would not say either that a form comes from here.
+    "Referrer-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 FOREVER: Final = "public, max-age=31536000, immutable"
@@ -119,8 +121,8 @@ class Console:
         form = await _form(visit.request)
         to = local_path(form.pop("_to", "")) or "/"
         fields = await run_in_threadpool(self._surface.fields, operation)
-        values, body = body_of(form, fields)
-        await visit.call(operation, body=body, **values)
+        ids = {name: form[name] for name in self._surface.ids_of(operation) if name in form}
+        await visit.call(operation, body=body_of(form, fields), **ids)
         return _go(visit, to)
 
     async def live(self, visit: Visit) -> Response:

@@ -9,27 +9,22 @@ from understudy.console.surface import FormField
 from understudy.core.errors import coded_error
 
 
-def body_of(
-    form: Mapping[str, str], fields: Sequence[FormField]
-) -> tuple[dict[str, str], dict[str, Any] | None]:
-    """The ids of the path and the body of an operation; an empty field is left out.
+def body_of(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, Any] | None:
+    """The body of an operation; what it does not take, and an empty field, is left out.
 
     A name such as `scope.kind` stands for a field of an object.
     """
     known = {field.name: field for field in fields}
-    values: dict[str, str] = {}
     body: dict[str, Any] = {}
     for name, text in form.items():
         outer, _, inner = name.partition(".")
-        if outer not in known:
-            values[name] = text
-        elif text == "" and not known[outer].is_required:
+        if outer not in known or (text == "" and not known[outer].is_required):
             continue
-        elif inner:
+        if inner:
             body.setdefault(outer, {})[inner] = text
         else:
             body[outer] = _value(known[outer], text)
-    return values, (body if fields else None)
+    return body if fields else None
 
 
 def _value(field: FormField, text: str) -> object:

@@ -1,12 +1,14 @@
 """The pages: for each its path, its template, the operation that is its JSON twin, its data."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from understudy.console.conversation import timeline_of, turns_of
 from understudy.console.visits import Visit
 
+# As many candidates as the list beside the review shows.
+QUEUE: Final = 100
 # The end of a journal that a page shows.
 JOURNAL_EVENTS: Final = 200
 Load = Callable[[Visit], Awaitable[dict[str, Any] | str]]
@@ -87,19 +89,26 @@ async def _front(visit: Visit) -> str:
 
 
 async def _review(visit: Visit) -> dict[str, Any]:
-    chosen = visit.request.path_params.get("id")
-    listed: dict[str, Any] = await visit.call(
-        "learning_candidates.list", state="pending", limit=100
-    )
-    items = listed["items"]
-    if chosen is None and items:
-        chosen = items[0]["candidate_id"]
-    item: Mapping[str, Any] | None = None
-    trace: Mapping[str, Any] | None = None
-    if chosen:
+    """What waits, the candidate that is looked at, and the one that was decided last."""
+    listed = await visit.call("learning_candidates.list", waiting="true", limit=QUEUE)
+    waiting = await visit.call("learning_candidates.next")
+    first = waiting.get("item")
+    chosen = visit.request.path_params.get("id") or (first["candidate_id"] if first else None)
+    item = trace = None
+    if chosen is not None:
         item = await visit.call("learning_candidates.get", candidate_id=chosen)
         trace = await visit.call("learning_candidates.explain", candidate_id=chosen)
-    return {"items": items, "item": item, "trace": trace, "twin": {}}
+    done = visit.query.get("done")
+    ids = [each["candidate_id"] for each in listed["items"]]
+    return {
+        "items": listed["items"],
+        "total": waiting["following"] + 1 if first else 0,
+        "place": ids.index(chosen) + 1 if chosen in ids else None,
+        "item": item,
+        "trace": trace,
+        "done": await visit.call("learning_candidates.get", candidate_id=done) if done else None,
+        "twin": {"waiting": "true"},
+    }
 
 
 async def _session(visit: Visit) -> dict[str, Any]:

@@ -65,6 +65,10 @@ class Surface:
         """The role that an operation asks for."""
         return self._route(operation).operation.role or Role.VIEWER
 
+    def ids_of(self, operation: str) -> frozenset[str]:
+        """The names of the ids in the path of an operation."""
+        return frozenset(self._route(operation).param_convertors)
+
     def path_of(self, operation: str, values: Mapping[str, str]) -> tuple[str, dict[str, str]]:
         """The path of an operation with its ids filled in, and the values that are left."""
         path, rest = self._route(operation).path, dict(values)

@@ -32,6 +32,12 @@
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || document.querySelector("dialog[open]")) return;
     const pressed = CSS.escape(event.key);
     const button = document.querySelector(`[data-key="${pressed}"]`);
+    const field = document.querySelector(`[data-focus-key="${pressed}"]`);
+    if (field instanceof HTMLElement) {
+      event.preventDefault();
+      field.focus();
+      return;
+    }
     if (button instanceof HTMLElement) {
       event.preventDefault();
       button.click();
