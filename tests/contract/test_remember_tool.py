@@ -197,6 +197,15 @@ async def test_what_tools_answered_stays_untrusted_and_what_the_user_typed_does_
     assert not typed.derived_from_untrusted
 
 
+async def test_what_a_run_memory_does_not_keep_is_not_typed(
+    school: LearningRuns, fake: FakeModel
+) -> None:
+    long = "We talked for a while. " * 500 + METRIC
+    run_id, _ = await answers(school, fake, long, call("probe", {"label": "x"}), remember(METRIC))
+    (found,) = school.proposed(run_id)
+    assert found.derived_from_untrusted
+
+
 async def test_capture_still_reads_a_run_and_leaves_out_what_was_suggested(
     school: LearningRuns, fake: FakeModel
 ) -> None:

@@ -114,7 +114,7 @@ def labelled_statements(request: str) -> Iterator[tuple[Kind, str]]:
         kind = LABELS.get(label["label"].casefold())
         if kind is not None and page.is_own(label):
             said = page.statements(
-                label.end(), end, is_inside=text[: label.start()].endswith(_BRACKETS)
+                label.end(), end, is_inside=text.endswith(_BRACKETS, 0, label.start())
             )
             yield from ((kind, it) for it in said if _says_something(it, kind))
 

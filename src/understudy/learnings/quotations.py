@@ -25,7 +25,7 @@ TAG: Final = re.compile(
 )  # fmt: skip
 # A code fence that is not closed on its own line.
 _FENCE: Final = re.compile(
-    r"^[ \t>]{0,16}(?P<fence>`{3,}|~{3,})(?![^\n]*(?P=fence))[^\n]*"
+    r"^[ \t>]{0,16}(?P<fence>`{3,}+|~{3,}+)(?![^\n]*(?P=fence))[^\n]*"
     r"(?:\n(?![ \t>]{0,16}(?P=fence))[^\n]*)*+(?:\n[^\n]*)?",
     re.MULTILINE,
 )

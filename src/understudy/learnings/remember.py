@@ -37,7 +37,7 @@ from understudy.learnings.taint import (
     untrusted_sources,
 )
 from understudy.memory.record import RunEvidence
-from understudy.memory.texts import Cleaner, request_text
+from understudy.memory.texts import EVIDENCE_BYTES, Cleaner, cut_bytes, request_text
 from understudy.runs.model import Run, require_run
 from understudy.sessions.learning_scopes import session_scope
 from understudy.sessions.model import require_session
@@ -126,9 +126,9 @@ class Suggestions:
             unit.after_commit(self.listeners.review)
 
     def _evidence(self, run: Run) -> RunEvidence:
-        """The request of a run, scrubbed as its run memory will have it."""
+        """The request of a run, scrubbed and cut as its run memory will have it."""
         clean = Cleaner(literals=self.guard.literals).clean(request_text(run))
-        return RunEvidence(request=clean.text, outcome="")
+        return RunEvidence(request=cut_bytes(clean.text, EVIDENCE_BYTES), outcome="")
 
     def _candidate(self, wanted: RememberParameters, context: ToolContext, run: Run) -> Candidate:
         """The candidate of a call; outside a transaction, because the checks take time."""

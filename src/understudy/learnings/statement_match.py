@@ -59,6 +59,8 @@ _ORDER: Final = re.compile(rf"\s*(?:{'|'.join(TURN_ORDERS)})\b", re.IGNORECASE)
 _THEIRS: Final = frozenset(("their", "his", "her"))
 _ARTICLES: Final = frozenset(("a", "an", "the", "my", "our"))
 _NARROWING: Final = frozenset(("for", "cho"))
+# The Vietnamese word before a possessor.
+_OF: Final = "của "
 _BREAKS: Final = frozenset(",;:.!?()[]{}-\u2013\u2014\u2026\u3002\u3001|*=\"'`•>“”")
 
 
@@ -178,10 +180,12 @@ def places(statement: str, sentence: str) -> Iterator[Span]:
 def _without_possessors(said: Sequence[FoldedWord], sentence: str) -> list[FoldedWord]:
     """A sentence without "của tôi", as `my` and `our` are no words that are compared."""
     return [
-        it
-        for it in said
-        if it.form not in (SELF, GROUP) or not sentence[: it.start].casefold().endswith("của ")
+        it for it in said if it.form not in (SELF, GROUP) or not _is_possessed(sentence, it.start)
     ]
+
+
+def _is_possessed(sentence: str, at: int) -> bool:
+    return sentence[max(0, at - len(_OF)) : at].casefold() == _OF
 
 
 def _start_with_voids(start: int, said: Sequence[FoldedWord]) -> int:

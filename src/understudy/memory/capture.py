@@ -21,7 +21,7 @@ from understudy.memory.record import (
     SemanticCapture,
 )
 from understudy.memory.retention import Keeper
-from understudy.memory.texts import Cleaner, cut_bytes, request_text
+from understudy.memory.texts import EVIDENCE_BYTES, Cleaner, cut_bytes, request_text
 from understudy.redaction.marker import cut
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, RunStatus
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
 log = structlog.get_logger()
-EVIDENCE_BYTES: Final = 8 * 1024
 
 # The outcome of a run that ended without a text.
 STATUS_LINES: Final[Mapping[RunStatus, str]] = {

@@ -13,6 +13,8 @@ from understudy.runs.sidechain_links import clarification_words
 
 # Text beyond this reaches neither the preview nor the evidence.
 SCRUBBED_CHARS: Final = 64 * 1024
+# The most of a text that is kept as evidence.
+EVIDENCE_BYTES: Final = 8 * 1024
 # No card number, phone number or passphrase is longer.
 LONGEST_ITEM: Final = 256
 # Kinds of runs whose input is wrapped in a fixed template, and how to unwrap it.

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from tests.support.cpu_effort import takes_under
 from understudy.learnings.assertion import asserts, asserts_exactly
+from understudy.learnings.quotations import own_words
 
 HELIX = "Preferred editor is Helix"
 
@@ -129,3 +130,10 @@ def test_any_texts_can_be_compared(sentence: str, before: str, after: str) -> No
 )
 def test_hostile_texts_take_no_time(sentence: str, text: str) -> None:
     assert takes_under(2, lambda: asserts(sentence, text[: 8 * 1024]))
+
+
+@pytest.mark.parametrize(
+    "text", ["`" * 4000 + " " + "`" * 4000, "~" * 4000 + " " + "~" * 4000, "我" * 40_000]
+)
+def test_a_text_of_one_sign_takes_linear_time(text: str) -> None:
+    assert takes_under(2, lambda: asserts("The office is in Oslo", own_words(text)))

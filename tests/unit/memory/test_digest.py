@@ -6,9 +6,9 @@ import pytest
 
 from tests.support.factories import NOW, make_letter, make_run
 from understudy.mailboxes.letters import framed
-from understudy.memory.capture import EVIDENCE_BYTES, Digest, digest
+from understudy.memory.capture import Digest, digest
 from understudy.memory.record import RunMemory
-from understudy.memory.texts import Cleaner
+from understudy.memory.texts import EVIDENCE_BYTES, Cleaner
 from understudy.runs.model import InputItem, RunInput, RunKind, RunStatus
 from understudy.runs.sidechain_links import CLARIFICATION
 
