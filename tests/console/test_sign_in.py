@@ -1,9 +1,11 @@
 """Who gets to see the console, and what a page of another site can make a browser do."""
 
+from pathlib import Path
+
 import pytest
 from starlette.testclient import TestClient
 
-from tests.api.conftest import ADMIN
+from tests.api.conftest import ADMIN, idle_daemon
 from tests.console.conftest import OURS
 from understudy.access.sign_in import COOKIE
 
@@ -70,6 +72,22 @@ def test_a_stranger_comes_back_with_every_parameter(guarded: TestClient) -> None
     sent = guarded.get("/runs?status=failed&session_id=talk").headers["location"]
 
     assert 'value="/runs?status=failed&amp;session_id=talk"' in guarded.get(sent).text
+
+
+def test_a_cookie_needs_more_than_what_the_database_holds(
+    tmp_path: Path, fresh_database: Path
+) -> None:
+    first, other = (
+        idle_daemon(tmp_path / name, fresh_database, UNDERSTUDY_ADMIN_TOKEN=ADMIN)
+        for name in ("first", "other")
+    )
+
+    cookie = first.services.sign_in.cookie(ADMIN)
+
+    assert first.services.sign_in.principal(cookie) is not None
+    assert other.services.sign_in.principal(cookie) is None
+    for daemon in (first, other):
+        daemon.resources.database.dispose()
 
 
 def test_a_link_signs_in_once(guarded: TestClient) -> None:

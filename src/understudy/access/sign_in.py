@@ -3,6 +3,7 @@
 import hmac
 import secrets
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from understudy.access.tokens import TOKEN_ADMIN, TokenService, hash_token
@@ -31,12 +32,15 @@ class SignInLink:
 class BrowserSignIn:
     """Sign-in of browsers: a cookie that stands for a token, and links that work once.
 
-    A cookie names its token and is signed with the hash of it, so it ends with the token.
+    A cookie names its token and is signed with the hash of it, so it ends with the token; and with
+    a key of this daemon, so that nobody makes one who has read the database. It ends with the
+    daemon, too.
     """
 
     tokens: TokenService
     # The cookie of each link that was not used yet, with the time at which the link ends.
     _links: dict[str, tuple[str, int]] = field(default_factory=dict)
+    _secret: bytes = field(default_factory=partial(secrets.token_bytes, 32), repr=False)
 
     def cookie(self, token: str) -> str:
         """The cookie for a token; raises when nobody has that token."""
@@ -61,7 +65,7 @@ class BrowserSignIn:
         if found is None:
             return None
         principal, key = found
-        expected = _signature(token_id, until, key)
+        expected = self._signature(token_id, until, key)
         return principal if hmac.compare_digest(cookie.encode(), expected.encode()) else None
 
     def link(self, token: str | None) -> SignInLink:
@@ -86,7 +90,7 @@ class BrowserSignIn:
 
     def _signed(self, token_id: str, key: str) -> str:
         until = self.tokens.clock.now_ms() // 1000 + COOKIE_S
-        return _signature(token_id, str(until), key)
+        return self._signature(token_id, str(until), key)
 
     def _key(self, token_id: str) -> tuple[Principal, str] | None:
         if token_id == ADMIN_ID:
@@ -101,7 +105,6 @@ class BrowserSignIn:
             stored.token_hash,
         )
 
-
-def _signature(token_id: str, until: str, key: str) -> str:
-    signed = hmac.new(f"{COOKIE}:{key}".encode(), f"{token_id}.{until}".encode(), "sha256")
-    return f"{token_id}.{until}.{signed.hexdigest()}"
+    def _signature(self, token_id: str, until: str, key: str) -> str:
+        signed = hmac.new(self._secret, f"{token_id}.{until}.{key}".encode(), "sha256")
+        return f"{token_id}.{until}.{signed.hexdigest()}"
