@@ -24,8 +24,11 @@ REMEMBER = "Please remember that I like tea."
 class Hinting(LearningRuns):
     """Runs whose clients are given hints."""
 
+    offline = False
+
     def _executor(self) -> RunExecutor:
-        return replace(super()._executor(), hints=Hints(self.capture_settings).events)
+        hints = Hints(self.capture_settings, lambda _, __: self.offline)
+        return replace(super()._executor(), hints=hints.events)
 
 
 @pytest.fixture
@@ -79,6 +82,18 @@ async def test_who_asks_to_remember_while_capture_is_off_is_told(
     assert hint["code"] == "capture_off"
     assert "capture.semantic_candidates.enabled=true" in hint["text"]
     assert on == []
+
+
+async def test_who_asks_the_offline_script_to_remember_is_told_of_labels(
+    school: Hinting, fake: FakeModel
+) -> None:
+    school.captured, school.offline = ON, True
+    (hint,) = await hints(school, REMEMBER)
+    labelled = await hints(school, "Please remember this. Fact: I like tea.", session_id="s2")
+
+    assert hint["code"] == "capture_without_model"
+    assert "`/remember TEXT`" in hint["text"]
+    assert labelled == []
 
 
 async def test_nobody_is_told_in_a_sidechain(school: Hinting, fake: FakeModel) -> None:

@@ -226,6 +226,11 @@ class Services:
         with self.resources.units.read() as unit:
             return self.defaults(unit).route_id
 
+    def is_offline(self, unit: Unit, route_id: str | None) -> bool:
+        """Whether a route, or the default one, is the offline script."""
+        route = self.resources.routes.find(route_id or self.defaults(unit).route_id)
+        return route is not None and route.provider == "scripted"
+
     def _own_tool_names(self) -> Sequence[str]:
         # Asked for when there are some: tools need services, and these ask which tools there are.
         return self.tools.names()

@@ -109,7 +109,7 @@ def run_executor(resources: Resources, services: Services) -> RunExecutor:
         admit=resources.slots.enter_unless_draining,
         run_ended=services.run_ended,
         run_asked=services.runs.sidechain_links.asked,
-        hints=Hints(capture_in).events,
+        hints=Hints(capture_in, services.is_offline).events,
         ready=services.skills.catalogue.refresh,
         prescrub=services.capture.prescrub,
     )

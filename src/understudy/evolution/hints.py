@@ -18,6 +18,7 @@ from understudy.evolution.requests.skill_requests import sentences_of
 from understudy.evolution.visible_text import plain
 from understudy.i18n.catalogue import say
 from understudy.learnings.capture_settings import CaptureSettings
+from understudy.learnings.labels import labelled_statements
 from understudy.patterns.word_lists import WordLists
 from understudy.runs.model import Run
 from understudy.sessions.journal import EventKind, NewEvent
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 SKILL_EVOLVE_OFF: Final = "skill_evolve_off"
 CAPTURE_OFF: Final = "capture_off"
+NO_MODEL: Final = "capture_without_model"
 _QUESTION: Final = re.compile(r"\?|[吗嗎呢]\W*$")
 _WORDS: Final = WordLists("understudy.evolution")
 # Intents for which a skill would be made if the agent could.
@@ -58,6 +60,8 @@ class Hints:
     """Finds the hints for a run that starts."""
 
     capture: Callable[["Unit"], CaptureSettings]
+    # Whether a route, or the default one, is the offline script, which finds no statements.
+    is_offline: Callable[["Unit", str | None], bool]
 
     def events(self, unit: "Unit", run: Run, session: Session) -> tuple[NewEvent, ...]:
         """The hints that the session has not been given before; its row is locked."""
@@ -85,8 +89,13 @@ class Hints:
             if agent is not None and can_be_on and not resolve(agent).skill_evolve:
                 name = shlex.quote(agent.agent_id)
                 yield SKILL_EVOLVE_OFF, say(run.locale, "hint.skill_evolve_off", agent=name)
-        if asks_to_remember(words) and not self.capture(unit).semantic_candidates.enabled:
-            yield CAPTURE_OFF, say(run.locale, "hint.capture_off")
+        if asks_to_remember(words):
+            capture = self.capture(unit).semantic_candidates
+            route_id = capture.model.provider if capture.model else None
+            if not capture.enabled:
+                yield CAPTURE_OFF, say(run.locale, "hint.capture_off")
+            elif not any(labelled_statements(words)) and self.is_offline(unit, route_id):
+                yield NO_MODEL, say(run.locale, "hint.capture_without_model")
 
 
 def _key(code: str) -> str:
