@@ -509,11 +509,13 @@ def test_learn_proposes_and_publishes_for_the_workspace(live: Live, scope: str) 
     learning = live.ok("GET", f"/v1/learnings/{done.stdout.strip()}")
     again = invoke(live, "learn", content)
     kept = answer(live, "learn", "Call it Bob.", "--scope", scope, "--kind", "decision")
+    wish = answer(live, "learn", "I prefer short replies.", "--scope", scope)
 
     assert (learning["content"], learning["kind"]) == (content, "fact")
     assert learning["scope"] == {"kind": "workspace", "id": "default"}
     assert "is active" in done.stderr
     assert again.stdout == done.stdout
     assert (kept["kind"], kept["scope"]["id"]) == ("decision", scope.removeprefix("session:"))
+    assert wish["kind"] == "preference"
     invoke(live, "learn", content.replace("Blue", "Red"), exit_code=4)
     live.ok("POST", f"/v1/learnings/{learning['learning_id']}/revoke", {})

@@ -141,7 +141,14 @@ def learn(
             help="Who it is for: `workspace`, `session:ID`, `persona:ID` or `project:ID`.",
         ),
     ] = "workspace",
-    kind: Annotated[str, typer.Option("--kind", help=f"What it is: {PROPOSED_KINDS}.")] = "fact",
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--kind",
+            help=f"What it is: {PROPOSED_KINDS}; left out, a wish or an order is a preference,"
+            " everything else a fact.",
+        ),
+    ] = None,
     always: Annotated[
         bool,
         typer.Option("--always", "--standing", help="Tell it on every run, whatever the input."),
@@ -150,12 +157,14 @@ def learn(
     key: Key = None,
 ) -> object:
     """Have something known from now on: proposed and published in one step."""
+    from understudy.learnings.remember import kind_of
     from understudy.wire.learnings import CreateLearning
 
+    content = inputs.content(text, file)
     wanted = inputs.request(
         CreateLearning,
-        content=inputs.content(text, file),
-        kind=kind,
+        content=content,
+        kind=kind or str(kind_of(content, always)),
         scope=scope_of(scope),
         applies="always" if always else None,
         expires_at_ms=ending(expires),
