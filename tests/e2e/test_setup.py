@@ -11,6 +11,7 @@ import pytest
 from tests.e2e.conftest import DaemonWithModel
 from tests.support import program
 from tests.support.command_line_process import Cli
+from tests.support.daemon import DaemonProcess
 from tests.support.environment import without_settings
 
 pytestmark = pytest.mark.e2e
@@ -40,6 +41,20 @@ def test_without_a_daemon_the_answers_are_written_and_shown_again(tmp_path: Path
     assert not again["daemon_running"]
     setup(home, "--api-key-env", "sk-" + "abc", code=2)
     assert "sk-" not in (home / "config.toml").read_text()
+
+
+def test_the_next_step_names_the_home_that_was_given(tmp_path: Path) -> None:
+    home = tmp_path / "another home"
+    done = program.run(["setup", "--yes", "--home", str(home)], without_settings(os.environ))
+    assert f"understudy serve --home '{home}'" in done.stderr
+
+
+def test_a_daemon_at_another_address_is_told_of(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with DaemonProcess(home):
+        said = setup(home, "--yes", code=4)
+    assert f"a daemon works in {home}" in said
+    assert "--url" in said
 
 
 def test_a_daemon_that_runs_is_told_over_its_api(live: DaemonWithModel) -> None:

@@ -252,7 +252,12 @@ def reject(
     return daemon.client.candidates.reject(candidate_id, reason=reason, key=key)
 
 
-@commands("snooze", show="candidate {view.candidate_id} is put off")
+def _tell_snoozed(view: "Candidate") -> None:
+    until = screen.ahead(view.snoozed_until_ms)
+    note(f"candidate {view.candidate_id} is put off: it returns to the queue {until}")
+
+
+@commands("snooze", show=_tell_snoozed)
 def snooze(
     daemon: DaemonConnection,
     candidate_id: CandidateId,

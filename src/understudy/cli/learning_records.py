@@ -51,7 +51,7 @@ FOUND: Final = {
     "api": "sent by a caller",
     "run_summary": "the summary of a run",
     "labels": "said with a label in a request",
-    "model": "read out of a run by a model",
+    "model": "found in a run by a model",
     "usage": "counted over the runs of a week",
     "rollout": "what the daemon did to a promoted skill",
 }
@@ -244,13 +244,16 @@ def fate(view: "Candidate") -> str:
     """The state of a candidate; of a decided one also by whom and when."""
     by = f" by {visible_line(view.decided_by)}" if view.decided_by else ""
     when = f" {screen.ago(view.decided_at_ms)}" if view.decided_at_ms else ""
-    return f"{view.state}{by}{when}"
+    return f"{'snoozed' if is_snoozed(view) else view.state}{by}{when}"
 
 
 def _fate(view: "Candidate") -> Pairs:
     return [
         ("state", fate(view)),
-        ("snoozed", screen.ahead(view.snoozed_until_ms) if is_snoozed(view) else None),
+        (
+            "returns",
+            f"to the queue {screen.ahead(view.snoozed_until_ms)}" if is_snoozed(view) else None,
+        ),
         ("reason", visible(view.decision_reason or "")),
         ("learning", view.published_learning_id),
     ]

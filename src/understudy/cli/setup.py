@@ -1,6 +1,7 @@
 """`understudy setup`: three questions about model, learning and skills, and where the answers go."""
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -233,7 +234,7 @@ def setup(ctx: typer.Context, given: SetupOptions) -> None:
         print_json(_json(after, settings, is_running=is_running, is_stale=is_stale))
     else:
         screen.fields(_lines(after, settings))
-        note(_next_step(is_running=is_running, is_stale=is_stale))
+        note(_next_step(given, is_running=is_running, is_stale=is_stale))
 
 
 @contextmanager
@@ -242,18 +243,19 @@ def _switches(ctx: typer.Context, settings: "Settings") -> Iterator[tuple[Learni
 
     A daemon that is named by --url is asked; else the one that works in the home, if any does.
     """
-    from understudy.client import ClientError
+    from understudy.client import ClientError, UnreachableError
     from understudy.daemon.serve import CannotServe, HomeInUse, stopped_daemon
 
     where = destination(ctx)
     connection = DaemonConnection(where, as_json=shared(ctx).json)
     with ExitStack() as held:
         held.enter_context(connection.client)
+        is_in_use = False
         if shared(ctx).url is None and not _is_on_postgresql(connection):
             try:
                 services = held.enter_context(stopped_daemon(settings))
             except HomeInUse:
-                pass
+                is_in_use = True
             except CannotServe as problem:
                 raise _refused([f"error: {problem}"]) from None
             else:
@@ -261,6 +263,11 @@ def _switches(ctx: typer.Context, settings: "Settings") -> Iterator[tuple[Learni
                 return
         try:
             yield RunningSwitches(connection), True
+        except UnreachableError as problem:
+            if not is_in_use:
+                raise _refused(error_lines(problem, has_token=bool(where.token))) from None
+            said = f"error: a daemon works in {settings.home}, but none answers at {where.url}"
+            raise _refused([said, "  name the address of the daemon with --url"]) from None
         except ClientError as problem:
             raise _refused(error_lines(problem, has_token=bool(where.token))) from None
 
@@ -321,7 +328,7 @@ def _given_model(before: ModelAnswer, given: SetupOptions) -> ModelAnswer:
         model = before if source == before.source else MODELS[source]
     typed = {
         "model": given.model,
-        "base_url": given.base_url,
+        "base_url": None if given.base_url is None else web_address(given.base_url),
         "api_key_env": None if given.api_key_env is None else variable(given.api_key_env),
     }
     if model.source == OFFLINE and any(typed.values()):
@@ -341,7 +348,7 @@ def _ask_model(person: Person, before: ModelAnswer) -> ModelAnswer:
     name = _ask(person, "Name of the model", start.model, _filled)
     base_url, key = start.base_url, start.api_key_env
     if source == LOCAL:
-        base_url = _ask(person, "Base URL", base_url or "", _filled)
+        base_url = _ask(person, "Base URL", base_url or "", web_address)
     else:
         key = _ask(person, "Environment variable that holds the key", key or "", variable)
     return replace(start, model=name, base_url=base_url, api_key_env=key or None)
@@ -366,6 +373,13 @@ def variable(typed: str) -> str:
             "give the name of an environment variable, such as OPENAI_API_KEY, and not the key"
         )
     return typed
+
+
+def web_address(typed: str) -> str:
+    """The address of a server."""
+    if not typed.strip().startswith(("http://", "https://")):
+        raise typer.BadParameter(f"give an address such as {MODELS[LOCAL].base_url}")
+    return typed.strip()
 
 
 def _filled(typed: str) -> str:
@@ -414,10 +428,14 @@ def _lines(answers: SetupAnswers, settings: "Settings") -> screen.Pairs:
     ]
 
 
-def _next_step(*, is_running: bool, is_stale: bool) -> str:
+def _next_step(given: SetupOptions, *, is_running: bool, is_stale: bool) -> str:
     if is_stale:
         return "the daemon runs with the model that it started with: restart it to use the new one"
-    return "the daemon runs and uses this" if is_running else "start the daemon: understudy serve"
+    if is_running:
+        return "the daemon runs and uses this"
+    places = {"--home": given.home, "--config": given.config}
+    named = [word for name, path in places.items() if path for word in (name, str(path))]
+    return f"start the daemon: {shlex.join(['understudy', 'serve', *named])}"
 
 
 def _json(

@@ -40,6 +40,8 @@ def test_a_local_server_is_asked_for_its_address() -> None:
 
 def test_an_answer_that_cannot_be_read_is_asked_again() -> None:
     assert answers("gpt", "offline", "perhaps", "no", "").learning is False
+    told = answers("local", "qwen3", "yes", "127.0.0.1:9000", "https://models.example/v1", "", "")
+    assert told.model.base_url == "https://models.example/v1"
 
 
 def test_who_leaves_keeps_the_answers_given_so_far() -> None:
@@ -73,7 +75,13 @@ def test_what_may_be_a_key_is_refused_and_not_repeated(typed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{"provider": "local"}, {"provider": "offline", "model": "x"}, {"provider": "bard"}]
+    "given",
+    [
+        {"provider": "local"},
+        {"provider": "offline", "model": "x"},
+        {"provider": "bard"},
+        {"provider": "local", "model": "x", "base_url": "localhost"},
+    ],
 )
 def test_options_that_do_not_fit_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(typer.BadParameter):
