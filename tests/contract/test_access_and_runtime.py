@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.factories import ADMIN
+from understudy.access.sign_in import BrowserSignIn
 from understudy.access.tokens import LOCAL_ADMIN, TOKEN_PREFIX, TokenService, hash_token
 from understudy.core.errors import Invalid, NotFound, Rejected, StaleVersion, Unauthenticated
 from understudy.core.page import PageRequest
@@ -74,6 +75,19 @@ def test_until_there_is_a_token_a_local_caller_is_admin(tokens: TokenService) ->
 def test_beyond_loopback_a_token_is_always_needed(units: Units) -> None:
     with pytest.raises(Unauthenticated):
         service(units, is_loopback=False).authenticate(None)
+
+
+def test_any_admin_token_has_a_cookie(units: Units) -> None:
+    tokens = service(units, admin_token="s3cret-ключ")
+    sign_in = BrowserSignIn(tokens)
+
+    cookie = sign_in.cookie("s3cret-ключ")
+
+    assert sign_in.principal(cookie) == tokens.authenticate("s3cret-ключ")
+
+
+def test_a_cookie_of_signs_that_no_id_has_is_none(tokens: TokenService) -> None:
+    assert BrowserSignIn(tokens).principal("tok\x00.99999999999.x") is None
 
 
 def test_the_admin_token_of_the_environment_is_one(units: Units) -> None:

@@ -46,7 +46,8 @@ class BrowserSignIn:
         """The cookie for a token; raises when nobody has that token."""
         self.tokens.authenticate(token)
         key = hash_token(token)
-        if self.tokens.admin_token and hmac.compare_digest(token, self.tokens.admin_token):
+        admin = self.tokens.admin_token
+        if admin and hmac.compare_digest(token.encode(), admin.encode()):
             return self._signed(ADMIN_ID, key)
         with self.tokens.units.read() as unit:
             stored = unit.tokens.by_hash(key)
@@ -58,8 +59,8 @@ class BrowserSignIn:
         """Whom a cookie stands for; None when it is forged, too old, or its token is gone."""
         token_id, _, rest = cookie.partition(".")
         until, _, _ = rest.partition(".")
-        is_end = until.isdecimal() and len(until) <= END_CHARS
-        if not is_end or int(until) <= self.tokens.clock.now_ms() // 1000:
+        is_whole = token_id.isprintable() and until.isdecimal() and len(until) <= END_CHARS
+        if not is_whole or int(until) <= self.tokens.clock.now_ms() // 1000:
             return None
         found = self._key(token_id)
         if found is None:
@@ -75,8 +76,8 @@ class BrowserSignIn:
         if token is None:
             return SignInLink(path="/", expires_at_ms=until)
         cookie = self.cookie(token)
-        for secret in [each for each, (_, until) in self._links.items() if until <= now]:
-            del self._links[secret]
+        for secret in [each for each, (_, until) in list(self._links.items()) if until <= now]:
+            self._links.pop(secret, None)
         while len(self._links) >= MAX_LINKS:
             del self._links[next(iter(self._links))]
         secret = secrets.token_urlsafe(32)
