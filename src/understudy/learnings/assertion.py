@@ -18,6 +18,11 @@ MAX_SENTENCES: Final = 8
 _ENDS: Final = " \n.;,!\u3002\uff01"
 # A line that stands like code.
 _INDENTED: Final = re.compile(r"^(?: {4}|\t)[^\n]*", re.MULTILINE)
+# A line of code, a comment of a program, a row of a table, a command; no item of a list.
+_OF_MACHINES: Final = re.compile(
+    r"^(?:(?: {4}|\t)(?![ \t]*(?:[-+*•]|\d{1,3}[.)])[ \t])|[ \t]*(?://|/\*|\||\$ [a-z]|>>> ))[^\n]*",
+    re.MULTILINE,
+)
 _ENDED: Final = re.compile(r"[.!?;:\u3002\uff01\uff1f]$")
 
 
@@ -38,8 +43,10 @@ def is_typed_by_user(statement: str, request: str) -> bool:
 
 
 def _vouched_for(content: str, text: str) -> str:
-    """A text without its quotations; with them where the statement has quotation marks."""
-    return own_words(text, with_marked=bool(_MARKS.search(content)))
+    """A text without its quotations and lines of code; with the quotations where the statement has
+    quotation marks."""
+    own = own_words(text, with_marked=bool(_MARKS.search(content)))
+    return _OF_MACHINES.sub("\n", own)
 
 
 def asserts_exactly(statement: str, text: str) -> bool:

@@ -410,3 +410,25 @@ def test_what_the_user_plainly_said_is_verified(statement: str, request_text: st
 @pytest.mark.parametrize(("statement", "request_text"), NOT_SAID)
 def test_what_the_user_did_not_say_is_not_verified(statement: str, request_text: str) -> None:
     assert not is_said_by_user(statement, request_text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    The backup runs at night",
+        "\tThe backup runs at night",
+        "// The backup runs at night",
+        "/* The backup runs at night */",
+        "| job | The backup runs at night |",
+        "$ echo The backup runs at night",
+        ">>> The backup runs at night",
+    ],
+)
+def test_a_line_of_code_or_of_a_table_is_not_what_a_user_says(line: str) -> None:
+    assert not is_said_by_user("The backup runs at night", f"Have a look.\n{line}\n")
+
+
+@pytest.mark.parametrize("bullet", ["    - ", "\t* ", "    2. ", "- ", "  "])
+def test_an_item_of_an_indented_list_is_what_a_user_says(bullet: str) -> None:
+    request = f"Some things to know.\n{bullet}The backup runs at night\n"
+    assert is_said_by_user("The backup runs at night", request)
