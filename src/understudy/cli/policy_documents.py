@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         LearningPolicy,
         PolicyRule,
         PromotionSettings,
+        RetrievalSettings,
     )
     from understudy.wire.policies import PolicyView
 
@@ -127,6 +128,17 @@ def learning_policy_pairs(view: "PolicyView[LearningPolicy]") -> Pairs:
         ("promotion", _promotion(policy.promotion)),
         ("canary", f"offered to {share} in 100 sessions" if share else "hidden"),
         ("active skills", _demotion(is_on=policy.promotion.demote_when_worse)),
+        *_retrieval(policy.retrieval),
+    ]
+
+
+def _retrieval(retrieval: "RetrievalSettings") -> Pairs:
+    """What a prompt is told of learnings."""
+    floor = retrieval.relevance_floor
+    entries, tokens = retrieval.max_standing_entries, retrieval.max_standing_tokens
+    return [
+        ("relevance floor", f"{floor:.0%} of the input" if floor else "off: every match is told"),
+        ("standing learnings", f"at most {entries}, with {tokens} tokens together"),
     ]
 
 

@@ -1,11 +1,11 @@
-"""What a person is told of what a procedure must show before it becomes a skill."""
+"""What a person is told of a learning policy."""
 
 from typing import Any
 
 import pytest
 
 from understudy.cli.policy_documents import learning_policy_pairs
-from understudy.review.policy import LearningPolicy, PromotionSettings
+from understudy.review.policy import LearningPolicy, PromotionSettings, RetrievalSettings
 from understudy.wire.policies import PolicyView
 
 STRICT: dict[str, Any] = {
@@ -51,3 +51,23 @@ def test_what_promotion_asks_for_is_told_in_words(
         canary,
         active,
     )
+
+
+@pytest.mark.parametrize(
+    ("fields", "floor", "standing"),
+    [
+        ({"relevance_floor": 0.4}, "40% of the input", "at most 12, with 600 tokens together"),
+        (
+            {"relevance_floor": 0, "max_standing_entries": 3, "max_standing_tokens": 90},
+            "off: every match is told",
+            "at most 3, with 90 tokens together",
+        ),
+    ],
+)
+def test_what_prompts_are_told_of_learnings_is_told_in_words(
+    fields: dict[str, Any], floor: str, standing: str
+) -> None:
+    policy = LearningPolicy(retrieval=RetrievalSettings(**fields))
+    view = PolicyView(policy=policy, revision=1, updated_at_ms=0)
+    pairs = dict(learning_policy_pairs(view))
+    assert (pairs["relevance floor"], pairs["standing learnings"]) == (floor, standing)
