@@ -82,7 +82,7 @@ CAPTURE_STATES: Final = {
     "given_up": "given up after {attempts}",
 }
 CAPTURE_REASONS: Final = {
-    "nothing_found": "nothing in the run is worth a candidate",
+    "nothing_found": "neither labels nor a model found a statement",
     "known_already": "known already",
     "declined_before": "declined before",
     "secret": "refused as a secret",

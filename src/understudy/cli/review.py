@@ -271,6 +271,9 @@ class Weighing:
             self._in_the_way = self._item.conflicts_with
         self._edited = None if edited == self._item.content else edited
         self._person.say(_difference(self._item.content, edited) or ["nothing changed"])
+        if self._edited is not None and self._applies == "always":
+            # Proposed for the words before the edit.
+            self._person.say(["still told on every run of its scope; a changes that"])
 
 
 def _as_sent(scope: "LearningScope") -> dict[str, str]:

@@ -465,6 +465,18 @@ def test_one_key_says_whether_it_is_told_always(
     assert words in person.heard
 
 
+@pytest.mark.parametrize("applies", ["always", "when_relevant"])
+def test_whoever_edits_what_is_told_always_is_told_that_it_stays_so(applies: str) -> None:
+    person = FakePerson("e", "The door is green", "p")
+
+    sent = decide(person, [item(applies=applies)], ok(learning_document()))
+
+    assert sent == [(PUBLISH, {"content": "The door is green"})]
+    assert ("still told on every run of its scope; a changes that" in person.heard) == (
+        applies == "always"
+    )
+
+
 @pytest.mark.parametrize("typed", ["n", "no"])
 def test_one_key_rejects_without_a_reason(typed: str) -> None:
     sent = decide(FakePerson(typed), [item()], ok(item_document(state="rejected")))
