@@ -100,7 +100,7 @@ def status(daemon: DaemonProcess) -> Any:
 
 def found(daemon: DaemonProcess, session: str) -> list[str]:
     answer = daemon.get(f"/v1/sessions/{session}/memory-search", params={"limit": 50})
-    return [result["source_id"] for result in answer["results"]]
+    return [it["source_id"] for it in answer["results"] if it["kind"] == "recovered_run"]
 
 
 def rewrite(path: Path, *, to: Path | None = None, session_id: str = "", **memory: object) -> None:
