@@ -202,3 +202,11 @@ def test_where_an_action_leads_is_encoded_for_its_header(console: TestClient) ->
     done = console.post("/act/sessions.create", data=form, headers={**OURS, "HX-Request": "true"})
 
     assert done.headers["hx-location"] == "/sessions/%C3%A4%E4%B8%AD%00?query=a%20b"
+
+
+def test_a_form_with_a_field_and_a_part_of_it_is_no_failure(console: TestClient) -> None:
+    form = {"kind": "fact", "content": "The office is in Oslo", "content.x": "y"}
+
+    refused = console.post("/act/learning_candidates.create", data=form, headers=OURS)
+
+    assert refused.status_code == 400

@@ -21,7 +21,9 @@ def body_of(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, A
         if outer not in known or (text == "" and not known[outer].is_required):
             continue
         if inner:
-            body.setdefault(outer, {})[inner] = text
+            # A part of a field counts more than the field, where a form has both.
+            whole = body.get(outer)
+            body[outer] = {**(whole if isinstance(whole, dict) else {}), inner: text}
         else:
             body[outer] = _value(known[outer], text)
     return body if fields else None
