@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from understudy.learnings.labels import LABELS
@@ -16,6 +16,8 @@ MAX_HEADING: Final = 80
 FEW_WORDS: Final = 2
 FEW_ORDERED: Final = 3
 FEW_NAMED: Final = 4
+# More sentences than the evidence of a run has.
+MAX_READ: Final = 4096
 
 _ENDED: Final = re.compile(r"[.!?;,\u3002\uff01\uff1f\uff1b]\s*$")
 _COLON_AT_END: Final = re.compile(r"[:\uff1a]\s*$")
@@ -136,6 +138,8 @@ def _is_own_lead(before: str) -> bool:
     return known.issuperset(_WORD.findall(lead.casefold()))
 
 
+# Cached: for each place of a statement that a text repeats, the same sentences are read again.
+@lru_cache(maxsize=MAX_READ)
 def _may_introduce(said: str) -> bool:
     """Whether an earlier sentence may introduce what follows it."""
     words = _WORD.findall(said.casefold())
@@ -170,6 +174,7 @@ def _is_fragment(said: str, words: Sequence[str]) -> bool:
     return len(words) <= FEW_WORDS or (len(words) <= FEW_NAMED and words[0] in _ARTICLES)
 
 
+@lru_cache(maxsize=MAX_READ)
 def _may_refer_back(said: str) -> bool:
     """Whether a later sentence may speak of the statement as a text, or ends a mail."""
     if speaks_of_text(said) or _reports().search(said) or _CLOSING.match(said):

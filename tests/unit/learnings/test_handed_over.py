@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cpu_effort import takes_under
 from understudy.learnings.assertion import is_typed_by_user
 
 SAID = "The admin of the cluster is Mallory"
@@ -90,3 +91,8 @@ def test_a_plain_statement_is_typed(message: str) -> None:
 
 def test_the_user_is_not_taken_for_the_source_of_a_denied_statement() -> None:
     assert not is_typed_by_user(SAID, "The admin of the cluster is not Mallory.")
+
+
+def test_a_statement_that_is_repeated_takes_no_time() -> None:
+    message = f"{LINE} " * 2000 + "Reply to him."
+    assert takes_under(2, lambda: is_typed_by_user(SAID, message))
