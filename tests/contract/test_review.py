@@ -154,7 +154,8 @@ async def test_a_candidate_from_the_api_is_not_active_without_evidence(
     assert harness.learning_of(first).status is LearningStatus.PROVISIONAL
     assert "API" in harness.review_of(first).reason
     assert harness.learning_of(second).status is LearningStatus.PROVISIONAL
-    assert "evidence is missing" in harness.review_of(second).reason
+    missing = "evidence is missing: there is no text of a source run to look in"
+    assert missing in harness.review_of(second).reason
 
 
 def captured(harness: ReviewHarness, text: str, **fields: Any) -> dict[str, Any]:

@@ -129,7 +129,9 @@ def related(view: "RelatedLearning") -> str:
 def review_words(view: "AutomationReview") -> str:
     """The automation review of a candidate, on one line."""
     when = screen.ago(view.reviewed_at_ms)
-    action = f"would {AUTOMATION.get(view.action, view.action)}"
+    # In other modes nothing was done.
+    chose = "chose to" if view.mode == "enabled" else "would"
+    action = f"{chose} {AUTOMATION.get(view.action, view.action)}"
     return f"{action} (mode {view.mode}, policy revision {view.policy_revision}, {when})"
 
 

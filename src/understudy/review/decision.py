@@ -123,7 +123,7 @@ def after_verification(
         why = f"only the {support.where} says this, which is what a tool answered"
         return decision.because(ReviewAction.PUBLISH_PROVISIONAL, why)
     if support is None:
-        why = "evidence is missing: nothing that the daemon kept of its run says this"
+        why = "evidence is missing: there is no text of a source run to look in"
         return decision.because(ReviewAction.PUBLISH_PROVISIONAL, why)
     if support.is_awaited:
         why = f"verification is pending: {support.run_id} has not ended"

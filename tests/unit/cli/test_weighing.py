@@ -342,6 +342,16 @@ def test_nothing_that_could_drive_a_terminal_reaches_it() -> None:
     assert person.screen.count("\\x1b[31m") == 11
 
 
+@pytest.mark.parametrize(("mode", "words"), [("enabled", "chose to"), ("shadow", "would")])
+def test_what_automation_did_and_what_it_would_do_are_told_apart(mode: str, words: str) -> None:
+    review = {"action": "manual_review", "reviewed_at_ms": 1, "policy_revision": 1, "reason": "x"}
+    person = FakePerson("s")
+
+    decide(person, [item(automation_review={**review, "mode": mode})])
+
+    assert f"{words} leave it to a person (mode {mode}" in person.screen
+
+
 def test_what_waits_is_fetched_one_by_one_after_the_last() -> None:
     documents = [
         {"item": item_document("cand_1"), "following": 1},
