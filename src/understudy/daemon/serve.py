@@ -128,8 +128,11 @@ def _greet(daemon: Daemon, listener: socket.socket) -> None:
 
 
 def _console_path(daemon: Daemon) -> str:
-    """The path that opens the console; with an admin token, signed in with it once."""
-    admin = daemon.settings.admin_token
+    """The path that opens the console; for a person with an admin token, signed in with it once.
+
+    What is no terminal keeps what it is told, and a link that signs in must not end up in a log.
+    """
+    admin = daemon.settings.admin_token if sys.stderr.isatty() else None
     return daemon.services.sign_in.link(admin.get_secret_value() if admin else None).path
 
 
