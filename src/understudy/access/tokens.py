@@ -45,6 +45,11 @@ class TokenRecord(Token):
 
     token_hash: Annotated[str, HIDDEN] = field(repr=False)
 
+    @property
+    def principal(self) -> Principal:
+        """Whoever calls with it."""
+        return Principal(user_id=self.user_id, role=self.role, locale=self.locale)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenCreated(Token):
@@ -150,7 +155,7 @@ class TokenService:
             stored = unit.tokens.by_hash(hash_token(token))
         if stored is None:
             raise coded_error("auth/unauthorized:unknown_token")
-        return Principal(user_id=stored.user_id, role=stored.role, locale=stored.locale)
+        return stored.principal
 
 
 def _check_locale(tag: str) -> str:

@@ -352,15 +352,25 @@ async def follow_session(services: Services, session_id: str, after: int) -> Asy
 
 async def follow_all(services: Services, after: int) -> AsyncIterator[bytes]:
     """The events of all sessions after a sequence number, as they come."""
+    pulse = StreamHeartbeat(services, ("events",))
+    async for chunk in _follow(pulse, all_events(services), after, lambda e: e.sequence):
+        yield chunk
+
+
+def all_events(services: Services) -> Callable[[int], Sequence[JournalEvent]]:
+    """A reader of the events of all sessions after a sequence number."""
 
     def read(after: int) -> Sequence[JournalEvent]:
         with services.resources.units.read() as unit:
             return unit.journal.read(after_sequence=after, limit=BATCH)
 
-    async for chunk in _follow(
-        StreamHeartbeat(services, ("events",)), read, after, lambda e: e.sequence
-    ):
-        yield chunk
+    return read
+
+
+def last_sequence(services: Services) -> int:
+    """The sequence number of the newest event."""
+    with services.resources.units.read() as unit:
+        return unit.journal.last_sequence()
 
 
 async def _follow(
@@ -371,16 +381,29 @@ async def _follow(
 ) -> AsyncIterator[bytes]:
     # An id without an event: a reader who loses the connection now comes back to this place.
     yield f"id: {after}\n\n".encode()
+    async for events in batches(pulse, read, after, number):
+        for event in events:
+            frame = frame_of(event, event_id=str(number(event)))
+            if frame is not None:
+                pulse.sent()
+                yield frame.encode()
+        if not events:
+            pulse.sent()
+            yield HEARTBEAT
+
+
+async def batches(
+    pulse: StreamHeartbeat,
+    read: Callable[[int], Sequence[JournalEvent]],
+    after: int,
+    number: Callable[[JournalEvent], int],
+) -> AsyncIterator[Sequence[JournalEvent]]:
+    """New events as they come; an empty batch when a heartbeat is due."""
     pulse.sent()
     while pulse.is_open:
         seen = pulse.counts()
         events = await asyncio.to_thread(read, after)
-        for event in events:
-            after = number(event)
-            frame = frame_of(event, event_id=str(after))
-            if frame is not None:
-                pulse.sent()
-                yield frame.encode()
-        if not events and await pulse.wait(seen):
-            pulse.sent()
-            yield HEARTBEAT
+        if events:
+            after = number(events[-1])
+        if events or await pulse.wait(seen):
+            yield events

@@ -138,10 +138,6 @@ class Console:
             found.content, media_type=found.media_type, headers={"Cache-Control": FOREVER}
         )
 
-    async def sign_in_page(self, request: Request) -> Response:
-        """Where somebody without a cookie ends up."""
-        return await self._sign_in_page(request)
-
     async def sign_in(self, request: Request) -> Response:
         """Take a token for a cookie."""
         services = services_of(request)
@@ -151,7 +147,7 @@ class Console:
         try:
             cookie = await run_in_threadpool(services.sign_in.cookie, form.get("token", "").strip())
         except UnderstudyError as error:
-            return await self._sign_in_page(request, refusal_of(error).spoken(request.scope).detail)
+            return await self.sign_in_page(request, refusal_of(error).spoken(request.scope).detail)
         return _signed_in(request, cookie, local_path(form.get("to", "")) or "/")
 
     async def use_link(self, request: Request) -> Response:
@@ -161,7 +157,7 @@ class Console:
         cookie = services.sign_in.use_link(request.path_params["secret"])
         if cookie is None:
             error = coded_error("auth/unauthorized:sign_in_link")
-            return await self._sign_in_page(request, refusal_of(error).spoken(request.scope).detail)
+            return await self.sign_in_page(request, refusal_of(error).spoken(request.scope).detail)
         return _signed_in(request, cookie, "/")
 
     async def sign_out(self, request: Request) -> Response:
@@ -181,7 +177,8 @@ class Console:
             answer.set_cookie(LANGUAGE, spoken, max_age=365 * 86_400, samesite="lax", httponly=True)
         return answer
 
-    async def _sign_in_page(self, request: Request, problem: str = "") -> Response:
+    async def sign_in_page(self, request: Request, problem: str = "") -> Response:
+        """Where somebody without a cookie ends up; `problem` says why they still have none."""
         status = 401 if problem else 200
         to = local_path(request.query_params.get("to", "")) or "/"
         language = language_of(request, None)

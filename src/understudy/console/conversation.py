@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-# Events of a run after which it waits for somebody.
-WAITS: Final = frozenset({"awaiting_approval", "awaiting_user", "waiting", "sleeping"})
 # The least width of a bar, in thousandths of the whole.
 LEAST: Final = 4
 

@@ -2,10 +2,16 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from understudy.api.sse import BATCH, HEARTBEAT, StreamHeartbeat
+from understudy.api.sse import (
+    HEARTBEAT,
+    StreamHeartbeat,
+    all_events,
+    batches,
+    last_sequence,
+)
 from understudy.sessions.journal import EventKind, JournalEvent
 
 if TYPE_CHECKING:
@@ -18,19 +24,12 @@ ANY: Final = "anything-changed"
 async def signals(services: "Services") -> AsyncIterator[bytes]:
     """A named event for each session in which something happens, and one for all."""
     pulse = StreamHeartbeat(services, ("events",))
-    after = await asyncio.to_thread(_last, services)
+    after = await asyncio.to_thread(last_sequence, services)
     yield HEARTBEAT
-    pulse.sent()
-    while pulse.is_open:
-        seen = pulse.counts()
-        events = await asyncio.to_thread(_read, services, after)
-        if events:
-            after = events[-1].sequence
-            pulse.sent()
-            yield "".join(f"event: {name}\ndata: 1\n\n" for name in _names(events)).encode()
-        elif await pulse.wait(seen):
-            pulse.sent()
-            yield HEARTBEAT
+    async for events in batches(pulse, all_events(services), after, lambda e: e.sequence):
+        pulse.sent()
+        named = "".join(f"event: {name}\ndata: 1\n\n" for name in _names(events)).encode()
+        yield named or HEARTBEAT
 
 
 def signal_of(session_id: str) -> str:
@@ -38,19 +37,9 @@ def signal_of(session_id: str) -> str:
     return f"session-{hashlib.sha256(session_id.encode()).hexdigest()[:16]}"
 
 
-def _names(events: tuple[JournalEvent, ...]) -> list[str]:
-    """The signals of some events, each once."""
+def _names(events: Sequence[JournalEvent]) -> list[str]:
+    """The signals of some events, each once; none without events."""
     names = [signal_of(event.session_id) for event in events]
     if any(event.kind is EventKind.LEARNING for event in events):
         names.append("review-changed")
-    return [*dict.fromkeys(names), ANY]
-
-
-def _last(services: "Services") -> int:
-    with services.resources.units.read() as unit:
-        return unit.journal.last_sequence()
-
-
-def _read(services: "Services", after: int) -> tuple[JournalEvent, ...]:
-    with services.resources.units.read() as unit:
-        return tuple(unit.journal.read(after_sequence=after, limit=BATCH))
+    return [*dict.fromkeys(names), ANY] if names else []

@@ -173,7 +173,6 @@ async def _overview(visit: Visit) -> dict[str, Any]:
     return {
         "status": await visit.call("status.read"),
         "runs": (await visit.call("runs.list", limit=8))["items"],
-        "approvals": (await visit.call("approvals.list", limit=8))["items"],
         "twin": {},
     }
 

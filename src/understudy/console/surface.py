@@ -3,23 +3,19 @@
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlencode
 
 from fastapi import FastAPI
-from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Scope
 
 from understudy.api.gate import PRINCIPAL, GatedRoute, query_parameters
 from understudy.api.operations import SAFE_METHODS
+from understudy.console.forms import FormField, field_of, fields_of
 from understudy.core.principal import Principal, Role
 
 JSON: Final = b"application/json"
-# Keywords of a JSON schema that wrap another schema.
-WRAPPERS: Final = ("anyOf", "oneOf", "allOf")
 
 
 class OperationRefused(Exception):
@@ -29,20 +25,6 @@ class OperationRefused(Exception):
         super().__init__(problem.get("detail"))
         self.status = status
         self.problem = problem
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FormField:
-    """One value that an operation takes, as a form asks for it."""
-
-    name: str
-    # text, long, number, flag, choice, moment, json
-    kind: str
-    is_required: bool = False
-    choices: tuple[str, ...] = ()
-    default: object = None
-    description: str = ""
-    max_length: int | None = None
 
 
 class Surface:
@@ -127,7 +109,7 @@ class Surface:
     def filters(self, operation: str) -> tuple[FormField, ...]:
         """The parameters of a list's query, but for its pages."""
         return tuple(
-            _field(name, _schema_of(kind), is_required=False)
+            field_of(name, kind)
             for name, kind in query_parameters(self._route(operation).dependant)
             if name not in ("limit", "cursor")
         )
@@ -135,15 +117,7 @@ class Surface:
     def fields(self, operation: str) -> tuple[FormField, ...]:
         """The fields of the body that an operation takes."""
         body = self._route(operation).body_field
-        if body is None:
-            return ()
-        annotation: Any = body.field_info.annotation
-        schema = _schema_of(annotation)
-        required = schema.get("required", ())
-        return tuple(
-            _field(name, _resolved(each, schema), is_required=name in required)
-            for name, each in schema.get("properties", {}).items()
-        )
+        return () if body is None else fields_of(body.field_info.annotation)
 
     def description(self, operation: str) -> str:
         """What an operation does, in the words of the API description."""
@@ -164,49 +138,6 @@ class Surface:
         if route is None:
             raise HTTPException(404)
         return route
-
-
-@cache
-def _schema_of(kind: Any) -> Mapping[str, Any]:
-    """The JSON schema of a type, without references at its top."""
-    described = TypeAdapter(kind).json_schema()
-    return {**_resolved(described, described), "$defs": described.get("$defs", {})}
-
-
-def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A schema without references and without the choice of null."""
-    for wrapper in WRAPPERS:
-        if wrapper in schema:
-            kept = [each for each in schema[wrapper] if each.get("type") != "null"]
-            return {**schema, **_resolved(kept[0], root)} if kept else schema
-    if "$ref" in schema:
-        named: Mapping[str, Any] = root["$defs"][schema["$ref"].rpartition("/")[2]]
-        rest = {name: value for name, value in schema.items() if name != "$ref"}
-        return _resolved({**named, **rest}, root)
-    return schema
-
-
-def _field(name: str, plain: Mapping[str, Any], *, is_required: bool) -> FormField:
-    return FormField(
-        name=name,
-        kind=_kind(name, plain),
-        is_required=is_required,
-        choices=tuple(map(str, plain.get("enum", ()))),
-        default=plain.get("default"),
-        description=str(plain.get("description", "")),
-        max_length=plain.get("maxLength"),
-    )
-
-
-def _kind(name: str, schema: Mapping[str, Any]) -> str:
-    if "enum" in schema:
-        return "choice"
-    if name.endswith("_at_ms"):
-        return "moment"
-    by_type = {"integer": "number", "number": "number", "boolean": "flag"}
-    if schema.get("type") != "string":
-        return by_type.get(str(schema.get("type")), "json")
-    return "long" if name in ("content", "reason", "text", "instructions") else "text"
 
 
 async def _exchange(app: FastAPI, scope: Scope, sent: bytes) -> tuple[int, bytes]:

@@ -10,7 +10,8 @@ from starlette.requests import Request
 from understudy.access.browsers import refuse_foreign_host, refuse_other_sites
 from understudy.access.sign_in import COOKIE
 from understudy.api.operations import SAFE_METHODS
-from understudy.console.surface import FormField, Surface
+from understudy.console.forms import FormField
+from understudy.console.surface import Surface
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.principal import Principal
 from understudy.i18n.locales import DEFAULT, from_accept_language, spoken_in
@@ -83,13 +84,14 @@ def language_of(request: Request, caller: Principal | None) -> str:
     """The language of a page: as chosen, as the token says, as the browser prefers."""
     chosen = spoken_in(request.cookies.get(LANGUAGE, ""))
     of_token = caller.locale if caller else None
-    return chosen or of_token or from_accept_language(_accepted(request)) or DEFAULT
+    return (
+        chosen
+        or of_token
+        or from_accept_language(request.headers.get("accept-language"))
+        or DEFAULT
+    )
 
 
 def is_stranger(error: UnderstudyError) -> bool:
     """Whether an error says that somebody has to sign in."""
     return error.domain == "auth" and error.code == "unauthorized"
-
-
-def _accepted(request: Request) -> str | None:
-    return request.headers.get("accept-language")

@@ -49,7 +49,6 @@ VERBS: Final = frozenset(
 _FLAT: Final = (
     WordClass.DENIALS, WordClass.AFTER_DENIAL, WordClass.ADDITIONS, WordClass.SPEAKERS, WordClass.PURPOSES, WordClass.DROPPED,
 )  # fmt: skip
-_PREPOSITIONS: Final = frozenset({WordClass.PURPOSES, WordClass.PLACES})
 
 
 class TaggedWord(NamedTuple):

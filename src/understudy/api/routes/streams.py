@@ -12,6 +12,7 @@ from understudy.api.services import RunId, Services, SessionId
 from understudy.api.sse import (
     follow_all,
     follow_session,
+    last_sequence,
     resume_state,
     stream_response,
     stream_run,
@@ -95,12 +96,7 @@ async def stream_events(
     """What happens in all sessions from now on, or after the cursor."""
     position = wanted_position(request, cursor)
     if position is None:
-        after = await asyncio.to_thread(_last_sequence, services)
+        after = await asyncio.to_thread(last_sequence, services)
     else:
         after = position.offset
     return stream_response(follow_all(services, after))
-
-
-def _last_sequence(services: Services) -> int:
-    with services.resources.units.read() as unit:
-        return unit.journal.last_sequence()
