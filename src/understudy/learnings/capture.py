@@ -33,9 +33,13 @@ from understudy.learnings.model import (
     Sensitivity,
 )
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
-from understudy.learnings.quotations import is_in_own_words
 from understudy.learnings.remember import is_suggested
-from understudy.learnings.taint import has_heard_untrusted, is_typed_in, untrusted_sources
+from understudy.learnings.taint import (
+    has_heard_untrusted,
+    is_typed_in,
+    model_may_repeat_untrusted,
+    untrusted_sources,
+)
 from understudy.memory.policy import policy_in
 from understudy.memory.record import (
     CaptureState,
@@ -132,19 +136,11 @@ class Lesson:
 
     def may_repeat_untrusted(self, proposal: FoundStatement) -> bool:
         """Whether a statement may repeat untrusted text; a label stands in the request itself."""
-        if is_typed_in(
-            self.run,
-            self.untrusted_sources,
-            statement=proposal.content,
-            request=self.evidence.request,
-        ):
-            return False
-        if self.untrusted_sources:
-            return True
+        run, sources = self.run, self.untrusted_sources
+        said = {"statement": proposal.content, "request": self.evidence.request}
         if proposal.path is not CapturePath.MODEL:
-            return False
-        is_own = is_in_own_words(proposal.content, self.evidence.request)
-        return self.has_heard_untrusted or not is_own
+            return bool(sources) and not is_typed_in(run, sources, **said)
+        return model_may_repeat_untrusted(run, sources, has_heard=self.has_heard_untrusted, **said)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

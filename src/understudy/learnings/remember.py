@@ -28,12 +28,11 @@ from understudy.learnings.model import (
     Origin,
 )
 from understudy.learnings.proposal import NewCandidate, make_candidate, store
-from understudy.learnings.quotations import is_in_own_words
 from understudy.learnings.standing import proposed_applies
 from understudy.learnings.taint import (
     TYPED,
     has_heard_untrusted,
-    is_typed_in,
+    model_may_repeat_untrusted,
     untrusted_sources,
 )
 from understudy.memory.record import RunEvidence
@@ -212,13 +211,15 @@ def _found(candidate: Candidate) -> FoundStatement:
 
 
 def _may_repeat_untrusted(unit: "Unit", run: Run, content: str, request: str) -> bool:
-    """Whether a suggestion may repeat untrusted text, by the rule for statements of a model."""
+    """Whether a suggestion may repeat untrusted text; answers of tools in this run count."""
     sources = untrusted_sources(unit, run)
-    if is_typed_in(run, sources, statement=content, request=request):
-        return False
-    # Answers of tools in this run count as heard.
-    is_heard = bool(sources) or has_heard_untrusted(unit, run)
-    return is_heard or not is_in_own_words(content, request)
+    return model_may_repeat_untrusted(
+        run,
+        sources,
+        has_heard=has_heard_untrusted(unit, run),
+        statement=content,
+        request=request,
+    )
 
 
 class Remember:

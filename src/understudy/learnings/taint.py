@@ -1,10 +1,11 @@
 """Taint: whether a run read untrusted text from tools, files, strangers or other agents."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import DamagedRecord
 from understudy.learnings.assertion import is_typed_by_user
+from understudy.learnings.quotations import is_in_own_words
 from understudy.runs.model import Run, RunKind, RunRequest
 from understudy.schedules.requests import SOURCE_KIND, SOURCE_PLUGIN
 
@@ -71,6 +72,18 @@ def is_typed_in(run: Run, sources: Iterable[str], *, statement: str, request: st
     """
     is_typed = run.kind is RunKind.INPUT and set(sources) <= {TOOL_RESULT}
     return is_typed and is_typed_by_user(statement, request)
+
+
+def model_may_repeat_untrusted(
+    run: Run, sources: Sequence[str], *, has_heard: bool, statement: str, request: str
+) -> bool:
+    """Whether a statement that a model made of a run may repeat untrusted text.
+
+    `has_heard` tells whether its session had read untrusted text before.
+    """
+    if is_typed_in(run, sources, statement=statement, request=request):
+        return False
+    return bool(sources) or has_heard or not is_in_own_words(statement, request)
 
 
 def may_repeat_untrusted(unit: "Unit", run_id: str, statement: str) -> bool:
