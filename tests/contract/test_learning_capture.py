@@ -215,6 +215,15 @@ async def test_what_ended_while_capture_was_off_is_never_learned_from(
     assert school.receipt(run.run_id) is SKIPPED
 
 
+async def test_a_run_that_is_queued_already_is_not_replayed_at_start(
+    school: LearningRuns, fake: FakeModel
+) -> None:
+    await ended(school)
+    with capture_logs() as logged:
+        assert school.worker().startup() == 0
+    assert not logged
+
+
 async def test_a_labelled_secret_is_no_candidate(school: LearningRuns, fake: FakeModel) -> None:
     fake.queue("OK", "{}")
     run_id = await ended(school, f"Fact: api-key: {KEY}")

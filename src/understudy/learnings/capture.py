@@ -169,12 +169,14 @@ class CaptureDuty:
     def startup(self) -> int:
         """Queue the runs with a pending receipt that are not queued; answers how many."""
         with self.units.read() as unit:
-            waiting = unit.run_memory_index.waiting(limit=REPLAYED_AT_ONCE)
-        if not waiting:
-            return 0
+            if not unit.run_memory_index.waiting(limit=1):
+                return 0
         with self.units.write() as unit:
+            # Read again where it is written: a run captured meanwhile is not queued a second time.
+            waiting = unit.run_memory_index.waiting(limit=REPLAYED_AT_ONCE)
             put = unit.capture_queue.put_missing(waiting, due_at_ms=self.clock.now_ms())
-        log.info("capture.replayed", waiting=len(waiting), queued=put)
+        if put:
+            log.info("capture.replayed", waiting=len(waiting), queued=put)
         return put
 
     async def do(self, job: Job) -> None:
