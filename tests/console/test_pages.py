@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.console.conftest import OURS
-from understudy.console.pages import PAGES
+from understudy.console.site_map import PAGES
 
 LISTS = sorted({page.path for page in PAGES if "{" not in page.path} - {"/"})
 HOSTILE = "<script>alert(1)</script> & \"quoted\" 'words'"

@@ -17,8 +17,9 @@ from understudy.api.services import services_of
 from understudy.api.sse import stream_response
 from understudy.console.forms import body_of
 from understudy.console.live import signals
-from understudy.console.pages import PAGES, ConsolePage
+from understudy.console.page import ConsolePage
 from understudy.console.rendering import ASSETS, render
+from understudy.console.site_map import PAGES
 from understudy.console.surface import OperationRefused, Surface
 from understudy.console.visits import (
     LANGUAGE,

@@ -17,16 +17,12 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
 from understudy.console.live import signal_of
+from understudy.console.site_map import NAVIGATION
 from understudy.console.values import TONES, fields, shown
 from understudy.console.visits import Visit
 from understudy.i18n.catalogue import say
 
 ROOT: Final = files("understudy.console")
-NAVIGATION: Final = (
-    ("work", ("overview", "review", "sessions", "runs", "schedules")),
-    ("knowledge", ("learnings", "memory", "skills", "rollouts")),
-    ("control", ("agents",)),
-)
 # Each in its own language, for whoever cannot read the page.
 LANGUAGES: Final = {"en": "English", "vi": "Tiếng Việt", "zh": "中文"}
 # The last second of the year 9999.
