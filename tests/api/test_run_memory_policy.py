@@ -20,6 +20,7 @@ DEFAULT = {
     "redact_pii": True,
     "search_visibility": "session_only",
     "relevance_floor": 0,
+    "recover_conversation": True,
 }
 
 

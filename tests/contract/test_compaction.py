@@ -19,11 +19,16 @@ from tests.support.run_harness import (
     make_settings,
     restarted,
 )
+from tests.support.run_memory_reads import set_policy, told
 from understudy.agent.budget import list_tokens, prompt_limit
 from understudy.agent.conversation import FRAME
 from understudy.core.text import estimate_tokens
+from understudy.memory.policy import policy_in
+from understudy.retrieval.explain import explain
+from understudy.retrieval.report import injection_report
 from understudy.runs.model import DebugLevel, RunStatus
 from understudy.sessions.journal import EventKind, JournalEvent
+from understudy.sessions.model import require_session
 from understudy.storage.schema import journal
 from understudy.storage.unit import Units
 from understudy.testing.answers import Answer, SeenRequest, call
@@ -79,6 +84,12 @@ async def small(
 def checkpoints(units: Units, session_id: str = "s1") -> tuple[JournalEvent, ...]:
     with units.read() as unit:
         return unit.journal.checkpoints(session_id, before_offset=2**31 - 1, limit=100)
+
+
+def inputs(units: Units, session_id: str = "s1") -> list[JournalEvent]:
+    with units.read() as unit:
+        events = unit.journal.read(session_id=session_id, kinds=[EventKind.INPUT])
+    return list(events)
 
 
 def check_wire(request: SeenRequest) -> None:
@@ -449,3 +460,51 @@ async def test_the_run_that_compacts_still_gets_its_memories(
     assert [rule in request.system for request in model.talks] == [True] * 12
     for request in model.talks:
         check_wire(request)
+
+
+@pytest.mark.every_database
+async def test_a_run_that_the_conversation_still_has_is_not_recovered_beside_it(
+    small: RunHarness, model: Model
+) -> None:
+    for number in range(1, 13):
+        await small.run(f"wish {number} " + "x" * 2000)
+    detail = await small.run("which wish came last?")
+
+    said = model.shown()
+    kept = {event.run_id for event in inputs(small.units) if event.data["items"][0]["text"] in said}
+    recovered = told(model.fake)
+    assert kept
+    assert recovered
+    assert not kept & set(recovered)
+    with small.units.read() as unit:
+        report = injection_report(unit, detail.run.run_id) or {}
+        now = explain(
+            unit,
+            require_session(unit, "s1"),
+            query="which wish came last?",
+            policy=policy_in(unit),
+            now_ms=small.clock.now_ms(),
+        )
+    reasons = {entry["run_id"]: entry["reason"] for entry in report["entries"]}
+    assert {run for run, reason in reasons.items() if reason == "in_conversation"} == (
+        kept - {detail.run.run_id}
+    )
+    explained = {it.source_id: it.reason for it in now.entries if it.run_id}
+    assert {run for run, reason in explained.items() if reason == "in_conversation"} == kept
+
+
+@pytest.mark.every_database
+async def test_a_policy_recovers_no_run_while_all_are_in_the_conversation(
+    small: RunHarness, model: Model
+) -> None:
+    first = (await small.run("one")).run.run_id
+    await small.run("two")
+    assert told(model.fake) == [first]
+
+    set_policy(small.units, recover_conversation=False)
+    detail = await small.run("three")
+
+    assert told(model.fake) == []
+    with small.units.read() as unit:
+        counts = (injection_report(unit, detail.run.run_id) or {})["counts"]
+    assert (counts["in_conversation"], counts["included"]) == (2, 0)

@@ -7,7 +7,7 @@ before the call it was made for, so a run that is taken up again shows the model
 import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import structlog
 
@@ -28,10 +28,7 @@ from understudy.providers.base import (
 )
 from understudy.redaction.scrub import scrub
 from understudy.runs.execute import RunExecution
-from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
-
-if TYPE_CHECKING:
-    from understudy.storage.journal import JournalStore
+from understudy.sessions.journal import EventKind, JournalEvent, NewEvent, summarised_upto
 
 log = structlog.get_logger()
 
@@ -54,9 +51,6 @@ Ask = Callable[[ModelRequest], Awaitable[ModelReply]]
 KEPT_SHARE: Final = 0.4
 # A summary of less than this much of it would not be worth a model call.
 WORTH_SHARE: Final = 0.1
-# How many checkpoints are looked at for one that can be read.
-CHECKPOINTS_TRIED: Final = 8
-
 
 # What memories have room for beside a conversation that could be summarised; at most a tenth.
 RECALL_TOKENS: Final = 4_000
@@ -186,6 +180,11 @@ class Room:
         """Tokens for messages."""
         return max(0, self.limit - self.fixed)
 
+    @property
+    def kept(self) -> int:
+        """Tokens of texts that a compaction keeps word for word."""
+        return int(self.left * KEPT_SHARE * 3 / 4)
+
 
 def room_for(*, context_window: int, system: str, tools: Sequence[ToolSpec]) -> Room:
     """The room beside the system text and the tools."""
@@ -244,7 +243,7 @@ class Compactor:
     def _upto(self, conversation: Conversation, room: Room) -> int | None:
         if conversation.is_tired or conversation.tokens <= room.left:
             return None
-        upto = conversation.cut(keep_tokens=int(room.left * KEPT_SHARE * 3 / 4))
+        upto = conversation.cut(keep_tokens=room.kept)
         if upto is None:
             return None
         past = sum(piece.tokens for piece in conversation.past(upto))
@@ -268,20 +267,10 @@ def checkpoint_key(run_id: str, step: int) -> str:
     return f"{run_id}:checkpoint:{step}"
 
 
-def newest_checkpoint(
-    journal: "JournalStore", session_id: str, *, before_offset: int
-) -> JournalEvent | None:
-    """The newest checkpoint of a session that can be read."""
-    found = journal.checkpoints(session_id, before_offset=before_offset, limit=CHECKPOINTS_TRIED)
-    return next((event for event in found if checkpoint_of(event) is not None), None)
-
-
 def checkpoint_of(event: JournalEvent) -> Checkpoint | None:
     """The checkpoint that an event records; None when it is damaged."""
-    summary, upto = event.data.get("summary"), event.data.get("upto_offset")
-    if not isinstance(summary, str) or type(upto) is not int or not 0 < upto < event.offset:
-        return None
-    return Checkpoint(summary=summary, upto_offset=upto)
+    upto = summarised_upto(event)
+    return None if upto is None else Checkpoint(summary=event.data["summary"], upto_offset=upto)
 
 
 def _data(step: int, checkpoint: Checkpoint, summary: Summary) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.agent.budget import list_tokens
-from understudy.agent.compaction import checkpoint_of, newest_checkpoint
+from understudy.agent.compaction import Room, checkpoint_of, message_tokens_sent
 from understudy.agent.conversation import Checkpoint, Conversation, Piece
 from understudy.agent.inputs import InputReader, input_tokens, items_of
 from understudy.core.text import estimate_tokens
@@ -19,9 +19,15 @@ from understudy.providers.base import (
     Usage,
     UserMessage,
 )
+from understudy.retrieval.recovered import VerbatimPart
 from understudy.runs.execute import RunExecution
 from understudy.runs.model import Run
-from understudy.sessions.journal import EventKind, JournalEvent, own_text
+from understudy.sessions.journal import (
+    EventKind,
+    JournalEvent,
+    newest_checkpoint,
+    own_text,
+)
 
 if TYPE_CHECKING:
     from understudy.storage.journal import JournalStore
@@ -48,6 +54,28 @@ class Beginning:
     tokens: int
     # Of the input alone.
     input_tokens: int
+    input_offset: int
+
+    def sent_tokens(self, room: Room) -> int:
+        """About how many tokens of messages the first call of the run will have."""
+        return message_tokens_sent(room, said=self.tokens, asked=self.input_tokens)
+
+    def verbatim(self, unit: "Unit", session_id: str, room: Room) -> VerbatimPart:
+        """What the first call has word for word; a compaction that may come is foreseen."""
+        from_offset, is_compacted = self.history_from, self.sent_tokens(room) < self.tokens
+        if is_compacted:
+            kept = find_start(
+                unit.journal,
+                session_id,
+                before_offset=self.input_offset,
+                budget_tokens=room.kept - self.input_tokens,
+            )
+            from_offset = max(from_offset, kept.offset)
+        return VerbatimPart(
+            from_offset=from_offset,
+            before_offset=self.input_offset,
+            is_whole=self.checkpoint is None and not is_compacted,
+        )
 
 
 def mark_start(unit: "Unit", run: Run, *, input_offset: int, limit: int) -> Beginning:
@@ -68,6 +96,7 @@ def mark_start(unit: "Unit", run: Run, *, input_offset: int, limit: int) -> Begi
         history_from=start.offset,
         tokens=list_tokens(summary + start.tokens + asked),
         input_tokens=list_tokens(asked),
+        input_offset=input_offset,
     )
 
 

@@ -11,7 +11,6 @@ from understudy.agent.budget import SpecCosts, prompt_limit, specs_of
 from understudy.agent.compaction import (
     Compactor,
     Room,
-    message_tokens_sent,
     resumed,
     room_for,
     within,
@@ -163,9 +162,9 @@ class AgentLoop:
         start = mark_start(unit, run, input_offset=input_offset, limit=most)
         described = self.costs.of(self.registry, tools) + self._mcp_tokens(unit, session, withheld)
         room = Room(limit=most, fixed=estimate_tokens(render(sections)) + described)
-        sent = message_tokens_sent(room, said=start.tokens, asked=start.input_tokens)
-        budget = PromptBudget(limit=most, base=room.fixed + sent)
-        recalled = self.memories.recollect(unit, run, budget)
+        budget = PromptBudget(limit=most, base=room.fixed + start.sent_tokens(room))
+        verbatim = start.verbatim(unit, run.session_id, room)
+        recalled = self.memories.recollect(unit, run, budget, verbatim)
         limits = [run.max_tool_iterations, agent.max_tool_iterations if agent else None]
         return RunSnapshot(
             system=render((*sections, *recalled_sections(recalled.sections))),

@@ -37,6 +37,8 @@ class RunMemoryPolicy:
     search_visibility: SearchVisibility = SearchVisibility.SESSION_ONLY
     # The share of a query's weight that an entry must cover to reach the prompt; 0 is off.
     relevance_floor: Annotated[float, Number(0, 1)] = 0.0
+    # Whether runs are also recovered while the conversation has all of them word for word.
+    recover_conversation: StrictBool = True
 
     def is_expired(self, recorded_at_ms: int, *, now_ms: int) -> bool:
         """Whether a record is expired; while memory is disabled, every record is."""

@@ -26,7 +26,13 @@ from understudy.retrieval.frame import LEARNED_CONTEXT, RECOVERED_MEMORY, note_t
 from understudy.retrieval.hits import ResultKind
 from understudy.retrieval.learned import CANDIDATES, judge, learn_context, statistics_for
 from understudy.retrieval.recollect import run_note
-from understudy.retrieval.recovered import ConsideredRun, RunReason, explanation, recover
+from understudy.retrieval.recovered import (
+    ConsideredRun,
+    RunReason,
+    explanation,
+    recover,
+    verbatim_now,
+)
 from understudy.retrieval.terms import query_terms
 from understudy.review.policy import retrieval_in
 from understudy.sessions.learning_scopes import LearningScope, session_scope, visible_scopes
@@ -141,7 +147,8 @@ def explain(
     )
     elsewhere = _elsewhere(unit, scopes, query, now_ms)
     settings = retrieval_in(unit)
-    recovered = recover(unit, session.session_id, query, policy, now_ms)
+    verbatim = verbatim_now(unit, session.session_id)
+    recovered = recover(unit, session.session_id, query, policy, now_ms, verbatim=verbatim)
     return MemoryExplanation(
         session_id=session.session_id,
         query=query,

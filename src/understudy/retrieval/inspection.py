@@ -13,7 +13,7 @@ from understudy.memory.retention import Keeper
 from understudy.retrieval.choice import Learned
 from understudy.retrieval.explain import MemoryExplanation, explain
 from understudy.retrieval.learned import learn_context
-from understudy.retrieval.recovered import Recovered, recover
+from understudy.retrieval.recovered import Recovered, recover, verbatim_now
 from understudy.retrieval.report import MemoryReport, injection_report, memory_report
 from understudy.retrieval.search import SearchAnswer, checked_query, search
 from understudy.runs.model import require_run
@@ -56,7 +56,14 @@ class MemoryInspection:
                 session=session,
                 learning_scopes=visible_scopes(unit, session),
                 learned=learn_context(unit, session, asked, now_ms),
-                recovered=recover(unit, session_id, asked, policy_in(unit), now_ms),
+                recovered=recover(
+                    unit,
+                    session_id,
+                    asked,
+                    policy_in(unit),
+                    now_ms,
+                    verbatim=verbatim_now(unit, session_id),
+                ),
                 skills=self._offered(unit, session, user_id),
             )
 

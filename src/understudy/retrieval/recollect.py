@@ -27,7 +27,7 @@ from understudy.retrieval.frame import (
     pack,
 )
 from understudy.retrieval.learned import learn_context
-from understudy.retrieval.recovered import RunReason, recover
+from understudy.retrieval.recovered import RunReason, VerbatimPart, recover
 from understudy.retrieval.report import failed_json, injection_json, learned_json, recovered_json
 from understudy.runs.model import Run
 from understudy.sessions.model import require_session
@@ -79,7 +79,9 @@ class Recollector:
     learned: PromptCounters = field(default_factory=PromptCounters)
     mark: Callable[[], str] = new_mark
 
-    def recollect(self, unit: "Unit", run: Run, budget: PromptBudget) -> Recollection:
+    def recollect(
+        self, unit: "Unit", run: Run, budget: PromptBudget, verbatim: VerbatimPart
+    ) -> Recollection:
         """The memory sections of a run; an error in one section only drops that section."""
         learned = _section_or_report(
             LEARNED_CONTEXT, run, partial(self._learned, unit, run, budget.tokens)
@@ -87,7 +89,7 @@ class Recollector:
         # Both sections share one budget.
         left = max(0, budget.tokens - learned.tokens)
         recovered = _section_or_report(
-            RECOVERED_MEMORY, run, partial(self._recovered, unit, run, left)
+            RECOVERED_MEMORY, run, partial(self._recovered, unit, run, left, verbatim)
         )
         parts = {LEARNED_CONTEXT.name: learned, RECOVERED_MEMORY.name: recovered}
         return Recollection(
@@ -118,9 +120,9 @@ class Recollector:
             tokens=packed.tokens,
         )
 
-    def _recovered(self, unit: "Unit", run: Run, tokens: int) -> Part:
-        policy = policy_in(unit)
-        found = recover(unit, run.session_id, query_of(run), policy, self.clock.now_ms())
+    def _recovered(self, unit: "Unit", run: Run, tokens: int, verbatim: VerbatimPart) -> Part:
+        policy, now_ms = policy_in(unit), self.clock.now_ms()
+        found = recover(unit, run.session_id, query_of(run), policy, now_ms, verbatim=verbatim)
         expired, unreadable = found.ids(RunReason.EXPIRED), found.ids(RunReason.UNREADABLE)
         if expired or unreadable:
             self.keeper.drop_stale(unit, expired=expired, unreadable=unreadable)

@@ -1,6 +1,6 @@
 """The choice of run memories to inject, and the reason for each that is left out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
@@ -13,11 +13,14 @@ from understudy.retrieval.documents import Document, Field, Scored, read
 from understudy.retrieval.rarity import SCAN_LIMIT
 from understudy.retrieval.score import rank, relevant
 from understudy.retrieval.terms import query_terms
+from understudy.sessions.journal import newest_checkpoint, summarised_upto
 from understudy.sessions.learning_scopes import session_scope
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
+# Beyond every offset of a journal.
+MAX_OFFSET: Final = 2**31 - 1
 MATCHED: Final = "it matches the input, and is among the {limit} best"
 # Included without a match.
 FILLED_UP: Final = "nothing in the input matches it, but it is recent and there was room"
@@ -33,6 +36,7 @@ class RunReason(StrEnum):
     INCLUDED = "included"
     BELOW_RELEVANCE_FLOOR = "below_relevance_floor"
     NEAR_DUPLICATE = "near_duplicate"
+    IN_CONVERSATION = "in_conversation"
     OVER_ENTRY_LIMIT = "over_entry_limit"
     OVER_BUDGET = "over_budget"
     EXPIRED = "expired"
@@ -44,6 +48,7 @@ RUN_WORDS: Final[Mapping[str, str]] = {
     RunReason.BELOW_RELEVANCE_FLOOR: "it covers {coverage:.0%} of the input, and the policy wants"
     " at least {floor:.0%}",
     RunReason.NEAR_DUPLICATE: "a run that is told asked and ended in the same words",
+    RunReason.IN_CONVERSATION: "the conversation still has it word for word",
     RunReason.OVER_ENTRY_LIMIT: "{limit} others fit better or are newer, and the policy lets no more through",
     RunReason.OVER_BUDGET: "the prompt had no room left for it",
     RunReason.EXPIRED: "its time is over, or memory is switched off: it is removed when next met",
@@ -65,6 +70,26 @@ def explanation(
         # A report may be of another version of the daemon.
         return reason
     return words.format(coverage=coverage, limit=limit, floor=floor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerbatimPart:
+    """The part of a session that a prompt has word for word, by offsets in the journal."""
+
+    from_offset: int = 0
+    before_offset: int = MAX_OFFSET
+    # Whether nothing of the session is summarised or left out.
+    is_whole: bool = True
+
+
+WHOLE: Final = VerbatimPart()
+
+
+def verbatim_now(unit: "Unit", session_id: str) -> VerbatimPart:
+    """What the next prompt of a session has word for word, unless it is compacted first."""
+    known = newest_checkpoint(unit.journal, session_id, before_offset=MAX_OFFSET)
+    upto = summarised_upto(known) if known else None
+    return WHOLE if upto is None else VerbatimPart(from_offset=upto + 1, is_whole=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +153,13 @@ class Recovered:
 
 
 def recover(
-    unit: "Unit", session_id: str, query: str | None, policy: RunMemoryPolicy, now_ms: int
+    unit: "Unit",
+    session_id: str,
+    query: str | None,
+    policy: RunMemoryPolicy,
+    now_ms: int,
+    *,
+    verbatim: VerbatimPart = WHOLE,
 ) -> Recovered:
     """Choose the run memories to inject for a session, without changing anything."""
     asked = query if query and query.strip() else None
@@ -149,8 +180,23 @@ def recover(
             lost.append(_lost(pointer, RunReason.UNREADABLE))
         else:
             living.append(record.memory)
-    chosen = _choose(_ranked(living, asked, now_ms), asked, policy)
+    shown = _shown(unit, session_id, policy, verbatim) if living else frozenset()
+    chosen = _choose(_ranked(living, asked, now_ms), asked, policy, shown)
     return Recovered(considered=(*chosen, *lost), is_ranked=asked is not None)
+
+
+def _shown(
+    unit: "Unit", session_id: str, policy: RunMemoryPolicy, verbatim: VerbatimPart
+) -> frozenset[str]:
+    """The runs that are left out because the conversation has them word for word.
+
+    While it has the whole session, all runs would be: then the policy decides.
+    """
+    if verbatim.is_whole and policy.recover_conversation:
+        return frozenset()
+    return unit.journal.runs_heard(
+        session_id, from_offset=verbatim.from_offset, before_offset=verbatim.before_offset
+    )
 
 
 def document_of(memory: RunMemory) -> Document:
@@ -206,14 +252,19 @@ def _ranked(
 
 
 def _choose(
-    ranked: Sequence[tuple[RunMemory, Scored | None]], query: str | None, policy: RunMemoryPolicy
+    ranked: Sequence[tuple[RunMemory, Scored | None]],
+    query: str | None,
+    policy: RunMemoryPolicy,
+    shown: Set[str],
 ) -> list[ConsideredRun]:
     fits = _floor(ranked, query, policy)
     considered: list[ConsideredRun] = []
     told: list[frozenset[str]] = []
     for memory, scored in ranked:
         reason = RunReason.BELOW_RELEVANCE_FLOOR
-        if fits(memory, scored):
+        if memory.run_id in shown:
+            reason = RunReason.IN_CONVERSATION
+        elif fits(memory, scored):
             reason = RunReason.OVER_ENTRY_LIMIT
             said = _said(memory)
             if any(_is_near(said, other) for other in told):

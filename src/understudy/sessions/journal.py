@@ -3,13 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from understudy.core.records import HIDDEN, OMIT
+
+if TYPE_CHECKING:
+    from understudy.storage.journal import JournalStore
 
 # In the data of a `message` or `output`: how many characters of its text the model said itself, where
 # the daemon put something below them.
 OWN_CHARS: Final = "own_chars"
+# How many checkpoints are looked at for one that can be read.
+CHECKPOINTS_TRIED: Final = 8
 
 
 class EventKind(StrEnum):
@@ -56,6 +61,21 @@ class JournalEvent:
     run_id: Annotated[str | None, OMIT] = None
     key: Annotated[str | None, HIDDEN] = None
     data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def summarised_upto(event: JournalEvent) -> int | None:
+    """The offset up to which a checkpoint stands for the journal; None if it is damaged."""
+    summary, upto = event.data.get("summary"), event.data.get("upto_offset")
+    is_readable = isinstance(summary, str) and type(upto) is int and 0 < upto < event.offset
+    return upto if is_readable else None
+
+
+def newest_checkpoint(
+    journal: "JournalStore", session_id: str, *, before_offset: int
+) -> JournalEvent | None:
+    """The newest checkpoint of a session that can be read."""
+    found = journal.checkpoints(session_id, before_offset=before_offset, limit=CHECKPOINTS_TRIED)
+    return next((event for event in found if summarised_upto(event) is not None), None)
 
 
 def own_text(event: JournalEvent) -> str:

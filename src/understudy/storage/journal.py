@@ -86,6 +86,19 @@ class JournalStore:
         )
         return tuple(event_of(row) for row in self._connection.execute(query))
 
+    def runs_heard(
+        self, session_id: str, *, from_offset: int, before_offset: int
+    ) -> frozenset[str]:
+        """The runs of a session whose input stands between two offsets."""
+        query = sa.select(journal.c.run_id).where(
+            journal.c.session_id == session_id,
+            journal.c.offset >= from_offset,
+            journal.c.offset < before_offset,
+            journal.c.kind == EventKind.INPUT,
+            journal.c.run_id.is_not(None),
+        )
+        return frozenset(self._connection.execute(query).scalars())
+
     def by_keys(self, session_id: str, keys: Sequence[str]) -> tuple[JournalEvent, ...]:
         """The events of a session that carry one of these keys, in order."""
         query = (
