@@ -45,10 +45,10 @@ help: ## List the targets
 run: .venv/.run ## Install and start the daemon (ARGS='--bind 127.0.0.1:4700')
 	@exec $(BIN)/understudy serve $(ARGS)
 
-test: .venv/.dev ## Install and run every test (ARGS='tests/unit -k journal', TEST_WORKERS=0)
+test: .venv/.dev .venv/.browser ## Install and run every test (ARGS='tests/unit -k journal', TEST_WORKERS=0)
 	@$(BIN)/python -m pytest -p tests.support.rerun_failed -n $(TEST_WORKERS) --maxprocesses 4 $(ARGS)
 
-coverage: .venv/.dev ## Run the tests and report branch coverage
+coverage: .venv/.dev .venv/.browser ## Run the tests and report branch coverage
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest -n $(TEST_WORKERS) --maxprocesses 4 $(ARGS)
 	@$(BIN)/coverage combine --quiet
@@ -87,3 +87,7 @@ clean: ## Remove what these targets made
 .venv/.dev: $(INPUTS) $(BOOTSTRAP)
 	@$(call sync,)
 	@touch .venv/.run $@
+
+.venv/.browser: .venv/.dev scripts/get_chromium.py
+	@$(PYTHON) scripts/get_chromium.py
+	@touch $@

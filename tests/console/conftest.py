@@ -1,15 +1,19 @@
-"""The console in process, over an API whose daemon works on nothing."""
+"""The console in process over an API whose daemon works on nothing, and in a browser."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, Page
 from starlette.testclient import TestClient
 
 from tests.api.conftest import ADMIN, fresh_database, idle_daemon
+from tests.support.browser import chromium, tab_of
+from tests.support.daemon import DaemonProcess
 from understudy.api.app import create_app
 from understudy.console.app import mount
 from understudy.daemon.wiring import Daemon
+from understudy.testing.fake_model import FakeModel
 
 __all__ = ["fresh_database"]
 URL = "http://127.0.0.1:4600"
@@ -40,3 +44,34 @@ def guarded(tmp_path: Path, fresh_database: Path) -> Iterator[TestClient]:
     with client_of(daemon) as client:
         yield client
     daemon.resources.database.dispose()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium for a module: the event loop of Playwright must not outlive its tests."""
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def fake() -> Iterator[FakeModel]:
+    """The model behind the daemon of a module."""
+    with FakeModel() as model:
+        yield model
+        model.release()
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory, fake: FakeModel) -> Iterator[DaemonProcess]:
+    """A real daemon for a module, whose default route asks the fake model."""
+    route = f'provider = "openai"\nmodel = "model-a"\nbase_url = "{fake.url}"\n'
+    config = f'default_route = "a"\n[routes.a]\n{route}'
+    with DaemonProcess(tmp_path_factory.mktemp("live") / "home", config=config) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def tab(browser: Browser, live: DaemonProcess) -> Iterator[Page]:
+    """A tab at the daemon of the module; what its console reports as an error fails the test."""
+    with tab_of(browser, live.url) as page:
+        yield page

@@ -16,6 +16,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
+from understudy.console.diffs import difference
 from understudy.console.live import signal_of
 from understudy.console.site_map import NAVIGATION
 from understudy.console.values import TONES, fields, shown
@@ -92,6 +93,7 @@ def _environment() -> Environment:
     )
     made.globals |= {
         "asset": asset_path,
+        "difference": difference,
         "fields": fields,
         "icon": _icon,
         "languages": LANGUAGES,
