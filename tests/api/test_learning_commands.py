@@ -53,6 +53,24 @@ def policy(live: Live) -> Iterator[Live]:
     live.ok("POST", POLICY, DEFAULT)
 
 
+def test_the_inbox_lists_what_waits_and_counts_it(live: Live, scope: str) -> None:
+    candidate_id = propose(live, scope, "Doors are green")
+
+    shown = invoke(live, "inbox", "--kind", "candidate", "--limit", "200")
+    (item,) = [
+        it
+        for it in answer(live, "inbox", "--kind", "candidate", "--limit", "200")["items"]
+        if it["id"] == candidate_id
+    ]
+
+    assert f"candidate  {candidate_id}" in shown.stdout
+    assert "Doors are green (fact, session)" in shown.stdout
+    assert "candidate" in shown.stderr.rpartition("waiting: ")[2]
+    assert item["title"] == "Doors are green"
+    assert "Nothing waits" in run(live, "inbox", "--kind", "skill_draft")
+    invoke(live, "inbox", "--kind", "letters", exit_code=2)
+
+
 def propose(live: Live, scope: str, content: str) -> str:
     kind, _, name = scope.partition(":")
     fields = {"scope": {"kind": kind, "id": name}, "kind": "fact", "content": content}

@@ -20,6 +20,14 @@ LOOKS: dict[str, tuple[str, Callable[[Unit], object]]] = {
         "ix_learning_candidates_queue",
         lambda unit: unit.candidates.next_for_review(after=None, now_ms=NOW),
     ),
+    "queue of review": (
+        "ix_learning_candidates_queue",
+        lambda unit: unit.candidates.queue(PageRequest(), now_ms=NOW),
+    ),
+    "length of the queue": (
+        "ix_learning_candidates_",
+        lambda unit: unit.candidates.queue_length(now_ms=NOW),
+    ),
     "open ones": (
         "ix_learning_candidates_open",
         lambda unit: unit.candidates.open_ones(after="cand_1", limit=9, now_ms=NOW),

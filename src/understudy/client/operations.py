@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from understudy.core.page import Page
     from understudy.deliveries.model import DeliveryLog
     from understudy.evolution.record import EvolutionEntry
+    from understudy.inbox.service import InboxPage
     from understudy.learnings.bulk import BulkResult
     from understudy.learnings.candidates import NextReviewItem, ReviewItem
     from understudy.learnings.lineage import Lineage
@@ -143,6 +144,7 @@ ANSWERS: Final = {
     "understudy.core.page": "Page",
     "understudy.deliveries.model": "DeliveryLog",
     "understudy.evolution.record": "EvolutionEntry",
+    "understudy.inbox.service": "InboxPage",
     "understudy.learnings.bulk": "BulkResult",
     "understudy.learnings.candidates": "NextReviewItem ReviewItem",
     "understudy.learnings.lineage": "Lineage",
@@ -552,6 +554,18 @@ class DeliveriesCalls(Group[S]):
     @POST("/v1/runs/{run_id}/deliveries/{delivery_id}/retry")
     def retry(self, run_id: str, delivery_id: str, *, key: str | None = None) -> DeliveryLog:
         """Have a dead delivery tried again, from now on."""
+
+
+class InboxCalls(Group[S]):
+    """Calls about inbox."""
+
+    @GET("/v1/inbox")
+    def page(self, *, kind: str | None = None, **page: Unpack[Paging]) -> InboxPage:
+        """What waits for a person: first what runs wait for, candidates last in the order of
+        review. Proposals for files of an agent are shown to its owner and to admins, and offers
+        to the user that they were made to. `counts` tells how much waits of each kind."""
+
+    list = every(page)
 
 
 class LearningPolicyCalls(Group[S]):
@@ -1592,6 +1606,7 @@ class Operations(Generic[S]):
         self.console: ConsoleCalls[S] = ConsoleCalls(transport)
         self.daemon: DaemonCalls[S] = DaemonCalls(transport)
         self.deliveries: DeliveriesCalls[S] = DeliveriesCalls(transport)
+        self.inbox: InboxCalls[S] = InboxCalls(transport)
         self.learning_policy: LearningPolicyCalls[S] = LearningPolicyCalls(transport)
         self.learnings: LearningsCalls[S] = LearningsCalls(transport)
         self.mailboxes: MailboxesCalls[S] = MailboxesCalls(transport)

@@ -27,6 +27,7 @@ from understudy.evolution.record import EvolutionRecord
 from understudy.evolution.soul import SoulLimits
 from understudy.evolution.usage_review import TOPIC as SUGGESTIONS
 from understudy.evolution.usage_review import Suggester
+from understudy.inbox.service import InboxService
 from understudy.mailboxes.outgoing import RunMail
 from understudy.mailboxes.service import MailboxService
 from understudy.mailboxes.worker import TOPIC as MAIL_TOPIC
@@ -101,6 +102,7 @@ class Services:
         self.capture = _capture(resources, self.keeper, self.learning)
         self.intake = RunIntake(clock, resources.routes, self.defaults)
         self._add_rollouts()
+        self.inbox = InboxService(units=units, clock=clock, rollouts=self.rollouts)
         self.runs = RunServices(resources, self.intake, self.run_ended, self._check_input)
         self.firing = Firing(
             clock=clock,

@@ -92,6 +92,15 @@ class RolloutDetail(CountedRollout):
         return () if self.next is None else self.next.missing
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingStep:
+    """A rollout that waits for a person."""
+
+    record: Rollout
+    # The stage that it may go to now; None if the daemon holds it.
+    next: Stage | None
+
+
 Change = Callable[[RolloutChanges, Rollout], Rollout]
 
 
@@ -120,6 +129,23 @@ class RolloutService:
             sums = unit.rollouts.sums_of(found.items)
             items = _counted(unit, found.items, sums, most=SHOWN_IN_LIST)
         return Page(items=tuple(items), next_cursor=found.next_cursor)
+
+    def waiting(self, unit: "Unit") -> tuple[WaitingStep, ...]:
+        """The rollouts that may advance now, and those that the daemon holds, by name."""
+        rules = self.policy_of(unit)
+        verified = unit.rollouts.verified_by_a_run(NEXT)
+        sums = unit.rollouts.sums_of(verified)
+        steps = [
+            WaitingStep(record=it, next=ahead.status)
+            for it in verified
+            if (ahead := _next(unit, it, rules, sums[it.skill_name])) and not ahead.missing
+        ]
+        held = [
+            WaitingStep(record=it, next=None)
+            for it in unit.rollouts.flagged(limit=SHOWN)
+            if it.is_live and it.held_reason is not None and not it.is_held_by_hand
+        ]
+        return tuple(sorted((*steps, *held), key=lambda it: it.record.skill_name))
 
     def events(self, skill_name: str, request: PageRequest) -> Page[LifecycleEvent]:
         """The events of a rollout, oldest first."""

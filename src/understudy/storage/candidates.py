@@ -95,12 +95,7 @@ class CandidateStore:
 
         The queue holds open candidates that are neither expired nor snoozed.
         """
-        wanted = replace(narrowed or CandidateFilter(), waiting=True)
-        in_queue = sa.select(*_COLUMNS).where(
-            *candidate_conditions(wanted, self._dialect),
-            _lasts(sa.literal(now_ms)),
-            _is_awake(now_ms),
-        )
+        in_queue = self._queue(now_ms, narrowed)
         place: tuple[int, str] = (self._rank(after), after) if after else _BEFORE_ALL_RANKS
         # Candidates that do not decode are skipped.
         while row := self._connection.execute(_after(in_queue, place).limit(1)).first():
@@ -109,6 +104,16 @@ class CandidateStore:
                 rest = _after(in_queue, place).order_by(None).with_only_columns(sa.func.count())
                 return found[0], self._connection.execute(rest).scalar_one()
         return None, 0
+
+    def queue(self, request: PageRequest, *, now_ms: int) -> Page[Candidate]:
+        """A page of the queue of review."""
+        query = self._queue(now_ms)
+        return select_page(self._connection, query, request, by=_QUEUE, read=read_candidate)
+
+    def queue_length(self, *, now_ms: int) -> int:
+        """How many candidates are in the queue of review."""
+        counted = self._queue(now_ms).with_only_columns(sa.func.count())
+        return self._connection.execute(counted).scalar_one()
 
     def open_ones(self, *, after: str | None, limit: int, now_ms: int) -> tuple[Candidate, ...]:
         """Pending and escalated candidates after an id, by id."""
@@ -175,6 +180,14 @@ class CandidateStore:
             statement = insert.on_conflict_do_update(index_elements=["job_id"], set_=anew)
         queued = self._connection.execute(statement.returning(review_jobs.c.job_id))
         return len(queued.all())
+
+    def _queue(self, now_ms: int, narrowed: CandidateFilter | None = None) -> sa.Select[Any]:
+        wanted = replace(narrowed or CandidateFilter(), waiting=True)
+        return sa.select(*_COLUMNS).where(
+            *candidate_conditions(wanted, self._dialect),
+            _lasts(sa.literal(now_ms)),
+            _is_awake(now_ms),
+        )
 
     def _rank(self, candidate_id: str) -> int:
         rank = sa.select(candidates.c.review_rank).where(candidates.c.candidate_id == candidate_id)

@@ -175,6 +175,21 @@ class ProposalStore:
             self._connection.execute(_WAITING, values).all(), partial(from_row, kind=FileProposal)
         )
 
+    def pending(self, request: PageRequest, *, owner_id: str | None = None) -> Page[FileProposal]:
+        """Those of all agents that wait, or of the agents of an owner, oldest first."""
+        return select_page(
+            self._connection,
+            sa.select(file_proposals).where(*_pending_of(owner_id)),
+            request,
+            by=(file_proposals.c.proposal_id,),
+            read=partial(from_row, kind=FileProposal),
+        )
+
+    def pending_count(self, *, owner_id: str | None = None) -> int:
+        """How many wait for all agents, or for the agents of an owner."""
+        query = sa.select(sa.func.count()).where(*_pending_of(owner_id))
+        return self._connection.execute(query).scalar_one()
+
     def page(
         self, agent_id: str, request: PageRequest, *, state: ProposalState | None = None
     ) -> Page[FileProposal]:
@@ -204,6 +219,17 @@ _WAITING: Final = (
     )
     .order_by(file_proposals.c.proposal_id)
 )
+
+
+def _pending_of(owner_id: str | None) -> tuple[sa.ColumnElement[bool], ...]:
+    """The SQL conditions that a proposal waits; by agents, as the index of waiting ones has them."""
+    owned = sa.select(agents.c.agent_id)
+    if owner_id is not None:
+        owned = owned.where(agents.c.owner_id == owner_id)
+    return (
+        file_proposals.c.agent_id.in_(owned),
+        file_proposals.c.state == str(ProposalState.PENDING),
+    )
 
 
 # What tools answered comes along, so not many runs at once are looked at.

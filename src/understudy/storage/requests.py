@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from understudy.core.page import Page, PageRequest
 from understudy.runs.requests import (
     WAITING_STATUS,
+    Audience,
     PersonRequest,
     RequestKind,
     RequestState,
@@ -105,6 +106,21 @@ class RequestStore:
             self._connection, query, request, by=by, read=partial(from_row, kind=PersonRequest)
         )
 
+    def waiting(
+        self, request: PageRequest, kinds: Collection[RequestKind], *, user_id: str
+    ) -> Page[PersonRequest]:
+        """What people are asked and nobody answered yet, oldest first; offers only to this user."""
+        query = sa.select(requests).where(*_waits_for(kinds, user_id))
+        by = (requests.c.created_at_ms, requests.c.request_id)
+        return select_page(
+            self._connection, query, request, by=by, read=partial(from_row, kind=PersonRequest)
+        )
+
+    def waiting_count(self, kinds: Collection[RequestKind], *, user_id: str) -> int:
+        """How many requests wait for people, with the offers to this user."""
+        query = sa.select(sa.func.count()).where(*_waits_for(kinds, user_id))
+        return self._connection.execute(query).scalar_one()
+
     def offers_to(
         self, session_id: str, user_id: str, *, states: Collection[RequestState], limit: int
     ) -> tuple[PersonRequest, ...]:
@@ -139,6 +155,15 @@ class RequestStore:
     def _one(self, condition: sa.ColumnElement[bool]) -> PersonRequest | None:
         row = self._connection.execute(sa.select(requests).where(condition)).first()
         return None if row is None else from_row(row, PersonRequest)
+
+
+def _waits_for(kinds: Collection[RequestKind], user_id: str) -> tuple[sa.ColumnElement[bool], ...]:
+    return (
+        requests.c.kind.in_(kinds),
+        requests.c.state == RequestState.PENDING,
+        requests.c.audience == Audience.USER,
+        sa.or_(requests.c.kind != RequestKind.OFFER, requests.c.user_id == user_id),
+    )
 
 
 def _agent_of(run_id: str) -> sa.ScalarSelect[str]:

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from understudy.core.batches import batches
 from understudy.core.page import Page, PageRequest
 from understudy.rollout.model import (
+    EvidenceKind,
     LifecycleEvent,
     Rollout,
     RolloutEventName,
@@ -37,6 +38,7 @@ from understudy.storage.schema import (
     canary_secret,
     learnings,
     rollout_events,
+    rollout_evidence,
     rollout_snapshots,
     rollouts,
 )
@@ -138,6 +140,11 @@ class RolloutStore(EvidenceQueries, SnapshotQueries):
         values = {"wanted": skill_name, "before_ms": before_ms}
         return self._connection.execute(_WATCHED_SINCE, values).scalar() or 0
 
+    def verified_by_a_run(self, stages: Collection[Stage]) -> tuple[Rollout, ...]:
+        """The rollouts of some stages whose definition a run has verified, by name."""
+        rows = self._connection.execute(_VERIFIED, {"wanted": [str(it) for it in stages]}).all()
+        return tuple(readable(rows, read_rollout))
+
     def flagged(self, *, limit: int) -> tuple[Rollout, ...]:
         """The rollouts that are held or were demoted, last changed first."""
         rows = self._connection.execute(_FLAGGED, {"most": limit}).all()
@@ -223,6 +230,20 @@ _WATCHED_SINCE: Final = (
     )
     .order_by(rollout_events.c.number.desc())
     .limit(1)
+)
+_VERIFIED: Final = (
+    sa.select(rollouts)
+    .where(
+        rollouts.c.status.in_(sa.bindparam("wanted", expanding=True)),
+        sa.exists().where(
+            rollout_evidence.c.skill_name == rollouts.c.skill_name,
+            rollout_evidence.c.attempt == rollouts.c.attempt,
+            rollout_evidence.c.fingerprint == rollouts.c.fingerprint,
+            rollout_evidence.c.kind == str(EvidenceKind.VERIFICATION),
+            rollout_evidence.c.success,
+        ),
+    )
+    .order_by(rollouts.c.skill_name)
 )
 _FLAGGED: Final = (
     sa.select(rollouts)
