@@ -212,6 +212,10 @@ def test_a_list_is_narrowed_and_paged(api: TestClient) -> None:
     assert found("query=%20") == [blue, mine, percent]
     assert found("scope_kind=session&scope_id=s1") == [mine]
     assert found("kind=preference") == [mine]
+    assert found(f"candidate_id={percent}&candidate_id={blue}&candidate_id=cand_x") == [
+        blue,
+        percent,
+    ]
     ok(api, "POST", f"{PATH}/{mine}/reject", {})
     assert found("state=rejected") == [mine]
     first = ok(api, "GET", f"{PATH}?limit=2")

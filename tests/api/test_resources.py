@@ -61,6 +61,33 @@ def test_a_session_shows_only_what_it_has(api: TestClient) -> None:
     assert (view["agent_id"], view["outputs"]) == ("default", [])
 
 
+def test_a_session_shows_the_persona_snapshot_that_it_carries(api: TestClient) -> None:
+    ok(api, "POST", "/v1/personas", {"persona_id": "p1", "soul": "be brief"})
+    for session, persona in (("with", {"persona_id": "p1"}), ("without", {})):
+        ok(api, "POST", "/v1/sessions", {"session_id": session, **persona})
+
+    assert ok(api, "GET", "/v1/sessions/with/persona")["persona"]["soul"] == "be brief"
+    assert ok(api, "GET", "/v1/sessions/without/persona") == {"session_id": "without"}
+
+
+def test_the_journal_is_narrowed_by_kind(api: TestClient) -> None:
+    ok(api, "POST", "/v1/sessions", {"session_id": "s1"})
+
+    def kinds(query: str) -> list[str]:
+        found = ok(api, "GET", f"/v1/sessions/s1/events?{query}")["items"]
+        return [event["kind"] for event in found]
+
+    assert kinds("kind=session&kind=run") == ["session"]
+    assert kinds("kind=run") == []
+
+
+def test_runs_are_counted_by_status(api: TestClient) -> None:
+    counts = ok(api, "GET", "/v1/runs/counts")
+
+    assert counts["total"] == 0
+    assert counts["statuses"]["waiting_for_approval"] == 0
+
+
 def test_a_session_is_reused_unless_something_differs(api: TestClient) -> None:
     for persona in ("p1", "p2"):
         ok(api, "POST", "/v1/personas", {"persona_id": persona})

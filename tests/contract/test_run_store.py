@@ -294,6 +294,17 @@ def test_runs_are_counted_by_status(units: Units) -> None:
         assert unit.runs.counts() == {RunStatus.QUEUED: 2, RunStatus.FAILED: 1}
 
 
+def test_runs_are_counted_and_listed_for_a_session_or_an_agent(units: Units) -> None:
+    helper = make_run("s2", agent_id="helper")
+    add(units, make_run(), make_run("s2"), helper)
+
+    with units.read() as unit:
+        assert unit.runs.counts(session_id="s2") == {RunStatus.QUEUED: 2}
+        assert unit.runs.counts(agent_id="helper") == {RunStatus.QUEUED: 1}
+        assert unit.runs.counts(session_id="s1", agent_id="helper") == {}
+        assert unit.runs.page(PageRequest(), agent_id="helper").items == (helper,)
+
+
 def test_runs_are_listed_newest_first_by_session_and_status(units: Units) -> None:
     runs = [make_run("s1", submitted_at_ms=NOW + n // 2) for n in range(5)]
     add(units, *runs, make_run("s2", status=RunStatus.FAILED, finished_at_ms=NOW))

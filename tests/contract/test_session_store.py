@@ -17,13 +17,14 @@ from tests.support.factories import (
 )
 from understudy.core.errors import DamagedRecord, Invalid, StaleVersion
 from understudy.core.page import PageRequest, decode_cursor
-from understudy.runs.model import RunStatus
+from understudy.runs.model import RunRequest, RunStatus
 from understudy.sessions.model import (
     DefaultSkill,
     ReplyTarget,
     RoutePolicy,
     Session,
     SessionActivity,
+    SessionStanding,
     SessionStatus,
 )
 from understudy.storage.unit import Units
@@ -183,6 +184,44 @@ def test_what_keeps_a_session_busy_is_counted(units: Units) -> None:
         active_runs=1, queued_runs=2, waiting_runs=1, live_children=1
     )
     assert activity.blockers == ("active_runs", "queued_runs", "waiting_runs", "live_children")
+
+
+def test_the_standings_of_sessions_are_their_first_input_current_run_and_line(
+    units: Units,
+) -> None:
+    add(units, make_session("quiet"), make_session("asked"))
+    first = make_run(
+        "s1",
+        status=RunStatus.COMPLETED,
+        finished_at_ms=NOW,
+        request=RunRequest(text_preview="plan the trip"),
+    )
+    waiting = make_run(
+        "s1",
+        status=RunStatus.WAITING_FOR_APPROVAL,
+        accepted_offset=3,
+        submitted_at_ms=NOW + 1,
+        request=RunRequest(text_preview="book it"),
+    )
+    with units.write() as unit:
+        for run in (waiting, first):
+            unit.runs.add(run)
+        unit.runs.add(make_run("s1", accepted_offset=4, submitted_at_ms=NOW + 2))
+        unit.runs.add(make_run("asked", request=RunRequest(text_preview=None)))
+
+    with units.read() as unit:
+        found = unit.sessions.standings(["s1", "quiet", "asked"])
+
+    assert found == {
+        "s1": SessionStanding(
+            title="plan the trip",
+            active_run_id=waiting.run_id,
+            active_run_status="waiting_for_approval",
+            queued_runs=1,
+        ),
+        "quiet": SessionStanding(),
+        "asked": SessionStanding(queued_runs=1),
+    }
 
 
 def test_a_live_grandchild_keeps_a_session_busy(units: Units) -> None:

@@ -48,6 +48,33 @@ async def test_allowing_wakes_the_same_run_and_the_call_runs_once(
     assert done.run.crashes == 0
 
 
+async def test_a_tool_that_is_allowed_for_the_session_gets_a_rule_of_the_session(
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
+) -> None:
+    run_id = await held(guarded, fake, "x", "y")
+    first, second = approver.asked(run_id)
+
+    approver.allow(run_id, first, second, for_session=True)
+
+    with guarded.units.read() as unit:
+        session = require_session(unit, "s1")
+    assert session.permissions == {"rules": [{"tool": "probe", "decision": "allow"}]}
+
+
+async def test_a_denied_call_is_not_allowed_for_the_session(
+    guarded: ApprovalRuns, approver: Approver, fake: FakeModel
+) -> None:
+    run_id = await held(guarded, fake)
+    [request_id] = approver.asked(run_id)
+    denied = Resolution(request_id=request_id, behavior="deny", for_session=True)
+
+    with pytest.raises(Invalid) as refused:
+        approver.approvals.resolve(ALICE, RunPlace(run_id=run_id), [denied])
+
+    assert refused.value.code == "only_allowed_for_session"
+    assert approver.asked(run_id) == [request_id]
+
+
 async def test_executing_a_sleeping_run_does_nothing(
     guarded: ApprovalRuns, approver: Approver, fake: FakeModel
 ) -> None:

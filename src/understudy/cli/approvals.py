@@ -78,13 +78,18 @@ def allow(
         ),
     ] = None,
     justification: Annotated[str | None, typer.Option(help="Kept with the decision.")] = None,
+    for_session: Annotated[
+        bool, typer.Option("--for-session", help="Run the tool without asking in this session.")
+    ] = False,
     key: Key = None,
 ) -> None:
     """Let tool calls run, or accept offers; a run goes on when nothing else of it waits."""
     updated = inputs.json_argument(call_with, "--input")
     if updated is not None and len(request_ids) > 1:
         raise typer.BadParameter("--input is for one approval at a time")
-    fields = {"updated_input": updated, "justification": justification}
+    fields: dict[str, Any] = {"updated_input": updated, "justification": justification}
+    if for_session:
+        fields["for_session"] = True
     _resolve(daemon, request_ids, key, behavior="allow", **fields)
 
 

@@ -25,7 +25,7 @@ from understudy.cli.requests import WaitNotice, leave_waiting, need_lines, reque
 if TYPE_CHECKING:
     from understudy.core.page import Page
     from understudy.deliveries.model import DeliveryLog, Try
-    from understudy.wire.runs import RunView
+    from understudy.wire.runs import RunCounts, RunView
 
 commands = Commands("Runs: execution requests in sessions, one at a time in each.")
 ARTIFACTS_COLUMNS: Final[screen.Layout] = {
@@ -85,6 +85,21 @@ def list_runs(
     columns = {label: source for label, source in RUNS_COLUMNS.items() if label != hidden}
     empty = "No runs yet. `{understudy} runs submit SESSION TEXT` makes one."
     daemon.show_answer(found, columns, empty)
+
+
+def _counted(found: "RunCounts") -> screen.Pairs:
+    by_status = [(status.replace("_", " "), count) for status, count in found.statuses.items()]
+    return [*by_status, ("all", found.total)]
+
+
+@commands("counts", show=_counted)
+def counts(
+    daemon: DaemonConnection,
+    session: Annotated[str | None, typer.Option(help="Only those of a session.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Only those of an agent.")] = None,
+) -> object:
+    """Count runs by status."""
+    return daemon.client.runs.counts(session_id=session, agent_id=agent)
 
 
 @commands("show", "get")

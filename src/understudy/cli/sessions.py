@@ -54,6 +54,7 @@ SESSIONS_COLUMNS: Final[screen.Layout] = {
     "state": _state,
     "persona": "persona.persona_id",
     "changed": "updated_at_ms",
+    "first input": "title",
 }
 
 

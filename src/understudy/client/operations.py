@@ -102,7 +102,7 @@ if TYPE_CHECKING:
         StartTrial,
         TrialView,
     )
-    from understudy.wire.runs import RunView, SubmitInput
+    from understudy.wire.runs import RunCounts, RunView, SubmitInput
     from understudy.wire.runtime import ChangeRuntime, RouteView, RuntimeView, StatusView, ToolView
     from understudy.wire.schedules import CreateSchedule, ScheduleAnswer, ScheduleView
     from understudy.wire.sessions import (
@@ -111,6 +111,7 @@ if TYPE_CHECKING:
         ReplyTargetsView,
         RoutePolicyBody,
         SessionEventsView,
+        SessionPersonaView,
         SessionView,
     )
     from understudy.wire.sidechains import SidechainView
@@ -186,10 +187,10 @@ ANSWERS: Final = {
     "understudy.wire.policies": "CandidateExplainView PolicyRevisionView PolicyView",
     "understudy.wire.replies": "WebhookSecretView",
     "understudy.wire.rollouts": "RolloutSummary RolloutView SnapshotView TrialView",
-    "understudy.wire.runs": "RunView",
+    "understudy.wire.runs": "RunCounts RunView",
     "understudy.wire.runtime": "RouteView RuntimeView StatusView ToolView",
     "understudy.wire.schedules": "ScheduleAnswer ScheduleView",
-    "understudy.wire.sessions": "InterruptView ReplyTargetsView SessionEventsView SessionView",
+    "understudy.wire.sessions": "InterruptView ReplyTargetsView SessionEventsView SessionPersonaView SessionView",
     "understudy.wire.sidechains": "SidechainView",
     "understudy.wire.skills": "AgentSkillView GrantView OfferedSkill SkillChanged SkillDeleted SkillDetail SkillFile SkillKept SkillPatched SkillToggled SkillVersions SkillView TrashedSkillView",
 }
@@ -443,6 +444,7 @@ class CandidatesCalls(Group[S]):
         self,
         *,
         waiting: bool | None = None,
+        candidate_id: str | Sequence[str] | None = None,
         query: str | None = None,
         scope_kind: str | None = None,
         scope_id: str | None = None,
@@ -1094,12 +1096,17 @@ class RunsCalls(Group[S]):
         self,
         *,
         session_id: str | None = None,
+        agent_id: str | None = None,
         status: str | Sequence[str] | None = None,
         **page: Unpack[Paging],
     ) -> Items[RunView]:
         """Runs, newest first."""
 
     list = every(page)
+
+    @GET("/v1/runs/counts")
+    def counts(self, *, session_id: str | None = None, agent_id: str | None = None) -> RunCounts:
+        """How many runs have each status."""
 
     @GET("/v1/runs/{run_id}")
     def get(self, run_id: str) -> RunView:
@@ -1229,6 +1236,10 @@ class SessionsCalls(Group[S]):
     def get(self, session_id: str) -> SessionView:
         """One session."""
 
+    @GET("/v1/sessions/{session_id}/persona")
+    def persona(self, session_id: str) -> SessionPersonaView:
+        """The persona snapshot that a session carries: its soul, scope and skills."""
+
     @PUT("/v1/sessions/{session_id}/persona")
     def set_persona(self, session_id: str, persona_id: str) -> SessionView:
         """Copy the persona as it is now into an idle session."""
@@ -1296,6 +1307,7 @@ class SessionsCalls(Group[S]):
         *,
         after: int | None = None,
         run_id: str | None = None,
+        kind: str | Sequence[str] | None = None,
         **page: Unpack[Paging],
     ) -> SessionEventsView:
         """The journal of a session, in order."""

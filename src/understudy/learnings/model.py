@@ -382,6 +382,8 @@ class CandidateFilter:
     state: CandidateState | None = None
     # Only pending and escalated ones, in the order of review.
     waiting: bool = False
+    # Only these; empty does not narrow.
+    candidate_ids: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _drop_blanks(self, "query")

@@ -23,6 +23,7 @@ from understudy.runs.requests import (
 from understudy.runs.service import RunDetail, detail_of
 from understudy.runs.sleep import go_on_or_wait
 from understudy.runs.submission import keep_receipt, known_run, receipt_for
+from understudy.sessions.service import allow_tools
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 VIA_API: Final = "api"
 DOMAIN: Final = "approvals"
+FOR_SESSION: Final = "for_session"
 # Under this name a decision keeps whose word it is.
 BY: Final = "by"
 BEHAVIORS: Final[Mapping[str, RequestState]] = {
@@ -87,6 +89,8 @@ class Resolution:
     justification: str | None = None
     # Told to the model when the call is denied.
     reason: str | None = None
+    # Whether the session is to run this tool without asking from now on.
+    for_session: bool = False
 
 
 # Checks arguments for a tool; raises an `UnderstudyError` that says what is wrong with them.
@@ -118,7 +122,7 @@ class ApprovalService:
         """Settle approvals a run waits for and offers it made, all or none; with the last it goes on."""
         _check_batch(resolutions)
         now = self.clock.now_ms()
-        asked = {**place.asked(), "resolutions": [asdict(each) for each in resolutions]}
+        asked = {**place.asked(), "resolutions": [_asked(each) for each in resolutions]}
         receipt = receipt_for(principal, "approvals.resolve", asked, key=idempotency_key, at_ms=now)
         with self.units.write() as unit:
             if (known := known_run(unit, receipt)) is not None:
@@ -151,6 +155,9 @@ class ApprovalService:
             self._settled(principal, pending, each, index, now) for index, each in calls.items()
         ]
         _keep(unit, principal, run, settled, now)
+        allowed = {str(each.body.get("tool_name")) for each in settled if _for_session(each)}
+        if allowed:
+            allow_tools(unit, principal, run.session_id, sorted(allowed), at_ms=now)
         return go_on_or_wait(unit, run, at_ms=now)
 
     def _answer(
@@ -164,6 +171,8 @@ class ApprovalService:
     ) -> None:
         """Settle an offer; the position is that in the batch."""
         index, resolution = placed
+        if resolution.for_session:
+            raise coded_error("approvals/only_allowed_for_session", pointer=_session_at(index))
         if resolution.updated_input is not None:
             raise coded_error("approvals/approval_invalid_input:offer", pointer=_input_at(index))
         state = BEHAVIORS[resolution.behavior]
@@ -187,6 +196,8 @@ class ApprovalService:
         if resolution.updated_input is not None:
             self._check_updated(request, resolution, resolution.updated_input, index)
         state = BEHAVIORS[resolution.behavior]
+        if resolution.for_session and state is not RequestState.ALLOWED:
+            raise coded_error("approvals/only_allowed_for_session", pointer=_session_at(index))
         REQUEST.check(request.state, state)
         return replace(
             request,
@@ -211,8 +222,19 @@ class ApprovalService:
             ) from None
 
 
+def _asked(resolution: Resolution) -> dict[str, Any]:
+    """A resolution as its receipt knows it; those of older versions had no `for_session`."""
+    fields = asdict(resolution)
+    return fields if resolution.for_session else {k: fields[k] for k in fields if k != FOR_SESSION}
+
+
 def _told(resolution: Resolution) -> dict[str, Any]:
-    return {name: value for name, value in asdict(resolution).items() if value is not None}
+    # What says nothing is left out.
+    return {name: value for name, value in asdict(resolution).items() if value not in (None, False)}
+
+
+def _for_session(request: PersonRequest) -> bool:
+    return bool((request.resolution or {}).get(FOR_SESSION))
 
 
 def _signed(principal: Principal) -> dict[str, Any]:
@@ -225,6 +247,10 @@ def is_word_of(user_id: str, request: PersonRequest) -> bool:
     """Whether what was decided about a call is the word of this user, or of an admin."""
     by = (request.resolution or {}).get(BY, {"user_id": request.resolved_by})
     return by.get("user_id") == user_id or by.get("is_admin") is True
+
+
+def _session_at(index: int) -> str:
+    return f"/resolutions/{index}/{FOR_SESSION}"
 
 
 def _input_at(index: int) -> str:

@@ -122,12 +122,23 @@ class RunService:
         request: PageRequest,
         *,
         session_id: str | None = None,
+        agent_id: str | None = None,
         statuses: Sequence[RunStatus] = (),
     ) -> Page[RunDetail]:
         """Runs, newest first."""
         with self.units.read() as unit:
-            page = unit.runs.page(request, session_id=session_id, statuses=statuses)
+            page = unit.runs.page(
+                request, session_id=session_id, agent_id=agent_id, statuses=statuses
+            )
             return Page(items=details_of(unit, page.items), next_cursor=page.next_cursor)
+
+    def counts(
+        self, *, session_id: str | None = None, agent_id: str | None = None
+    ) -> dict[RunStatus, int]:
+        """How many runs have each status."""
+        with self.units.read() as unit:
+            found = unit.runs.counts(session_id=session_id, agent_id=agent_id)
+        return {status: found.get(status, 0) for status in RunStatus}
 
     def events(self, run_id: str) -> tuple[JournalEvent, ...]:
         """The events in the life of a run, in order."""

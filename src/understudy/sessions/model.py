@@ -176,6 +176,18 @@ class SessionActivity:
         return tuple(name for name, count in counts if count)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStanding:
+    """What a session is about, and what its runs are doing."""
+
+    # The beginning of its first input.
+    title: str | None = None
+    # The run that is running or waiting, and its status.
+    active_run_id: str | None = None
+    active_run_status: str | None = None
+    queued_runs: int = 0
+
+
 def require_session(unit: "Unit", session_id: str, *, lock: bool = False) -> Session:
     """The session, or `NotFound`."""
     session = unit.sessions.get(session_id, lock=lock)

@@ -10,8 +10,13 @@ from understudy.core.errors import coded_error
 from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
-from understudy.permissions.model import CallRule
-from understudy.permissions.rules import changed_rules
+from understudy.permissions.model import CallRule, PermissionDecision
+from understudy.permissions.rules import (
+    changed_rules,
+    read_rules,
+    read_session_rules,
+    write_rules,
+)
 from understudy.sessions.creation import FlatScope, NewSession, open_session, reuse
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.model import (
@@ -211,6 +216,40 @@ class SessionService:
                 version=session.version,
             )
         )
+
+
+def allow_tools(
+    unit: "Unit", principal: Principal, session_id: str, tools: Sequence[str], *, at_ms: int
+) -> None:
+    """Add rules that let a session run these tools without asking; a sidechain only narrows."""
+    session = require_session(unit, session_id, lock=True)
+    own = read_session_rules(session.permissions).own
+    wanted = (CallRule(tool=tool, decision=PermissionDecision.ALLOW) for tool in tools)
+    new = [rule for rule in wanted if rule not in own]
+    if not new:
+        return
+    # Read once more, as whatever a caller sends: too many rules are refused.
+    rules = read_rules(write_rules((*own, *new)))
+    is_sidechain = session.parent_session_id is not None
+    changed = replace(
+        session,
+        permissions=changed_rules(session.permissions, rules, is_sidechain=is_sidechain).to_json(),
+        version=session.version + 1,
+        updated_at_ms=at_ms,
+    )
+    unit.sessions.update(changed, expected_version=session.version)
+    event = NewEvent(kind=EventKind.SESSION, data={"type": "set_permissions"})
+    unit.journal.append(session_id, (event,), at_ms=at_ms)
+    unit.audit.add(
+        audit.done(
+            principal,
+            "sessions.set_permissions",
+            session_id,
+            at_ms=at_ms,
+            version=changed.version,
+            reason=f"allow {', '.join(tools)}",
+        )
+    )
 
 
 def require_idle(unit: "Unit", session_id: str) -> None:

@@ -135,6 +135,8 @@ def candidate_conditions(
     """The SQL conditions of a filter of candidates."""
     yield from _shared(learning_candidates, narrowed, dialect)
     yield from _equal((learning_candidates.c.state, narrowed.state))
+    if narrowed.candidate_ids:
+        yield learning_candidates.c.candidate_id.in_(narrowed.candidate_ids)
     if narrowed.waiting:
         yield OPEN_ROW
 

@@ -100,12 +100,11 @@ class RunStore:
         request: PageRequest,
         *,
         session_id: str | None = None,
+        agent_id: str | None = None,
         statuses: Sequence[RunStatus] = (),
     ) -> Page[Run]:
         """Runs, newest first."""
-        query = _RUNS
-        if session_id is not None:
-            query = query.where(runs.c.session_id == session_id)
+        query = _narrowed(_RUNS, session_id=session_id, agent_id=agent_id)
         if statuses:
             query = query.where(runs.c.status.in_(statuses))
         return select_page(
@@ -201,15 +200,26 @@ class RunStore:
             .values(parked=True)
         )
 
-    def counts(self) -> dict[RunStatus, int]:
+    def counts(
+        self, *, session_id: str | None = None, agent_id: str | None = None
+    ) -> dict[RunStatus, int]:
         """How many runs have each status."""
         query = sa.select(runs.c.status, sa.func.count()).group_by(runs.c.status)
+        query = _narrowed(query, session_id=session_id, agent_id=agent_id)
         return {RunStatus(status): count for status, count in self._connection.execute(query)}
 
     def has_heard_others(self, run: Run) -> bool:
         """Whether a session, up to the end of a run, holds answers of tools or words passed on to it."""
         values = {"session": run.session_id, "run": run.run_id, "accepted": run.accepted_offset}
         return bool(self._connection.execute(_HAS_HEARD_OTHERS, values).scalar())
+
+
+def _narrowed(
+    query: sa.Select[Any], *, session_id: str | None, agent_id: str | None
+) -> sa.Select[Any]:
+    if session_id is not None:
+        query = query.where(runs.c.session_id == session_id)
+    return query if agent_id is None else query.where(runs.c.agent_id == agent_id)
 
 
 # Without the snapshot, which can be long and which only the executor needs.

@@ -7,11 +7,12 @@ import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
 from understudy.mcp_client.model import SessionServer
-from understudy.runs.lifecycle import WAITING
+from understudy.runs.lifecycle import ACTIVE, WAITING
 from understudy.runs.model import RunStatus
 from understudy.sessions.model import (
     Session,
     SessionActivity,
+    SessionStanding,
 )
 from understudy.storage.engine import Dialect
 from understudy.storage.messages import undelivered_in
@@ -96,6 +97,31 @@ class SessionStore:
             pending_mail=self._connection.execute(undelivered_in(session_id)).scalar_one(),
         )
 
+    def standings(self, session_ids: Sequence[str]) -> dict[str, SessionStanding]:
+        """The standing of each of these sessions, in two queries for all of them."""
+        wanted = {"wanted": tuple(session_ids)}
+        titles = {
+            row.session_id: _title(row.wanted)
+            for row in self._connection.execute(_FIRST_RUNS, wanted)
+        }
+        active: dict[str, tuple[str, str]] = {}
+        queued: dict[str, int] = {}
+        for row in self._connection.execute(_UNFINISHED, wanted):
+            if row.status in ACTIVE:
+                active.setdefault(row.session_id, (row.run_id, row.status))
+            else:
+                queued[row.session_id] = queued.get(row.session_id, 0) + 1
+        found = {}
+        for session_id in session_ids:
+            run_id, status = active.get(session_id, (None, None))
+            found[session_id] = SessionStanding(
+                title=titles.get(session_id),
+                active_run_id=run_id,
+                active_run_status=status,
+                queued_runs=queued.get(session_id, 0),
+            )
+        return found
+
     def workdirs_in_use(self) -> frozenset[str]:
         """The folders of sessions in which a run has not ended."""
         return frozenset(self._connection.execute(_WORKDIRS_IN_USE).scalars())
@@ -127,11 +153,19 @@ def _descendants(session_id: str) -> sa.Select[Any]:
     return sa.select(below.union(deeper).c.session_id)
 
 
+def _title(wanted: object) -> str | None:
+    """The preview of what a run was asked; None where the row is damaged."""
+    request = wanted.get("request") if isinstance(wanted, dict) else None
+    title = request.get("text_preview") if isinstance(request, dict) else None
+    return title if isinstance(title, str) else None
+
+
 def _row(session: Session) -> dict[str, Any]:
     persona_id = session.persona.persona_id if session.persona else None
     return {**to_row(session, sessions), "persona_id": persona_id}
 
 
+_first = runs.alias("first")
 # Asked for each candidate that is published or shown.
 _OF_PERSONA = (
     sa.select(sessions.c.session_id)
@@ -141,6 +175,23 @@ _OF_PERSONA = (
 )
 _PERSONAS = sa.select(sessions.c.session_id, sessions.c.persona_id).where(
     sessions.c.session_id.in_(sa.bindparam("wanted", expanding=True))
+)
+_FIRST_RUNS = sa.select(runs.c.session_id, runs.c.wanted).where(
+    runs.c.run_id.in_(
+        sa.select(
+            sa.select(_first.c.run_id)
+            .where(_first.c.session_id == sessions.c.session_id)
+            .order_by(_first.c.submitted_at_ms, _first.c.run_id)
+            .limit(1)
+            .scalar_subquery()
+        ).where(sessions.c.session_id.in_(sa.bindparam("wanted", expanding=True)))
+    )
+)
+_UNFINISHED = (
+    sa.select(runs.c.session_id, runs.c.run_id, runs.c.status)
+    .where(runs.c.session_id.in_(sa.bindparam("wanted", expanding=True)))
+    .where(runs.c.finished_at_ms.is_(None))
+    .order_by(runs.c.accepted_offset)
 )
 _WORKDIRS_IN_USE = (
     sa.select(sessions.c.workdir)

@@ -18,6 +18,8 @@ class ApprovalResolution(RequestBody):
     updated_input: JsonObject | None = None
     justification: Words | None = None
     reason: Words | None = None
+    # With `allow`: the session gets a rule that lets this tool run without asking again.
+    for_session: bool = False
 
 
 class ResolveApprovals(RequestBody):

@@ -103,6 +103,13 @@ class UsageView(View):
     tool_calls: int = 0
 
 
+class RunCounts(View):
+    """How many runs have each status; a status that no run has counts 0."""
+
+    total: int
+    statuses: dict[RunStatus, int]
+
+
 class RunView(View):
     """A run as it stands."""
 
@@ -129,6 +136,8 @@ class RunView(View):
     deliveries: list[Delivery] = Field(default_factory=list)
     error: Omitted[str] = None
     usage: UsageView = Field(default_factory=UsageView)
+    # How much of the provider traffic is kept; `/v1/runs/{id}/debug` has what was kept.
+    debug_level: DebugLevel = "off"
     # Which definition of a promoted skill it carries out, if it does.
     skill_fingerprint: Omitted[str] = None
     # The trial or replay that its session is a part of.

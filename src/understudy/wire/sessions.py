@@ -73,6 +73,13 @@ class ReplyTargetsView(View):
     reply_targets: list[model.ReplyTarget]
 
 
+class SessionPersonaView(View):
+    """The persona snapshot of a session, in full; absent where none is bound."""
+
+    session_id: str
+    persona: Omitted[model.PersonaSnapshot] = None
+
+
 class BoundPersona(View):
     """Which persona snapshot a session carries."""
 
@@ -83,11 +90,12 @@ class BoundPersona(View):
 
 
 class LastRun(View):
-    """How the run of an inline submit stands."""
+    """How the newest run stands, or that of an inline submit."""
 
     run_id: str
     status: RunStatus
     error: Omitted[str] = None
+    finished_at_ms: Omitted[int] = None
 
 
 class SessionSnapshot(View):
@@ -97,6 +105,8 @@ class SessionSnapshot(View):
     journal_length: int
     queued_runs: int
     active_run_id: Omitted[str] = None
+    # Such as `waiting_for_approval`.
+    active_run_status: Omitted[RunStatus] = None
     last_run: Omitted[LastRun] = None
 
 
@@ -104,6 +114,8 @@ class SessionView(View):
     """A session; parts that are not set are left out."""
 
     session_id: str
+    # The beginning of its first input.
+    title: Omitted[str] = None
     agent_id: str
     snapshot: SessionSnapshot
     created_at_ms: int

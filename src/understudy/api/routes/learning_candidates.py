@@ -19,7 +19,7 @@ from understudy.api.routes.learnings import (
 )
 from understudy.api.services import Caller, Services
 from understudy.core.errors import coded_error
-from understudy.core.page import Page
+from understudy.core.page import MAX_LIMIT, Page
 from understudy.core.records import reduced
 from understudy.learnings.bulk import BulkRequest, BulkResult
 from understudy.learnings.candidates import NextReviewItem, ReviewItem
@@ -80,9 +80,13 @@ def list_candidates(
     waiting: Annotated[
         bool, Query(description="only what waits for a decision, in the order of review")
     ] = False,
+    candidate_id: Annotated[
+        list[str] | None, Query(description="only these", max_length=MAX_LIMIT)
+    ] = None,
 ) -> Page[Candidate]:
     """Candidates, oldest first; one that was not decided in its time is no longer there."""
-    return services.learning.candidates.page(page, narrowed=replace(which, waiting=waiting))
+    narrowed = replace(which, waiting=waiting, candidate_ids=tuple(candidate_id or ()))
+    return services.learning.candidates.page(page, narrowed=narrowed)
 
 
 @router.post(ALL, operation_id="learning_candidates.create")

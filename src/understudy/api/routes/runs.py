@@ -19,7 +19,7 @@ from understudy.runs.model import DebugRequest, RunStatus
 from understudy.runs.service import RunDetail
 from understudy.wire.base import Items
 from understudy.wire.events import RunEventView
-from understudy.wire.runs import RunView, SubmitInput
+from understudy.wire.runs import RunCounts, RunView, SubmitInput
 from understudy.wire.sessions import SessionView
 
 router = APIRouter(tags=["runs"], route_class=GatedRoute)
@@ -27,6 +27,8 @@ ArtifactId = Annotated[str, Path(description="id of the artifact")]
 IdempotencyKey = Annotated[
     str | None, Header(description="a repeat under the same key finds the first run again")
 ]
+InSession = Annotated[str | None, Query(description="only of this session")]
+OfAgent = Annotated[str | None, Query(description="only of this agent")]
 ONE: Final = "/v1/runs/{run_id}"
 
 
@@ -76,13 +78,23 @@ def list_runs(
     services: Services,
     caller: Caller,
     page: Paging,
-    session_id: Annotated[str | None, Query()] = None,
+    session_id: InSession = None,
+    agent_id: OfAgent = None,
     status: Annotated[list[RunStatus] | None, Query(description="one or more")] = None,
 ) -> Items[RunView]:
     """Runs, newest first."""
-    statuses = tuple(status or ())
-    found = services.runs.service.page(page, session_id=session_id, statuses=statuses)
+    found = services.runs.service.page(
+        page, session_id=session_id, agent_id=agent_id, statuses=tuple(status or ())
+    )
     return items(found, partial(run_view, reader=caller))
+
+
+@router.get("/v1/runs/counts", operation_id="runs.counts")
+@viewer()
+def counts(services: Services, session_id: InSession = None, agent_id: OfAgent = None) -> RunCounts:
+    """How many runs have each status."""
+    found = services.runs.service.counts(session_id=session_id, agent_id=agent_id)
+    return RunCounts(total=sum(found.values()), statuses=found)
 
 
 @router.get(ONE, operation_id="runs.get")

@@ -19,6 +19,7 @@ from understudy.core.errors import coded_error
 from understudy.core.page import PageRequest
 from understudy.runs.submission import check_reply_targets
 from understudy.sessions.creation import NewSession
+from understudy.sessions.journal import EventKind
 from understudy.sessions.model import (
     ReplyTarget,
     RoutePolicy,
@@ -34,6 +35,7 @@ from understudy.wire.sessions import (
     InterruptView,
     ReplyTargetsView,
     SessionEventsView,
+    SessionPersonaView,
     SessionView,
     SetCapabilityScope,
     SetCredentialScope,
@@ -71,7 +73,12 @@ def list_sessions(
     """Sessions, newest first."""
     found = services.sessions.page(page, persona_id=persona_id, status=status)
     with services.resources.units.read() as unit:
-        return items(found, lambda session: session_view(unit, session))
+        standings = unit.sessions.standings([session.session_id for session in found.items])
+
+        def view(session: Session) -> SessionView:
+            return session_view(unit, session, standing=standings[session.session_id])
+
+        return items(found, view)
 
 
 @router.get(ONE, operation_id="sessions.get")
@@ -79,6 +86,13 @@ def list_sessions(
 def get(session_id: SessionId, services: Services) -> SessionView:
     """One session."""
     return _view(services, services.sessions.get(session_id))
+
+
+@router.get(ONE + "/persona", operation_id="sessions.persona")
+@viewer()
+def get_persona(session_id: SessionId, services: Services) -> SessionPersonaView:
+    """The persona snapshot that a session carries: its soul, scope and skills."""
+    return SessionPersonaView.of(services.sessions.get(session_id))
 
 
 @router.post(ONE + "/persona", operation_id="sessions.bind_persona" + POST_TWIN)
@@ -211,13 +225,18 @@ def events(
     page: Paging,
     after: Annotated[int | None, Query(ge=0, le=2**62, description="a journal offset")] = None,
     run_id: Annotated[str | None, Query(description="only of this run")] = None,
+    kind: Annotated[list[EventKind] | None, Query(description="one or more")] = None,
 ) -> SessionEventsView:
     """The journal of a session, in order."""
     offset = max(after or 0, _offset(page))
     with services.resources.units.read() as unit:
         session = require_session(unit, session_id)
         found = unit.journal.read(
-            session_id=session_id, run_id=run_id, after_offset=offset, limit=page.limit + 1
+            session_id=session_id,
+            run_id=run_id,
+            after_offset=offset,
+            kinds=tuple(kind or ()),
+            limit=page.limit + 1,
         )
         return session_events_view(unit, session, found[: page.limit], more=len(found) > page.limit)
 

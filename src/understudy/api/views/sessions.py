@@ -8,7 +8,7 @@ from understudy.core.page import encode_cursor
 from understudy.core.scope import Scope
 from understudy.runs.service import RunDetail
 from understudy.sessions.journal import EventKind, JournalEvent
-from understudy.sessions.model import Session, SessionStatus
+from understudy.sessions.model import Session, SessionStanding, SessionStatus
 from understudy.sessions.scopes import effective_capability_scope, effective_credential_scope
 from understudy.wire.replies import OutputView
 from understudy.wire.sessions import (
@@ -35,11 +35,17 @@ def session_view(
     *,
     inline: RunDetail | None = None,
     outputs: Sequence[OutputView] = (),
+    standing: SessionStanding | None = None,
 ) -> SessionView:
-    """A session with what it is doing right now; `inline` is the run just waited for."""
+    """A session with what it is doing right now; `inline` is the run just waited for.
+
+    Lists look up the standings of all their sessions at once.
+    """
+    standing = standing or _standing(unit, session)
     return SessionView.of(
         session,
-        snapshot=snapshot_view(unit, session, inline=inline),
+        title=standing.title,
+        snapshot=snapshot_view(unit, session, inline=inline, standing=standing),
         route_policy=session.route_policy,
         capability_scope=_lists(session.capability_scope),
         effective_capability_scope=_scope(effective_capability_scope(session)),
@@ -63,16 +69,25 @@ def newest_outputs(unit: "Unit", session: Session) -> list[OutputView]:
 
 
 def snapshot_view(
-    unit: "Unit", session: Session, *, inline: RunDetail | None = None
+    unit: "Unit",
+    session: Session,
+    *,
+    inline: RunDetail | None = None,
+    standing: SessionStanding | None = None,
 ) -> SessionSnapshot:
     """What a session is doing right now."""
-    current = unit.runs.current(session.session_id)
+    standing = standing or _standing(unit, session)
     return SessionSnapshot.of(
         session,
-        queued_runs=unit.sessions.activity(session.session_id).queued_runs,
-        active_run_id=current.run_id if current else None,
+        queued_runs=standing.queued_runs,
+        active_run_id=standing.active_run_id,
+        active_run_status=standing.active_run_status,
         last_run=LastRun.of(inline.run) if inline else None,
     )
+
+
+def _standing(unit: "Unit", session: Session) -> SessionStanding:
+    return unit.sessions.standings([session.session_id])[session.session_id]
 
 
 def reply_targets_view(session: Session) -> ReplyTargetsView:
