@@ -88,8 +88,7 @@ async def ask(harness: RunHarness, fake: FakeModel, content: str) -> list[str]:
 def recollector(harness: RunHarness) -> Recollector:
     worker = harness.executor.worker
     assert isinstance(worker, AgentLoop)
-    assert isinstance(worker.memories, Recollector)
-    return worker.memories
+    return worker.prompts.memories
 
 
 # Scopes

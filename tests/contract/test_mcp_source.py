@@ -228,7 +228,9 @@ async def test_the_memory_budget_counts_the_tools_of_servers(
     source = make_source(named("many", "many"))
     worker = harness.executor.worker
     assert isinstance(worker, AgentLoop)
-    harness.executor = replace(harness.executor, worker=replace(worker, mcp=source))
+    harness.executor = replace(
+        harness.executor, worker=replace(worker, prompts=replace(worker.prompts, mcp=source))
+    )
 
     async def base() -> int:
         run_id = (await harness.run("Say nothing")).run.run_id

@@ -16,6 +16,7 @@ from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
 from understudy.agent.model_call import DebugLog, DeltaHub, ModelCaller, Slots
 from understudy.agent.offers import CatalogueSkills, tools_of
+from understudy.agent.prompt import PromptBuilder
 from understudy.agent.toolbox import Toolbox
 from understudy.core.bell import Bell
 from understudy.core.clock import Clock
@@ -168,7 +169,14 @@ class RunHarness:
                 Worktrees(self.settings.workspace),
             ),
             registry=self.registry,
-            enabled_tools=partial(tools_of, self.registry),
+            prompts=PromptBuilder(
+                routes=self.providers,
+                registry=self.registry,
+                enabled_tools=partial(tools_of, self.registry),
+                memories=Recollector(self.clock, self.keeper),
+                skills=self.skills,
+                coach=self.coach,
+            ),
             model=ModelCaller(
                 routes=self.providers,
                 debug_log=DebugLog(
@@ -180,8 +188,6 @@ class RunHarness:
             ),
             coach=self.coach,
             consent=self.consent,
-            memories=Recollector(self.clock, self.keeper),
-            skills=self.skills,
             stand_ins=RecordedTools(self.units),
         )
         return RunExecutor(

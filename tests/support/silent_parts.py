@@ -49,5 +49,13 @@ class NoSkills(CatalogueSkills):
     def __init__(self) -> None:
         """It has no catalogue."""
 
-    def section(self, unit: Unit, run: Run, session: Session, tools: Sequence[str]) -> SkillText:
+    def section(
+        self,
+        unit: Unit,
+        run: Run,
+        session: Session,
+        tools: Sequence[str],
+        *,
+        is_recorded: bool = True,
+    ) -> SkillText:
         return SkillText()

@@ -95,6 +95,13 @@ class ToolOffers:
             hidden = hidden_tools(unit.agents.get(session.agent_id))
         return tuple(_standing(tool, circumstances, hidden) for tool in self.tools(session))
 
+    def of_agent(self, agent_id: str) -> tuple[ToolStanding, ...]:
+        """Every tool as a new session of the agent would have it."""
+        with self.units.read() as unit:
+            hidden = hidden_tools(require_agent(unit, agent_id))
+            circumstances = self.gatekeeper.circumstances(unit, agent_id, None)
+        return tuple(_standing(tool, circumstances, hidden) for tool in self.tools(None))
+
     def check(
         self,
         name: str,
@@ -156,8 +163,19 @@ class CatalogueSkills:
 
     catalogue: Catalogue
 
-    def section(self, unit: "Unit", run: Run, session: Session, tools: Sequence[str]) -> SkillText:
-        """The skills section; an error leaves it out and does not fail the run."""
+    def section(
+        self,
+        unit: "Unit",
+        run: Run,
+        session: Session,
+        tools: Sequence[str],
+        *,
+        is_recorded: bool = True,
+    ) -> SkillText:
+        """The skills section; an error leaves it out and does not fail the run.
+
+        Unless `is_recorded`, the usage statistics do not count it.
+        """
         if USE_SKILL not in tools:
             return SkillText()
         try:
@@ -167,7 +185,7 @@ class CatalogueSkills:
             return SkillText(report={"problem": problem.code})
         can_search = SKILL_SEARCH in tools
         listed = inlined(offered, can_search=can_search)
-        if run.trial_id is None:
+        if is_recorded and run.trial_id is None:
             _note(unit, run, listed)
         return SkillText(
             text=skills_section(offered, can_search=can_search, can_use=True),

@@ -12,6 +12,7 @@ from understudy.cli.output import note
 from understudy.cli.person import confirm
 
 if TYPE_CHECKING:
+    from understudy.agent.prompt import PromptPreview
     from understudy.memory.record import RunCapture
     from understudy.retrieval.documents import Match
     from understudy.retrieval.explain import MemoryExplanation
@@ -172,6 +173,26 @@ def context(
     """Show what the next run of a session would be given to remember."""
     query = _one_of(words, query)
     return daemon.client.memory.context(session_id, query=query)
+
+
+def show_prompt(view: "PromptPreview") -> None:
+    """The sections of a system prompt with their tokens, then their texts."""
+    screen.records(view.sections, {"section": "name", "tokens": "tokens"}, empty="No sections.")
+    note(
+        f"{view.total_tokens} tokens with {view.tool_tokens} of tools and {view.message_tokens} of"
+        f" messages; {view.model} may have {view.limit_tokens}"
+    )
+    for section in view.sections:
+        print(f"\n## {section.name}\n")
+        screen.document(section.text)
+
+
+@commands("prompt", show=show_prompt)
+def prompt(
+    daemon: DaemonConnection, session_id: SessionId, words: Words = None, query: Query = None
+) -> object:
+    """Show the system prompt that the next run of a session would have, by section."""
+    return daemon.client.sessions.prompt_preview(session_id, query=_one_of(words, query))
 
 
 @commands("search", show=show_results)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from understudy.access.sign_in import SignInLink
     from understudy.access.tokens import Token, TokenCreated
+    from understudy.agent.prompt import PromptPreview
     from understudy.assets.model import Asset, AssetReference
     from understudy.core.audit import AuditEntry
     from understudy.core.page import Page
@@ -140,6 +141,7 @@ if TYPE_CHECKING:
 ANSWERS: Final = {
     "understudy.access.sign_in": "SignInLink",
     "understudy.access.tokens": "Token TokenCreated",
+    "understudy.agent.prompt": "PromptPreview",
     "understudy.assets.model": "Asset AssetReference",
     "understudy.core.audit": "AuditEntry",
     "understudy.core.page": "Page",
@@ -342,6 +344,16 @@ class AgentsCalls(Group[S]):
         the limit."""
 
     evolution = every(evolution_page)
+
+    @GET("/v1/agents/{agent_id}/prompt-preview")
+    def prompt_preview(self, agent_id: str, *, query: str | None = None) -> PromptPreview:
+        """The system prompt of the caller's first run in a new session of an agent."""
+
+    @GET("/v1/agents/{agent_id}/tools")
+    def tools_page(self, agent_id: str, **page: Unpack[Paging]) -> Items[SessionToolView]:
+        """The tools as a new session of an agent has them: what is gated, and why."""
+
+    tools = every(tools_page)
 
 
 class ApprovalsCalls(Group[S]):
@@ -1325,6 +1337,11 @@ class SessionsCalls(Group[S]):
         """The child sessions of a session, oldest first, with their newest runs."""
 
     sidechains = every(sidechains_page)
+
+    @GET("/v1/sessions/{session_id}/prompt-preview")
+    def prompt_preview(self, session_id: str, *, query: str | None = None) -> PromptPreview:
+        """The system prompt that the caller's next run would have, by section, with its
+        tokens."""
 
 
 class SkillDependenciesCalls(Group[S]):

@@ -8,7 +8,8 @@ from typing import Any
 from understudy.access.sign_in import BrowserSignIn
 from understudy.access.tokens import TokenService
 from understudy.agent.gate import DaemonRules, Gatekeeper, Onward
-from understudy.agent.offers import ToolOffers
+from understudy.agent.offers import CatalogueSkills, ToolOffers, tools_of
+from understudy.agent.prompt import PromptBuilder, PromptPreviews
 from understudy.agents.service import AgentService
 from understudy.agents.user_files import UserFileService
 from understudy.assets.service import AssetService
@@ -20,8 +21,10 @@ from understudy.daemon.skills import SkillServices, SkillSources
 from understudy.daemon.status import StatusReport
 from understudy.daemon.toolkit import KnownTools, mcp_servers, session_mcp, toolkit
 from understudy.deliveries.service import DeliveryService, WebhookSecret
+from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.context_files import AgentContextFiles
 from understudy.evolution.file_checks import FileChecks
+from understudy.evolution.offer_book import OfferBook
 from understudy.evolution.proposals import ProposalService
 from understudy.evolution.record import EvolutionRecord
 from understudy.evolution.soul import SoulLimits
@@ -31,12 +34,14 @@ from understudy.inbox.service import InboxService
 from understudy.mailboxes.outgoing import RunMail
 from understudy.mailboxes.service import MailboxService
 from understudy.mailboxes.worker import TOPIC as MAIL_TOPIC
+from understudy.mcp_client.source import McpToolSource
 from understudy.memory.capture import Capture
 from understudy.memory.maintenance import Maintenance, policy_hook
 from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
 from understudy.memory.service import RunMemoryService
 from understudy.retrieval.inspection import MemoryInspection
+from understudy.retrieval.recollect import Recollector
 from understudy.review.service import policy_hook as learning_policy_hook
 from understudy.review.worker import TOPIC as REVIEWS
 from understudy.rollout.caveats import Caveats
@@ -119,6 +124,14 @@ class Services:
         self.mcp = mcp_servers(settings, clock, resources.children)
         self.session_mcp = session_mcp(settings, units, clock)
         self.tools = self._tools()
+        self.prompts = self._prompts()
+        self.prompt_previews = PromptPreviews(
+            units=units,
+            clock=clock,
+            prompts=self.prompts,
+            intake=self.intake,
+            refresh=self.skills.catalogue.refresh,
+        )
         self.metrics = self._metrics()
         self.status = StatusReport(self)
 
@@ -201,6 +214,19 @@ class Services:
                 tool_names=self._tool_names,
                 suggestions=self.learning.suggestions,
             )
+        )
+
+    def _prompts(self) -> PromptBuilder:
+        """What the prompts of runs are built from."""
+        resources = self.resources
+        return PromptBuilder(
+            routes=resources.routes,
+            registry=self.tools,
+            enabled_tools=partial(tools_of, self.tools),
+            memories=Recollector(resources.clock, self.keeper, self.learning.prompts),
+            skills=CatalogueSkills(self.skills.catalogue),
+            coach=EvolutionCoach(resources.units, OfferBook(resources.clock)),
+            mcp=McpToolSource(self.mcp, self.session_mcp, self.offers.disabled),
         )
 
     @property

@@ -12,21 +12,17 @@ from understudy.agent.compaction import Compactor
 from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
 from understudy.agent.model_call import DebugLog, ModelCaller
-from understudy.agent.offers import CatalogueSkills, tools_of
 from understudy.agent.toolbox import Toolbox
 from understudy.daemon.background import Background
 from understudy.daemon.resources import Resources
 from understudy.daemon.services import Services
-from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords, SkillOwnership
 from understudy.evolution.hints import Hints
 from understudy.evolution.names import SkillPlaces
 from understudy.evolution.offer_book import OfferBook
-from understudy.mcp_client.source import McpToolSource
 from understudy.memory.policy import policy_in
 from understudy.redaction.scrub import Json, scrub_counted, scrub_json
 from understudy.retrieval.documents import Document, Field
-from understudy.retrieval.recollect import Recollector
 from understudy.retrieval.score import rank
 from understudy.review.policy import capture_in
 from understudy.rollout.replay.stand_ins import RecordedTools
@@ -123,7 +119,6 @@ def _loop(resources: Resources, services: Services) -> AgentLoop:
         clock, offers, SkillOwnership(units), is_local_skill=places.has, scrub=resources.scrub
     )
     doorkeeper = Doorkeeper(units, clock, Gatekeeper(), consent, settings.approval_expires_s)
-    mcp = McpToolSource(services.mcp, services.session_mcp, services.offers.disabled)
     return AgentLoop(
         units=units,
         routes=resources.routes,
@@ -131,7 +126,7 @@ def _loop(resources: Resources, services: Services) -> AgentLoop:
             doorkeeper, settings.workspace, resources.slots, services.metrics, services.worktrees
         ),
         registry=services.tools,
-        enabled_tools=partial(tools_of, services.tools),
+        prompts=services.prompts,
         model=ModelCaller(
             routes=resources.routes,
             debug_log=DebugLog(units, clock, partial(_scrub_captured, resources)),
@@ -140,10 +135,7 @@ def _loop(resources: Resources, services: Services) -> AgentLoop:
             observer=services.metrics,
         ),
         compactor=Compactor(scrub=resources.scrub),
-        mcp=mcp,
-        skills=CatalogueSkills(services.skills.catalogue),
-        memories=Recollector(clock, services.keeper, services.learning.prompts),
-        coach=EvolutionCoach(units, offers),
+        coach=services.prompts.coach,
         consent=consent,
         stand_ins=RecordedTools(units),
     )

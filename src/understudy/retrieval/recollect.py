@@ -30,7 +30,7 @@ from understudy.retrieval.learned import learn_context
 from understudy.retrieval.recovered import RunReason, VerbatimPart, recover
 from understudy.retrieval.report import failed_json, injection_json, learned_json, recovered_json
 from understudy.runs.model import Run
-from understudy.sessions.model import require_session
+from understudy.sessions.model import Session
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -80,16 +80,28 @@ class Recollector:
     mark: Callable[[], str] = new_mark
 
     def recollect(
-        self, unit: "Unit", run: Run, budget: PromptBudget, verbatim: VerbatimPart
+        self,
+        unit: "Unit",
+        run: Run,
+        session: Session,
+        budget: PromptBudget,
+        verbatim: VerbatimPart,
+        *,
+        is_recorded: bool = True,
     ) -> Recollection:
-        """The memory sections of a run; an error in one section only drops that section."""
+        """The memory sections of a run; an error in one section only drops that section.
+
+        Unless `is_recorded`, no use is stored and no stale record is deleted.
+        """
         learned = _section_or_report(
-            LEARNED_CONTEXT, run, partial(self._learned, unit, run, budget.tokens)
+            LEARNED_CONTEXT,
+            run,
+            partial(self._learned, unit, run, session, budget.tokens, is_recorded),
         )
         # Both sections share one budget.
         left = max(0, budget.tokens - learned.tokens)
         recovered = _section_or_report(
-            RECOVERED_MEMORY, run, partial(self._recovered, unit, run, left, verbatim)
+            RECOVERED_MEMORY, run, partial(self._recovered, unit, run, left, verbatim, is_recorded)
         )
         parts = {LEARNED_CONTEXT.name: learned, RECOVERED_MEMORY.name: recovered}
         return Recollection(
@@ -102,9 +114,10 @@ class Recollector:
         self.keeper.counters.add(**_sums(COUNTED, report))
         self.learned.add(**_sums(LEARNED_COUNTED, report.get("learned", {})))
 
-    def _learned(self, unit: "Unit", run: Run, tokens: int) -> Part:
+    def _learned(
+        self, unit: "Unit", run: Run, session: Session, tokens: int, is_recorded: bool
+    ) -> Part:
         now = self.clock.now_ms()
-        session = require_session(unit, run.session_id)
         found = learn_context(unit, session, query_of(run), now)
         notes = [learning_note(it) for it in found.kept]
         packed = pack(
@@ -112,7 +125,7 @@ class Recollector:
         )
         found = found.within(packed.kept)
         # A trial run is no use of a learning.
-        if run.trial_id is None:
+        if is_recorded and run.trial_id is None:
             unit.learning_uses.add(_uses(found.kept, run, now))
         return Part(
             report=learned_json(found, packed),
@@ -120,11 +133,13 @@ class Recollector:
             tokens=packed.tokens,
         )
 
-    def _recovered(self, unit: "Unit", run: Run, tokens: int, verbatim: VerbatimPart) -> Part:
+    def _recovered(
+        self, unit: "Unit", run: Run, tokens: int, verbatim: VerbatimPart, is_recorded: bool
+    ) -> Part:
         policy, now_ms = policy_in(unit), self.clock.now_ms()
         found = recover(unit, run.session_id, query_of(run), policy, now_ms, verbatim=verbatim)
         expired, unreadable = found.ids(RunReason.EXPIRED), found.ids(RunReason.UNREADABLE)
-        if expired or unreadable:
+        if is_recorded and (expired or unreadable):
             self.keeper.drop_stale(unit, expired=expired, unreadable=unreadable)
         notes = [run_note(memory) for memory in found.kept]
         packed = pack(

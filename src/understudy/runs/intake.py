@@ -99,6 +99,30 @@ class RunIntake:
         unit.audit.add(audit.done(principal, "runs.submit", run.run_id, at_ms=now))
         return self._queue(unit, run)
 
+    def draft(self, unit: "Unit", principal: Principal, session: Session, text: str) -> Run:
+        """The run that a text would become in a session; it is not stored."""
+        defaults, submission, now = (
+            self.defaults(unit),
+            Submission(content=text),
+            self.clock.now_ms(),
+        )
+        run_input = RunInput(items=(InputItem(type="text", text=text),))
+        return Run(
+            run_id="",
+            session_id=session.session_id,
+            agent_id=session.agent_id,
+            user_id=principal.user_id,
+            role=principal.role,
+            kind=submission.kind,
+            status=RunStatus.QUEUED,
+            submitted_at_ms=now,
+            updated_at_ms=now,
+            request=_request_of(submission, run_input),
+            input=run_input,
+            route=self._route(unit, session, submission, defaults),
+            locale=locale_of(language_of(submission, principal)),
+        )
+
     def _queue(self, unit: "Unit", run: Run) -> tuple[Run, int]:
         position = len(unit.runs.queued_positions([run.session_id])) + 1
         events = unit.journal.append(

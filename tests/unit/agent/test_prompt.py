@@ -14,7 +14,7 @@ from understudy.agent.budget import (
     prompt_limit,
 )
 from understudy.agent.compaction import Room, message_tokens_sent
-from understudy.agent.loop import (
+from understudy.agent.prompt import (
     BASE_INSTRUCTIONS,
     Section,
     build_sections,

@@ -6,7 +6,7 @@ from tests.support.factories import make_agent, make_session
 from tests.support.run_harness import Probe
 from understudy.agent.admission import Offer
 from understudy.agent.budget import specs_of
-from understudy.agent.loop import withheld_in
+from understudy.agent.prompt import withheld_in
 from understudy.providers.base import ToolCall
 from understudy.tools.base import ToolError
 from understudy.tools.registry import ToolRegistry

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from tests.support.cpu_effort import takes_under
-from understudy.agent.loop import RECALLED, build_sections
+from understudy.agent.prompt import RECALLED, build_sections
 from understudy.agents.model import CONTEXT_FILES
 from understudy.evolution.file_checks import SECTIONS, imitating_lines
 from understudy.evolution.nudges import SKILL_CREATION

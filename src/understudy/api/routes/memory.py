@@ -4,10 +4,11 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 
+from understudy.agent.prompt import PromptPreview
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging
-from understudy.api.services import Caller, RunId, Services, SessionId
+from understudy.api.services import AgentId, Caller, RunId, Services, SessionId
 from understudy.core.page import Page
 from understudy.core.records import extended, reduced
 from understudy.memory.record import RunMemoryDetail, RunMemoryItem
@@ -62,6 +63,24 @@ def memory_explain(
 ) -> MemoryExplanation:
     """Every learning and run in sight, with why it would or would not reach the prompt."""
     return services.inspection.explain(session_id, query)
+
+
+@router.get("/v1/sessions/{session_id}/prompt-preview", operation_id="sessions.prompt_preview")
+@viewer()
+def prompt_preview(
+    session_id: SessionId, services: Services, caller: Caller, query: Asked = None
+) -> PromptPreview:
+    """The system prompt that the caller's next run would have, by section, with its tokens."""
+    return services.prompt_previews.of_session(caller, session_id, query)
+
+
+@router.get("/v1/agents/{agent_id}/prompt-preview", operation_id="agents.prompt_preview")
+@viewer()
+def agent_prompt_preview(
+    agent_id: AgentId, services: Services, caller: Caller, query: Asked = None
+) -> PromptPreview:
+    """The system prompt of the caller's first run in a new session of an agent."""
+    return services.prompt_previews.of_agent(caller, agent_id, query)
 
 
 @router.get("/v1/runs/{run_id}/memory-report", operation_id="runs.memory_report")

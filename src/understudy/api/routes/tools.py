@@ -6,7 +6,7 @@ from understudy.agent.offers import ToolStanding
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.services import Caller, Services, SessionId
+from understudy.api.services import AgentId, Caller, Services, SessionId
 from understudy.core.page import Page
 from understudy.permissions.model import CallVerdict
 from understudy.tools.base import schema_of
@@ -56,6 +56,13 @@ def list_session_tools(
 ) -> Items[SessionToolView]:
     """The tools as a session has them: what is gated, and why."""
     return items(Page.cut(services.offers.in_session(session_id), page), _in_session)
+
+
+@router.get("/v1/agents/{agent_id}/tools", operation_id="agents.tools")
+@viewer()
+def list_agent_tools(agent_id: AgentId, services: Services, page: Paging) -> Items[SessionToolView]:
+    """The tools as a new session of an agent has them: what is gated, and why."""
+    return items(Page.cut(services.offers.of_agent(agent_id), page), _in_session)
 
 
 def _verdict(verdict: CallVerdict) -> VerdictView:
