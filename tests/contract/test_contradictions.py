@@ -84,7 +84,7 @@ def test_scopes_that_one_session_sees_contradict_each_other_both_ways(
 
 
 NOT_SHOWN: list[dict[str, Any]] = [
-    {"kind": Kind.PREFERENCE},
+    {"kind": Kind.PROCEDURE},
     {"sensitivity": Sensitivity.SENSITIVE},
     {"expires_at_ms": NOW},
     {"subject_key": None},
@@ -94,6 +94,19 @@ NOT_SHOWN: list[dict[str, Any]] = [
 def test_only_what_prompts_would_show_contradicts(plane: LearningHarness, units: Units) -> None:
     keep(units, *(make_learning(VIM, **fields) for fields in NOT_SHOWN))
     assert plane.publish(plane.propose(HELIX, scope=SESSION)).contradicts == ()
+
+
+def test_another_kind_contradicts_in_the_same_scope_too_and_is_never_superseded(
+    plane: LearningHarness,
+) -> None:
+    wish = plane.learn(VIM, kind=Kind.PREFERENCE)
+    candidate = plane.propose(HELIX, kind=Kind.DECISION)
+    item = plane.candidates.item(candidate.candidate_id)
+    assert item.conflicts_with is None
+    assert item.contradicts == related([wish])
+    published = plane.publish(candidate)
+    assert published.contradicts == (wish,)
+    assert plane.learning(wish) == wish
 
 
 def test_the_same_value_in_another_scope_is_no_contradiction(plane: LearningHarness) -> None:

@@ -364,10 +364,11 @@ async def test_what_comes_from_strangers_does_not_become_active(harness: ReviewH
 
 
 @pytest.mark.parametrize("rule", [ACTIVE, PROVISIONAL], ids=["active", "provisional"])
+@pytest.mark.parametrize("kind", [Kind.FACT, Kind.DECISION])
 async def test_what_contradicts_a_learning_is_left_to_a_person(
-    harness: ReviewHarness, rule: dict[str, str]
+    harness: ReviewHarness, rule: dict[str, str], kind: Kind
 ) -> None:
-    known = make_learning("Codename is Atlas")
+    known = make_learning("Codename is Atlas", kind=kind)
     keep(harness.units, known)
     harness.set_policy(rule)
     harness.remember("Fact: Codename is Borealis. Fact: Preferred editor is Helix.")

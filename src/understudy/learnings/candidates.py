@@ -75,7 +75,7 @@ class ReviewItem(Candidate):
     expired: bool = False
     # The learning that must be named in `supersedes` for this to be published as it is.
     conflicts_with: Omitted[RelatedLearning] = None
-    # Contradicting learnings in other scopes; in a prompt the narrower scope wins.
+    # Contradicting learnings of other scopes or kinds; in a prompt the narrower scope of one kind wins.
     contradicts: tuple[RelatedLearning, ...] = ()
     # A learning that says the same; publishing answers it instead of making another.
     duplicate_of: Omitted[RelatedLearning] = None

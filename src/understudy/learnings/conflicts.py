@@ -1,9 +1,10 @@
 """Conflicts, contradictions and duplicates: learnings of the same subject or key."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
+from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from understudy.learnings.model import SEMANTIC_KINDS, Candidate, Learning
+from understudy.learnings.model import SEMANTIC_KINDS, Candidate, Kind, Learning
 from understudy.learnings.relations import Relation, relation
 from understudy.learnings.visibility import prompt_visible
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind, scopes_of
@@ -28,20 +29,31 @@ def conflict_with(
     unit: "Unit", said: Statement, *, now_ms: int, supersedes: str | None = None
 ) -> Learning | None:
     """A learning of the same scope, kind and subject with another value."""
-    found = _others(unit, said, (said.scope,), now_ms=now_ms, supersedes=supersedes)
+    kinds = frozenset({said.kind})
+    found = _others(unit, said, (said.scope,), kinds, now_ms=now_ms, supersedes=supersedes)
+    return found[0] if found else None
+
+
+def against_automation(unit: "Unit", said: Statement, *, now_ms: int) -> Learning | None:
+    """A learning of any kind, same scope and subject, with another value: a person must decide."""
+    found = _others(unit, said, (said.scope,), SEMANTIC_KINDS, now_ms=now_ms)
     return found[0] if found else None
 
 
 def contradictions(
     unit: "Unit", said: Statement, *, now_ms: int, supersedes: str | None = None
 ) -> tuple[Learning, ...]:
-    """Such learnings in other scopes that a session sees together with this one, newest first."""
+    """Learnings of other scopes or kinds that a session sees together with this one and that
+    have another value of its subject, newest first.
+    """
     # Resolving visible scopes takes several queries, so statements without a subject skip it.
     if not has_subject(said):
         return ()
     scopes = _RELATED[said.scope.kind](unit, said.scope.id)
-    found = _others(unit, said, scopes, now_ms=now_ms, supersedes=supersedes)
-    return tuple(it for it in found if it.scope != said.scope)[:MAX_CONTRADICTIONS]
+    found = _others(unit, said, scopes, SEMANTIC_KINDS, now_ms=now_ms, supersedes=supersedes)
+    # The same kind in the same scope is a conflict.
+    others = (it for it in found if (it.scope, it.kind) != (said.scope, said.kind))
+    return tuple(others)[:MAX_CONTRADICTIONS]
 
 
 def duplicate_of(unit: "Unit", said: Statement, *, now_ms: int) -> Learning | None:
@@ -55,24 +67,25 @@ def _others(
     unit: "Unit",
     said: Statement,
     scopes: Iterable[LearningScope] | None,
+    kinds: Set[Kind],
     *,
     now_ms: int,
-    supersedes: str | None,
+    supersedes: str | None = None,
 ) -> tuple[Learning, ...]:
-    """Prompt-visible learnings that contradict this one; scopes None means all scopes."""
+    """Prompt-visible learnings that contradict this one, newest first; scopes None means all."""
     if said.subject_key is None or not has_subject(said):
         return ()
-    about = unit.learnings.about(
-        said.kind,
-        said.subject_key,
-        limit=MAX_LOOKED_AT,
-        scopes=None if scopes is None else tuple(scopes),
+    within = None if scopes is None else tuple(scopes)
+    about = chain.from_iterable(
+        unit.learnings.about(kind, said.subject_key, limit=MAX_LOOKED_AT, scopes=within)
+        for kind in sorted(kinds)
     )
     different = [
         it
         for it in about
         if it.learning_id != supersedes and relation(it.content, said.content) is Relation.CONFLICT
     ]
+    different.sort(key=lambda it: it.published_at_ms, reverse=True)
     return prompt_visible(unit.learnings, different, now_ms=now_ms)
 
 

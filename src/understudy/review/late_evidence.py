@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from understudy.core import audit
 from understudy.core.principal import DAEMON
 from understudy.learnings.already_decided import declined
-from understudy.learnings.conflicts import conflict_with, duplicate_of
+from understudy.learnings.conflicts import against_automation, duplicate_of
 from understudy.learnings.decisions import awaiting_evidence
 from understudy.learnings.events import LearningEvent, Listeners, of_learning, tell
 from understudy.learnings.model import (
@@ -73,7 +73,7 @@ def _may_become_active(
     if unit.reviews.get(candidate.candidate_id, policy.digest) is None:
         return False
     known = (
-        conflict_with(unit, candidate, now_ms=now_ms),
+        against_automation(unit, candidate, now_ms=now_ms),
         duplicate_of(unit, candidate, now_ms=now_ms),
     )
     if any(it is not None for it in known):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from understudy.core.clock import Clock
 from understudy.learnings.already_decided import declined
-from understudy.learnings.conflicts import conflict_with, duplicate_of
+from understudy.learnings.conflicts import against_automation, duplicate_of
 from understudy.learnings.events import NO_LISTENERS, Listeners
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.model import (
@@ -246,4 +246,4 @@ def _conflict(
     # A duplicate of a learning cannot conflict with another.
     if duplicate_of(unit, candidate, now_ms=now_ms) is not None:
         return None
-    return conflict_with(unit, candidate, now_ms=now_ms)
+    return against_automation(unit, candidate, now_ms=now_ms)
