@@ -37,7 +37,7 @@ $(UV) sync --frozen --quiet $(1) || { \
 	echo 'The set-up did not finish; the lines above say why.' >&2; exit 1; }
 endef
 
-.PHONY: help run test coverage check fmt bench setup lock clean
+.PHONY: help run test coverage check fmt bench site setup lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ fmt: .venv/.dev ## Format the code and apply safe fixes
 bench: .venv/.dev ## Run the benchmarks
 	@test -d bench || { echo 'There is no bench/ directory in this tree.' >&2; exit 1; }
 	@$(BIN)/python -m bench $(ARGS)
+
+site: .venv/.run ## Write the documentation as a static site into site/
+	@scripts/site
 
 setup: .venv/.dev ## Install everything and start nothing
 	@:

@@ -202,5 +202,6 @@ def _bare_app() -> FastAPI:
     for router in ROUTERS:
         # Including a router would build each of its routes again, which takes a third of a second.
         app.router.routes.extend(router.routes)
-    app.add_route("/openapi.json", ServedDocument(app).answer)
+    app.state.document = ServedDocument(app)
+    app.add_route("/openapi.json", app.state.document.answer)
     return app

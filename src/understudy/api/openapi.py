@@ -42,10 +42,14 @@ class ServedDocument:
     # Not a coroutine: making it takes a second or two, in which others are to be served.
     def answer(self, _: Request) -> Response:
         """Answer a request for the document."""
+        return Response(self.text(), media_type="application/json")
+
+    def text(self) -> bytes:
+        """The document as JSON."""
         with self._lock:
             if self._text is None:
                 self._text = bytes(JSONResponse(document_of(self._app)).body)
-        return Response(self._text, media_type="application/json")
+            return self._text
 
 
 def document_of(app: FastAPI) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from understudy.access.sign_in import COOKIE, COOKIE_S
 from understudy.api.problems import refusal_of
 from understudy.api.services import services_of
 from understudy.api.sse import stream_response
+from understudy.console.documentation.routes import DocsRoutes
 from understudy.console.forms import body_of
 from understudy.console.live import signals
 from understudy.console.page import ConsolePage
@@ -54,7 +55,8 @@ Handler = Callable[[Request], Awaitable[Response]]
 def mount(app: FastAPI) -> None:
     """Have an app serve the console at `/`."""
     console = Console(Surface(app))
-    app.router.routes.extend(console.routes())
+    documentation = DocsRoutes(app.state.document.text, HEADERS)
+    app.router.routes.extend([*documentation.routes(), *console.routes()])
 
 
 class Console:

@@ -1,0 +1,112 @@
+"""Markdown as HTML: raw HTML in the text stays text, and what is made is cleaned once more."""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Final
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup
+
+HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+TAGS: Final = {
+    *(
+        "a",
+        "blockquote",
+        "br",
+        "code",
+        "div",
+        "em",
+        "hr",
+        "li",
+        "ol",
+        "p",
+        "pre",
+        "s",
+        "strong",
+        "ul",
+    ),
+    *("table", "tbody", "td", "th", "thead", "tr"),
+    *HEADINGS,
+}
+ATTRIBUTES: Final = {
+    "a": {"href"},
+    "div": {"class", "tabindex"},
+    "img": {"alt", "src"},
+    "ol": {"start"},
+    # What scrolls is reached by keyboard.
+    "pre": {"tabindex"},
+    "th": {"scope"},
+    **{heading: {"id"} for heading in HEADINGS},
+}
+NOT_IN_ANCHOR: Final = re.compile(r"[^\w\- ]")
+Address = Callable[[str], str]
+
+
+def parsed(text: str) -> list[Token]:
+    """The tokens of a text; every heading has the anchor that links name it by."""
+    tokens = _parser().parse(text)
+    used: dict[str, int] = {}
+    for at, token in enumerate(tokens):
+        if token.type == "heading_open":
+            anchor = anchor_of(plain(tokens[at + 1]))
+            count = used.get(anchor, 0)
+            used[anchor] = count + 1
+            token.attrSet("id", f"{anchor}-{count}" if count else anchor)
+    return tokens
+
+
+def html_of(tokens: Sequence[Token], address: Address, *, with_images: bool = False) -> Markup:
+    """The HTML of tokens; `address` says where the target of a link or an image is."""
+    for token in tokens:
+        for each in token.children or ():
+            for name in ("href", "src"):
+                if name in each.attrs:
+                    each.attrSet(name, address(str(each.attrs[name])))
+    parser = _parser()
+    made = parser.renderer.render(tokens, parser.options, {})
+    tags = TAGS | {"img"} if with_images else TAGS
+    # Safe: this is what cleans it.
+    return Markup(nh3.clean(made, tags=tags, attributes=ATTRIBUTES))  # noqa: S704
+
+
+def rendered(text: str) -> Markup:
+    """The HTML of a text that anybody may have written: without images and anchors of its own."""
+    tokens = _parser().parse(text)
+    return html_of(tokens, lambda target: target)
+
+
+def rendered_line(text: str) -> Markup:
+    """The HTML of one line or paragraph, without an element around it."""
+    return Markup(nh3.clean(_parser().renderInline(text), tags=TAGS, attributes=ATTRIBUTES))  # noqa: S704
+
+
+def anchor_of(heading: str) -> str:
+    """The anchor of a heading, spelled as other renderers spell it."""
+    return NOT_IN_ANCHOR.sub("", heading.lower()).strip().replace(" ", "-")
+
+
+def plain(inline: Token) -> str:
+    """The text of an inline token without its marks."""
+    return "".join(
+        " " if each.type in ("softbreak", "hardbreak") else each.content
+        for each in inline.children or ()
+    )
+
+
+@cache
+def _parser() -> MarkdownIt:
+    made = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    made.add_render_rule("table_open", lambda *_: '<div class="scroll" tabindex="0"><table>\n')
+    made.add_render_rule("table_close", lambda *_: "</table></div>\n")
+    made.add_render_rule("th_open", lambda *_: '<th scope="col">')
+    made.add_render_rule("td_open", lambda *_: "<td>")
+    made.add_render_rule("fence", _code)
+    made.add_render_rule("code_block", _code)
+    return made
+
+
+def _code(_: object, tokens: Sequence[Token], at: int, *__: object) -> str:
+    return f'<pre tabindex="0"><code>{Markup.escape(tokens[at].content)}</code></pre>\n'
