@@ -69,6 +69,7 @@ def test_an_owner_who_is_only_a_viewer_changes_nothing(users: SkillUsers) -> Non
     [
         {"permissions": {"rules": [{"tool": "shell", "decision": "allow"}]}},
         {"owner_id": "bob"},
+        {"agent_type": "open"},
         {"other_config": {"soul_frozen": False}},
         {"other_config": {"soul_review": True}},
         {"other_config": None},

@@ -204,3 +204,24 @@ def test_a_delta_alone_does_not_send_every_reader_to_the_database(
     deltas = [event for event in events if event.name == "delta"]
     assert len(deltas) > 10
     assert len(looks) < len(deltas)
+
+
+def test_a_stream_ends_with_the_token_of_its_reader(live: Live, session: str) -> None:
+    def token(role: str, headers: dict[str, str]) -> tuple[str, dict[str, str]]:
+        body = {"user_id": f"stream-{role}", "role": role}
+        made = live.ok("POST", "/v1/tokens", body, headers=headers)
+        return made["token_id"], {"Authorization": f"Bearer {made['token']}"}
+
+    root_id, root = token("admin", {})
+    try:
+        reader_id, reader = token("viewer", root)
+        with live.client.stream("GET", "/v1/events/stream", headers=reader, timeout=20) as answer:
+            lines = answer.iter_lines()
+            assert next(lines).startswith("id: ")
+            live.ok("DELETE", f"/v1/tokens/{reader_id}", headers=root)
+            said = {"content": "for admins alone"}
+            live.ok("POST", f"/v1/sessions/{session}/runs", said, headers=root)
+
+            assert [line for line in lines if line.startswith("data")] == []
+    finally:
+        live.ok("DELETE", f"/v1/tokens/{root_id}", headers=root)

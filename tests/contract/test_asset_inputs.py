@@ -17,6 +17,7 @@ from understudy.assets.model import MAX_ASSET_BYTES, Asset
 from understudy.assets.service import AssetService
 from understudy.core.errors import Conflict, Invalid, LimitExceeded, Rejected
 from understudy.core.page import PageRequest
+from understudy.runs.intake import MAX_INPUT_CHARS
 from understudy.runs.model import DebugLevel, InputItem, RunStatus
 from understudy.runs.submission import Submission
 from understudy.sessions.journal import EventKind
@@ -365,3 +366,10 @@ async def test_more_than_a_call_can_carry_is_refused(
         harness.submit("", attachments=(large, large, large))
 
     assert problem.value.code == "input_assets_too_large"
+
+
+def test_more_text_than_any_model_reads_is_refused(harness: RunHarness) -> None:
+    with pytest.raises(LimitExceeded) as problem:
+        harness.submit("x" * (MAX_INPUT_CHARS + 1))
+
+    assert problem.value.code == "input_too_long"

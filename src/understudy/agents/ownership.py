@@ -27,6 +27,8 @@ def check_for_admins(principal: Principal, before: Agent, after: Agent) -> None:
     for field, was, will_be in (
         ("permissions", before.permissions, after.permissions),
         ("owner_id", before.owner_id, after.owner_id),
+        # The locks of SOUL.md hold for predefined agents.
+        ("agent_type", before.agent_type, after.agent_type),
         *(
             (lock, before.other_config.get(lock), after.other_config.get(lock))
             for lock in SOUL_LOCKS

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from understudy.api.gate import GatedRoute
 from understudy.api.limits import BodyLimit
 from understudy.api.middleware import Envelope, HeadAndOptions, allow_header
+from understudy.api.open_streams import OpenStreams
 from understudy.api.openapi import TITLE, VERSION, ServedDocument, document_of
 from understudy.api.operations import SAFE_METHODS, Operation
 from understudy.api.problems import ProblemAnswer, refusal_of
@@ -170,6 +171,7 @@ def create_app(services: Services) -> FastAPI:
     """The app over the services of a daemon."""
     app = _bare_app()
     app.state.services = services
+    app.state.open_streams = OpenStreams()
     app.user_middleware += [
         Middleware(Envelope, metrics=services.metrics),
         Middleware(BodyLimit),

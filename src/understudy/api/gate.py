@@ -7,7 +7,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from understudy.access.browsers import refuse_foreign_host, refuse_other_sites
 from understudy.access.sign_in import COOKIE
@@ -17,9 +17,9 @@ from understudy.api.limits import bounded
 from understudy.api.middleware import without_stream
 from understudy.api.multipart import read_form
 from understudy.api.operations import SAFE_METHODS, Operation, canonical, operation_of
-from understudy.api.services import Services, services_of
+from understudy.api.services import Services, open_streams_of, services_of
 from understudy.core.errors import coded_error
-from understudy.core.principal import Principal
+from understudy.core.principal import Principal, Role
 from understudy.core.strict_json import check_text, parse
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -30,6 +30,9 @@ MAX_PATH_ID_CHARS: Final = 500
 MAX_CHARS: Final[Mapping[str, int]] = {"query": 16_000, "path": 2_000}
 
 
+EVENT_STREAM: Final = "text/event-stream"
+# A longer body is parsed in a thread.
+LONG_BODY_BYTES: Final = 16 * 1024
 JSON_TYPES: Final = ("application/json",)
 
 
@@ -38,7 +41,9 @@ class StrictRequest(Request):
 
     async def json(self) -> Any:
         if not hasattr(self, "_strict"):
-            self._strict = parse(await self.body())
+            body = await self.body()
+            is_long = len(body) > LONG_BODY_BYTES
+            self._strict = await run_in_threadpool(parse, body) if is_long else parse(body)
         return self._strict
 
     @property
@@ -75,10 +80,24 @@ class GatedRoute(APIRoute):
             await _read_body(strict, operation)
             claim = claim_of(strict, operation, name)
             if claim is None:
-                return without_stream(request.scope, await inner(strict))
+                answer = without_stream(request.scope, await inner(strict))
+                if isinstance(answer, StreamingResponse) and answer.media_type == EVENT_STREAM:
+                    _watch(request, services, operation, answer)
+                return answer
             return await answer_once(services, claim, lambda: inner(strict))
 
         return handle
+
+
+def _watch(
+    request: Request, services: Services, operation: Operation, answer: StreamingResponse
+) -> None:
+    """Have a stream end when its caller may no longer read it: the token is gone, or its role."""
+
+    def admit() -> None:
+        _identify(request, services).require(operation.role or Role.VIEWER)
+
+    open_streams_of(request).watch(answer, request.state.principal.user_id, admit)
 
 
 async def _admit(request: Request, services: Services, operation: Operation) -> None:

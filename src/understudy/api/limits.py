@@ -8,16 +8,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from understudy.core.errors import LimitExceeded, coded_error
 
-MAX_BODY_BYTES: Final = 24 * 1024 * 1024
+MAX_BODY_BYTES: Final = 1024 * 1024
+# For operations that take files.
+LARGE_BODY_BYTES: Final = 24 * 1024 * 1024
 # A caller that is still sending does not listen, so a little more is read and thrown away.
-LINGER_BYTES: Final = 2 * MAX_BODY_BYTES
+LINGER_BYTES: Final = 2 * LARGE_BODY_BYTES
 LINGER_S: Final = 5.0
 
 
 class BodyLimit:
     """Counts the bytes of each request body and keeps none past the limit."""
 
-    def __init__(self, app: ASGIApp, *, max_bytes: int = MAX_BODY_BYTES) -> None:
+    def __init__(self, app: ASGIApp, *, max_bytes: int = LARGE_BODY_BYTES) -> None:
         self._app = app
         self._max_bytes = max_bytes
 

@@ -46,7 +46,11 @@ STATUS: Final[Mapping[type[UnderstudyError], int]] = {
     UnderstudyError: 500,
 }
 # Codes whose status is not that of their class.
-CODE_STATUS: Final[Mapping[str, int]] = {"rate_limited": 429, "unsupported_media_type": 415}
+CODE_STATUS: Final[Mapping[str, int]] = {
+    "rate_limited": 429,
+    "too_many_streams": 429,
+    "unsupported_media_type": 415,
+}
 HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
     401: {"WWW-Authenticate": 'Bearer realm="understudy"'},
     # The rest of the body is not read, so the connection cannot be used again.

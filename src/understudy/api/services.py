@@ -4,10 +4,16 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from fastapi import Depends, Path, Request
 
+from understudy.api.open_streams import OpenStreams
 from understudy.core.principal import Principal
 
 if TYPE_CHECKING:
     from understudy.daemon.services import Services as DaemonServices
+
+
+def open_streams_of(request: Request) -> OpenStreams:
+    """The streams of the app that a request came to."""
+    return cast("OpenStreams", request.app.state.open_streams)
 
 
 def services_of(request: Request) -> "DaemonServices":

@@ -1,6 +1,7 @@
 """The routes of the console: pages, actions, sign-in, static files, signals of changes."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -13,7 +14,7 @@ from starlette.routing import Route
 
 from understudy.access.sign_in import COOKIE, COOKIE_S
 from understudy.api.problems import refusal_of
-from understudy.api.services import services_of
+from understudy.api.services import open_streams_of, services_of
 from understudy.api.sse import stream_response
 from understudy.console.documentation.routes import DocsRoutes
 from understudy.console.forms import body_of
@@ -130,7 +131,11 @@ class Console:
 
     async def live(self, visit: Visit) -> Response:
         """Signals of what changes, for as long as the page is open."""
-        return stream_response(signals(services_of(visit.request)))
+        services = services_of(visit.request)
+        answer = stream_response(signals(services))
+        admit = partial(caller_of, visit.request, services)
+        open_streams_of(visit.request).watch(answer, visit.caller.user_id, admit)
+        return answer
 
     async def asset(self, request: Request) -> Response:
         """A static file, for ever under the digest of its content."""

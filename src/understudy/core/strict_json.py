@@ -8,6 +8,8 @@ from understudy.core.errors import coded_error
 from understudy.core.pointer import pointer
 
 MAX_DEPTH: Final = 64
+# Parsing holds up every thread of the process, so a body of many small values is refused unparsed.
+MAX_VALUES: Final = 50_000
 MAX_INT: Final = 2**63 - 1
 
 
@@ -20,10 +22,30 @@ def parse(body: bytes | str) -> Any:
 
 def load(body: bytes | str) -> Any:
     """Parse JSON without checking its values: nothing of it may be stored or sent yet."""
+    _refuse_many_values(body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body)
     try:
         return json.loads(body, parse_constant=no_constant, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         raise coded_error("api/malformed_json", pointer="") from None
+
+
+def _refuse_many_values(body: bytes) -> None:
+    """Count values by the characters that begin or separate them, outside of strings."""
+    if _separators(body) < MAX_VALUES:
+        return
+    plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    # Each value has at most a string for its name and one for itself.
+    if plain.count(b'"') <= 4 * MAX_VALUES and _separators(_outside_strings(plain)) < MAX_VALUES:
+        return
+    raise coded_error("api/too_many_values", pointer="", limit=MAX_VALUES)
+
+
+def _separators(text: bytes) -> int:
+    return text.count(b",") + text.count(b"[") + text.count(b"{")
+
+
+def _outside_strings(text: bytes) -> bytes:
+    return b"".join(text.split(b'"')[::2])
 
 
 def check(value: object, path: tuple[object, ...] = ()) -> None:

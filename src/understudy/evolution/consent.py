@@ -20,8 +20,9 @@ from understudy.evolution.offer_book import CALL, FOR_RUN, MESSAGE, OfferBook, a
 from understudy.evolution.run_settings import is_interactive
 from understudy.i18n.catalogue import say
 from understudy.i18n.locales import locale_of
+from understudy.learnings.taint import is_passed_on
 from understudy.redaction.scrub import scrub
-from understudy.runs.model import Run, RunRequest
+from understudy.runs.model import Run
 from understudy.runs.offers import hold_offers
 from understudy.runs.requests import PersonRequest, RequestState
 from understudy.sessions.model import Session, require_session
@@ -46,7 +47,6 @@ _TOLD_UNHEARD: Final[Mapping[str, str]] = {"consent.needed": "consent.needed_els
 USED: Final = "used"
 # Results of a call that used the consent up.
 SPENT: Final = frozenset({"ok", "unknown"})
-_NOBODY_NAMED: Final = RunRequest().actor_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,11 +267,9 @@ def _keep(unit: "Unit", offer: PersonRequest, more: Mapping[str, object]) -> Non
 def own_words(run: Run, session: Session) -> str | None:
     """The text of the message that started a run; None where somebody else may have written it.
 
-    Mail, schedules, and the task of a sidechain are not typed by the user, nor is a message that a
-    caller passes on for another actor. Attached files are no part of it.
+    Mail, schedules, and the task of a sidechain are not typed by the user, nor is a message that
+    another program or actor passes on. Attached files are no part of it.
     """
-    if not is_interactive(run, session):
-        return None
-    if run.request.actor_id not in (_NOBODY_NAMED, run.user_id):
+    if not is_interactive(run, session) or is_passed_on(run):
         return None
     return run.input.text

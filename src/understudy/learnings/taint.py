@@ -31,7 +31,8 @@ OTHER_AGENT: Final = "other_agent"
 TOOL_RESULT: Final = "tool_result"
 
 
-def _is_passed_on(run: Run) -> bool:
+def is_passed_on(run: Run) -> bool:
+    """Whether somebody other than the user of a run, or a program, sent its input."""
     request = run.request
     if (request.source_plugin, request.source_kind) not in OWN_SOURCES:
         return True
@@ -42,7 +43,7 @@ def _is_passed_on(run: Run) -> bool:
 INPUT_SOURCES: Final[tuple[tuple[str, Callable[[Run], bool]], ...]] = (
     ("file", lambda run: any(item.type != "text" for item in run.input.items)),
     ("not_typed", lambda run: run.kind not in TYPED),
-    ("passed_on", _is_passed_on),
+    ("passed_on", is_passed_on),
 )
 # Why the output of a run may repeat untrusted text.
 SOURCES: Final[tuple[tuple[str, Callable[[Run], bool]], ...]] = (

@@ -45,11 +45,13 @@ def describe(problem: BaseException) -> str:
 def tidy(text: str, limit: int) -> str:
     """The text without characters that hide or reorder others, and not longer than `limit`."""
     # More is not looked at than could be kept.
-    seen = "".join(
-        char if char.isprintable() or char == "\n" else " " for char in text[: limit * 2]
-    )
-    seen = seen.strip()
+    seen = shown_characters(text[: limit * 2]).strip()
     return seen if len(seen) <= limit else seen[: limit - 1] + CUT
+
+
+def shown_characters(text: str) -> str:
+    """The text with spaces for characters that hide or reorder others; tabs and lines stay."""
+    return "".join(char if char.isprintable() or char in "\n\t" else " " for char in text)
 
 
 def one_line(text: str, limit: int) -> str:

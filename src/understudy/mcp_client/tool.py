@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from understudy.core.records import JsonObject
 from understudy.mcp_client.connection import MAX_WAIT_S, McpConnection
-from understudy.mcp_client.errors import CallFailed, ServerDown, one_line, tidy
+from understudy.mcp_client.errors import CallFailed, ServerDown, one_line, shown_characters, tidy
 from understudy.mcp_client.model import ListedTool, McpServer
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError
 
@@ -140,7 +140,7 @@ def result_text(result: "CallToolResult") -> str:
     structured = result.structured_content
     if structured is not None and not _is_said(parts, structured):
         parts.append(json.dumps(structured, ensure_ascii=False))
-    return bounded("\n".join(part for part in parts if part)) or NOTHING
+    return shown_characters(bounded("\n".join(part for part in parts if part))) or NOTHING
 
 
 def bounded(text: str) -> str:

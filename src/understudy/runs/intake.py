@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 # No provider accepts a larger request.
 MAX_INPUT_BYTES: Final = 24 * 1024 * 1024
+# More than the window of any model; what is longer belongs into a file.
+MAX_INPUT_CHARS: Final = 2 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,3 +294,5 @@ def _check_size(items: tuple[InputItem, ...]) -> None:
     # An asset that occurs twice is sent twice.
     if sum(item.size or 0 for item in items) > MAX_INPUT_BYTES:
         raise coded_error("assets/input_assets_too_large", limit_bytes=MAX_INPUT_BYTES)
+    if sum(len(item.text or "") for item in items) > MAX_INPUT_CHARS:
+        raise coded_error("runs/input_too_long", limit_chars=MAX_INPUT_CHARS)

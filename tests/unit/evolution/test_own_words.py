@@ -14,7 +14,7 @@ SESSION = make_session("s1")
 
 
 def test_what_a_user_typed_is_theirs() -> None:
-    named = replace(RUN, request=RunRequest(actor_id="ann", source_plugin="slack"))
+    named = replace(RUN, request=RunRequest(actor_id="ann"))
 
     assert own_words(RUN, SESSION) == "save as skill"
     assert own_words(named, SESSION) == "save as skill"
@@ -49,6 +49,9 @@ def test_what_comes_by_the_clock_by_mail_or_from_another_session_is_not(kind: Ru
     [
         RunRequest(actor_id="bob", source_plugin="group-chat"),
         RunRequest(actor_id="bob"),
+        RunRequest(actor_id="ann", source_plugin="slack"),
+        RunRequest(source_plugin="slack"),
+        RunRequest(source_kind="webhook"),
         RunRequest(source_kind="cron"),
         RunRequest(source_kind="heartbeat"),
     ],

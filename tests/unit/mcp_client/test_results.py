@@ -22,6 +22,7 @@ def result(*content: dict[str, Any], **more: Any) -> CallToolResult:
         (result(text("a"), text("b")), "a\nb"),
         (result(), NOTHING),
         (result(text("")), NOTHING),
+        (result(text("a\x1b[31mb\u202ec\td")), "a [31mb c\td"),
         (result(structuredContent={"a": "é"}), '{"a": "é"}'),
         (result(text('{"a": 1}'), structuredContent={"a": 1}), '{"a": 1}'),
         (result(text("five"), structuredContent={"result": "five"}), "five"),

@@ -6,6 +6,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Path, Response
 
 from understudy.api.gate import GatedRoute
+from understudy.api.limits import LARGE_BODY_BYTES
 from understudy.api.operations import RAW_HEADERS, admin, operator, viewer
 from understudy.api.paging import Paging
 from understudy.api.services import Caller, Services
@@ -27,7 +28,7 @@ RAW: Final[dict[int | str, dict[str, Any]]] = {
 
 
 @router.post("/v1/assets", operation_id="assets.upload", status_code=201)
-@operator()
+@operator(max_body_bytes=LARGE_BODY_BYTES)
 def upload(body: UploadAsset, services: Services, caller: Caller, response: Response) -> Asset:
     """Keep a file; one of the same type and content that is there already is answered with 200."""
     draft = draft_of(

@@ -8,6 +8,7 @@ from fastapi.responses import PlainTextResponse
 
 from understudy.api.gate import GatedRoute
 from understudy.api.idempotency import key_for_receipt
+from understudy.api.limits import LARGE_BODY_BYTES
 from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.services import Caller, RunId, Services, SessionId
@@ -33,7 +34,7 @@ ONE: Final = "/v1/runs/{run_id}"
 
 
 @router.post("/v1/sessions/{session_id}/runs", operation_id="runs.submit", status_code=202)
-@operator(own_receipts=True)
+@operator(own_receipts=True, max_body_bytes=LARGE_BODY_BYTES)
 def submit(
     session_id: SessionId,
     body: SubmitInput,
@@ -50,7 +51,7 @@ def submit(
 
 
 @router.post("/v1/sessions/{session_id}/input", operation_id="sessions.input")
-@operator(action="runs.submit", own_receipts=True)
+@operator(action="runs.submit", own_receipts=True, max_body_bytes=LARGE_BODY_BYTES)
 async def submit_inline(
     session_id: SessionId,
     body: SubmitInput,

@@ -6,6 +6,7 @@ from typing import Annotated, Final, assert_never
 from fastapi import APIRouter, Path, Query
 
 from understudy.api.gate import GatedRoute
+from understudy.api.limits import LARGE_BODY_BYTES
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.services import Caller, Services
@@ -45,7 +46,7 @@ ACTIONS: Final = {
 
 
 @router.post("/v1/schedules", operation_id="schedules.create", status_code=201)
-@operator(body_id="name")
+@operator(body_id="name", max_body_bytes=LARGE_BODY_BYTES)
 def create(
     body: CreateSchedule, services: Services, caller: Caller, accept_language: AcceptLanguage = None
 ) -> ScheduleView:
