@@ -368,7 +368,7 @@ async def test_more_than_a_call_can_carry_is_refused(
     assert problem.value.code == "input_assets_too_large"
 
 
-def test_more_text_than_any_model_reads_is_refused(harness: RunHarness) -> None:
+async def test_more_text_than_any_model_reads_is_refused(harness: RunHarness) -> None:
     with pytest.raises(LimitExceeded) as problem:
         harness.submit("x" * (MAX_INPUT_CHARS + 1))
 
