@@ -4,8 +4,10 @@ from itertools import count
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from tests.api.skill_users import SkillUsers
+from tests.api.test_resources import ok, refused
 from understudy.evolution.proposals import FileProposal, ProposalState
 from understudy.evolution.soul import MAX_BYTES
 
@@ -151,3 +153,38 @@ def test_a_proposal_for_a_file_that_has_changed_can_only_be_rejected(users: Skil
     assert users.root.refused("GET", foreign) == (404, "proposal_not_found")
     assert users.root.refused("POST", f"{foreign}/approve") == (404, "proposal_not_found")
     assert users.root.call("GET", f"{path}/proposals?state=odd").status_code == 400
+
+
+def test_a_version_that_is_named_must_be_the_one_in_force(api: TestClient) -> None:
+    ok(api, "POST", "/v1/agents", {"agent_id": "writer", "agent_type": "predefined"})
+    path = "/v1/agents/writer/files/SOUL.md"
+    first = ok(api, "PUT", path, {"content": "Be brief.", "version": 0})
+
+    late = refused(api, "PUT", path, {"content": "Be long.", "version": 0})
+    second = ok(api, "PUT", path, {"content": "Be kind.", "version": first["version"]})
+
+    assert late == (409, "agents/agent_file_conflict")
+    assert (second["version"], second["content"]) == (2, "Be kind.")
+
+
+@pytest.mark.parametrize(
+    ("agent_type", "switches", "soul"),
+    [
+        ("predefined", {}, "switched_off"),
+        ("predefined", {"self_evolve": True}, "write"),
+        ("predefined", {"self_evolve": True, "soul_review": True}, "propose"),
+        ("predefined", {"self_evolve": True, "soul_frozen": True}, "frozen"),
+        ("open", {"self_evolve": True}, "own_copy"),
+    ],
+)
+def test_an_agent_says_what_its_runs_may_do_with_its_files(
+    api: TestClient, agent_type: str, switches: dict[str, bool], soul: str
+) -> None:
+    agent = {"agent_id": "writer", "agent_type": agent_type, "other_config": switches}
+
+    files = {it["name"]: it["runs_may"] for it in ok(api, "POST", "/v1/agents", agent)["files"]}
+
+    assert files["SOUL.md"] == soul
+    expected = ("own_copy", "own_copy") if agent_type == "open" else ("locked", "empty")
+    assert (files["IDENTITY.md"], files["BOOTSTRAP.md"]) == expected
+    assert files["USER.md"] == "own_copy"

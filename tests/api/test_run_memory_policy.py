@@ -287,3 +287,28 @@ def test_a_refused_policy_loses_nothing_and_is_tried_again_once_mended(
 def _is_warned(api: TestClient) -> bool:
     warnings = ok(api, "GET", "/v1/status")["health"]["warnings"]
     return "run_memory_maintenance_failed" in {each["code"] for each in warnings}
+
+
+def test_a_dry_run_names_what_a_policy_would_delete_and_deletes_nothing(
+    daemon: Daemon, api: TestClient
+) -> None:
+    archive = RunMemoryHarness(daemon.resources.units)
+    with daemon.resources.units.write() as unit:
+        unit.sessions.add(make_session("s1"))
+    now = daemon.resources.clock.now_ms()
+    for number in (1, 2, 3):
+        archive.keep(f"run-{number}", recorded_at_ms=now - 1000 + number)
+    one = {"max_tracked_per_session": 1, "max_prompt_entries": 1}
+
+    some = ok(api, "POST", f"{PATH}/dry-run", {"policy": one})
+    everything = ok(api, "POST", f"{PATH}/dry-run", {"policy": {"enabled": False}})
+
+    assert some == {
+        "kept_count": 1,
+        "expired_count": 0,
+        "overflow_count": 2,
+        "run_ids": ["run-2", "run-1"],
+    }
+    assert (everything["kept_count"], everything["expired_count"]) == (0, 3)
+    assert len(archive.stored()) == 3
+    assert refused(api, "POST", f"{PATH}/dry-run", {"policy": {"foo": 1}})[0] == 400

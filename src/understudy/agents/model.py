@@ -59,6 +59,26 @@ CONTEXT_FILES: Final = (
 MAX_CONTEXT_FILE_BYTES: Final = 64 * 1024
 
 
+class RunAccess(StrEnum):
+    """What the runs of an agent may do with one of its context files; people may change them all."""
+
+    LOCKED = "locked"  # nothing
+    SWITCHED_OFF = "switched_off"  # nothing until the agent's switch for it is on
+    FROZEN = "frozen"  # nothing, although the switch is on
+    PROPOSE = "propose"  # propose a change, which a person decides on
+    WRITE = "write"  # change it for all users
+    EMPTY = "empty"  # empty it, and nothing else
+    OWN_COPY = "own_copy"  # change the copy of the run's user
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileAccess:
+    """A context file, and what runs of the agent may do with it."""
+
+    name: str
+    runs_may: RunAccess
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextFile:
     """One version of a context file; the newest version is the one in force."""

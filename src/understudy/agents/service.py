@@ -153,11 +153,20 @@ class AgentService:
             return shown_version(unit, agent_id, None, check_file_name(name), version)
 
     def write_file(
-        self, principal: Principal, agent_id: str, name: str, content: str
+        self,
+        principal: Principal,
+        agent_id: str,
+        name: str,
+        content: str,
+        *,
+        made_from: int | None = None,
     ) -> ContextFile:
-        """Keep new content as the next version; the same content again makes none."""
+        """Keep new content as the next version; the same content again makes none.
+
+        Another version than `made_from` in force, 0 for none, is a conflict.
+        """
         self._check_file(name, content)
-        wanted = NewVersion(agent_id=agent_id, name=name, content=content)
+        wanted = NewVersion(agent_id=agent_id, name=name, content=content, made_from=made_from)
         with self.units.write() as unit:
             require_owned(unit, principal, agent_id)
             return keep_version(unit, self.clock, principal, wanted)

@@ -70,15 +70,32 @@ class UserFileService:
             return shown_version(unit, agent_id, user_id, check_file_name(name), version)
 
     def write(
-        self, principal: Principal, agent_id: str, user_id: str, name: str, content: str
+        self,
+        principal: Principal,
+        agent_id: str,
+        user_id: str,
+        name: str,
+        content: str,
+        *,
+        made_from: int | None = None,
     ) -> ContextFile:
-        """Keep new content as the next version of a user's copy."""
+        """Keep new content as the next version of a user's copy.
+
+        Another version than `made_from` in force, 0 for none, is a conflict.
+        """
         _check_owner(principal, user_id)
         check_size(check_file_name(name), content)
         self.check_content(name, content)
         with self.units.write() as unit:
             _check_copied(require_agent(unit, agent_id), name)
-            return self._keep(unit, principal, agent_id, user_id, name, content)
+            wanted = NewVersion(
+                agent_id=agent_id,
+                user_id=user_id,
+                name=name,
+                content=content,
+                made_from=made_from,
+            )
+            return keep_version(unit, self.clock, principal, wanted)
 
     def delete(self, principal: Principal, agent_id: str, user_id: str, name: str) -> None:
         """Empty a copy, which also hides the agent's own file; its versions stay."""

@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 
-from understudy.cli.connection import Commands
+from understudy.cli import screen
+from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.output import ExitCode, note
 
 if TYPE_CHECKING:
     from understudy.retrieval.documents import Document
+    from understudy.wire.lab import LabReportView
 
 Line = dict[str, Any]
 
-commands = Commands("Measure the product's own parts: JSON lines on stdin, JSON lines on stdout.")
+commands = Commands(
+    "Try the product's own parts: on one text, or on JSON lines from stdin to stdout."
+)
 
 
 def answer_lines(answer: Callable[[Line], Line]) -> None:
@@ -96,6 +100,48 @@ def _framed(line: Line, *, section: SectionName) -> Line:
     return {"rendered": GAP.join(parts), "nonce": mark}
 
 
+INSPECTED: Final[screen.Layout] = {
+    "without secrets": "redaction.text",
+    "secrets": "redaction.secrets",
+    "personal data": "redaction.pii",
+    "guard": lambda view: "allows it" if view.guard.allowed else "rejects it",
+    "may be learned": "statement.accepted",
+    "refused": "statement.refused",
+    "key": "statement.semantic_key",
+    "subject": "statement.subject_key",
+    "applies": "statement.applies",
+    "says the same as": "statement.duplicate_of",
+    "says otherwise than": "statement.conflicts_with",
+    "second text": "statement.relation",
+    "policy": "policy.outlook.action",
+    "reason": "policy.outlook.reason",
+}
+
+
+def _show_inspected(view: "LabReportView") -> None:
+    screen.record(view, INSPECTED)
+    screen.records(
+        view.guard.findings, {"rule": "rule_id", "line": "line", "why": "reason"}, empty=""
+    )
+
+
+@commands("inspect", show=_show_inspected)
+def inspect(
+    daemon: DaemonConnection,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text; `-` reads stdin.")],
+    other: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="A statement to compare it with.")
+    ] = None,
+    kind: Annotated[str, typer.Option(help="The kind of statement.")] = "fact",
+) -> object:
+    """Show what redaction, guard and policy of a daemon make of a text; nothing is stored."""
+    from understudy.learnings.model import Kind
+    from understudy.wire.lab import InspectText
+
+    given = sys.stdin.read() if text == "-" else text
+    return daemon.client.lab.inspect(InspectText(text=given, other=other, kind=Kind(kind)))
+
+
 @commands("guard")
 def guard() -> None:
     """Judge `files` (or one `text`) of each line: {"id","files"} → {"id","verdict","rules","findings"}."""
@@ -133,16 +179,11 @@ def learn() -> None:
 
 
 def _judged_statement(line: Line) -> Line:
-    from understudy.core.errors import Invalid
-    from understudy.learnings.checks import check_content
     from understudy.learnings.model import Kind
+    from understudy.review.lab import refusal_of
 
-    text = text_of(line)
-    try:
-        check_content(text, Kind(line.get("kind", Kind.FACT)))
-    except Invalid as refused:
-        return {"verdict": "reject", "reason": refused.detail}
-    return {"verdict": "accept", "reason": None}
+    refused = refusal_of(text_of(line), Kind(line.get("kind", Kind.FACT)))
+    return {"verdict": "reject" if refused else "accept", "reason": refused}
 
 
 @commands("capture")
@@ -285,9 +326,9 @@ def _lines(path: Path) -> Iterator[tuple[int, Line]]:
 @commands("redact")
 def redact() -> None:
     """Scrub `text` of each line: {"id","text"} → {"id","text"}."""
-    from understudy.redaction.scrub import scrub
+    from understudy.review.lab import redaction_of
 
-    answer_lines(lambda line: {"text": scrub(text_of(line), pii=True)})
+    answer_lines(lambda line: {"text": redaction_of(text_of(line)).text})
 
 
 @commands("preview")

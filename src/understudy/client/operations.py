@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from understudy.mcp_client.model import ServerStatus
     from understudy.memory.policy import RunMemoryPolicy
     from understudy.memory.record import RunMemoryDetail, RunMemoryItem
+    from understudy.memory.service import RunMemoryDryRun
     from understudy.retrieval.explain import MemoryExplanation
     from understudy.retrieval.report import MemoryReport
     from understudy.retrieval.search import SearchAnswer
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from understudy.wire.base import Deleted, Items
     from understudy.wire.checkpoints import CheckpointView
     from understudy.wire.events import RunEventView
+    from understudy.wire.lab import InspectText, LabReportView
     from understudy.wire.learnings import (
         BulkDecision,
         CreateCandidate,
@@ -157,6 +159,7 @@ ANSWERS: Final = {
     "understudy.mcp_client.model": "ServerStatus",
     "understudy.memory.policy": "RunMemoryPolicy",
     "understudy.memory.record": "RunMemoryDetail RunMemoryItem",
+    "understudy.memory.service": "RunMemoryDryRun",
     "understudy.retrieval.explain": "MemoryExplanation",
     "understudy.retrieval.report": "MemoryReport",
     "understudy.retrieval.search": "SearchAnswer",
@@ -182,6 +185,7 @@ ANSWERS: Final = {
     "understudy.wire.base": "Deleted Items",
     "understudy.wire.checkpoints": "CheckpointView",
     "understudy.wire.events": "RunEventView",
+    "understudy.wire.lab": "LabReportView",
     "understudy.wire.learnings": "RevokedLearnings",
     "understudy.wire.mcp": "SessionMcpServersView",
     "understudy.wire.memory": "MemoryContextView",
@@ -212,7 +216,7 @@ class AgentFilesCalls(Group[S]):
         """A context file as it is in force."""
 
     @PUT("/v1/agents/{agent_id}/files/{name}")
-    def set(self, agent_id: str, name: str, content: str) -> FileView:
+    def set(self, agent_id: str, name: str, content: str, version: int | None = None) -> FileView:
         """Keep new content as the next version."""
 
     @DELETE("/v1/agents/{agent_id}/files/{name}")
@@ -278,7 +282,9 @@ class UserFilesCalls(Group[S]):
         """A copy as it is in force."""
 
     @PUT("/v1/agents/{agent_id}/users/{user_id}/files/{name}")
-    def set(self, agent_id: str, user_id: str, name: str, content: str) -> FileView:
+    def set(
+        self, agent_id: str, user_id: str, name: str, content: str, version: int | None = None
+    ) -> FileView:
         """Keep new content as the next version of a copy."""
 
     @DELETE("/v1/agents/{agent_id}/users/{user_id}/files/{name}")
@@ -580,6 +586,14 @@ class InboxCalls(Group[S]):
         to the user that they were made to. `counts` tells how much waits of each kind."""
 
     list = every(page)
+
+
+class LabCalls(Group[S]):
+    """Calls about lab."""
+
+    @POST("/v1/lab/inspect")
+    def inspect(self, body: InspectText, *, key: str | None = None) -> LabReportView:
+        """What redaction, guard, statements and the policy make of a text; nothing is stored."""
 
 
 class LearningPolicyCalls(Group[S]):
@@ -1092,6 +1106,10 @@ class RunMemoryPolicyCalls(Group[S]):
     ) -> PolicyView[RunMemoryPolicy]:
         """Bring the policy of an earlier revision back, as a new revision; other settings
         stay."""
+
+    @POST("/v1/runtime/run-memory-policy/dry-run")
+    def dry_run(self, policy: Mapping[str, Any], *, key: str | None = None) -> RunMemoryDryRun:
+        """The records that a policy would delete at once; nothing changes."""
 
 
 class RunsCalls(Group[S]):
@@ -1636,6 +1654,7 @@ class Operations(Generic[S]):
         self.daemon: DaemonCalls[S] = DaemonCalls(transport)
         self.deliveries: DeliveriesCalls[S] = DeliveriesCalls(transport)
         self.inbox: InboxCalls[S] = InboxCalls(transport)
+        self.lab: LabCalls[S] = LabCalls(transport)
         self.learning_policy: LearningPolicyCalls[S] = LearningPolicyCalls(transport)
         self.learnings: LearningsCalls[S] = LearningsCalls(transport)
         self.mailboxes: MailboxesCalls[S] = MailboxesCalls(transport)

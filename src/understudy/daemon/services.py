@@ -42,6 +42,7 @@ from understudy.memory.retention import Keeper
 from understudy.memory.service import RunMemoryService
 from understudy.retrieval.inspection import MemoryInspection
 from understudy.retrieval.recollect import Recollector
+from understudy.review.lab import Laboratory
 from understudy.review.service import policy_hook as learning_policy_hook
 from understudy.review.worker import TOPIC as REVIEWS
 from understudy.rollout.caveats import Caveats
@@ -96,6 +97,9 @@ class Services:
             resources, self.runtime, self.default_route, (self.rollout.linked,)
         )
         self.skills = SkillServices(resources, self.tokens, sources, self.rollout.skills)
+        self.lab = Laboratory(
+            units=units, clock=clock, secrets=self.learning.guard, scan=self.skills.guard.findings
+        )
         self.skill_usage = UsageUpkeep(units, clock)
         self.agents = AgentServices(resources, self.learning, self.skills)
         self.personas = PersonaService(units, clock)

@@ -15,8 +15,17 @@ from understudy.agents.file_versions import (
     number_of,
     stored_version,
 )
-from understudy.agents.model import BOOTSTRAP, IDENTITY, SOUL, Agent, ContextFile
-from understudy.agents.switches import soul_locks
+from understudy.agents.model import (
+    BOOTSTRAP,
+    CONTEXT_FILES,
+    IDENTITY,
+    SOUL,
+    Agent,
+    ContextFile,
+    FileAccess,
+    RunAccess,
+)
+from understudy.agents.switches import resolve, soul_locks
 from understudy.core.clock import Clock
 from understudy.core.errors import (
     Conflict,
@@ -223,6 +232,28 @@ SHARED: Final[Mapping[str, _Way]] = {
     SOUL: AgentContextFiles.soul,
     BOOTSTRAP: AgentContextFiles.removal,
 }
+
+
+def file_access(agent: Agent) -> tuple[FileAccess, ...]:
+    """What the next run of an agent may do with each of its context files."""
+    return tuple(FileAccess(name=name, runs_may=_access(agent, name)) for name in CONTEXT_FILES)
+
+
+def _access(agent: Agent, name: str) -> RunAccess:
+    if name in PER_USER[agent.agent_type]:
+        return RunAccess.OWN_COPY
+    if name == SOUL:
+        return _soul_access(agent)
+    return RunAccess.EMPTY if name in SHARED else RunAccess.LOCKED
+
+
+def _soul_access(agent: Agent) -> RunAccess:
+    if not resolve(agent).self_evolve:
+        return RunAccess.SWITCHED_OFF
+    locks = soul_locks(agent)
+    if locks.frozen:
+        return RunAccess.FROZEN
+    return RunAccess.PROPOSE if locks.review else RunAccess.WRITE
 
 
 def _way(task: _Task) -> _Way:

@@ -1,5 +1,6 @@
 """Use cases of run memory: read, delete, settle, set the policy, sweep, report status."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -22,7 +23,7 @@ from understudy.memory.record import (
     doubt,
 )
 from understudy.memory.report import MaintenanceTrigger, report_json
-from understudy.memory.retention import Keeper, settle
+from understudy.memory.retention import Keeper, newest_first, records_to_delete, settle
 from understudy.runtime.policy import PolicyKind, VersionedPolicy
 from understudy.runtime.service import Revision
 
@@ -33,6 +34,20 @@ log = structlog.get_logger()
 
 SWEEP_BATCH: Final = 200
 MAX_SWEPT: Final = 100_000
+# The most records that a dry run names.
+MAX_NAMED: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMemoryDryRun:
+    """The records that a policy would delete at once."""
+
+    kept_count: int
+    expired_count: int
+    # Those beyond what a session may have.
+    overflow_count: int
+    # Of these, the first.
+    run_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +127,25 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
             with self.units.write() as unit:
                 enforce_policy(unit, self.maintenance, policy_in(unit))
         return changed
+
+    def dry_run(self, given: Mapping[str, Any]) -> RunMemoryDryRun:
+        """The records that a policy would delete; nothing is changed."""
+        policy, now = self.read(given), self.clock.now_ms()
+        with self.units.read() as unit:
+            known: dict[str, list[Pointer]] = defaultdict(list)
+            for pointer, _ in unit.run_memory_index.all():
+                known[pointer.session_id].append(pointer)
+        found = [
+            records_to_delete(newest_first(pointers), policy, now_ms=now)
+            for pointers in known.values()
+        ]
+        leaving = tuple(run_id for each in found for run_id in each.run_ids)
+        return RunMemoryDryRun(
+            kept_count=sum(map(len, known.values())) - len(leaving),
+            expired_count=sum(len(each.expired) for each in found),
+            overflow_count=sum(len(each.overflow) for each in found),
+            run_ids=leaving[:MAX_NAMED],
+        )
 
     def startup(self) -> None:
         """Rebuild the index; a failure is reported and does not stop the daemon."""

@@ -73,6 +73,7 @@ class ChangedTreatment:
     """A candidate with another result under the proposed policy."""
 
     candidate_id: str
+    content: str
     kind: Kind
     scope: LearningScope
     state: CandidateState
@@ -130,6 +131,7 @@ def dry_run(looked_at: DryRunInput, proposed: LearningPolicy, *, now_ms: int) ->
     changes = [
         ChangedTreatment(
             candidate_id=it.candidate_id,
+            content=it.content,
             kind=it.kind,
             scope=it.scope,
             state=it.state,

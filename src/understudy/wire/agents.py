@@ -1,8 +1,10 @@
 """Agents, their context files and proposals for these, on the wire."""
 
+from typing import Annotated
+
 from pydantic import Field
 
-from understudy.agents.model import AgentType
+from understudy.agents.model import AgentType, FileAccess
 from understudy.evolution.proposals import ProposalState
 from understudy.evolution.switch_costs import SwitchInForce
 from understudy.wire.base import (
@@ -42,11 +44,12 @@ class CreateAgent(AgentBody):
 class UpdateAgent(AgentBody, Update):
     """Changes to an agent; an id must be that of the path.
 
-    What `switches` says follows from the rest, so it is ignored.
+    What `switches` and `files` say follows from the rest, so they are ignored.
     """
 
     agent_id: str | None = None
     switches: list[JsonObject] | None = None
+    files: list[JsonObject] | None = None
     agent_type: Lax[AgentType] | None = None
 
 
@@ -63,15 +66,21 @@ class AgentView(View):
     owner_id: Omitted[str] = None
     # What of `other_config` counts for its next run, and what that costs.
     switches: list[SwitchInForce] = Field(default_factory=list)
+    # Its context files, with content or not, and what its runs may do with each.
+    files: list[FileAccess] = Field(default_factory=list)
     version: int
     created_at_ms: int
     updated_at_ms: int
 
 
 class FileContent(RequestBody):
-    """The new content of a context file."""
+    """The new content of a context file.
+
+    `version` is the one that it was made from, 0 for none; another one in force is a conflict.
+    """
 
     content: str
+    version: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
 
 
 class RestoreFile(RequestBody):

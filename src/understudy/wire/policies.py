@@ -113,3 +113,9 @@ class DryRunLearningPolicy(RequestBody):
 
     policy: JsonObject
     days: int = Field(default=7, ge=1, le=MAX_DAYS)
+
+
+class TryRunMemoryPolicy(RequestBody):
+    """A run-memory policy to try on the records that there are."""
+
+    policy: JsonObject

@@ -13,6 +13,7 @@ from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.services import AgentId, Caller, Services
 from understudy.core.page import Page
+from understudy.evolution.context_files import file_access
 from understudy.evolution.switch_costs import switches_in_force
 from understudy.evolution.text_diff import text_diff
 from understudy.wire.agents import (
@@ -93,7 +94,11 @@ def write_file(
     agent_id: AgentId, name: FileName, body: FileContent, services: Services, caller: Caller
 ) -> FileView:
     """Keep new content as the next version."""
-    return FileView.of(services.agents.service.write_file(caller, agent_id, name, body.content))
+    return FileView.of(
+        services.agents.service.write_file(
+            caller, agent_id, name, body.content, made_from=body.version
+        )
+    )
 
 
 @router.delete(FILE, operation_id="agents.delete_file")
@@ -139,7 +144,7 @@ def file_version_detail(shown: ShownVersion) -> FileVersionDetail:
 
 
 def _view(agent: Agent) -> AgentView:
-    return AgentView.of(agent, switches=switches_in_force(agent))
+    return AgentView.of(agent, switches=switches_in_force(agent), files=file_access(agent))
 
 
 def _fields(body: CreateAgent | UpdateAgent) -> AgentFields:

@@ -18,6 +18,7 @@ from understudy.core.page import Page, PageRequest
 from understudy.core.pointer import pointer
 from understudy.core.principal import Principal
 from understudy.memory.policy import RUN_MEMORY_POLICY, RunMemoryPolicy
+from understudy.memory.service import RunMemoryDryRun
 from understudy.review.dry_run import DryRun
 from understudy.review.policy import LEARNING_POLICY, LearningPolicy
 from understudy.runtime.policy import PolicyKind, VersionedPolicy
@@ -26,6 +27,7 @@ from understudy.wire.policies import (
     DryRunLearningPolicy,
     PolicyRevisionView,
     PolicyView,
+    TryRunMemoryPolicy,
     policy_schema,
 )
 from understudy.wire.runtime import RollBackRuntime
@@ -178,6 +180,16 @@ def roll_back_run_memory_policy(
 ) -> PolicyView[RunMemoryPolicy]:
     """Bring the policy of an earlier revision back, as a new revision; other settings stay."""
     return _roll_back(services.run_memories, caller, body)
+
+
+@router.post(RUN_MEMORY + "/dry-run", operation_id="run_memory_policy.dry_run")
+# Nothing changes, but it keeps a processor busy.
+@operator()
+def dry_run_run_memory_policy(services: Services, body: TryRunMemoryPolicy) -> RunMemoryDryRun:
+    """The records that a policy would delete at once; nothing changes."""
+    proposal = PolicyBodies(RUN_MEMORY_POLICY).proposal(body.policy)
+    with proposal.located():
+        return services.run_memories.dry_run(proposal.given)
 
 
 @router.get(LEARNING, operation_id="learning_policy.get")

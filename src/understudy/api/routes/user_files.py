@@ -60,7 +60,9 @@ def write_file(
 ) -> FileView:
     """Keep new content as the next version of a copy."""
     return FileView.of(
-        services.agents.user_files.write(caller, agent_id, user_id, name, body.content)
+        services.agents.user_files.write(
+            caller, agent_id, user_id, name, body.content, made_from=body.version
+        )
     )
 
 

@@ -1,0 +1,37 @@
+"""The lab: parts of the product on a text that nobody stores."""
+
+from fastapi import APIRouter
+
+from understudy.api.bodies import record_of
+from understudy.api.gate import GatedRoute
+from understudy.api.operations import operator
+from understudy.api.services import Services
+from understudy.core.records import reduced
+from understudy.review.lab import LabText, LabVerdict
+from understudy.wire.lab import InspectText, LabReportView, LabVerdictView
+from understudy.wire.policies import RuleTraceView
+
+router = APIRouter(tags=["lab"], route_class=GatedRoute)
+
+
+@router.post("/v1/lab/inspect", operation_id="lab.inspect")
+# Nothing changes, but it keeps a processor busy.
+@operator()
+def inspect(body: InspectText, services: Services) -> LabReportView:
+    """What redaction, guard, statements and the policy make of a text; nothing is stored."""
+    report = services.lab.inspect(record_of(LabText, body))
+    return LabReportView(
+        redaction=report.redaction,
+        guard=report.guard,
+        statement=report.statement,
+        policy=None if report.policy is None else _verdict(report.policy),
+    )
+
+
+def _verdict(verdict: LabVerdict) -> LabVerdictView:
+    return LabVerdictView(
+        policy_revision=verdict.policy_revision,
+        outlook=verdict.outlook,
+        rules=tuple(reduced(RuleTraceView, rule) for rule in verdict.trace.rules),
+        adjustments=verdict.trace.adjustments,
+    )

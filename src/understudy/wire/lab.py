@@ -1,0 +1,48 @@
+"""The lab on the wire."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from understudy.core.records import OMIT
+from understudy.learnings.model import MAX_CONTENT_CHARS, Kind
+from understudy.review.dry_run import CandidateOutlook
+from understudy.review.lab import MAX_LAB_CHARS, LabGuard, LabRedaction, LabStatement
+from understudy.review.rule_match import Adjustment
+from understudy.wire.base import Lax, RequestBody
+from understudy.wire.policies import RuleTraceView
+
+
+class InspectText(RequestBody):
+    """A text to look at, and how it would have come about as a candidate."""
+
+    text: str = Field(min_length=1, max_length=MAX_LAB_CHARS)
+    # A second statement to compare it with.
+    other: str | None = Field(default=None, max_length=MAX_CONTENT_CHARS)
+    kind: Lax[Kind] = Kind.FACT
+    confidence: int = Field(default=80, ge=0, le=100)
+    # Whether a person sent it to the API, rather than a run having found it.
+    from_api: bool = False
+    derived_from_untrusted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabVerdictView:
+    """What the policy in force would do with the statement, rule by rule."""
+
+    policy_revision: int
+    outlook: CandidateOutlook
+    rules: tuple[RuleTraceView, ...]
+    adjustments: tuple[Adjustment, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabReportView:
+    """What every part makes of a text."""
+
+    redaction: LabRedaction
+    guard: LabGuard
+    statement: LabStatement
+    # Absent for a text that may not be stored: no policy gets to see it.
+    policy: Annotated[LabVerdictView | None, OMIT] = None
