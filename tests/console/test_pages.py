@@ -210,3 +210,12 @@ def test_a_form_with_a_field_and_a_part_of_it_is_no_failure(console: TestClient)
     refused = console.post("/act/learning_candidates.create", data=form, headers=OURS)
 
     assert refused.status_code == 400
+
+
+def test_the_navigation_says_how_much_waits(console: TestClient) -> None:
+    assert not console.get("/waiting").text.strip()
+
+    propose(console, "The office is in Oslo")
+    propose(console, "The office closes at six")
+
+    assert ">2<" in console.get("/waiting").text

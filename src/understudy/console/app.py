@@ -75,6 +75,7 @@ class Console:
             Route("/signin/{secret}", self.use_link, methods=["GET"]),
             Route("/signout", self.sign_out, methods=["POST"]),
             Route("/live", self._guarded(self.live), methods=["GET"]),
+            Route("/waiting", self._guarded(self.waiting), methods=["GET"]),
             Route("/language", self.choose_language, methods=["POST"]),
             Route("/act/{operation}", self._guarded(self.act), methods=["POST"]),
             *(Route(each.path, self._guarded(self._page(each)), methods=["GET"]) for each in PAGES),
@@ -136,6 +137,11 @@ class Console:
         admit = partial(caller_of, visit.request, services)
         open_streams_of(visit.request).watch(answer, visit.caller.user_id, admit)
         return answer
+
+    async def waiting(self, visit: Visit) -> Response:
+        """How much waits for a person, as the navigation shows it."""
+        inbox = await visit.call("inbox.list", limit=1)
+        return _html(await render("waiting.html", visit, number=sum(inbox["counts"].values())))
 
     async def asset(self, request: Request) -> Response:
         """A static file, for ever under the digest of its content."""

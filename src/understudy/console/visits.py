@@ -37,6 +37,11 @@ class Visit:
         return {name: value for name, value in self.request.query_params.items() if value}
 
     @property
+    def is_signed_in(self) -> bool:
+        """Whether a cookie says who this is, which one can sign out of."""
+        return COOKIE in self.request.cookies
+
+    @property
     def is_fragment(self) -> bool:
         """Whether htmx asks for a part of a page."""
         return "hx-request" in self.request.headers
