@@ -42,6 +42,7 @@ from understudy.api.routes import (
     runs,
     runtime,
     runtime_policies,
+    sample,
     schedules,
     sessions,
     sidechains,
@@ -104,6 +105,7 @@ ROUTERS = (
     mcp.router,
     access.router,
     daemon.router,
+    sample.router,
 )
 
 

@@ -34,6 +34,7 @@ from understudy.cli import (
     rollouts,
     runs,
     runtime,
+    sample,
     schedules,
     session_settings,
     sessions,
@@ -85,6 +86,7 @@ GROUPS: Final[dict[str, tuple[Commands, ...]]] = {
     "runtime": (runtime.commands,),
     "webhooks": (access.webhooks,),
     "config": (local.commands,),
+    "sample": (sample.commands,),
     "lab": (lab.commands,),
 }
 

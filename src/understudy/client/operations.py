@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from understudy.runs.artifacts import Artifact
     from understudy.runs.model import DebugRequest
     from understudy.runtime.service import Revision
+    from understudy.sample.workspace import SampleWorkspace
     from understudy.schedules.model import ScheduleExecution
     from understudy.sessions.model import Persona, Project, ProjectMember
     from understudy.sessions.tasks import TaskDetail
@@ -170,6 +171,7 @@ ANSWERS: Final = {
     "understudy.runs.artifacts": "Artifact",
     "understudy.runs.model": "DebugRequest",
     "understudy.runtime.service": "Revision",
+    "understudy.sample.workspace": "SampleWorkspace",
     "understudy.schedules.model": "ScheduleExecution",
     "understudy.sessions.model": "Persona Project ProjectMember",
     "understudy.sessions.tasks": "TaskDetail",
@@ -1201,6 +1203,23 @@ class RuntimeCalls(Group[S]):
         """Bring an earlier revision back, as a new one."""
 
 
+class SampleCalls(Group[S]):
+    """Calls about sample."""
+
+    @GET("/v1/sample")
+    def read(self) -> SampleWorkspace:
+        """Whether the sample workspace is loaded, and what belongs to it."""
+
+    @POST("/v1/sample")
+    def load(self, *, key: str | None = None) -> SampleWorkspace:
+        """Fill a sample workspace by calls of this API; one that is complete stays as it is."""
+
+    @DELETE("/v1/sample")
+    def remove(self) -> SampleWorkspace:
+        """Delete the sample's agents with all that was made in their sessions; skills go to the
+        trash."""
+
+
 class SchedulesCalls(Group[S]):
     """Calls about schedules."""
 
@@ -1670,6 +1689,7 @@ class Operations(Generic[S]):
         self.run_memory_policy: RunMemoryPolicyCalls[S] = RunMemoryPolicyCalls(transport)
         self.runs: RunsCalls[S] = RunsCalls(transport)
         self.runtime: RuntimeCalls[S] = RuntimeCalls(transport)
+        self.sample: SampleCalls[S] = SampleCalls(transport)
         self.schedules: SchedulesCalls[S] = SchedulesCalls(transport)
         self.sessions: SessionsCalls[S] = SessionsCalls(transport)
         self.skill_dependencies: SkillDependenciesCalls[S] = SkillDependenciesCalls(transport)

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.access.sign_in import COOKIE, COOKIE_S
+from understudy.api.in_process import OperationRefused
 from understudy.api.problems import refusal_of
 from understudy.api.services import open_streams_of, services_of
 from understudy.api.sse import stream_response
@@ -22,7 +23,7 @@ from understudy.console.live import signals
 from understudy.console.page import ConsolePage
 from understudy.console.rendering import ASSETS, render
 from understudy.console.site_map import PAGES
-from understudy.console.surface import OperationRefused, Surface
+from understudy.console.surface import Surface
 from understudy.console.visits import (
     LANGUAGE,
     Visit,

@@ -1,41 +1,19 @@
 """The operations of the API as pages use them: called in this process, described for forms."""
 
-import asyncio
-import json
 from collections.abc import Mapping
-from typing import Any, Final
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import urlencode
 
-from fastapi import FastAPI
 from starlette.exceptions import HTTPException
-from starlette.types import Message, Scope
 
-from understudy.api.gate import PRINCIPAL, GatedRoute, query_parameters
+from understudy.api.gate import query_parameters
+from understudy.api.in_process import InProcessCalls
 from understudy.api.operations import SAFE_METHODS
 from understudy.console.forms import FormField, field_of, fields_of
-from understudy.core.principal import Principal, Role
-
-JSON: Final = b"application/json"
+from understudy.core.principal import Role
 
 
-class OperationRefused(Exception):
-    """An operation answered with a problem."""
-
-    def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
-        super().__init__(problem.get("detail"))
-        self.status = status
-        self.problem = problem
-
-
-class Surface:
-    """The API of a daemon. Every call passes the gate of its route: role, limits, audit."""
-
-    def __init__(self, app: FastAPI) -> None:
-        self._app = app
-        self._routes: dict[str, GatedRoute] = {}
-        for route in app.router.routes:
-            if isinstance(route, GatedRoute):
-                self._routes.setdefault(route.name_of_operation, route)
+class Surface(InProcessCalls):
+    """The API of a daemon, with what pages and forms need to know of each operation."""
 
     def changing(self, operation: str) -> str:
         """The name of an operation that changes something; one that reads may never end."""
@@ -51,60 +29,10 @@ class Surface:
         """The names of the ids in the path of an operation."""
         return frozenset(self._route(operation).param_convertors)
 
-    def path_of(self, operation: str, values: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-        """The path of an operation with its ids filled in, and the values that are left."""
-        path, rest = self._route(operation).path, dict(values)
-        for name in self._route(operation).param_convertors:
-            path = path.replace("{" + name + "}", quote(rest.pop(name, ""), safe=""))
-            path = path.replace("{" + name + ":path}", quote(values.get(name, "")))
-        return path, rest
-
     def twin_of(self, operation: str, values: Mapping[str, str]) -> str:
         """The address of the JSON that a page shows."""
         path, rest = self.path_of(operation, values)
         return f"{path}?{urlencode(rest)}" if rest else path
-
-    async def call(
-        self,
-        caller: Principal,
-        operation: str,
-        values: Mapping[str, str],
-        *,
-        body: object = None,
-        language: str,
-    ) -> Any:
-        """The answer of an operation; raises `OperationRefused` with the problem that it answers.
-
-        `values` are ids of the path and, where there is more, parameters of the query.
-        """
-        path, query = self.path_of(operation, values)
-        method = next(iter(self._route(operation).methods or {"GET"}))
-        sent = b"" if body is None else json.dumps(body).encode()
-        scope: Scope = {
-            "type": "http",
-            "asgi": {"version": "3.0"},
-            "http_version": "1.1",
-            "method": method,
-            "scheme": "http",
-            "path": unquote(path),
-            "raw_path": path.encode(),
-            "query_string": urlencode(query).encode(),
-            "root_path": "",
-            "headers": [
-                (b"content-type", JSON),
-                (b"content-length", str(len(sent)).encode()),
-                (b"accept-language", language.encode()),
-            ],
-            "client": None,
-            "server": None,
-            "state": {},
-            PRINCIPAL: caller,
-        }
-        status, answer = await _exchange(self._app, scope, sent)
-        parsed = json.loads(answer) if answer else None
-        if status >= 400:
-            raise OperationRefused(status, parsed or {})
-        return parsed
 
     def filters(self, operation: str) -> tuple[FormField, ...]:
         """The parameters of a list's query, but for its pages."""
@@ -132,32 +60,3 @@ class Surface:
             if (route.path == under or route.path.rpartition("/")[0] == under)
             and "GET" not in (route.methods or ())
         )
-
-    def _route(self, operation: str) -> GatedRoute:
-        route = self._routes.get(operation)
-        if route is None:
-            raise HTTPException(404)
-        return route
-
-
-async def _exchange(app: FastAPI, scope: Scope, sent: bytes) -> tuple[int, bytes]:
-    status, parts = 500, list[bytes]()
-    is_sent = False
-
-    async def receive() -> Message:
-        nonlocal is_sent
-        if is_sent:
-            # A caller in this process does not leave.
-            await asyncio.Event().wait()
-        is_sent = True
-        return {"type": "http.request", "body": sent, "more_body": False}
-
-    async def send(message: Message) -> None:
-        nonlocal status
-        if message["type"] == "http.response.start":
-            status = message["status"]
-        elif message["type"] == "http.response.body":
-            parts.append(message.get("body", b""))
-
-    await app(scope, receive, send)
-    return status, b"".join(parts)

@@ -15,6 +15,7 @@ from understudy.engine.takeover import Heartbeat
 from understudy.providers.registry import Routes
 from understudy.redaction.scrub import scrub
 from understudy.runs.stops import StopSignals
+from understudy.sample import story as sample
 from understudy.settings import Settings
 from understudy.storage.assets import FileBlobs, SqlBlobs
 from understudy.storage.engine import open_engine
@@ -50,7 +51,7 @@ class Resources:
         self.slots = Slots(settings.max_active_steps)
         self.deltas = DeltaHub(self.bell)
         self.scrub = partial(scrub, literals=settings.secrets)
-        self.routes = Routes(settings, scrub=self.scrub)
+        self.routes = Routes(settings, scrub=self.scrub, built_in=sample.ROUTES)
         self.database = open_engine(settings.database_url)
         self.engine = DurableEngine(
             self.database, executor_id=LOCAL_EXECUTOR if settings.is_sqlite else _executor_id()

@@ -58,6 +58,7 @@ from understudy.runs.sidechain_links import SidechainLinks
 from understudy.runs.sidechains import SidechainService
 from understudy.runs.upkeep import Upkeep
 from understudy.runtime.service import RuntimeService, current_revision
+from understudy.sample.workspace import SampleService
 from understudy.schedules.fire import Firing
 from understudy.schedules.service import ScheduleService
 from understudy.schedules.worker import TOPIC as SCHEDULES_TOPIC
@@ -136,6 +137,7 @@ class Services:
             intake=self.intake,
             refresh=self.skills.catalogue.refresh,
         )
+        self.sample = SampleService(units, self.keeper)
         self.metrics = self._metrics()
         self.status = StatusReport(self)
 

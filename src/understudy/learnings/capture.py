@@ -132,6 +132,7 @@ class Lesson:
             request=self.evidence.request,
             outcome=self.evidence.outcome,
             failure_markers=memory.failure_markers,
+            route_id=self.run.route.route_id,
         )
 
     def may_repeat_untrusted(self, proposal: FoundStatement) -> bool:

@@ -113,6 +113,8 @@ class Material:
     request: str
     outcome: str
     failure_markers: tuple[str, ...] = ()
+    # The route of the run.
+    route_id: str | None = None
 
     @property
     def may_hold_statements(self) -> bool:
@@ -142,7 +144,9 @@ class Extractor:
         choice = settings.model or ModelChoice()
         if len(found.statements) == most or not material.may_hold_statements:
             return found
-        if await self.model.is_offline(choice.provider):
+        # A run on the script is a demonstration, which costs no call of a real model.
+        routes = {choice.provider, material.route_id or choice.provider}
+        if any([await self.model.is_offline(route_id) for route_id in routes]):
             return found
         if not may_ask:
             raise NeedsModel

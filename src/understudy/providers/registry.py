@@ -1,8 +1,10 @@
 """The routes of the settings as providers, made when they are first needed."""
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 import structlog
@@ -93,21 +95,31 @@ class RouteInfo:
 
 
 class Routes:
-    """Every route by its id; `scrub` takes secrets out of what a provider says in an error."""
+    """Every route by its id; `scrub` takes secrets out of what a provider says in an error.
 
-    def __init__(self, settings: Settings, *, scrub: Scrub = as_it_is) -> None:
+    Routes in `built_in` are known by their id and are in no list; a route of the settings wins.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        scrub: Scrub = as_it_is,
+        built_in: Mapping[str, RouteConfig] = MappingProxyType({}),
+    ) -> None:
         self._settings = settings
+        self._configs = {**built_in, **settings.routes}
         self._scrub = scrub
         self._providers: dict[str, Provider] = {}
         self._is_closed = False
         # Loading a provider takes so long that a daemon does it on a thread, and that a run on
         # another route should not wait for it.
-        self._making = {route_id: threading.Lock() for route_id in settings.routes}
+        self._making = {route_id: threading.Lock() for route_id in self._configs}
 
     def config(self, route_id: str) -> RouteConfig:
         """The settings of a route; raises `NotFound`."""
         try:
-            return self._settings.routes[route_id]
+            return self._configs[route_id]
         except KeyError:
             raise coded_error(
                 "providers/route_not_found", route_id=route_id, known=list(self._settings.routes)
@@ -143,7 +155,7 @@ class Routes:
 
     def find(self, route_id: str) -> RouteInfo | None:
         """One route, or None."""
-        route = self._settings.routes.get(route_id)
+        route = self._configs.get(route_id)
         return None if route is None else self._info(route_id, route)
 
     def window(self, route_id: str, model: str) -> ContextWindow:
@@ -151,7 +163,7 @@ class Routes:
 
         It also holds for another model that is not known: the same server answers.
         """
-        route = self._settings.routes.get(route_id)
+        route = self._configs.get(route_id)
         configured = route.context_window if route else None
         found = context_window(model)
         is_own = route is not None and route.model == model

@@ -18,6 +18,7 @@ from understudy.providers.base import (
     ModelRequest,
     OnDelta,
     OnSend,
+    ProviderError,
     ToolCall,
     ToolMessage,
     ToolSpec,
@@ -56,11 +57,13 @@ class Step(BaseModel):
 
     text: str = ""
     tool_calls: tuple[ScriptCall, ...] = ()
+    # The words of an error, in place of an answer.
+    failure: str = ""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if not self.text and not self.tool_calls:
-            raise ValueError("needs a text or tool_calls")
+        if not self.text and not self.tool_calls and not self.failure:
+            raise ValueError("needs a text, tool_calls or a failure")
         return self
 
 
@@ -77,7 +80,7 @@ class ScriptedRule(BaseModel):
     def _one_step_written_inline(cls, value: Any) -> Any:
         if not isinstance(value, dict) or "steps" in value:
             return value
-        inline = {key: value[key] for key in ("text", "tool_calls") if key in value}
+        inline = {key: value[key] for key in ("text", "tool_calls", "failure") if key in value}
         return {key: value[key] for key in value if key not in inline} | {"steps": [inline]}
 
     @model_validator(mode="after")
@@ -134,6 +137,8 @@ class ScriptedProvider:
         if on_send:
             await on_send(request)
         step = self._next_step(request)
+        if step.failure:
+            raise ProviderError("provider_unavailable", detail=step.failure, retryable=False)
         for piece in _pieces(step.text):
             on_delta(piece)
             await self._sleep(self._pause_s)

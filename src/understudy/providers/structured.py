@@ -44,7 +44,8 @@ class StructuredModel:
 
     async def is_offline(self, route_id: str | None) -> bool:
         """Whether a route, or the default one, is the script that answers no questions."""
-        return self._providers.config(await self._route(route_id)).provider == "scripted"
+        route = self._providers.find(await self._route(route_id))
+        return route is not None and route.provider == "scripted"
 
     async def ask(
         self,

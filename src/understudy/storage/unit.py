@@ -21,6 +21,7 @@ from understudy.storage.assets import AssetStore, SqlBlobs
 from understudy.storage.candidates import CandidateStore, ReviewStore
 from understudy.storage.deliveries import DeliveryStore, WebhookSecretStore
 from understudy.storage.engine import Dialect, dialect_of
+from understudy.storage.erasure import ErasureStore
 from understudy.storage.evolution import EvolutionStore, ProposalStore, SuggestionStore
 from understudy.storage.job_queue import JobQueue
 from understudy.storage.journal import JournalStore
@@ -282,6 +283,10 @@ class Unit(Stores):
     @cached_property
     def learnings(self) -> LearningStore:
         return LearningStore(self.connection, self._dialect, self.term_index)
+
+    @cached_property
+    def erasure(self) -> ErasureStore:
+        return ErasureStore(self.connection, self.term_index)
 
     @cached_property
     def skill_bundles(self) -> BundleStore:

@@ -10,7 +10,7 @@ import pytest
 from tests.support.run_harness import make_settings
 from understudy.core.errors import Unavailable
 from understudy.learnings.capture_settings import ModelChoice, SemanticCaptureSettings
-from understudy.learnings.extraction import Extractor, FoundStatement, Material
+from understudy.learnings.extraction import Extraction, Extractor, FoundStatement, Material
 from understudy.learnings.model import CapturePath
 from understudy.providers.registry import Routes
 from understudy.providers.structured import StructuredModel
@@ -193,6 +193,13 @@ async def test_the_script_is_asked_nothing(routes: Routes) -> None:
     assert await extract(routes, default="offline") == ()
     (found,) = await extract(routes, "Fact: Project codename is Atlas.", default="offline")
     assert found.path is CapturePath.LABELS
+
+
+async def test_a_run_on_the_script_is_read_without_a_model(routes: Routes, fake: FakeModel) -> None:
+    extractor = Extractor(StructuredModel(routes, lambda: "a"))
+    settings = SemanticCaptureSettings(enabled=True, max_candidates_per_run=3)
+    assert await extractor.extract(material(route_id="offline"), settings) == Extraction()
+    assert fake.requests == []
 
 
 async def test_the_model_is_told_what_it_may_answer_and_takes_the_chosen_route(

@@ -10,6 +10,7 @@ from understudy.providers.base import (
     AssistantMessage,
     Message,
     ModelReply,
+    ProviderError,
     ToolCall,
     ToolMessage,
     ToolSpec,
@@ -211,3 +212,11 @@ def test_a_bad_script_is_refused_with_the_place(tmp_path: Path, text: str, named
 def test_a_missing_script_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="cannot be read"):
         load_script(tmp_path / "none.toml")
+
+
+async def test_a_step_with_a_failure_fails_the_call_with_its_words(tmp_path: Path) -> None:
+    path = tmp_path / "failing.toml"
+    path.write_text('[[reply]]\nfailure = "503 from upstream"')
+    with pytest.raises(ProviderError, match="503 from upstream") as failed:
+        await say("hello", script=path)
+    assert not failed.value.retryable
