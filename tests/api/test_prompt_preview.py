@@ -1,6 +1,8 @@
 """The prompt of the next run, section by section, before anybody has submitted it."""
 
+import re
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from starlette.testclient import TestClient
@@ -8,6 +10,10 @@ from starlette.testclient import TestClient
 from tests.api.live import Live
 from tests.api.test_learning_candidates import learn
 from tests.api.test_resources import ok, refused
+
+# Drawn anew for every prompt, so that nothing which was written before can know it.
+MARK = re.compile(r"\b[0-9a-f]{12}\b")
+SKILL = "---\nname: {slug}\ndescription: How to do it well.\n---\n\nDo it with care.\n"
 
 
 @pytest.fixture
@@ -67,17 +73,78 @@ def test_a_preview_of_what_is_not_there_is_404(api: TestClient) -> None:
     assert agent == (404, "agents/agent_not_found")
 
 
+def system_of(preview: dict[str, Any]) -> str:
+    shown = (f"## {name}\n\n{text.strip()}" for name, text in sections(preview).items())
+    return MARK.sub("MARK", "\n\n".join(shown))
+
+
 def test_a_run_sends_what_the_preview_showed(live: Live) -> None:
     live.session("previewed")
-    preview = live.ok("GET", "/v1/sessions/previewed/prompt-preview?query=hello")
+    live.run("previewed", "The Atlas gateway answers on port 9000.")
+    taught = {"content": "The Atlas gateway is painted vermilion.", "kind": "fact"}
+    live.ok("POST", "/v1/learnings", taught)
+    wish = {"content": "Answer in short sentences.", "kind": "preference", "applies": "always"}
+    live.ok("POST", "/v1/learnings", wish)
+    asked = "Which colour does the Atlas gateway have?"
+    preview = live.ok("GET", "/v1/sessions/previewed/prompt-preview", params={"query": asked})
 
-    live.run("previewed", "hello")
+    run = live.run("previewed", asked)
 
-    sent = live.model.requests[-1].body["messages"][0]["content"]
-    shown = [
-        f"## {section['name']}\n\n{section['text'].strip()}" for section in preview["sections"]
+    body = live.model.requests[-1].body
+    system, *messages = [str(message["content"]) for message in body["messages"]]
+    assert MARK.search(system)
+    assert system_of(preview) == MARK.sub("MARK", system)
+    assert [message["text"] for message in preview["messages"]] == messages
+    assert [tool["function"] for tool in body["tools"]] == [
+        {**tool, "parameters": ANY} for tool in preview["tool_specs"]
     ]
-    assert sent == "\n\n".join(shown)
+    report = live.ok("GET", f"/v1/runs/{run['run_id']}/memory-report")
+    now = {it["source_id"]: it["reasons"] for it in preview["memory"]["entries"]}
+    then = {it["learning_id"]: it["reasons"] for it in report["learned"]["entries"]}
+    assert then.items() <= now.items()
+    assert preview["memory_tokens"] == report["budget"]["memory_tokens"]
+    standing = [it["text"] for it in preview["memory"]["entries"] if it["standing"]]
+    assert standing == [wish["content"]]
+
+
+def test_secrets_that_were_taken_out_are_counted(writer: TestClient) -> None:
+    soul = "The vault opens with <redacted:password> and <redacted:password>."
+    ok(writer, "POST", "/v1/personas", {"persona_id": "guard", "soul": soul})
+    ok(writer, "POST", "/v1/sessions", {"session_id": "s2", "persona_id": "guard"})
+
+    preview = ok(writer, "GET", "/v1/sessions/s2/prompt-preview")
+
+    (persona,) = (each for each in preview["sections"] if each["name"] == "Persona")
+    assert persona["redactions"] == {"password": 2}
+    assert "redactions" not in preview["sections"][0]
+
+
+def test_looking_at_a_prompt_changes_no_counter_and_no_session(live: Live) -> None:
+    live.session("untouched")
+    before = live.ok("GET", "/v1/sessions/untouched")
+    status = live.ok("GET", "/v1/status")
+
+    live.ok("GET", "/v1/sessions/untouched/prompt-preview", params={"query": "Atlas gateway"})
+
+    assert live.ok("GET", "/v1/sessions/untouched") == before
+    after = live.ok("GET", "/v1/status")
+    for part in ("run_memory", "session_memory"):
+        assert after[part]["metrics"] == status[part]["metrics"]
+
+
+def test_every_skill_says_why_it_is_listed_or_not(writer: TestClient) -> None:
+    for slug in ("tidy-desk", "water-plants"):
+        ok(writer, "POST", "/v1/skills", {"content": SKILL.format(slug=slug)})
+    ok(writer, "POST", "/v1/skills/water-plants/toggle", {"enabled": False})
+
+    preview = ok(writer, "GET", "/v1/sessions/s1/prompt-preview")
+
+    skills = {each["slug"]: each for each in preview["skills"]}
+    assert skills["tidy-desk"]["listed"] is True
+    assert skills["tidy-desk"]["reasons"] == []
+    assert skills["water-plants"]["reasons"] == ["disabled"]
+    assert skills["water-plants"]["explanation"] == "it is switched off"
+    assert preview["messages"] == []
 
 
 def test_the_tools_of_an_agent_say_why_one_is_hidden(writer: TestClient) -> None:

@@ -240,6 +240,10 @@ class Compactor:
         log.info("compaction.done", run_id=run.run_id, step=step, tokens=data["tokens_after"])
         return compacted
 
+    def is_due(self, conversation: Conversation, room: Room) -> bool:
+        """Whether the older part of a conversation would be summarised before a model call."""
+        return self._upto(conversation, room) is not None
+
     def _upto(self, conversation: Conversation, room: Room) -> int | None:
         if conversation.is_tired or conversation.tokens <= room.left:
             return None

@@ -20,8 +20,7 @@ from understudy.providers.base import (
     UserMessage,
 )
 from understudy.retrieval.recovered import VerbatimPart
-from understudy.runs.execute import RunExecution
-from understudy.runs.model import Run
+from understudy.runs.model import Run, RunSnapshot
 from understudy.sessions.journal import (
     EventKind,
     JournalEvent,
@@ -100,13 +99,15 @@ def mark_start(unit: "Unit", run: Run, *, input_offset: int, limit: int) -> Begi
     )
 
 
-def recall(unit: "Unit", execution: RunExecution, *, accepts: frozenset[str]) -> Conversation:
+def recall(
+    unit: "Unit", run: Run, snapshot: RunSnapshot, *, accepts: frozenset[str]
+) -> Conversation:
     """The turns before a run, as its snapshot marks them, and its own input."""
-    snapshot, own = execution.snapshot, items_of(execution.run)
+    own = items_of(run)
     reader = InputReader(unit=unit, accepts=accepts)
     history = read_history(
         unit.journal,
-        execution.run.session_id,
+        run.session_id,
         from_offset=snapshot.history_from,
         before_offset=snapshot.input_offset,
         show=partial(reader.earlier, own=own),
@@ -115,15 +116,14 @@ def recall(unit: "Unit", execution: RunExecution, *, accepts: frozenset[str]) ->
     return Conversation(
         own_offset=asked.offset,
         pieces=(*history, asked),
-        checkpoint=_checkpoint(unit, execution),
+        checkpoint=_checkpoint(unit, run.session_id, snapshot.checkpoint),
     )
 
 
-def _checkpoint(unit: "Unit", execution: RunExecution) -> Checkpoint | None:
-    offset = execution.snapshot.checkpoint
+def _checkpoint(unit: "Unit", session_id: str, offset: int | None) -> Checkpoint | None:
     if offset is None:
         return None
-    found = unit.journal.read(session_id=execution.run.session_id, after_offset=offset - 1, limit=1)
+    found = unit.journal.read(session_id=session_id, after_offset=offset - 1, limit=1)
     return checkpoint_of(found[0]) if found else None
 
 

@@ -220,9 +220,10 @@ class AgentLoop:
         return conversation.aside(remark.text)
 
     def _conversation(self, execution: RunExecution) -> Conversation:
-        route = self.routes.find(execution.run.route.route_id)
+        run = execution.run
         with self.units.read() as unit:
-            return recall(unit, execution, accepts=route.accepts if route else frozenset())
+            accepts = self.routes.accepts(run.route.route_id)
+            return recall(unit, run, execution.snapshot, accepts=accepts)
 
     async def _model_step(
         self,

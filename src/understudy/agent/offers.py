@@ -155,6 +155,9 @@ class SkillText:
 
     text: str = ""
     report: Mapping[str, Any] = field(default_factory=dict)
+    # The skills that the agent may use, and those of them that the text lists.
+    offered: tuple[CatalogueEntry, ...] = ()
+    listed: tuple[CatalogueEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,19 +187,21 @@ class CatalogueSkills:
             log.warning("skills.not_offered", run_id=run.run_id, code=problem.code)
             return SkillText(report={"problem": problem.code})
         can_search = SKILL_SEARCH in tools
-        listed = inlined(offered, can_search=can_search)
+        usable = tuple(one for one in offered if one.unusable is None)
+        listed = inlined(usable, can_search=can_search)
         if is_recorded and run.trial_id is None:
             _note(unit, run, listed)
         return SkillText(
-            text=skills_section(offered, can_search=can_search, can_use=True),
-            report=_report(offered, listed),
+            text=skills_section(usable, can_search=can_search, can_use=True),
+            report=_report(usable, listed),
+            offered=offered,
+            listed=listed,
         )
 
     def _offered(self, unit: "Unit", run: Run, session: Session) -> tuple[CatalogueEntry, ...]:
-        offered = self.catalogue.offered(
+        return self.catalogue.offered(
             unit, agent_id=run.agent_id, user_id=run.user_id, session=session
         )
-        return tuple(one for one in offered if one.unusable is None)
 
 
 def _note(unit: "Unit", run: Run, listed: Sequence[CatalogueEntry]) -> None:

@@ -1,20 +1,17 @@
-"""The prompt of a run: its sections, its tools and its budget, built at the start or only looked at."""
+"""The prompt of a run: its sections, its tools and its budget."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 from understudy.agent.admission import Offer
 from understudy.agent.budget import SpecCosts, prompt_limit
 from understudy.agent.compaction import Room
 from understudy.agent.history import Beginning, mark_start
-from understudy.agent.offers import CatalogueSkills
+from understudy.agent.offers import CatalogueSkills, SkillText
 from understudy.agents.file_versions import files_in_force
-from understudy.agents.model import CONTEXT_FILES, Agent, ContextFile, require_agent
-from understudy.core.clock import Clock
+from understudy.agents.model import CONTEXT_FILES, Agent, ContextFile
 from understudy.core.errors import DamagedRecord, Invalid
-from understudy.core.principal import Principal
-from understudy.core.records import OMIT
 from understudy.core.text import estimate_tokens
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.nudges import SELF_EVOLUTION_TITLE
@@ -27,16 +24,15 @@ from understudy.permissions.rules import (
     read_session_rules,
 )
 from understudy.retrieval.frame import PromptBudget
-from understudy.retrieval.recollect import Recollector
-from understudy.retrieval.search import checked_query
-from understudy.runs.intake import RunIntake
+from understudy.retrieval.recollect import Recollection, Recollector
 from understudy.runs.model import Run, RunReports, RunSnapshot
-from understudy.sessions.model import PersonaSnapshot, Session, require_session
+from understudy.sessions.model import PersonaSnapshot, Session
+from understudy.tools.base import Tool
 from understudy.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
     from understudy.providers.registry import Routes
-    from understudy.storage.unit import Unit, Units
+    from understudy.storage.unit import Unit
 
 BASE_INSTRUCTIONS: Final = """\
 You are an agent that Understudy runs. You work for the user in this session, with the tools you \
@@ -121,6 +117,9 @@ class BuiltPrompt:
     input_offset: int
     start: Beginning
     reports: RunReports
+    skills: SkillText
+    recalled: Recollection
+    budget: PromptBudget
     # The tokens that a prompt may have; those of the tools, and of the messages that are sent.
     limit: int
     tool_tokens: int
@@ -201,113 +200,21 @@ class PromptBuilder:
             reports=RunReports(
                 memory=recalled.report, skills=skills.report, evolution=briefing.record
             ),
+            skills=skills,
+            recalled=recalled,
+            budget=budget,
             limit=limit,
             tool_tokens=described,
             message_tokens=sent,
         )
 
-    def _mcp_tokens(self, unit: "Unit", session: Session, withheld: Sequence[str]) -> int:
-        """What describing the tools of MCP servers takes, by what the servers listed last."""
+    def listed_by_servers(self, unit: "Unit", session: Session) -> Sequence[Tool]:
+        """The tools of MCP servers that a session would have, by what the servers listed last."""
         if self.mcp is None:
-            return 0
-        found = self.mcp.last_listed(session, unit.tool_switches.disabled())
+            return ()
+        return self.mcp.last_listed(session, unit.tool_switches.disabled())
+
+    def _mcp_tokens(self, unit: "Unit", session: Session, withheld: Sequence[str]) -> int:
+        """What describing the tools of MCP servers takes."""
+        found = self.listed_by_servers(unit, session)
         return self.costs.listed(tool for tool in found if not is_among(withheld, tool.name))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreviewedSection:
-    """A section of a system prompt, and the tokens that it takes."""
-
-    name: str
-    tokens: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptPreview:
-    """The prompt that the next run would send, section by section; nothing is stored."""
-
-    agent_id: str
-    # The session of the run; absent where it would be a new one.
-    session_id: Annotated[str | None, OMIT] = None
-    # Whose copies of files and whose skills it has.
-    user_id: str
-    route_id: str
-    model: str
-    context_window: int
-    # The tokens that a prompt may have before its older part is summarised.
-    limit_tokens: int
-    # All parts together: sections, descriptions of tools, and messages with the input.
-    total_tokens: int
-    tool_tokens: int
-    message_tokens: int
-    sections: tuple[PreviewedSection, ...]
-    # The tools that the model is told of, without those of MCP servers.
-    tools: tuple[str, ...]
-    max_tool_iterations: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptPreviews:
-    """Shows the prompt of a run that nobody has submitted."""
-
-    units: "Units"
-    clock: Clock
-    prompts: PromptBuilder
-    intake: RunIntake
-    # Reads skill directories that changed.
-    refresh: Callable[[], None]
-
-    def of_session(self, principal: Principal, session_id: str, query: str | None) -> PromptPreview:
-        """The prompt of the caller's next run in a session."""
-        asked = checked_query(query) or ""
-        self.refresh()
-        with self.units.read() as unit:
-            return self._preview(unit, principal, require_session(unit, session_id), asked)
-
-    def of_agent(self, principal: Principal, agent_id: str, query: str | None) -> PromptPreview:
-        """The prompt of the caller's first run in a new session of an agent."""
-        asked, now = checked_query(query) or "", self.clock.now_ms()
-        self.refresh()
-        with self.units.read() as unit:
-            session = Session(
-                # No stored session has this id.
-                session_id="",
-                agent_id=require_agent(unit, agent_id).agent_id,
-                owner_id=principal.user_id,
-                created_at_ms=now,
-                updated_at_ms=now,
-            )
-            return self._preview(unit, principal, session, asked)
-
-    def _preview(
-        self, unit: "Unit", principal: Principal, session: Session, asked: str
-    ) -> PromptPreview:
-        run = self.intake.draft(unit, principal, session, asked)
-        built = self.prompts.build(
-            unit, run, session, input_offset=session.journal_length + 1, is_recorded=False
-        )
-        sections = tuple(
-            PreviewedSection(
-                name=section.name, tokens=estimate_tokens(render([section])), text=section.body
-            )
-            for section in built.sections
-            if section.body.strip()
-        )
-        window = self.prompts.routes.window(run.route.route_id, run.route.model).tokens
-        described = sum(section.tokens for section in sections)
-        return PromptPreview(
-            agent_id=session.agent_id,
-            session_id=session.session_id or None,
-            user_id=principal.user_id,
-            route_id=run.route.route_id,
-            model=run.route.model,
-            context_window=window,
-            limit_tokens=built.limit,
-            total_tokens=described + built.tool_tokens + built.message_tokens,
-            tool_tokens=built.tool_tokens,
-            message_tokens=built.message_tokens,
-            sections=sections,
-            tools=built.told,
-            max_tool_iterations=built.max_steps,
-        )

@@ -12,7 +12,7 @@ from understudy.cli.output import note
 from understudy.cli.person import confirm
 
 if TYPE_CHECKING:
-    from understudy.agent.prompt import PromptPreview
+    from understudy.agent.preview import PromptPreview
     from understudy.memory.record import RunCapture
     from understudy.retrieval.documents import Match
     from understudy.retrieval.explain import MemoryExplanation

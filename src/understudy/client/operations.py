@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from understudy.access.sign_in import SignInLink
     from understudy.access.tokens import Token, TokenCreated
-    from understudy.agent.prompt import PromptPreview
+    from understudy.agent.preview import PromptPreview
     from understudy.assets.model import Asset, AssetReference
     from understudy.core.audit import AuditEntry
     from understudy.core.page import Page
@@ -144,7 +144,7 @@ if TYPE_CHECKING:
 ANSWERS: Final = {
     "understudy.access.sign_in": "SignInLink",
     "understudy.access.tokens": "Token TokenCreated",
-    "understudy.agent.prompt": "PromptPreview",
+    "understudy.agent.preview": "PromptPreview",
     "understudy.assets.model": "Asset AssetReference",
     "understudy.core.audit": "AuditEntry",
     "understudy.core.page": "Page",
@@ -355,7 +355,7 @@ class AgentsCalls(Group[S]):
 
     @GET("/v1/agents/{agent_id}/prompt-preview")
     def prompt_preview(self, agent_id: str, *, query: str | None = None) -> PromptPreview:
-        """The system prompt of the caller's first run in a new session of an agent."""
+        """What the caller's first run in a new session of an agent would send to its model."""
 
     @GET("/v1/agents/{agent_id}/tools")
     def tools_page(self, agent_id: str, **page: Unpack[Paging]) -> Items[SessionToolView]:
@@ -1377,8 +1377,9 @@ class SessionsCalls(Group[S]):
 
     @GET("/v1/sessions/{session_id}/prompt-preview")
     def prompt_preview(self, session_id: str, *, query: str | None = None) -> PromptPreview:
-        """The system prompt that the caller's next run would have, by section, with its
-        tokens."""
+        """What the caller's next run would send to its model, by section, with its tokens.
+        `memory` lists every learning and run in sight and `skills` every skill, in or out, with
+        each reason. MCP servers have the tools that they listed last. Nothing is changed."""
 
 
 class SkillDependenciesCalls(Group[S]):

@@ -9,7 +9,8 @@ from understudy.access.sign_in import BrowserSignIn
 from understudy.access.tokens import TokenService
 from understudy.agent.gate import DaemonRules, Gatekeeper, Onward
 from understudy.agent.offers import CatalogueSkills, ToolOffers, tools_of
-from understudy.agent.prompt import PromptBuilder, PromptPreviews
+from understudy.agent.preview import PromptPreviews
+from understudy.agent.prompt import PromptBuilder
 from understudy.agents.service import AgentService
 from understudy.agents.user_files import UserFileService
 from understudy.assets.service import AssetService
@@ -135,7 +136,7 @@ class Services:
             clock=clock,
             prompts=self.prompts,
             intake=self.intake,
-            refresh=self.skills.catalogue.refresh,
+            catalogue=self.skills.catalogue,
         )
         self.sample = SampleService(units, self.keeper)
         self.metrics = self._metrics()

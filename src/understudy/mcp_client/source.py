@@ -69,7 +69,7 @@ class McpToolSource:
             if sight.tool_hidden_by(connection.server.name, tool.listed.name) is None
             and tool.name not in disabled
         ]
-        return tools[:MAX_TOOLS]
+        return _fitting(session, tools)
 
     async def _own(
         self, session: Session, sight: McpVisibility, servers: Sequence[McpServer]

@@ -171,6 +171,11 @@ class Routes:
             return ContextWindow(configured, WindowSource.CONFIGURED)
         return found
 
+    def accepts(self, route_id: str) -> frozenset[str]:
+        """The kinds of files that the model of a route takes."""
+        route = self.find(route_id)
+        return route.accepts if route else frozenset()
+
     def all(self) -> tuple[RouteInfo, ...]:
         """Every route, in the order of the settings."""
         return tuple(self._info(route_id, it) for route_id, it in self._settings.routes.items())

@@ -28,6 +28,7 @@ from understudy.retrieval.learned import CANDIDATES, judge, learn_context, stati
 from understudy.retrieval.recollect import run_note
 from understudy.retrieval.recovered import (
     ConsideredRun,
+    Recovered,
     RunReason,
     explanation,
     recover,
@@ -65,6 +66,8 @@ class ExplainedRecord:
     label: Omitted[str] = None
     # Whether a learning applies `always` or `when_relevant`; absent for a run.
     applies: Omitted[str] = None
+    # Whether it is injected because it applies to every task.
+    standing: bool = False
     # What a prompt would say; absent for one that cannot be read or is sensitive.
     text: Omitted[str] = None
     # What it would take of the budget; 0 for a sensitive one, whose length tells something too.
@@ -130,10 +133,15 @@ def explain(
     query: str | None,
     policy: RunMemoryPolicy,
     now_ms: int,
+    chosen: Learned | None = None,
+    recovered: Recovered | None = None,
 ) -> MemoryExplanation:
-    """Explain the choice of a prompt, without changing a counter or a record."""
+    """Explain the choice of a prompt, without changing a counter or a record.
+
+    `chosen` and `recovered` are a choice that was made, with what its budget left out.
+    """
     scopes = visible_scopes(unit, session)
-    chosen = learn_context(unit, session, query, now_ms)
+    chosen = learn_context(unit, session, query, now_ms) if chosen is None else chosen
     others = _others(unit, scopes, chosen)
     known = (
         *chosen.considered,
@@ -147,8 +155,9 @@ def explain(
     )
     elsewhere = _elsewhere(unit, scopes, query, now_ms)
     settings = retrieval_in(unit)
-    verbatim = verbatim_now(unit, session.session_id)
-    recovered = recover(unit, session.session_id, query, policy, now_ms, verbatim=verbatim)
+    if recovered is None:
+        verbatim = verbatim_now(unit, session.session_id)
+        recovered = recover(unit, session.session_id, query, policy, now_ms, verbatim=verbatim)
     return MemoryExplanation(
         session_id=session.session_id,
         query=query,
@@ -232,6 +241,7 @@ def _learning(at: int, it: ConsideredLearning) -> ExplainedRecord:
         tokens=note_tokens(LEARNED_CONTEXT, learning_note(learning)) if is_shown else 0,
         reasons=reasons,
         applies=str(learning.applies),
+        standing=it.is_standing,
         explanation=why,
         **_fit(scored),
     )

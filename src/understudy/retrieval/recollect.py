@@ -15,7 +15,7 @@ from understudy.memory.record import RunMemory
 from understudy.memory.report import PromptCounters
 from understudy.memory.retention import Keeper
 from understudy.memory.texts import query_text
-from understudy.retrieval.choice import OMITTED, learning_note
+from understudy.retrieval.choice import OMITTED, Learned, learning_note
 from understudy.retrieval.choice import LearningReason as LearnedReason
 from understudy.retrieval.frame import (
     LEARNED_CONTEXT,
@@ -27,7 +27,7 @@ from understudy.retrieval.frame import (
     pack,
 )
 from understudy.retrieval.learned import learn_context
-from understudy.retrieval.recovered import RunReason, VerbatimPart, recover
+from understudy.retrieval.recovered import Recovered, RunReason, VerbatimPart, recover
 from understudy.retrieval.report import failed_json, injection_json, learned_json, recovered_json
 from understudy.runs.model import Run
 from understudy.sessions.model import Session
@@ -59,13 +59,18 @@ class Recollection:
 
     sections: Mapping[str, str] = field(default_factory=dict)
     report: Mapping[str, Any] = field(default_factory=dict)
+    # What was chosen, after packing.
+    learned: Learned = field(default_factory=Learned)
+    recovered: Recovered = field(default_factory=Recovered)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One memory section: its text, its tokens and its report."""
+    """One memory section: its text, its tokens and its report; what it was chosen from."""
 
     report: Mapping[str, Any]
+    learned: Learned = field(default_factory=Learned)
+    recovered: Recovered = field(default_factory=Recovered)
     body: str = ""
     tokens: int = 0
 
@@ -107,6 +112,8 @@ class Recollector:
         return Recollection(
             sections={name: part.body for name, part in parts.items() if part.body},
             report=injection_json(recovered.report, learned.report, budget),
+            learned=learned.learned,
+            recovered=recovered.recovered,
         )
 
     def used(self, report: Mapping[str, Any]) -> None:
@@ -129,6 +136,7 @@ class Recollector:
             unit.learning_uses.add(_uses(found.kept, run, now))
         return Part(
             report=learned_json(found, packed),
+            learned=found,
             body=packed.body if packed.kept else "",
             tokens=packed.tokens,
         )
@@ -145,8 +153,10 @@ class Recollector:
         packed = pack(
             RECOVERED_MEMORY, notes, tokens=tokens, mark=self.mark(), omitted=found.omitted
         )
+        found = found.within(packed.kept)
         return Part(
-            report=recovered_json(found.within(packed.kept), packed, policy),
+            report=recovered_json(found, packed, policy),
+            recovered=found,
             body=packed.body if packed.kept else "",
             tokens=packed.tokens,
         )

@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 
-from understudy.agent.prompt import PromptPreview
+from understudy.agent.preview import PromptPreview
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging
@@ -70,7 +70,11 @@ def memory_explain(
 def prompt_preview(
     session_id: SessionId, services: Services, caller: Caller, query: Asked = None
 ) -> PromptPreview:
-    """The system prompt that the caller's next run would have, by section, with its tokens."""
+    """What the caller's next run would send to its model, by section, with its tokens.
+
+    `memory` lists every learning and run in sight and `skills` every skill, in or out, with each
+    reason. MCP servers have the tools that they listed last. Nothing is changed.
+    """
     return services.prompt_previews.of_session(caller, session_id, query)
 
 
@@ -79,7 +83,7 @@ def prompt_preview(
 def agent_prompt_preview(
     agent_id: AgentId, services: Services, caller: Caller, query: Asked = None
 ) -> PromptPreview:
-    """The system prompt of the caller's first run in a new session of an agent."""
+    """What the caller's first run in a new session of an agent would send to its model."""
     return services.prompt_previews.of_agent(caller, agent_id, query)
 
 
