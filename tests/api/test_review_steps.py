@@ -46,7 +46,7 @@ def test_a_decision_is_taken_back_and_a_candidate_put_off(api: TestClient) -> No
     until = revoked["undone_at_ms"] + 3_600_000
     asleep = ok(api, "POST", f"{PATH}/{candidate_id}/snooze", {"until_ms": until})
     assert asleep["snoozed_until_ms"] == until
-    assert ok(api, "GET", f"{PATH}/next") == {"item": None}
+    assert ok(api, "GET", f"{PATH}/next") == {"item": None, "snoozed": 1}
     assert len(ok(api, "GET", f"{PATH}?waiting=true")["items"]) == 1
     for wrong in ({}, {"until_ms": -1}, {"until_ms": "soon"}, {"until_ms": 2**60}):
         assert refused(api, "POST", f"{PATH}/{candidate_id}/snooze", wrong)[0] == 400

@@ -99,3 +99,11 @@ def test_a_refusal_says_what_is_wrong_and_writes_nothing(
     assert refused.value.code == code
     assert [each.pointer for each in refused.value.errors] == [pointer]
     assert candidate_count(plane) == 0
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("content", ["???", "none.", "n/a", "待定", "123"])
+def test_what_says_nothing_is_refused(plane: LearningHarness, content: str) -> None:
+    with pytest.raises(Invalid, match="says nothing"):
+        learn(plane, content)
+    assert candidate_count(plane) == 0

@@ -259,6 +259,7 @@ def test_a_snoozed_candidate_is_handed_out_again_when_it_is_time(plane: Learning
     asleep = plane.candidates.snooze(ALICE, candidate.candidate_id, NOW + 5)
 
     assert asleep == replace(candidate, snoozed_until_ms=NOW + 5, version=candidate.version + 1)
+    assert plane.candidates.next_for_review().snoozed == 1
     assert plane.candidates.next_for_review().item is None
     plane.clock.advance(5)
     assert plane.candidates.next_for_review().item is not None
@@ -267,3 +268,21 @@ def test_a_snoozed_candidate_is_handed_out_again_when_it_is_time(plane: Learning
     code = refused(lambda: plane.candidates.snooze(ALICE, candidate.candidate_id, NOW + 9))
     assert code == "candidate_published"
     assert "learning_candidates.snooze" in [it.action for it in plane.audit()]
+
+
+def test_what_was_typed_in_a_session_and_waits_is_not_proposed_twice(
+    plane: LearningHarness,
+) -> None:
+    typed = LearningSource(session_id="s1")
+    scope = session_scope("s1")
+    first = plane.propose("I prefer tabs.", scope=scope, source=typed)
+
+    assert plane.propose("I prefer tabs", scope=scope, source=typed) == first
+    others = [
+        plane.propose("I prefer tabs", scope=scope),
+        plane.propose("I prefer tabs", scope=scope, source=LearningSource(session_id="s2")),
+        plane.propose("I prefer tabs", scope=WORKSPACE, source=typed),
+    ]
+    assert len({first.candidate_id, *(it.candidate_id for it in others)}) == 4
+    plane.candidates.reject(ALICE, first.candidate_id)
+    assert plane.propose("I prefer tabs", scope=scope, source=typed) != first

@@ -40,7 +40,7 @@ def test_what_is_typed_after_remember_waits_for_a_review(learning_daemon: Learni
     try:
         chat.wait_for_prompt()
         chat.type("/remember")
-        chat.wait_for("give what to remember after /remember")
+        chat.wait_for("give a statement to remember after /remember")
         chat.wait_for_prompt()
         chat.type("/remember I prefer short emails.")
         chat.wait_for("suggested to remember: understudy")

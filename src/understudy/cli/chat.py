@@ -434,11 +434,12 @@ def _attach(conversation: ChatConversation, path: str) -> None:
 
 def _remember(conversation: ChatConversation, text: str) -> None:
     """Propose a typed text for the session, and say where it is reviewed."""
+    from understudy.learnings.labels import says_nothing
     from understudy.learnings.remember import kind_of
     from understudy.wire.learnings import CreateCandidate
 
-    if not text:
-        note("give what to remember after /remember")
+    if says_nothing(text):
+        note("give a statement to remember after /remember")
         return
     session_id, candidates = conversation.session.session_id, conversation.client.candidates
     wanted = inputs.request(

@@ -143,11 +143,16 @@ def show_results(view: "SearchAnswer") -> None:
 def show_explained(view: "MemoryExplanation") -> None:
     """Every learning and run in sight, and why it would or would not reach the prompt."""
     screen.records(view.entries, EXPLAINED_COLUMNS, empty="This session remembers nothing yet.")
-    floor = f", covering at least {view.relevance_floor:.0%}" if view.relevance_floor else ""
-    learnings = f"{view.max_standing_entries} standing learnings, {view.max_learned_entries} others"
-    note(f"a prompt tells of at most {learnings} and {view.max_prompt_entries} runs{floor}")
+    others = f"{view.max_learned_entries} others{_covering(view.learned_relevance_floor)}"
+    runs = f"{view.max_prompt_entries} runs{_covering(view.relevance_floor)}"
+    standing = f"{view.max_standing_entries} standing learnings"
+    note(f"a prompt tells of at most {standing}, {others} and {runs}")
     if view.truncated:
         note("there are more learnings than are listed; `learnings list` shows all")
+
+
+def _covering(floor: float) -> str:
+    return f" covering at least {floor:.0%} of the input" if floor else ""
 
 
 def show_report(view: "MemoryReport") -> None:

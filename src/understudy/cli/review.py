@@ -330,7 +330,8 @@ def review(client: "Client", person: Person, waiting: Iterable["NextReviewItem"]
         for number, found in enumerate(waiting, start=1):
             if found.item is not None:
                 header = f"{number} of {number + (found.following or 0)}"
-                queue.decide(found.item, header=header)
+                put_off = f", {found.snoozed} snoozed" if found.snoozed else ""
+                queue.decide(found.item, header=header + put_off)
     except Left:
         person.say([f"{queue.counts() or 'nothing decided'}; the rest goes on waiting"])
     except ClientError as problem:

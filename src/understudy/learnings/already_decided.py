@@ -37,19 +37,22 @@ class Declined:
 
 
 def is_known(unit: "Unit", scope: LearningScope, kind: Kind, key: str, *, now_ms: int) -> bool:
-    """Whether a visible learning or an open candidate of the daemon has this key.
+    """Whether a prompt of this scope is told this already, or it waits for a decision.
 
     A learning that is not prompt-visible does not count, unless automation published it.
     """
     if unit.candidates.proposed_with_key(scope, kind, key, now_ms=now_ms) is not None:
         return True
-    seen = (
-        it for each in _visible_from(unit, scope) for it in unit.learnings.with_key(each, kind, key)
-    )
-    live = [it for it in _from_runs_or_scope(seen, scope) if not it.is_expired(now_ms)]
-    if any(it.policy_decision is PolicyDecision.AUTOMATIC for it in live):
+    seen = [
+        it
+        for each in _visible_from(unit, scope)
+        for it in unit.learnings.with_key(each, kind, key)
+        if not it.is_expired(now_ms)
+    ]
+    decided = (it.policy_decision for it in _from_runs_or_scope(seen, scope))
+    if PolicyDecision.AUTOMATIC in decided:
         return True
-    return bool(prompt_visible(unit.learnings, live, now_ms=now_ms))
+    return bool(prompt_visible(unit.learnings, seen, now_ms=now_ms))
 
 
 def declined(

@@ -9,7 +9,7 @@ from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.core.records import Omitted, extended, reduced
 from understudy.learnings.already_decided import declined, revoked_learnings
-from understudy.learnings.checks import check_reason
+from understudy.learnings.checks import check_reason, check_says_something
 from understudy.learnings.conflicts import conflict_with, contradictions, duplicate_of
 from understudy.learnings.decisions import by_hand, reject, require_candidate
 from understudy.learnings.events import NO_LISTENERS, Listeners
@@ -19,6 +19,7 @@ from understudy.learnings.model import (
     Candidate,
     CandidateFilter,
     EvidenceRef,
+    LearningSource,
     Origin,
     RelatedLearning,
     related,
@@ -128,6 +129,8 @@ class NextReviewItem:
     item: ReviewItem | None
     # How many wait after it.
     following: Omitted[int] = None
+    # How many are put off, and so are not among them; absent if none is.
+    snoozed: Omitted[int] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +143,17 @@ class CandidateService:
     guard: SecretGuard = NO_LITERALS
 
     def create(self, principal: Principal, wanted: NewCandidate) -> Candidate:
-        """Propose a candidate; it has no effect before it is published."""
+        """Propose a candidate; it has no effect before it is published.
+
+        What was proposed for the same session before and still waits is answered again.
+        """
         now = self.clock.now_ms()
         made = make_candidate(wanted, origin=Origin.API, now_ms=now)
         self.guard.check(texts_of(wanted))
         with self.units.write() as unit:
+            there = _waiting_in_session(unit, made, now_ms=now)
+            if there is not None:
+                return there
             candidate = _marked_by_history(unit, made)
             propose(unit, candidate, by=principal, now_ms=now, listeners=self.listeners)
         return candidate
@@ -156,6 +165,7 @@ class CandidateService:
         """
         now = self.clock.now_ms()
         made = make_candidate(wanted, origin=Origin.API, now_ms=now)
+        check_says_something(made.content)
         if made.is_expired(now):
             raise coded_error("learnings/expiry_is_past", pointer="/expires_at_ms")
         self.guard.check(texts_of(wanted))
@@ -189,10 +199,11 @@ class CandidateService:
             candidate, following = unit.candidates.next_for_review(
                 after=after, narrowed=narrowed, now_ms=now
             )
+            snoozed = unit.candidates.snoozed_count(now_ms=now, narrowed=narrowed) or None
             if candidate is None:
-                return NextReviewItem(item=None)
+                return NextReviewItem(item=None, snoozed=snoozed)
             item = review_item(unit, candidate, now_ms=now)
-            return NextReviewItem(item=item, following=following)
+            return NextReviewItem(item=item, following=following, snoozed=snoozed)
 
     def page(
         self, request: PageRequest, *, narrowed: CandidateFilter | None = None
@@ -272,6 +283,17 @@ class CandidateService:
         """Check the stored content for secrets before the write transaction takes its lock."""
         if wanted.content is None:
             self.guard.check_stored(self.get(candidate_id))
+
+
+def _waiting_in_session(unit: "Unit", made: Candidate, *, now_ms: int) -> Candidate | None:
+    """The open candidate that says the same of a session in which it was typed before."""
+    typed = LearningSource(session_id=made.source.session_id, agent_id=made.source.agent_id)
+    if made.source != typed or typed.session_id is None:
+        return None
+    there = unit.candidates.proposed_with_key(
+        made.scope, made.kind, made.semantic_key, now_ms=now_ms, origin=Origin.API
+    )
+    return there if there is not None and there.source == typed else None
 
 
 def _names_untrusted(unit: "Unit", ref: EvidenceRef) -> bool:

@@ -6,6 +6,7 @@ from typing import Final
 from understudy.core.errors import Invalid, UnderstudyError, coded_error
 from understudy.core.ids import MAX_ID_LENGTH
 from understudy.core.invisible_characters import hidden_in
+from understudy.learnings.labels import says_nothing
 from understudy.learnings.model import (
     MAX_CONTENT_CHARS,
     EvidenceRef,
@@ -86,6 +87,12 @@ def check_content(content: str, kind: Kind, *, pointer: str = "/content") -> str
     if kind is not Kind.RUN_SUMMARY:
         _check_secret(trimmed, "secret_content", pointer)
     return trimmed
+
+
+def check_says_something(content: str, *, pointer: str = "/content") -> None:
+    """Refuse a content that is no statement, where nobody reviews it first."""
+    if says_nothing(content):
+        raise _invalid("content", pointer, "content says nothing; give a statement in words")
 
 
 def check_reason(text: str | None, *, pointer: str = "/reason") -> str | None:

@@ -482,6 +482,11 @@ def _says_something(said: str, kind: Kind) -> bool:
     return len(telling) > 1 or len(_HAN.findall(said)) > 1
 
 
+def says_nothing(text: str) -> bool:
+    """Whether a text is no statement, such as `???` or `none`."""
+    return _is_junk(text.strip(TRIMMED))
+
+
 def _is_junk(said: str) -> bool:
     """Whether a text has no letters, or only words that say nothing."""
     if _HAN.search(said):

@@ -10,6 +10,7 @@ from understudy.core.clock import Clock
 from understudy.core.errors import Invalid
 from understudy.core.principal import DAEMON
 from understudy.learnings.already_decided import declined, evidence_digest, is_known
+from understudy.learnings.checks import check_says_something
 from understudy.learnings.decisions import awaiting_evidence
 from understudy.learnings.events import NO_LISTENERS, Listeners, candidates_added, tell
 from understudy.learnings.expiry_words import proposed_expiry
@@ -149,6 +150,7 @@ class Suggestions:
         )
         try:
             self.guard.check({"/content": new.content})
+            check_says_something(new.content)
             return make_candidate(new, origin=Origin.DAEMON, now_ms=now)
         except Invalid as problem:
             raise ToolError(f"not suggested: {problem.detail}", code=problem.code) from None

@@ -121,6 +121,8 @@ class MemoryExplanation:
     max_learned_entries: int = MAX_ENTRIES
     max_standing_entries: int
     max_standing_tokens: int
+    # How much of the query the best of them must cover.
+    learned_relevance_floor: float
     entries: tuple[ExplainedRecord, ...]
     # Whether there are more learnings than are listed.
     truncated: bool
@@ -166,6 +168,7 @@ def explain(
         relevance_floor=policy.relevance_floor,
         max_standing_entries=settings.max_standing_entries,
         max_standing_tokens=settings.max_standing_tokens,
+        learned_relevance_floor=settings.relevance_floor,
         entries=(
             *_learnings(known),
             *(_learning(at, it) for at, it in enumerate(elsewhere, len(known) + 1)),

@@ -110,6 +110,14 @@ class CandidateStore:
         query = self._queue(now_ms)
         return select_page(self._connection, query, request, by=_QUEUE, read=read_candidate)
 
+    def snoozed_count(self, *, now_ms: int, narrowed: CandidateFilter | None = None) -> int:
+        """How many candidates would be in the queue of review if they were not snoozed."""
+        waiting = candidate_conditions(_waiting(narrowed), self._dialect)
+        counted = sa.select(sa.func.count()).where(
+            *waiting, _lasts(sa.literal(now_ms)), candidates.c.snoozed_until_ms > now_ms
+        )
+        return self._connection.execute(counted).scalar_one()
+
     def queue_length(self, *, now_ms: int) -> int:
         """How many candidates are in the queue of review."""
         counted = self._queue(now_ms).with_only_columns(sa.func.count())
@@ -130,10 +138,16 @@ class CandidateStore:
         return self._all(_REJECTED, _same(scope, kind, semantic_key))
 
     def proposed_with_key(
-        self, scope: LearningScope, kind: Kind, semantic_key: str, *, now_ms: int
+        self,
+        scope: LearningScope,
+        kind: Kind,
+        semantic_key: str,
+        *,
+        now_ms: int,
+        origin: Origin = Origin.DAEMON,
     ) -> Candidate | None:
-        """The oldest open candidate of the daemon with this key."""
-        values = {"now_ms": now_ms, **_same(scope, kind, semantic_key)}
+        """The oldest open candidate of this origin with this key."""
+        values = {"now_ms": now_ms, "origin": str(origin), **_same(scope, kind, semantic_key)}
         return next(iter(self._all(_PROPOSED_WITH_KEY, values)), None)
 
     def decided_since(self, since_ms: int, *, limit: int) -> tuple[Candidate, ...]:
@@ -182,9 +196,8 @@ class CandidateStore:
         return len(queued.all())
 
     def _queue(self, now_ms: int, narrowed: CandidateFilter | None = None) -> sa.Select[Any]:
-        wanted = replace(narrowed or CandidateFilter(), waiting=True)
         return sa.select(*_COLUMNS).where(
-            *candidate_conditions(wanted, self._dialect),
+            *candidate_conditions(_waiting(narrowed), self._dialect),
             _lasts(sa.literal(now_ms)),
             _is_awake(now_ms),
         )
@@ -202,6 +215,10 @@ class CandidateStore:
         while rows := self._connection.execute(_OPEN_AFTER, values).all():
             yield from readable(rows, read_candidate)
             values["after"] = rows[-1].candidate_id
+
+
+def _waiting(narrowed: CandidateFilter | None) -> CandidateFilter:
+    return replace(narrowed or CandidateFilter(), waiting=True)
 
 
 def _lasts(now_ms: Any) -> sa.ColumnElement[bool]:
@@ -253,7 +270,7 @@ _IS_SAME: Final = sa.and_(
 _PROPOSED_WITH_KEY: Final = (
     sa.select(*_COLUMNS)
     .where(_IS_SAME, OPEN, _lasts(sa.bindparam("now_ms")))
-    .where(candidates.c.origin == str(Origin.DAEMON))
+    .where(candidates.c.origin == sa.bindparam("origin"))
     # Not by id alone: SQLite would scan the scope instead of using the key index.
     .order_by(candidates.c.created_at_ms, candidates.c.candidate_id)
 )
