@@ -1,5 +1,6 @@
 """The queue of review over HTTP: its order, decisions of two people, steps back."""
 
+import pytest
 from starlette.testclient import TestClient
 
 from tests.api.test_learning_candidates import PATH, propose, publish
@@ -57,3 +58,20 @@ def test_a_decision_is_taken_back_and_a_candidate_put_off(api: TestClient) -> No
             api, "POST", f"{PATH}/cand_none/{verb}", {"until_ms": 1} if verb[0] == "s" else {}
         )
         assert code == (404, "learnings/candidate_not_found")
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        (None, "told in every session of this daemon"),
+        ("vi-VN", "được nhắc đến trong mọi phiên của daemon này"),
+        ("zh", "在此守护进程的所有会话中告知"),
+    ],
+)
+def test_the_reach_is_told_in_the_language_of_the_caller(
+    api: TestClient, language: str | None, words: str
+) -> None:
+    candidate_id = propose(api)
+    headers = {"Accept-Language": language} if language else {}
+    item = api.get(f"{PATH}/{candidate_id}", headers=headers).json()
+    assert [it["words"] for it in item["reaches"]] == [words]

@@ -26,12 +26,14 @@ from understudy.core.page import PageRequest
 from understudy.core.records import extended, reduced
 from understudy.learnings.candidates import ReviewItem
 from understudy.learnings.model import (
+    Applies,
     Candidate,
     CandidateState,
     Kind,
     LearningSource,
     LearningStatus,
     RelatedLearning,
+    Sensitivity,
     related,
 )
 from understudy.learnings.reach import Reach
@@ -51,7 +53,9 @@ def plane(units: Units) -> LearningHarness:
 @pytest.mark.every_database
 def test_reviewers_are_handed_one_after_another(plane: LearningHarness) -> None:
     first, second = plane.propose("X is blue"), plane.propose("Y is red")
-    everywhere = (Reach(scope=WORKSPACE, words="told in every session of this daemon"),)
+    everywhere = (
+        Reach(scope=WORKSPACE, words="told in every session of this daemon", suggested=True),
+    )
     found = plane.candidates.next_for_review()
     assert found.item == extended(ReviewItem, first, reaches=everywhere)
     assert found.following == 1
@@ -76,6 +80,32 @@ def test_a_reviewer_is_told_whom_each_scope_reaches(plane: LearningHarness) -> N
         ("project:garden", "told in every session of project garden", None),
         ("workspace:default", "told in every session of this daemon", None),
     ]
+
+
+OFFERED: list[tuple[dict[str, Any], str]] = [
+    ({"kind": Kind.FACT}, "session:s9"),
+    ({"kind": Kind.PREFERENCE}, "persona:helper"),
+    ({"kind": Kind.DECISION, "applies": Applies.ALWAYS}, "persona:helper"),
+    ({"kind": Kind.PREFERENCE, "scope": session_scope("s8")}, "workspace:default"),
+    ({"kind": Kind.PREFERENCE, "derived_from_untrusted": True}, "session:s9"),
+    ({"kind": Kind.PREFERENCE, "sensitivity": Sensitivity.SENSITIVE}, "session:s9"),
+    ({"kind": Kind.PREFERENCE, "scope": WORKSPACE}, "workspace:default"),
+]
+
+
+@pytest.mark.parametrize(("fields", "offered"), OFFERED)
+def test_a_wish_is_offered_for_sessions_that_somebody_returns_to(
+    plane: LearningHarness, fields: dict[str, Any], offered: str
+) -> None:
+    with plane.units.write() as unit:
+        unit.sessions.add(make_session("s8"))
+        unit.sessions.add(make_session("s9", **bound(make_persona("helper"))))
+    candidate = plane.propose("I like tabs", **({"scope": session_scope("s9")} | fields))
+
+    reaches = plane.candidates.item(candidate.candidate_id).reaches
+
+    assert [it.scope.key for it in reaches if it.suggested] == [offered]
+    assert plane.publish(candidate).learning.scope == candidate.scope
 
 
 @pytest.mark.parametrize(

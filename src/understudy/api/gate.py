@@ -17,10 +17,12 @@ from understudy.api.limits import bounded
 from understudy.api.middleware import without_stream
 from understudy.api.multipart import read_form
 from understudy.api.operations import SAFE_METHODS, Operation, canonical, operation_of
+from understudy.api.problems import language_of
 from understudy.api.services import Services, open_streams_of, services_of
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal, Role
 from understudy.core.strict_json import check_text, parse
+from understudy.i18n.locales import DEFAULT, current_locale
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 # In the scope of a call from this process: who calls. No header can set it.
@@ -106,6 +108,7 @@ async def _admit(request: Request, services: Services, operation: Operation) -> 
         return
     principal = await run_in_threadpool(_identify, request, services)
     request.state.principal = principal
+    current_locale.set(language_of(request.scope) or DEFAULT)
     principal.require(operation.role)
     if request.method not in SAFE_METHODS:
         require_ready(services)

@@ -110,7 +110,7 @@ class ProblemAnswer:
 
     def spoken(self, scope: Scope) -> "ProblemAnswer":
         """The problem in the language that the caller prefers, where the table has its words."""
-        told = told_in(_language_of(scope), self.row or self.reason, self.detail, self.values)
+        told = told_in(language_of(scope), self.row or self.reason, self.detail, self.values)
         return replace(self, detail=told.text, language=told.language)
 
     def response(self) -> Response:
@@ -136,7 +136,7 @@ class ProblemAnswer:
         )
 
 
-def _language_of(scope: Scope) -> str | None:
+def language_of(scope: Scope) -> str | None:
     """The preferred language: of the `Accept-Language` header, or else of the token."""
     principal = scope.get("state", {}).get("principal")
     known = principal.locale if isinstance(principal, Principal) else None

@@ -46,7 +46,7 @@ KEYS: Final = {
     "": "help",
 }
 HELP: Final = (
-    "p  publish it: prompts of its scope may be told of it (so does y)",
+    "p  publish it: prompts of the scope shown may be told of it (so does y)",
     "w  publish it for every session of this daemon",
     "v  publish it as provisional: it is kept and found, but no prompt is told of it",
     "o  choose who it is for, then decide",
@@ -122,7 +122,8 @@ class Weighing:
         self._item = item
         self._may_go_back = may_go_back
         self._edited: str | None = None
-        self._scope: LearningScope | None = None
+        # None is that of the candidate.
+        self._offered = self._scope = _suggested_scope(item)
         self._applies = str(item.applies)
         self._in_the_way = item.conflicts_with
         # By the meaning of a key; one that answers None decides nothing yet.
@@ -179,6 +180,8 @@ class Weighing:
 
     def _key(self) -> str:
         publish = "[p]ublish" if self._edited is None else "[p]ublish as edited"
+        if self._scope is not None:
+            publish += f" for {self._scope.kind}"
         supersede = "s[u]persede  " if self._rivals() else ""
         back = "[b]ack  " if self._may_go_back else ""
         typed = self._person.key(
@@ -250,12 +253,14 @@ class Weighing:
             chosen = answer
         target = rivals[chosen]
         changes: dict[str, Any] = {"supersedes": target.learning_id}
-        if target != self._in_the_way and self._scope is None and self._is_wider(target.scope):
+        is_chosen = self._scope != self._offered
+        if target != self._in_the_way and not is_chosen and self._is_wider(target.scope):
             changes["scope"] = _as_sent(target.scope)
         return self._publish(changes)
 
     def _is_wider(self, scope: "LearningScope") -> bool:
-        return SCOPE_KINDS.index(scope.kind) > SCOPE_KINDS.index(self._item.scope.kind)
+        now = self._scope or self._item.scope
+        return SCOPE_KINDS.index(scope.kind) > SCOPE_KINDS.index(now.kind)
 
     def _edit(self) -> None:
         now = self._item.content if self._edited is None else self._edited
@@ -274,6 +279,12 @@ class Weighing:
         if self._edited is not None and self._applies == "always":
             # Proposed for the words before the edit.
             self._person.say(["still told on every run of its scope; a changes that"])
+
+
+def _suggested_scope(item: "ReviewItem") -> "LearningScope | None":
+    """The scope that is offered first, if it is not that of the candidate."""
+    offered = (it.scope for it in item.reaches if it.suggested)
+    return next((it for it in offered if it != item.scope), None)
 
 
 def _as_sent(scope: "LearningScope") -> dict[str, str]:

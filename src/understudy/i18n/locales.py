@@ -2,10 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Final
 
 DEFAULT: Final = "en"
 LOCALES: Final = (DEFAULT, "vi", "zh")
+
+# The language of the answer to the request at hand.
+current_locale: ContextVar[str] = ContextVar("current_locale", default=DEFAULT)
 
 MAX_TAG_CHARS: Final = 64
 MAX_HEADER_CHARS: Final = 1024

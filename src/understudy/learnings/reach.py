@@ -1,13 +1,17 @@
 """Reach: the sessions in which a learning of a scope is told, in words, and whether anybody uses them."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import DAY_MS
 from understudy.core.errors import DamagedRecord
 from understudy.core.records import Omitted
+from understudy.i18n.catalogue import say
+from understudy.i18n.locales import current_locale
 from understudy.learnings.model import (
     SEMANTIC_KINDS,
+    Applies,
     Candidate,
     Kind,
     Learning,
@@ -29,12 +33,6 @@ if TYPE_CHECKING:
 IDLE_DAYS: Final = 7
 # The most scopes besides the workspace; a session may belong to many projects.
 MAX_OFFERED: Final = 7
-_WHERE: Final = {
-    ScopeKind.SESSION: "in this session only",
-    ScopeKind.PERSONA: "in every session of persona {id}",
-    ScopeKind.PROJECT: "in every session of project {id}",
-    ScopeKind.WORKSPACE: "in every session of this daemon",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +44,8 @@ class Reach:
     words: str
     # Why nobody is told there; None where somebody may be.
     unused: Omitted[str] = None
+    # Whether a reviewer is offered this one first; absent if not.
+    suggested: Omitted[bool] = None
 
 
 def reach_words(
@@ -55,15 +55,19 @@ def reach_words(
     sensitivity: Sensitivity = Sensitivity.SCOPED,
     tier: Tier = Tier.ACTIVE,
 ) -> str:
-    """In which sessions a learning is told, or why in none."""
-    where = _WHERE[scope.kind].format(id=scope.id)
+    """In which sessions a learning is told, or why in none; in the language of the caller."""
+    where = _say(f"where.{scope.kind}", id=scope.id)
     if sensitivity is Sensitivity.SENSITIVE:
-        return "told nowhere: it is sensitive"
+        return _say("sensitive")
     if kind not in SEMANTIC_KINDS:
-        return f"told nowhere: only facts, preferences and decisions are; found {where}"
+        return _say("other_kind", where=where)
     if tier is not Tier.ACTIVE:
-        return f"told nowhere while it is provisional; found {where}"
-    return f"told {where}"
+        return _say("provisional", where=where)
+    return _say("told", where=where)
+
+
+def _say(key: str, **values: object) -> str:
+    return say(current_locale.get(), f"reach.{key}", **values)
 
 
 def reach_of(
@@ -85,7 +89,23 @@ def reaches_of(unit: "Unit", candidate: Candidate, *, now_ms: int) -> tuple[Reac
     session = _session(unit, session_id) if session_id else None
     around = visible_scopes(unit, session) if session else (WORKSPACE,)
     scopes = dict.fromkeys((candidate.scope, *around[:MAX_OFFERED], WORKSPACE))
-    return tuple(reach_of(unit, candidate, it, now_ms=now_ms) for it in scopes)
+    reaches = [reach_of(unit, candidate, it, now_ms=now_ms) for it in scopes]
+    offered = _suggested(candidate, reaches)
+    return tuple(replace(it, suggested=it is offered or None) for it in reaches)
+
+
+def _suggested(candidate: Candidate, reaches: Sequence[Reach]) -> Reach:
+    """The scope to offer first: its own, or for a wish of a user the next that is returned to.
+
+    Who says how they want things done means later sessions, too.
+    """
+    own, *wider = reaches
+    is_wish = candidate.kind is Kind.PREFERENCE or candidate.applies is Applies.ALWAYS
+    is_told = candidate.kind in SEMANTIC_KINDS and candidate.sensitivity is Sensitivity.SCOPED
+    if candidate.scope.kind is not ScopeKind.SESSION or not (is_wish and is_told):
+        return own
+    # What may come from a tool or a page does not spread by one key.
+    return own if candidate.derived_from_untrusted or not wider else wider[0]
 
 
 def covers(unit: "Unit", wide: LearningScope, narrow: LearningScope) -> bool:
@@ -109,7 +129,7 @@ def _unused(unit: "Unit", scope: LearningScope, now_ms: int) -> str | None:
     if session is None:
         return None
     if session.status is SessionStatus.ENDED:
-        return "the session has ended"
+        return _say("ended")
     last_ms = unit.runs.newest_at_ms(scope.id) or session.created_at_ms
     days = (now_ms - last_ms) // DAY_MS
-    return f"nobody has used the session for {days} days" if days >= IDLE_DAYS else None
+    return _say("idle", days=days) if days >= IDLE_DAYS else None

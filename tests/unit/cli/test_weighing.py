@@ -401,6 +401,21 @@ def test_a_scope_is_chosen_by_number_and_said_in_words() -> None:
     assert "for persona:anna: told in every session of persona anna" in person.heard
 
 
+def test_the_suggested_scope_is_published_for_unless_another_is_chosen() -> None:
+    shown = item(reaches=[HERE, {**ANNA, "suggested": True}, ALL])
+    person = FakePerson("p")
+
+    assert decide(person, [shown], ok(learning_document())) == [(PUBLISH, {"scope": ANNA["scope"]})]
+    assert "persona:anna: told in every session of persona anna" in person.screen
+    assert decide(FakePerson("o", "1", "p"), [shown], ok(learning_document())) == [
+        (PUBLISH, {"scope": HERE["scope"]})
+    ]
+    rival = item(reaches=shown.reaches, contradicts=[related_document()])
+    assert decide(FakePerson("u"), [rival], ok(learning_document())) == [
+        (PUBLISH, {"scope": WORKSPACE, "supersedes": "lrn_9"})
+    ]
+
+
 @pytest.mark.parametrize("typed", ["0", "4", "", "²", "workspace"])
 def test_no_scope_is_chosen_by_what_is_no_number_of_the_list(typed: str) -> None:
     person = FakePerson("o", typed, "p")
