@@ -67,7 +67,7 @@ class InProcessCalls:
             "scheme": "http",
             "path": unquote(path),
             "raw_path": path.encode(),
-            "query_string": urlencode(query).encode(),
+            "query_string": urlencode(query, doseq=True).encode(),
             "root_path": "",
             "headers": [
                 (b"content-type", JSON),

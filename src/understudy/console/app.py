@@ -1,6 +1,8 @@
 """The routes of the console: pages, actions, sign-in, static files, signals of changes."""
 
-from collections.abc import Awaitable, Callable
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -19,7 +21,7 @@ from understudy.api.services import open_streams_of, services_of
 from understudy.api.sse import stream_response
 from understudy.console.documentation.routes import DocsRoutes
 from understudy.console.forms import body_of
-from understudy.console.live import signals
+from understudy.console.live import place_of, signals
 from understudy.console.page import ConsolePage
 from understudy.console.rendering import ASSETS, render
 from understudy.console.site_map import PAGES
@@ -51,6 +53,8 @@ FOREVER: Final = "public, max-age=31536000, immutable"
 MAX_FORM_BYTES: Final = 256 * 1024
 # What an address may hold as it is; the rest is encoded, also what no header can carry.
 LOCATION_SAFE: Final = "/?&=%:@!$'()*+,;~"
+# The name of a field in an address, whose value the answer to a form has.
+IN_BRACES: Final = re.compile(r"\{(\w+)\}")
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -84,13 +88,15 @@ class Console:
 
     def _page(self, page: ConsolePage) -> Callable[[Visit], Awaitable[Response]]:
         async def answer(visit: Visit) -> Response:
+            since = await place_of(services_of(visit.request))
             found = await page.load(visit)
             if isinstance(found, str):
                 return RedirectResponse(found, status_code=303)
             # A page that has nothing to show yet has another twin.
             operation = found.pop("twin_operation", page.twin)
             twin = self._surface.twin_of(operation, found.pop("twin", visit.query))
-            return _html(await render(page.template, visit, page=page, twin=twin, **found))
+            html = await render(page.template, visit, page=page, twin=twin, since=since, **found)
+            return _html(html)
 
         return answer
 
@@ -128,13 +134,15 @@ class Console:
         to = local_path(form.pop("_to", "")) or "/"
         fields = await run_in_threadpool(self._surface.fields, operation)
         ids = {name: form[name] for name in self._surface.ids_of(operation) if name in form}
-        await visit.call(operation, body=body_of(form, fields), **ids)
-        return _go(visit, to)
+        answer = await visit.call(operation, body=body_of(form, fields), **ids)
+        return _go(visit, _filled(to, answer))
 
     async def live(self, visit: Visit) -> Response:
         """Signals of what changes, for as long as the page is open."""
         services = services_of(visit.request)
-        answer = stream_response(signals(services))
+        request = visit.request
+        since = request.headers.get("last-event-id") or request.query_params.get("since", "")
+        answer = stream_response(signals(services, since))
         admit = partial(caller_of, visit.request, services)
         open_streams_of(visit.request).watch(answer, visit.caller.user_id, admit)
         return answer
@@ -201,6 +209,15 @@ class Console:
         return _html(html, status=status)
 
 
+def local_of(address: str) -> str | None:
+    """The path and query of a whole address, as a browser names the page that it shows."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
+    return parts.path + (f"?{parts.query}" if parts.query else "")
+
+
 def local_path(address: str) -> str | None:
     """The path of an address on this daemon; None for one that leads elsewhere."""
     try:
@@ -250,8 +267,22 @@ def _signed_in(request: Request, cookie: str, to: str) -> Response:
     return answer
 
 
+def _filled(to: str, answer: object) -> str:
+    """Where to go, with ids in braces that only the answer knows: `/sessions/{session_id}`."""
+    fields = answer if isinstance(answer, Mapping) else {}
+
+    def value(found: re.Match[str]) -> str:
+        return quote(str(fields.get(found[1], "")), safe="")
+
+    return IN_BRACES.sub(value, to)
+
+
 def _go(visit: Visit, to: str) -> Response:
     """Where to look after an action; htmx follows a header, a browser a redirect."""
-    if visit.is_fragment:
-        return Response(status_code=204, headers={"HX-Location": quote(to, safe=LOCATION_SAFE)})
-    return RedirectResponse(to, status_code=303)
+    if not visit.is_fragment:
+        return RedirectResponse(to, status_code=303)
+    path = quote(to, safe=LOCATION_SAFE)
+    # A page that is shown again is no new one for the button that leads back.
+    is_here = local_of(visit.request.headers.get("hx-current-url", "")) == to
+    header = json.dumps({"path": path, "replace": "true"}) if is_here else path
+    return Response(status_code=204, headers={"HX-Location": header})

@@ -1,16 +1,27 @@
 """A conversation as pages show it: the journal of a session, run by run, step by step."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 # The least width of a bar, in thousandths of the whole.
 LEAST: Final = 4
+# What a run can wait for, by the event that says so.
+WAITS: Final[Mapping[str, str]] = {
+    "waiting_for_approval": "approval",
+    "waiting_for_user_question": "question",
+}
+# Events of a run after which the model works.
+BEGINNINGS: Final = frozenset({"started", "resumed"})
+ENDINGS: Final = frozenset({"failed", "interrupted", "cancelled"})
+SUCCEEDED: Final = "ok"
+GIST_CHARS: Final = 120
 
 
 @dataclass(slots=True, kw_only=True)
 class ToolUse:
-    """A call of a tool and what came of it."""
+    """A call of a tool and its result."""
 
     name: str
     arguments: str
@@ -34,8 +45,17 @@ class ModelStep:
 
 
 @dataclass(slots=True, kw_only=True)
+class RunWait:
+    """A time in which a run waited for a person."""
+
+    kind: str
+    at_ms: int
+    ended_at_ms: int | None = None
+
+
+@dataclass(slots=True, kw_only=True)
 class RunTurn:
-    """One run: what was said, how it was worked on, how it stands."""
+    """One run: the input, its steps, its state, and what was learned from it."""
 
     run_id: str
     at_ms: int
@@ -43,20 +63,64 @@ class RunTurn:
     status: str = ""
     user_id: str = ""
     steps: list[ModelStep] = field(default_factory=list)
+    waits: list[RunWait] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
+    candidate_ids: list[str] = field(default_factory=list)
+    started_at_ms: int | None = None
     # Since when the model or a person is waited for.
     since_ms: int = 0
+    # The journal offset of its newest event, where a stream of the run goes on.
+    offset: int = 0
+
+    @property
+    def step(self) -> int:
+        """The number of the newest step whose message is in the journal."""
+        return self.steps[-1].number if self.steps else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineBar:
     """A part of a run on its timeline, in thousandths of its duration."""
 
+    # queue, model, tool, approval, question, child
     kind: str
     label: str
     start: int
     width: int
+    began_ms: int
     took_ms: int
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildLane:
+    """A sidechain that a run made; it lasts until its newest run has ended."""
+
+    label: str
+    href: str
+    at_ms: int
+    ended_at_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRow:
+    """A call of the model or of a tool with its input and output side by side."""
+
+    # model, tool
+    kind: str
+    number: int
+    label: str
+    status: str
+    took_ms: int | None
+    input: str
+    output: str
+    tokens: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether a tool was denied, or answered with an error."""
+        return self.kind == "tool" and self.status not in ("", SUCCEEDED)
 
 
 def turns_of(events: Iterable[Mapping[str, Any]]) -> list[RunTurn]:
@@ -68,29 +132,97 @@ def turns_of(events: Iterable[Mapping[str, Any]]) -> list[RunTurn]:
         if run_id is None:
             continue
         run = runs.setdefault(run_id, RunTurn(run_id=run_id, at_ms=event["at_ms"]))
+        run.offset = event.get("offset", 0)
         _apply(run, event, calls)
     return list(runs.values())
 
 
-def timeline_of(run: RunTurn, *, until_ms: int) -> list[TimelineBar]:
-    """What a run did when: model calls and tool calls, one after the other."""
-    begin = run.at_ms
-    whole = max(until_ms - begin, 1)
-    bars: list[TimelineBar] = []
+def timeline_of(
+    run: RunTurn, *, until_ms: int, children: Iterable[ChildLane] = ()
+) -> list[TimelineBar]:
+    """What a run did when: its time in the line, model calls, tools, waits and sidechains."""
+    spans = [("queue", "", run.at_ms, run.started_at_ms or until_ms, "")]
     for step in run.steps:
-        bars.append(_bar("model", step.model, step.started_at_ms, step.at_ms, begin, whole))
-        bars += [
-            _bar("tool", call.name, call.at_ms, call.ended_at_ms or until_ms, begin, whole)
+        spans.append(("model", step.model, step.started_at_ms, step.at_ms, ""))
+        spans += [
+            ("tool", call.name, call.at_ms, call.ended_at_ms or until_ms, "") for call in step.calls
+        ]
+    spans += [(each.kind, "", each.at_ms, each.ended_at_ms or until_ms, "") for each in run.waits]
+    spans += [
+        ("child", each.label, each.at_ms, each.ended_at_ms or until_ms, each.href)
+        for each in children
+    ]
+    begin, whole = run.at_ms, max(until_ms - run.at_ms, 1)
+    spans.sort(key=lambda span: span[2])
+    return [
+        _bar(kind, label, max(start, begin), min(end, until_ms), begin, whole, href)
+        for kind, label, start, end, href in spans
+    ]
+
+
+def steps_of(run: RunTurn) -> list[StepRow]:
+    """The steps of a run: each call of the model, followed by the tools that it called."""
+    rows: list[StepRow] = []
+    seen = run.input
+    for step in run.steps:
+        wanted = "\n".join(f"{call.name} {call.arguments}" for call in step.calls)
+        rows.append(
+            StepRow(
+                kind="model",
+                number=step.number,
+                label=step.model,
+                status="",
+                took_ms=step.at_ms - step.started_at_ms,
+                input=seen,
+                output="\n\n".join(filter(None, (step.text, wanted))),
+                tokens=step.tokens,
+            )
+        )
+        rows += [
+            StepRow(
+                kind="tool",
+                number=step.number,
+                label=call.name,
+                status=call.status,
+                took_ms=call.ended_at_ms - call.at_ms if call.ended_at_ms else None,
+                input=pretty(call.arguments),
+                output=call.result,
+            )
             for call in step.calls
         ]
-    return bars
+        seen = "\n\n".join(f"{call.name}: {call.result}" for call in step.calls)
+    return rows
 
 
-def _bar(kind: str, label: str, start: int, end: int, begin: int, whole: int) -> TimelineBar:
-    at = (start - begin) * 1000 // whole
-    width = max((end - start) * 1000 // whole, LEAST)
+def gist(event: Mapping[str, Any]) -> str:
+    """One line about a journal event."""
+    data = event["data"]
+    said = _text(data.get("items", ())) or data.get("text") or data.get("type") or data.get("name")
+    wanted = [str(call.get("name")) for call in data.get("tool_calls", ())]
+    return " ".join(str(said or ", ".join(wanted) or ", ".join(data)).split())[:GIST_CHARS]
+
+
+def pretty(text: str) -> str:
+    """JSON with one value in each line; another text as it is."""
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _bar(
+    kind: str, label: str, start: int, end: int, begin: int, whole: int, href: str
+) -> TimelineBar:
+    took = max(end - start, 0)
+    at, width = (start - begin) * 1000 // whole, max(took * 1000 // whole, LEAST)
     return TimelineBar(
-        kind=kind, label=label, start=min(at, 1000 - width), width=width, took_ms=end - start
+        kind=kind,
+        label=label,
+        start=min(at, 1000 - width),
+        width=width,
+        began_ms=start - begin,
+        took_ms=took,
+        href=href,
     )
 
 
@@ -119,18 +251,40 @@ def _apply(run: RunTurn, event: Mapping[str, Any], calls: dict[tuple[str, str], 
             if run.steps:
                 run.steps[-1].calls.append(call)
         case "tool_result":
-            found = calls.get((run.run_id, data["call_id"]))
-            if found is not None:
-                found.status = str(data.get("status", ""))
-                found.result = str(data.get("content", ""))
-                found.ended_at_ms = at_ms
-            run.since_ms = at_ms
+            _finish(run, data, at_ms, calls)
         case "run":
-            run.status = str(data.get("status", run.status))
-            if data.get("type") in ("failed", "interrupted", "cancelled"):
-                run.notes.append(str(data.get("detail") or data.get("reason") or data["type"]))
-            if data.get("type") in ("started", "resumed"):
-                run.since_ms = at_ms
+            _move(run, data, at_ms)
+        case "candidates_added":
+            run.candidate_ids += map(str, data.get("candidate_ids", ()))
+        case "hint":
+            run.hints.append(str(data.get("text", "")))
+
+
+def _finish(
+    run: RunTurn, data: Mapping[str, Any], at_ms: int, calls: dict[tuple[str, str], ToolUse]
+) -> None:
+    run.since_ms = at_ms
+    found = calls.get((run.run_id, data["call_id"]))
+    if found is not None:
+        found.status = str(data.get("status", ""))
+        found.result = str(data.get("content", ""))
+        found.ended_at_ms = at_ms
+
+
+def _move(run: RunTurn, data: Mapping[str, Any], at_ms: int) -> None:
+    what = str(data.get("type", ""))
+    run.status = str(data.get("status", run.status))
+    if what in WAITS or run.status not in WAITS:
+        for wait in run.waits:
+            wait.ended_at_ms = wait.ended_at_ms or at_ms
+    if what in WAITS:
+        run.waits.append(RunWait(kind=WAITS[what], at_ms=at_ms))
+    if what == "started":
+        run.started_at_ms = at_ms
+    if what in BEGINNINGS:
+        run.since_ms = at_ms
+    if what in ENDINGS:
+        run.notes.append(str(data.get("error") or data.get("detail") or data.get("reason") or what))
 
 
 def _text(items: Sequence[Mapping[str, Any]]) -> str:

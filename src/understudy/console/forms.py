@@ -13,6 +13,8 @@ from understudy.core.errors import coded_error
 
 # Keywords of a JSON schema that wrap another schema.
 WRAPPERS: Final = ("anyOf", "oneOf", "allOf")
+# How far down the name of a form's field may lead.
+MAX_DEPTH: Final = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +29,11 @@ class FormField:
 
 
 def field_of(name: str, kind: Any) -> FormField:
-    """The field for one value of a type."""
-    return _field(name, _schema_of(kind), is_required=False)
+    """The field for one value of a type, or for one of several that a query takes."""
+    schema = _schema_of(kind)
+    if schema.get("type") == "array":
+        schema = _resolved(schema.get("items", {}), schema)
+    return _field(name, schema, is_required=False)
 
 
 def fields_of(kind: Any) -> tuple[FormField, ...]:
@@ -44,21 +49,45 @@ def fields_of(kind: Any) -> tuple[FormField, ...]:
 def body_of(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, Any] | None:
     """The body of an operation; what it does not take, and an empty field, is left out.
 
-    A name such as `scope.kind` stands for a field of an object.
+    A name such as `scope.kind` stands for a field of an object, and one such as
+    `answers.0.question_id` for a field of the first object in a list.
     """
     known = {field.name: field for field in fields}
     body: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     for name, text in form.items():
-        outer, _, inner = name.partition(".")
-        if outer not in known or (text == "" and not known[outer].is_required):
+        outer, *inner = name.split(".", MAX_DEPTH)
+        if outer not in known or (text == "" and (inner or not known[outer].is_required)):
             continue
         if inner:
-            # A part of a field counts more than the field, where a form has both.
-            whole = body.get(outer)
-            body[outer] = {**(whole if isinstance(whole, dict) else {}), inner: text}
+            _place(parts, (outer, *inner), text)
         else:
             body[outer] = _value(known[outer], text)
+    # A part of a field counts more than the field, where a form has both.
+    body |= {name: _listed(value) for name, value in parts.items()}
     return body if fields else None
+
+
+def _place(parts: dict[str, Any], path: Sequence[str], text: str) -> None:
+    """Put a text where the path of its name leads; a longer path counts more than a shorter one."""
+    here = parts
+    for name in path[:-1]:
+        below = here.get(name)
+        if not isinstance(below, dict):
+            below = here[name] = {}
+        here = below
+    if not isinstance(here.get(path[-1]), dict):
+        here[path[-1]] = text
+
+
+def _listed(value: Any) -> Any:
+    """An object whose names are all numbers as a list in their order."""
+    if not isinstance(value, dict):
+        return value
+    if all(name.isascii() and name.isdigit() for name in value):
+        # By length first: a number of any length is compared without being read.
+        return [_listed(value[name]) for name in sorted(value, key=lambda n: (len(n), n))]
+    return {name: _listed(each) for name, each in value.items()}
 
 
 def _value(field: FormField, text: str) -> object:

@@ -1,6 +1,7 @@
 """Templates and static files of the console."""
 
 import hashlib
+import json
 import mimetypes
 import time
 from collections.abc import Mapping
@@ -16,6 +17,8 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
+from understudy.console.answers import answer_html
+from understudy.console.conversation import gist, pretty
 from understudy.console.diffs import difference
 from understudy.console.live import signal_of
 from understudy.console.site_map import NAVIGATION
@@ -28,6 +31,7 @@ ROOT: Final = files("understudy.console")
 LANGUAGES: Final = {"en": "English", "vi": "Tiếng Việt", "zh": "中文"}
 # The last second of the year 9999.
 LAST_MS: Final = 253_402_300_799_000
+LONG_ID_CHARS: Final = 24
 UNITS: Final = ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (30 * 86_400, 86_400, "d"))
 
 
@@ -103,7 +107,16 @@ def _environment() -> Environment:
         "tones": TONES,
         "with_query": _with_query,
     }
-    made.filters |= {"moment": _moment, "iso": _iso, "took": _took}
+    made.filters |= {
+        "as_json": _as_json,
+        "gist": gist,
+        "iso": _iso,
+        "markdown": answer_html,
+        "moment": _moment,
+        "pretty": pretty,
+        "short": _short,
+        "took": _took,
+    }
     return made
 
 
@@ -145,6 +158,16 @@ def _took(ms: int) -> str:
         return f"{ms} ms"
     seconds = ms / 1000
     return f"{seconds:.1f} s" if seconds < 60 else f"{ms // 60_000} min {ms // 1000 % 60} s"
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _short(name: str) -> str:
+    """An id that the daemon made, by its kind and its end; another name as it is."""
+    kind, _, rest = name.partition("_")
+    return f"{kind}_…{rest[-6:]}" if len(rest) >= LONG_ID_CHARS else name
 
 
 def _iso(at_ms: int) -> str:

@@ -43,10 +43,15 @@ WORDS: Final = frozenset(
 )
 # What a word means for whoever looks: good, in progress, to be looked at, bad.
 TONES: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("active", "completed", "published", "verified", "ok", "done"), "good"),
+    **dict.fromkeys(
+        ("active", "completed", "published", "verified", "ok", "done", "allow"), "good"
+    ),
     **dict.fromkeys(("running", "queued", "canary", "provisional", "waiting"), "busy"),
     **dict.fromkeys(("pending", "escalated", "warning", "sensitive", "draft"), "look"),
-    **dict.fromkeys(("failed", "rejected", "revoked", "refused", "error", "cancelled"), "bad"),
+    **dict.fromkeys(("waiting_for_approval", "waiting_for_user_question", "ask"), "look"),
+    **dict.fromkeys(
+        ("failed", "rejected", "revoked", "refused", "error", "cancelled", "deny"), "bad"
+    ),
 }
 LONG_CHARS: Final = 120
 

@@ -47,8 +47,12 @@ class Visit:
         return "hx-request" in self.request.headers
 
     async def call(self, operation: str, /, *, body: object = None, **values: object) -> Any:
-        """The answer of an operation."""
-        given = {name: str(value) for name, value in values.items() if value is not None}
+        """The answer of an operation; a list stands for a parameter that is given several times."""
+        given: dict[str, Any] = {
+            name: value if isinstance(value, list) else str(value)
+            for name, value in values.items()
+            if value is not None
+        }
         return await self.surface.call(
             self.caller, operation, given, body=body, language=self.language
         )

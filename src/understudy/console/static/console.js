@@ -43,10 +43,92 @@
       button.click();
       return;
     }
+    if (event.key === "n" || event.key === "p") {
+      const items = [...document.querySelectorAll("[data-item]")];
+      const at = items.indexOf(document.activeElement);
+      const next = event.key === "n" ? items[at + 1] : items[at === -1 ? items.length - 1 : at - 1];
+      next?.focus();
+      next?.scrollIntoView({ block: "nearest" });
+    }
     if (event.key === "j" || event.key === "k") {
       const current = document.querySelector(".queue [aria-current]")?.closest("li");
       const next = event.key === "j" ? current?.nextElementSibling : current?.previousElementSibling;
       next?.querySelector("a")?.click();
     }
   });
+
+  // The composer: Enter sends, Shift+Enter begins a line. What was written stays until it was taken.
+  document.addEventListener("keydown", (event) => {
+    const form = event.target instanceof HTMLTextAreaElement ? event.target.closest("form[data-composer]") : null;
+    if (!form || event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+  document.addEventListener("htmx:after:request", (event) => {
+    const context = event.detail?.ctx;
+    const form = context?.sourceElement;
+    if (form instanceof HTMLFormElement && "composer" in form.dataset && context.response?.status < 400) {
+      form.reset();
+      form.querySelector(".refusal")?.replaceChildren();
+    }
+  });
+  document.addEventListener("htmx:error", (event) => {
+    const form = event.target instanceof HTMLFormElement ? event.target : null;
+    if (form?.dataset.unsent) form.querySelector(".refusal")?.replaceChildren(form.dataset.unsent);
+  });
+
+  // Answers as they are written: the page has a place for the text of a run that goes on, and the server
+  // shows the message in its stead once the journal has it.
+  const streams = new Map();
+  const isNearEnd = () => innerHeight + scrollY >= root.scrollHeight - 160;
+  const show = (place, stream) => {
+    const after = Number(place.dataset.afterStep);
+    const text = [...stream.steps].filter(([step]) => step > after).map(([, said]) => said).join("\n\n");
+    const shown = place.querySelector(".text");
+    if (shown.textContent === text) return;
+    const follows = isNearEnd();
+    shown.textContent = text;
+    if (follows) scrollTo(0, root.scrollHeight);
+  };
+  const open = (place) => {
+    const stream = { source: new EventSource(place.dataset.stream), steps: new Map() };
+    const shown = () => document.getElementById(place.id);
+    stream.source.addEventListener("delta", (event) => {
+      const { step, text } = JSON.parse(event.data);
+      stream.steps.set(step, (stream.steps.get(step) ?? "") + text);
+      if (shown()) show(shown(), stream);
+    });
+    stream.source.addEventListener("delta_reset", (event) => {
+      stream.steps.delete(JSON.parse(event.data).step);
+      if (shown()) show(shown(), stream);
+    });
+    return stream;
+  };
+  const follow = () => {
+    const places = document.hidden ? [] : [...document.querySelectorAll("[data-stream]")];
+    const wanted = new Set(places.map((place) => place.id));
+    for (const [id, stream] of streams) {
+      if (wanted.has(id)) continue;
+      stream.source.close();
+      streams.delete(id);
+    }
+    for (const place of places) {
+      if (!streams.has(place.id)) streams.set(place.id, open(place));
+      show(place, streams.get(place.id));
+    }
+  };
+  const turns = () => document.querySelector(".chat")?.childElementCount ?? 0;
+  let shownTurns = turns();
+  const main = document.getElementById("main");
+  if (main) {
+    new MutationObserver(() => {
+      follow();
+      // A new turn is looked at, unless somebody reads further up.
+      if (turns() > shownTurns) scrollTo(0, root.scrollHeight);
+      shownTurns = turns();
+    }).observe(main.parentElement, { childList: true, subtree: true });
+    document.addEventListener("visibilitychange", follow);
+    follow();
+    if (shownTurns > 1) scrollTo(0, root.scrollHeight);
+  }
 })();

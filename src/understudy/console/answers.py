@@ -1,0 +1,30 @@
+"""Answers of a model as HTML: Markdown without images, in which headings are bold paragraphs."""
+
+from typing import Final
+
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+from understudy.console.markdown import html_of, parsed
+
+# A longer answer is shown as it was written: reading it would take long.
+MAX_CHARS: Final = 60_000
+
+
+def answer_html(text: str) -> Markup:
+    """The HTML of an answer; the outline of a page is the page's own, so it has no headings."""
+    if len(text) > MAX_CHARS:
+        return Markup('<div class="text">{}</div>').format(escape(text))
+    return html_of(_without_headings(parsed(text)), lambda target: target)
+
+
+def _without_headings(tokens: list[Token]) -> list[Token]:
+    is_heading = False
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            is_heading = token.type == "heading_open"
+            token.tag, token.attrs = "p", {}
+        elif is_heading and token.children is not None:
+            strong = Token("strong_open", "strong", 1), Token("strong_close", "strong", -1)
+            token.children = [strong[0], *token.children, strong[1]]
+    return tokens
