@@ -295,7 +295,7 @@ def test_refused_callers_are_in_the_audit(guarded: TestClient) -> None:
     guarded.put("/v1/agents/default/files/SOUL.md", json={"content": "x"}, headers=eve)
     entries = guarded.get("/v1/audit", headers=admin).json()["items"]
     shown = [(e["actor"], e["action"], e["resource_id"], e.get("reason")) for e in entries]
-    assert ("anonymous", "sessions.create", "", "auth/unauthorized") in shown
+    assert ("anonymous", "sessions.create", "", "auth/unauthorized from testclient") in shown
     assert ("eve", "agents.write_file", "default/SOUL.md", "auth/forbidden") in shown
 
 

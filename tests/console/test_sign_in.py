@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 from tests.api.conftest import ADMIN, idle_daemon
 from tests.console.conftest import OURS
 from understudy.access.sign_in import COOKIE
+from understudy.console.app import MAX_SIGN_INS
 
 BEARER = {"Authorization": f"Bearer {ADMIN}"}
 
@@ -38,6 +39,18 @@ def test_a_wrong_token_is_told_so_and_gets_no_cookie(guarded: TestClient) -> Non
     assert answer.status_code == 401
     assert "not known" in answer.text
     assert COOKIE not in guarded.cookies
+
+
+def test_guessing_tokens_is_stopped_for_a_minute(guarded: TestClient) -> None:
+    # A minute may end on the way, and its count with it.
+    tries = range(2 * MAX_SIGN_INS + 1)
+    wrong = {"token": "und_wrong"}
+    stopped = any(
+        "too many" in guarded.post("/signin", data=wrong, headers=OURS).text for _ in tries
+    )
+
+    assert stopped
+    assert guarded.get("/v1/runs", headers=BEARER).status_code == 200
 
 
 def test_a_cookie_ends_with_its_token(guarded: TestClient) -> None:

@@ -6,6 +6,7 @@ import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final
 
+from understudy.access.strangers import StrangerCounts
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import coded_error
@@ -71,6 +72,10 @@ class TokenService:
     clock: Clock
     admin_token: str | None
     is_loopback: bool
+    strangers: StrangerCounts = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "strangers", StrangerCounts(self.clock))
 
     def create(
         self, principal: Principal, user_id: str, role: Role, *, locale: str | None = None

@@ -70,6 +70,7 @@ AUDITED: Final = frozenset({400, 401, 403, 409, 413, 422, 429})
 HIDING: Final = frozenset({"skills/skill_not_found", "skills/skill_trash_not_found"})
 UNKNOWN_FIELD: Final = "extra_forbidden"
 NOBODY: Final = "anonymous"
+UNAUTHENTICATED: Final = 401
 SKILLS: Final = "skills"
 MAX_ID_CHARS: Final = 400
 ROUTERS = (
@@ -116,6 +117,10 @@ async def answer_error(request: Request, error: Exception) -> Response:
         allowed = allow_header(request.app.router, request.scope) or ""
         refusal = replace(refusal, headers={**refusal.headers, "Allow": allowed})
     entry = None if _is_typing_mistake(error) else refused_entry(request, refusal)
+    if entry is not None and refusal.status == UNAUTHENTICATED:
+        address = request.client.host if request.client else ""
+        told = services_of(request).tokens.strangers.refused(address)
+        entry = replace(entry, reason=f"{entry.reason} {told}") if told else None
     if entry is not None:
         principal = getattr(request.state, "principal", None)
         await run_in_threadpool(_record, services_of(request), entry, principal)

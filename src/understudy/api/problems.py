@@ -48,6 +48,7 @@ STATUS: Final[Mapping[type[UnderstudyError], int]] = {
 # Codes whose status is not that of their class.
 CODE_STATUS: Final[Mapping[str, int]] = {
     "rate_limited": 429,
+    "too_many_sign_ins": 429,
     "too_many_streams": 429,
     "unsupported_media_type": 415,
 }

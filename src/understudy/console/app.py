@@ -50,6 +50,8 @@ HEADERS: Final = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 FOREVER: Final = "public, max-age=31536000, immutable"
+# Wrong tokens from one address in a minute.
+MAX_SIGN_INS: Final = 20
 MAX_FORM_BYTES: Final = 256 * 1024
 # What an address may hold as it is; the rest is encoded, also what no header can carry.
 LOCATION_SAFE: Final = "/?&=%:@!$'()*+,;~"
@@ -167,9 +169,15 @@ class Console:
         refuse_foreign_host_on_loopback(request, services)
         require_same_site(request.headers)
         form = await _form(request)
+        strangers = services.tokens.strangers
+        # Apart from callers of the API, who must not lock anybody out of the console.
+        address = f"sign-in of {request.client.host if request.client else 'somebody'}"
         try:
+            if strangers.number(address) >= MAX_SIGN_INS:
+                raise coded_error("auth/too_many_sign_ins")
             cookie = await run_in_threadpool(services.sign_in.cookie, form.get("token", "").strip())
         except UnderstudyError as error:
+            strangers.refused(address)
             return await self.sign_in_page(request, refusal_of(error).spoken(request.scope).detail)
         return _signed_in(request, cookie, local_path(form.get("to", "")) or "/")
 

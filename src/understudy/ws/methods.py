@@ -247,7 +247,11 @@ def _record(
     error: UnderstudyError,
 ) -> None:
     """Write down who was told no; a daemon that cannot do something now refuses nobody."""
-    if not isinstance(error, Unavailable):
+    is_told = (
+        not isinstance(error, Unauthenticated)
+        or services.tokens.strangers.refused(f"websocket, {action}") is not None
+    )
+    if is_told and not isinstance(error, Unavailable):
         author = Author(principal=principal)
         ref = _named(frame.params or {})
         change = RefusedChange(principal=principal, action=action, ref=ref, error=error)
