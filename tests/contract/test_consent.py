@@ -422,15 +422,14 @@ def draft(here: ConsentHarness) -> None:
     (folder / "SKILL.md").write_text(OK_MD)
 
 
-async def test_a_folder_is_published_where_nobody_was_asked_to_keep_anything(
-    here: ConsentHarness,
-) -> None:
+async def test_a_folder_is_published_only_where_the_user_wants_it(here: ConsentHarness) -> None:
     draft(here)
 
-    [published] = await here.told(PUBLISH, words="Tidy up.")
+    [refused] = await here.told(PUBLISH, words="Tidy up.")
 
-    assert "version 1" in published
-    assert here.offers() == ()
+    assert refused.startswith("approval needed")
+    assert nothing_is_made(here)
+    assert len(here.offers()) == 1
 
 
 async def test_publishing_is_no_way_round_a_question_that_is_open(here: ConsentHarness) -> None:

@@ -39,7 +39,9 @@ def test_what_is_missing_is_told_and_keeps_nobody_from_the_skill(users: SkillUse
     label = f"pip:{PACKAGE}"
     uploaded = users.ann.keep(with_script(f"Uploaded {users.ann.user_id}", SCRIPT))
     folder = users.skill_daemon.folder(with_script(f"Published {users.ann.user_id}", SCRIPT))
-    told = users.ann.run(("publish_skill", {"path": folder}), agent=users.plain)
+    told = users.ann.run(
+        ("publish_skill", {"path": folder}), agent=users.plain, words="Save as skill."
+    )
 
     assert label in uploaded["deps_warning"]
     assert any(label in result for result in told.answers)

@@ -107,7 +107,9 @@ def test_twenty_megabytes_of_companions_are_copied_and_one_byte_more_is_refused(
     files: dict[str, str | bytes] = {f"{number}.bin": part for number in range(4)}
     name = f"Heavy {file_users.ann.user_id}"
     folder = file_users.skill_daemon.folder({MANIFEST: skill_md(name, "Weigh it."), **files})
-    told = file_users.ann.run(("publish_skill", {"path": folder}), agent=file_users.plain)
+    told = file_users.ann.run(
+        ("publish_skill", {"path": folder}), agent=file_users.plain, words="Save as skill."
+    )
     slug = next(iter(file_users.ann.listed(owner_id=file_users.ann.user_id)))
     assert told.answers
     assert file_users.ann.patch(slug, "Weigh", "Lift").status_code == 200
@@ -115,7 +117,9 @@ def test_twenty_megabytes_of_companions_are_copied_and_one_byte_more_is_refused(
     assert all((lies / "2" / path).read_bytes() == data for path, data in files.items())
 
     (file_users.skill_daemon.workspace / folder / "more.bin").write_bytes(b"x")
-    more = file_users.ann.run(("publish_skill", {"path": folder}), agent=file_users.plain)
+    more = file_users.ann.run(
+        ("publish_skill", {"path": folder}), agent=file_users.plain, words="Save as skill."
+    )
     assert more.refusals
     assert sorted(it.name for it in lies.iterdir()) == ["1", "2"]
     assert file_users.ann.get(slug)["version"] == 2

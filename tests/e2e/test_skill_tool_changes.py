@@ -166,7 +166,9 @@ def test_a_folder_is_published_also_by_an_agent_that_may_not_learn_skills(
     folder = users.skill_daemon.folder(
         {"SKILL.md": content, "scripts/a.py": "print('x')\n", ".DS_Store": b"\0"}
     )
-    told = users.ann.run(("publish_skill", {"path": folder}), agent=users.plain)
+    told = users.ann.run(
+        ("publish_skill", {"path": folder}), agent=users.plain, words="Save as skill."
+    )
     then = users.ann.run(("use_skill", {"name": "published-one"}), session=told.session_id)
 
     assert "skill_manage" not in told.tools
@@ -194,7 +196,11 @@ def test_what_may_not_be_published_is_not(users: SkillUsers, tmp_path: Path) -> 
         {"SKILL.md": skill_md("Large"), **{f"{number}.bin": megabyte for number in range(21)}}
     )
     paths = [str(outside), "../../outside", linked, f"{linked}-link", unsafe, large, "", "nowhere"]
-    told = users.ann.run(*(("publish_skill", {"path": path}) for path in paths), agent=users.plain)
+    told = users.ann.run(
+        *(("publish_skill", {"path": path}) for path in paths),
+        agent=users.plain,
+        words="Save as skill.",
+    )
 
     for path, result in zip(paths, told.results, strict=True):
         assert result.is_error, (path, result)

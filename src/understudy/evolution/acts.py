@@ -128,8 +128,6 @@ class Act:
     subject: str = ""
     # The arguments that people are shown.
     shown: Mapping[str, str] = field(default_factory=dict)
-    # Whether it is allowed while no offer is open or declined.
-    is_free_unasked: bool = False
 
     def covers(self, other: "Act") -> bool:
         """Whether consent to this one is consent to the other.
@@ -198,7 +196,6 @@ def _publishes(arguments: Mapping[str, Any], scrub: Scrub) -> Act:
         tool_name=PUBLISH,
         subject=path,
         shown={"path": path},
-        is_free_unasked=True,
     )
 
 

@@ -168,8 +168,6 @@ class ConsentRecords:
             return None
         if self.offers.has_declined(unit, run, act):
             return self._refusal(run, act, DECLINED, words)
-        if act.is_free_unasked and self.offers.open_one(unit, run) is None:
-            return None
         self.offers.ask(unit, run, act, origin=CALL, call_key=call.key, call_id=call.call_id)
         return self._refusal(run, act, NEEDED, words)
 

@@ -115,7 +115,6 @@ def test_a_file_is_an_act_where_it_would_be_a_skill(tool: str) -> None:
     assert act.shown == {"path": "skills/want/SKILL.md"}
     assert THIS_WORK.covers(act)
     assert act.is_asked_for("save as skill")
-    assert not act.is_free_unasked
     body = {"tool_name": act.tool_name, "input": act.shown}
     assert act_offered(new_offer(make_run(), call_key="k", body=body, at_ms=1)) == act
 
