@@ -5,13 +5,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import catalogue, guard, redaction, retrieval, runs, steps, waiting
+from bench import catalogue, console, guard, redaction, retrieval, runs, steps, waiting
 
 BENCHMARKS: dict[str, Callable[..., bool | None]] = {
     "runs": runs.main,
     "steps": steps.main,
     "waiting": waiting.main,
     "catalogue": catalogue.main,
+    "console": console.main,
 }
 # These need the corpora and answer whether every target was met.
 CORPORA_BENCHMARKS: dict[str, Callable[..., bool]] = {

@@ -5,12 +5,17 @@ import json
 import posixpath
 import re
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
+from playwright.sync_api import Browser, expect
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from tests.support.browser import PHONE, assert_accessible, assert_fits, tab_of
 from understudy.console.app import HEADERS
 from understudy.console.documentation.api import ApiReference
 from understudy.console.documentation.content import DocsSection
@@ -30,6 +35,25 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     write_site(folder, json.loads(DOCUMENT))
     return folder
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Serves files and says nothing about it."""
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - named by http.server
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def static_url(site: Path) -> Iterator[str]:
+    """The static site behind a plain file server."""
+    handler = partial(QuietHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -152,3 +176,36 @@ def test_a_search_shows_so_many_results_and_the_words_around() -> None:
     assert len(found) == MAX_RESULTS
     assert found[0].excerpt.startswith("… ")
     assert "needle" in found[0].excerpt
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/index.html",
+        "/howto/skills.html",
+        "/search.html?q=revoke",
+        "/openapi/runs.html",
+        "/openapi/records/RunView.html",
+    ],
+)
+def test_a_page_is_accessible_and_fits_a_phone(
+    browser: Browser, static_url: str, path: str
+) -> None:
+    with tab_of(browser, static_url, viewport=PHONE) as page:
+        page.goto(path)
+        assert_fits(page)
+        assert_accessible(page)
+
+
+def test_a_search_begins_with_a_key_and_leads_to_a_heading(
+    browser: Browser, static_url: str
+) -> None:
+    with tab_of(browser, static_url) as page:
+        page.goto("/concepts/review.html")
+        page.keyboard.press("/")
+        page.keyboard.type("revoke and roll back")
+        page.keyboard.press("Enter")
+        page.get_by_role("link", name="Revoke and roll back").click()
+
+        expect(page.locator("#revoke-and-roll-back")).to_be_in_viewport()
+        assert page.url.endswith("/concepts/rollout.html#revoke-and-roll-back")

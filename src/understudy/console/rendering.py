@@ -68,10 +68,11 @@ def asset_path(name: str) -> str:
 async def render(template: str, visit: Visit | None, **values: Any) -> str:
     """A page, made in a thread: a long list takes its time."""
     language = values.pop("language", None) or (visit.language if visit else "en")
-    return await run_in_threadpool(_render, template, visit, language, values)
+    return await run_in_threadpool(render_now, template, visit, language, values)
 
 
-def _render(template: str, visit: Visit | None, language: str, values: Mapping[str, Any]) -> str:
+def render_now(template: str, visit: Visit | None, language: str, values: Mapping[str, Any]) -> str:
+    """A page, made in this thread."""
     now = time.time_ns() // 1_000_000
     return (
         _environment()

@@ -52,32 +52,34 @@ class DocsRoutes:
         page = site.documentation.pages.get(name)
         if page is None:
             raise HTTPException(404)
-        return self._html(await site.page(page, language_of(request, None)))
+        return self._html(await run_in_threadpool(site.page, page, language_of(request, None)))
 
     async def search(self, request: Request) -> Response:
         """What a search finds in the pages and among the operations."""
         query = request.query_params.get("q", "")[:MAX_QUERY_CHARS]
-        site = await run_in_threadpool(self._made)
-        results = await run_in_threadpool(self._search, query)
-        language = language_of(request, None)
-        return self._html(await site.search(language, query=query, results=results))
+        html = await run_in_threadpool(self._search, query, language_of(request, None))
+        return self._html(html)
 
     async def operations(self, request: Request) -> Response:
         """Every operation of the API."""
-        site, reference = await run_in_threadpool(self._parts)
-        return self._html(await site.operations(reference, language_of(request, None)))
+        language = language_of(request, None)
+        return self._html(
+            await run_in_threadpool(lambda: self._made().operations(self._reference(), language))
+        )
 
     async def tag(self, request: Request) -> Response:
         """The operations of a tag."""
-        site, reference = await run_in_threadpool(self._parts)
-        name = request.path_params["name"]
-        return self._found(await site.tag(reference, name, language_of(request, None)))
+        name, language = request.path_params["name"], language_of(request, None)
+        return self._found(
+            await run_in_threadpool(lambda: self._made().tag(self._reference(), name, language))
+        )
 
     async def record(self, request: Request) -> Response:
         """A record of the API."""
-        site, reference = await run_in_threadpool(self._parts)
-        name = request.path_params["name"]
-        return self._found(await site.record(reference, name, language_of(request, None)))
+        name, language = request.path_params["name"], language_of(request, None)
+        return self._found(
+            await run_in_threadpool(lambda: self._made().record(self._reference(), name, language))
+        )
 
     def _found(self, html: str | None) -> Response:
         if html is None:
@@ -91,17 +93,14 @@ class DocsRoutes:
         with self._lock:
             return self._site
 
-    def _parts(self) -> tuple[DocsSite, ApiReference]:
-        # The document is parsed for each page: as a tree it takes many times the memory of its text.
-        return self._made(), self._reference()
-
     def _reference(self) -> ApiReference:
+        # Parsed for each page: as a tree the document takes many times the memory of its text.
         return ApiReference(json.loads(self._document()))
 
-    def _search(self, query: str) -> object:
+    def _search(self, query: str, language: str) -> str:
         with self._lock:
-            index = self._index
-        return index.search(query)
+            site, index = self._site, self._index
+        return site.search(language, query=query, results=index.search(query))
 
     @cached_property
     def _site(self) -> DocsSite:

@@ -1,6 +1,5 @@
 """The site of the documentation: every page by its name, for the daemon and as files."""
 
-import asyncio
 import json
 import posixpath
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +17,7 @@ from understudy.console.documentation.content import (
     images,
 )
 from understudy.console.markdown import rendered_line
-from understudy.console.rendering import ASSETS, asset_path, render
+from understudy.console.rendering import ASSETS, asset_path, render_now
 
 SEARCH: Final = "search"
 DOCUMENT: Final = "reference/openapi.json"
@@ -34,26 +33,26 @@ class DocsSite:
         self._is_static = is_static
         self.documentation = Documentation(href_from)
 
-    async def page(self, page: DocsPage, language: str) -> str:
+    def page(self, page: DocsPage, language: str) -> str:
         """A page of `docs/`."""
         before, after = self.documentation.neighbours(page.name)
-        return await self._render(
+        return self._render(
             "docs/page.html", page.name, language, page=page, before=before, after=after
         )
 
-    async def search(self, language: str, **values: Any) -> str:
+    def search(self, language: str, **values: Any) -> str:
         """The page with what a search found."""
-        return await self._render("docs/search.html", SEARCH, language, **values)
+        return self._render("docs/search.html", SEARCH, language, **values)
 
-    async def operations(self, reference: ApiReference, language: str) -> str:
+    def operations(self, reference: ApiReference, language: str) -> str:
         """Every operation under its tag, in one table each."""
-        return await self._render("docs/openapi.html", FOLDER, language, tags=reference.tags)
+        return self._render("docs/openapi.html", FOLDER, language, tags=reference.tags)
 
-    async def tag(self, reference: ApiReference, name: str, language: str) -> str | None:
+    def tag(self, reference: ApiReference, name: str, language: str) -> str | None:
         """The operations of a tag; `name` is the one in its address."""
         for tag, operations in reference.tags.items():
             if slug(tag) == name:
-                return await self._render(
+                return self._render(
                     "docs/openapi_tag.html",
                     f"{FOLDER}/{name}",
                     language,
@@ -63,12 +62,12 @@ class DocsSite:
                 )
         return None
 
-    async def record(self, reference: ApiReference, name: str, language: str) -> str | None:
+    def record(self, reference: ApiReference, name: str, language: str) -> str | None:
         """A record that operations take or answer."""
         record = reference.record(name)
         if record is None:
             return None
-        return await self._render(
+        return self._render(
             "docs/openapi_record.html",
             f"{RECORDS}/{name}",
             language,
@@ -76,22 +75,19 @@ class DocsSite:
             records=frozenset(reference.record_names()),
         )
 
-    async def _render(self, template: str, name: str, language: str, **values: Any) -> str:
+    def _render(self, template: str, name: str, language: str, **values: Any) -> str:
         href = self._href_from(name)
-        return await render(
-            template,
-            None,
-            language=language,
-            name=name,
-            groups=self.documentation.groups(),
-            href=href,
-            slug=slug,
-            title_of=title_of,
-            line=rendered_line,
-            is_static=self._is_static,
-            asset=(lambda each: href(f"assets/{each}")) if self._is_static else asset_path,
-            **values,
-        )
+        values |= {
+            "name": name,
+            "groups": self.documentation.groups(),
+            "href": href,
+            "slug": slug,
+            "title_of": title_of,
+            "line": rendered_line,
+            "is_static": self._is_static,
+            "asset": (lambda each: href(f"assets/{each}")) if self._is_static else asset_path,
+        }
+        return render_now(template, None, language, values)
 
 
 def in_daemon(_: str) -> Href:
@@ -122,7 +118,7 @@ def in_files(page: str) -> Href:
 def write_site(folder: Path, document: Mapping[str, Any]) -> int:
     """Write the static site; answers how many pages it has."""
     site = DocsSite(in_files, is_static=True)
-    pages = asyncio.run(_pages(site, ApiReference(document)))
+    pages = _pages(site, ApiReference(document))
     for name, html in pages.items():
         _write(folder / f"{name}.html", html.encode())
     for name, content in _files(site, document):
@@ -130,14 +126,14 @@ def write_site(folder: Path, document: Mapping[str, Any]) -> int:
     return len(pages)
 
 
-async def _pages(site: DocsSite, reference: ApiReference) -> dict[str, str]:
-    made = {name: await site.page(page, "en") for name, page in site.documentation.pages.items()}
-    made[SEARCH] = await site.search("en", query="", results=[])
-    made[FOLDER] = await site.operations(reference, "en")
+def _pages(site: DocsSite, reference: ApiReference) -> dict[str, str]:
+    made = {name: site.page(page, "en") for name, page in site.documentation.pages.items()}
+    made[SEARCH] = site.search("en", query="", results=[])
+    made[FOLDER] = site.operations(reference, "en")
     for tag in reference.tags:
-        made[f"{FOLDER}/{slug(tag)}"] = await site.tag(reference, slug(tag), "en") or ""
+        made[f"{FOLDER}/{slug(tag)}"] = site.tag(reference, slug(tag), "en") or ""
     for name in reference.record_names():
-        made[f"{RECORDS}/{name}"] = await site.record(reference, name, "en") or ""
+        made[f"{RECORDS}/{name}"] = site.record(reference, name, "en") or ""
     return made
 
 
