@@ -108,7 +108,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: st
         max(cell.cell_len for cell in cells) for cells in zip(headings, *lines, strict=True)
     )
     kept = sum(widths) + GAP * len(widths)
-    room = max(_width() - kept, LEAST_LAST_COLUMN)
+    # Where a row takes another line of the terminal anyway, its last column may fill that line.
+    width = max(_width(), LEAST_LAST_COLUMN)
+    room = width * _begun(kept + min(last, LEAST_LAST_COLUMN), width) - kept
     grid = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False)
     for heading, width in zip(headings, [*widths, min(last, room)], strict=True):
         grid.add_column(heading, no_wrap=True, overflow="ellipsis", width=width)
