@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -85,20 +86,26 @@ class Console:
             Route("/waiting", self._guarded(self.waiting), methods=["GET"]),
             Route("/language", self.choose_language, methods=["POST"]),
             Route("/act/{operation}", self._guarded(self.act), methods=["POST"]),
-            *(Route(each.path, self._guarded(self._page(each)), methods=["GET"]) for each in PAGES),
+            *(
+                Route(each.path, self._guarded(self._page(each)), methods=each.methods)
+                for each in PAGES
+            ),
         ]
 
     def _page(self, page: ConsolePage) -> Callable[[Visit], Awaitable[Response]]:
         async def answer(visit: Visit) -> Response:
             since = await place_of(services_of(visit.request))
+            if visit.request.method == "POST":
+                visit = replace(visit, form=await _form(visit.request))
             found = await page.load(visit)
             if isinstance(found, str):
                 return RedirectResponse(found, status_code=303)
             # A page that has nothing to show yet has another twin.
             operation = found.pop("twin_operation", page.twin)
             twin = self._surface.twin_of(operation, found.pop("twin", visit.query))
+            status = found.pop("http_status", 200)
             html = await render(page.template, visit, page=page, twin=twin, since=since, **found)
-            return _html(html)
+            return _html(html, status=status)
 
         return answer
 
@@ -245,7 +252,9 @@ async def _form(request: Request) -> dict[str, str]:
         if len(body) > MAX_FORM_BYTES:
             raise coded_error("api/payload_too_large", limit_bytes=MAX_FORM_BYTES)
     text = body.decode("utf-8", "strict" if body.isascii() else "replace")
-    return dict(parse_qsl(text, keep_blank_values=True))
+    # Browsers send every line break as two characters; texts have one.
+    pairs = parse_qsl(text, keep_blank_values=True)
+    return {name: value.replace("\r\n", "\n") for name, value in pairs}
 
 
 def _html(text: str, *, status: int = 200) -> HTMLResponse:

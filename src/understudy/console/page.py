@@ -20,6 +20,14 @@ class ConsolePage:
     # The operation whose answer the page shows.
     twin: str
     load: Load
+    # Whether it takes forms itself, so that what somebody wrote survives a refusal; `load` finds
+    # them in `visit.form`.
+    takes_forms: bool = False
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods of HTTP that it answers."""
+        return ["GET", "POST"] if self.takes_forms else ["GET"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """A visit: one request for a page, with what the API answers to whoever makes it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.concurrency import run_in_threadpool
@@ -30,6 +30,8 @@ class Visit:
     surface: Surface
     caller: Principal
     language: str
+    # What somebody sent with a form of the page itself.
+    form: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def query(self) -> dict[str, str]:

@@ -1,0 +1,179 @@
+"""Agents in the console: switches, files with versions, prompt preview, tools, proposals."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from starlette.testclient import TestClient
+
+from tests.api.conftest import idle_daemon
+from tests.console.conftest import OURS, client_of
+from tests.support.browser import PHONE, assert_accessible, assert_fits, tab_of
+from tests.support.daemon import DaemonProcess
+from understudy.console.pages.agents import TABS
+from understudy.daemon.wiring import Daemon
+from understudy.evolution.proposals import FileProposal, ProposalState
+
+SOUL = "Answer in two sentences.\nUse plain words.\n"
+
+
+def make(client: TestClient | httpx2.Client, agent_id: str, kind: str = "predefined") -> str:
+    """A new agent with a SOUL.md; its page."""
+    client.post("/v1/agents", json={"agent_id": agent_id, "agent_type": kind})
+    client.put(f"/v1/agents/{agent_id}/files/SOUL.md", json={"content": SOUL})
+    return f"/agents/{agent_id}"
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, fresh_database: Path) -> Iterator[Daemon]:
+    """A daemon that works on nothing."""
+    daemon = idle_daemon(tmp_path / "home", fresh_database)
+    yield daemon
+    daemon.resources.database.dispose()
+
+
+@pytest.mark.parametrize("language", ["en", "vi", "zh"])
+@pytest.mark.parametrize("tab", TABS)
+def test_every_tab_answers(console: TestClient, tab: str, language: str) -> None:
+    path = make(console, "writer")
+
+    page = console.get(path, params={"tab": tab}, headers={"Accept-Language": language})
+
+    assert page.status_code == 200
+
+
+def test_the_switch_of_self_evolution_is_for_predefined_agents(console: TestClient) -> None:
+    predefined, opened = make(console, "writer"), make(console, "notes", "open")
+
+    assert 'role="switch"' in console.get(predefined).text
+    assert "113 tokens" in console.get(predefined).text
+    assert 'role="switch"' not in console.get(opened).text
+    assert 'role="switch"' not in console.get(opened, params={"tab": "config"}).text
+
+
+def test_an_agent_is_created_changed_and_deleted(console: TestClient) -> None:
+    new = {"agent_id": "writer", "agent_type": "predefined", "display_name": "", "route": ""}
+    made = console.post("/agents", data=new, headers=OURS)
+    again = console.post("/agents", data=new, headers=OURS)
+    change = {"display_name": "Ada", "max_tool_iterations": "7", "route": "", "owner_id": ""}
+    saved = console.post("/agents/writer", data=change, headers=OURS)
+    wrong = console.post(
+        "/agents/writer", data={**change, "max_tool_iterations": "many"}, headers=OURS
+    )
+
+    assert made.headers["location"] == "/agents/writer"
+    assert (again.status_code, 'role="alert"' in again.text) == (409, True)
+    assert saved.headers["location"] == "/agents/writer?tab=general&done=general"
+    assert (wrong.status_code, 'value="many"' in wrong.text) == (400, True)
+    agent = console.get("/v1/agents/writer").json()
+    assert (agent["display_name"], agent["max_tool_iterations"]) == ("Ada", 7)
+    assert "owner_id" not in agent
+    gone = {"agent_id": "writer", "_to": "/agents"}
+    assert console.post("/act/agents.delete", data=gone, headers=OURS).status_code == 303
+    assert console.get("/agents/writer").status_code == 404
+
+
+def test_a_file_that_changed_meanwhile_keeps_both_texts(console: TestClient) -> None:
+    path = make(console, "writer")
+    form = {"_do": "file", "name": "SOUL.md", "content": "Mine <b>", "version": "1"}
+    console.put("/v1/agents/writer/files/SOUL.md", json={"content": "Theirs"})
+
+    late = console.post(path, params={"tab": "files"}, data=form, headers=OURS)
+
+    assert late.status_code == 409
+    assert "Theirs" in late.text
+    assert "Mine &lt;b&gt;" in late.text
+    assert 'name="version" value="2"' in late.text
+
+
+def test_a_file_keeps_its_line_breaks(console: TestClient) -> None:
+    path = make(console, "writer")
+    form = {"_do": "file", "name": "AGENTS.md", "content": "one\r\ntwo\r\n", "version": "0"}
+
+    console.post(path, params={"tab": "files"}, data=form, headers=OURS)
+
+    assert console.get("/v1/agents/writer/files/AGENTS.md").json()["content"] == "one\ntwo\n"
+
+
+def test_a_proposal_is_shown_with_its_changes_and_decided(daemon: Daemon) -> None:
+    with client_of(daemon) as console:
+        path = make(console, "writer")
+        proposal = FileProposal(
+            proposal_id="prp_1",
+            agent_id="writer",
+            name="SOUL.md",
+            content="Be warm.\n",
+            base_version=1,
+            state=ProposalState.PENDING,
+            actor="ann",
+            run_id="run_1",
+            created_at_ms=1,
+        )
+        with daemon.resources.units.write() as unit:
+            unit.proposals.add(proposal)
+
+        page = console.get(path, params={"tab": "evolution"}).text
+        form = {"agent_id": "writer", "proposal_id": "prp_1", "_to": f"{path}?tab=evolution"}
+        console.post("/act/agents.approve_proposal", data=form, headers=OURS)
+
+        assert '<span class="add">+Be warm.' in page
+        file = console.get("/v1/agents/writer/files/SOUL.md").json()
+        assert (file["content"], file["version"]) == ("Be warm.\n", 2)
+
+
+# In a browser
+
+
+@pytest.fixture(scope="module")
+def writer(live: DaemonProcess) -> str:
+    """The page of a predefined agent."""
+    with httpx2.Client(base_url=live.url) as client:
+        return make(client, "writer")
+
+
+def test_self_evolution_and_skill_learning_are_switched(tab: Page, writer: str) -> None:
+    tab.goto(writer)
+    switch = tab.get_by_role("switch", name="Self-Evolution")
+    expect(switch).to_have_attribute("aria-checked", "false")
+    switch.click()
+    expect(tab.get_by_role("status").filter(has_text="Self-Evolution is on")).to_be_visible()
+    expect(switch).to_have_attribute("aria-checked", "true")
+
+    tab.get_by_role("link", name="Config").click()
+    tab.get_by_role("switch", name="Skill Learning").click()
+    expect(tab.get_by_role("status").filter(has_text="Skill Learning is on")).to_be_visible()
+    tab.get_by_role("spinbutton", name="Interval").fill("20")
+    tab.get_by_role("button", name="Save").click()
+    expect(tab.get_by_role("spinbutton", name="Interval")).to_have_value("20")
+
+    tab.get_by_role("link", name="Prompt preview").click()
+    expect(tab.locator("summary", has_text="Self-Evolution")).to_be_visible()
+
+
+def test_a_file_is_edited_and_restored(tab: Page, writer: str) -> None:
+    tab.goto(f"{writer}?tab=files&file=IDENTITY.md")
+    for number, text in enumerate(("You are Ada.", "You are Bob."), 1):
+        tab.get_by_label("Content").fill(text)
+        tab.get_by_role("button", name=f"Save as version {number}").click()
+        expect(tab.get_by_role("status").filter(has_text=f"version {number}")).to_be_visible()
+
+    tab.get_by_role("link", name="History").last.click()
+    expect(tab.locator(".diff ins")).to_contain_text("Bob")
+    tab.get_by_role("link", name="version 1").click()
+    tab.get_by_role("button", name="Restore this version").click()
+    expect(tab.get_by_role("status").filter(has_text="Restored as version 3")).to_be_visible()
+    tab.get_by_role("link", name="Files").click()
+    tab.get_by_role("link", name="IDENTITY.md").click()
+    expect(tab.get_by_label("Content")).to_have_value("You are Ada.")
+
+
+def test_every_tab_is_accessible_and_fits_a_phone(
+    browser: Browser, live: DaemonProcess, writer: str
+) -> None:
+    with tab_of(browser, live.url, viewport=PHONE) as tab:
+        for name in TABS:
+            tab.goto(f"{writer}?tab={name}")
+            assert_fits(tab)
+            assert_accessible(tab)
