@@ -18,7 +18,7 @@ _PLACEHOLDER: Final = re.compile(
     re.DOTALL,
 )
 _IN_BRACKETS: Final = re.compile(
-    r"<[^<>]{0,256}>\Z|[$#@%]?(?:\{.*\}|\(.*\)s?)\W*\Z|[$#@%]?[({]+[\w.: -]*\Z|[$&][A-Za-z0-9_]{1,128}\Z",
+    r"<[^<>]{0,256}>\Z|[$#@%]?(?:\{.*\}|\(.*\)s?)\W*\Z|[$#@%]?[({]+[\w.: -]*\Z|[$&](?:env:)?[A-Za-z0-9_]{1,128}\Z",
     re.DOTALL,
 )
 # A name in braces that is filled in later.

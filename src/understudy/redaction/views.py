@@ -150,6 +150,12 @@ _BASE64: Final = Writing(
     pattern=re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,8192}={0,2}(?![A-Za-z0-9+/_=-])"),
     read=_base64,
 )
+# Every byte a printable character or the end of a line, which a hash never has by chance.
+_HEX: Final = Writing(
+    sign=re.compile("(?:[2-7][0-9A-Fa-f]){10}"),
+    pattern=re.compile(r"(?<![0-9A-Fa-f])(?:[2-7][0-9A-Fa-f]|0[9ADad]){10,4096}(?![0-9A-Fa-f])"),
+    read=lambda match: bytes.fromhex(match[0]).decode("ascii"),
+)
 
 
 def views(text: str) -> Iterator[TextView]:
@@ -167,6 +173,7 @@ def views(text: str) -> Iterator[TextView]:
             view = further
             yield view
     for read in {id(plain): plain, id(view): view}.values():
-        decoded = read_as(_BASE64, read)
-        if decoded:
-            yield decoded
+        for writing in (_BASE64, _HEX):
+            decoded = read_as(writing, read)
+            if decoded:
+                yield decoded
