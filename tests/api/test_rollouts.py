@@ -227,7 +227,7 @@ def test_a_held_rollout_goes_no_further_until_it_is_released(
     assert held["held_reason"] == "wait for the audit"
     assert "release" in held["actions"]
     assert "hold" not in held["actions"]
-    assert (stuck.status_code, stuck.json()["code"]) == (400, "rollout_not_ready")
+    assert (stuck.status_code, stuck.json()["code"]) == (400, "rollout/rollout_not_ready")
     assert [error["code"] for error in stuck.json()["errors"]] == ["rollout_held"]
     assert "held_reason" not in released
     assert promote(api, learning_id, status="verified")["status"] == "verified"
@@ -294,12 +294,50 @@ def test_rollouts_are_listed_and_narrowed(api: TestClient) -> None:
     assert names(f"source_learning_id={first}&status=active") == []
     page = ok(api, "GET", f"{PATH}?limit=1")
     assert names(f"cursor={page['next_cursor']}") == ["b-one"]
-    # An item is the record as it is by itself, but for what comes next and how it fares.
+    # An item is the record as it is by itself, but for how it fares.
     (item,) = page["items"]
     record = ok(api, "GET", f"{PATH}/a-one")
     assert item == {name: record[name] for name in item}
-    assert record.keys() - item.keys() <= {"next", "uses", "warnings"}
+    assert record.keys() - item.keys() == {"uses", "warnings"}
     assert [each["event"] for each in item["lifecycle_events"]] == ["promote", "revoke"]
+
+
+def test_a_list_says_what_each_rollout_lacks_for_its_next_stage(
+    daemon: Daemon, api: TestClient
+) -> None:
+    promote(api, learned(api))
+    [draft] = ok(api, "GET", PATH)["items"]
+    shown(api, ran(daemon))
+    [ready] = ok(api, "GET", PATH)["items"]
+
+    assert draft["next"] == ok(api, "GET", ONE)["next"] | draft["next"]
+    assert [each["code"] for each in draft["next"]["missing"]] == ["needs_verification"]
+    assert ready["next"] == {"status": "verified", "missing": []}
+
+
+def test_a_rollout_advances_with_the_definition_that_it_has(
+    daemon: Daemon, api: TestClient
+) -> None:
+    made = promote(api, learned(api), when_to_use="Before a release")
+    seen = {"definition_fingerprint": made["definition_fingerprint"]}
+    assert refused(api, "POST", f"{ONE}/advance") == (400, "rollout/rollout_not_ready")
+    shown(api, ran(daemon))
+
+    assert refused(api, "POST", f"{ONE}/advance", {"definition_fingerprint": "0" * 64}) == (
+        400,
+        "rollout/fingerprint_mismatch",
+    )
+    stages = [ok(api, "POST", f"{ONE}/advance", seen)["status"] for _ in range(2)]
+    shown(api, ran(daemon), "canary")
+    active = ok(api, "POST", f"{ONE}/advance", seen)
+
+    assert [*stages, active["status"]] == ["verified", "canary", "active"]
+    assert active["definition_fingerprint"] == made["definition_fingerprint"]
+    assert active["when_to_use"] == "Before a release"
+    assert refused(api, "POST", f"{ONE}/advance") == (409, "rollout/no_next_stage")
+    ok(api, "POST", f"{ONE}/revoke")
+    assert refused(api, "POST", f"{ONE}/advance") == (409, "rollout/no_next_stage")
+    assert ok(api, "POST", f"{ONE}/advance", {"to": "draft"})["status"] == "draft"
 
 
 def test_only_an_admin_is_told_where_the_files_lie(guarded: TestClient) -> None:

@@ -63,7 +63,7 @@ def test_a_list_is_narrowed_by_what_is_asked_for(users: SkillUsers) -> None:
         found = users.ann.ok("GET", f"{ALL}?{query}")
         assert [skill["slug"] for skill in found["items"]] == slugs, query
     first = users.ann.ok("GET", f"{ALL}?limit=1")
-    assert set(first["items"][0]) == FIELDS
+    assert set(first["items"][0]) == FIELDS | {"recent_use"}
     rest = users.ann.ok("GET", f"{ALL}?limit=1&cursor={first['next_cursor']}")
     assert [skill["slug"] for skill in rest["items"]] == [SLUG]
     assert users.ann.refused("GET", f"{ALL}?origin=nowhere")[0] == 400
@@ -103,6 +103,37 @@ def test_a_patch_that_does_not_fit_changes_nothing(
     users.ann.create()
     assert users.ann.refused("POST", f"{ONE}/patch", body) == answer
     assert users.ann.ok("GET", ONE)["version"] == 1
+
+
+def test_the_guard_report_quotes_the_line_of_each_finding(users: SkillUsers) -> None:
+    users.ann.create()
+    users.ann.ok("POST", f"{ONE}/patch", {"find": "# Weekly", "replace": "# The weekly"})
+
+    clean = users.ann.ok("GET", f"{ONE}/guard-report?version=1")
+
+    assert (clean["findings"], clean["problems"], clean["is_whole"]) == ([], [], True)
+    assert (clean["slug"], clean["version"], clean["files"]) == (SLUG, 1, 1)
+    assert users.ann.ok("GET", f"{ONE}/guard-report")["version"] == 2
+    assert users.bob.refused("GET", f"{ONE}/guard-report") == (404, "skill_not_found")
+    assert users.ann.refused("GET", f"{ONE}/guard-report?version=9") == (
+        404,
+        "skill_version_not_found",
+    )
+
+
+def test_a_list_tells_how_often_each_skill_was_used(users: SkillUsers) -> None:
+    users.ann.create()
+
+    [item] = users.ann.ok("GET", ALL)["items"]
+
+    assert set(item) == FIELDS | {"recent_use"}
+    assert item["recent_use"] == {
+        "offered": 0,
+        "used": 0,
+        "succeeded": 0,
+        "failed": 0,
+        "abandoned": 0,
+    }
 
 
 def test_files_are_listed_and_read_by_version(users: SkillUsers) -> None:

@@ -58,6 +58,38 @@ def test_an_active_skill_goes_back_to_the_version_before_in_one_call(hand: Rollo
     assert hand.mounted.files == {NAME: FIRST}
 
 
+def test_a_preview_names_the_version_and_the_change_and_changes_nothing(
+    hand: RolloutHarness,
+) -> None:
+    before, events = hand.get(), hand.happened()
+
+    seen = hand.rollouts.rollback_preview(NAME)
+
+    assert (hand.get(), hand.happened()) == (before, events)
+    assert str(seen.target) == number_of(hand, FIRST)
+    assert [each.version for each in seen.versions] == ["1.0"]
+    assert (seen.diff.from_number, seen.diff.to_number) == (before.record.revision, seen.target)
+    [file] = seen.diff.files
+    assert f"-{SECOND}" in str(file.diff)
+    assert f"+{FIRST}" in str(file.diff)
+    assert back(hand).definition.instructions == FIRST
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("to_version", [None, "2.0", "9"])
+def test_a_preview_is_refused_as_its_rollback_would_be(
+    hand: RolloutHarness, to_version: str | None
+) -> None:
+    if to_version is None:
+        back(hand)
+    told = refusal(hand, to_version)
+
+    with pytest.raises(Conflict) as seen:
+        hand.rollouts.rollback_preview(NAME, to_version=to_version)
+
+    assert (seen.value.code, seen.value.detail) == (told.code, told.detail)
+
+
 @pytest.mark.one_database
 def test_the_version_that_a_rollback_left_is_reached_by_its_name_alone(
     hand: RolloutHarness,

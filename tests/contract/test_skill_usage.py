@@ -26,6 +26,7 @@ from understudy.skills.usage import (
     RecordedUse,
     SkillListing,
     SkillVersionUsage,
+    UsageDay,
     UsageUpkeep,
 )
 from understudy.storage.unit import Units
@@ -158,6 +159,39 @@ def note(
             )
         )
     return run.run_id
+
+
+async def test_uses_are_told_by_day_and_run_and_for_several_skills_at_once(
+    database: UnitsOnDatabase, skilled: SkillRuns
+) -> None:
+    units = database.units
+    skill_id = skilled.service.create(author(), OK_MD).skill.skill_id
+    note(units, 1, RunStatus.FAILED, at_ms=NOW - DAY_MS, skill_id=skill_id)
+    note(units, 2, RunStatus.COMPLETED, at_ms=NOW - 1, skill_id=skill_id)
+    note(units, 3, RunStatus.RUNNING, skill_id=skill_id)
+    note(units, 4, RunStatus.COMPLETED, skill_id=None)
+    today = NOW // DAY_MS * DAY_MS
+
+    with units.read() as unit:
+        days = unit.skill_uses.days(skill_id)
+        runs = unit.skill_uses.recent_runs(skill_id)
+        both = unit.skill_uses.usage_of([skill_id, "local:weekly-report", "skl_other"], since_ms=0)
+        lately = unit.skill_uses.usage_of([skill_id], since_ms=NOW)
+
+    assert days == (
+        UsageDay(day_at_ms=today - DAY_MS, used=1, failed=1),
+        UsageDay(day_at_ms=today, used=2, succeeded=1),
+    )
+    assert [(it.run_id, it.status, it.version) for it in runs] == [
+        ("run_3", RunStatus.RUNNING, 1),
+        ("run_2", RunStatus.COMPLETED, 1),
+        ("run_1", RunStatus.FAILED, 1),
+    ]
+    assert {ref: (it.used, it.succeeded) for ref, it in both.items()} == {
+        skill_id: (3, 1),
+        "local:weekly-report": (1, 1),
+    }
+    assert (lately[skill_id].used, lately[skill_id].failed) == (2, 0)
 
 
 async def test_figures_can_be_narrowed_to_a_time(skilled: SkillRuns) -> None:

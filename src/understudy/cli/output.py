@@ -130,8 +130,6 @@ def exit_code(error: "ClientError") -> ExitCode:
         case errors.ProblemError():
             by_status = BY_STATUS.get(error.status, ExitCode.FAILED)
             return BY_CODE.get(error.code, by_status)
-        case errors.NoNextStage():
-            return ExitCode.REFUSED
         case errors.UnreachableError():
             return ExitCode.UNREACHABLE
         case errors.InvalidCall():
@@ -151,8 +149,6 @@ def problem_of(error: "ClientError") -> dict[str, Any]:
             return client_problem("unreachable", "Daemon unreachable", str(error), status=503)
         case errors.InvalidCall():
             return client_problem("invalid_call", "Invalid call", str(error))
-        case errors.NoNextStage():
-            return client_problem("no_next_stage", "No next stage", str(error), status=409)
         case errors.WaitTimeout():
             return client_problem("wait_timeout", "Waited long enough", str(error), status=504)
         case _:

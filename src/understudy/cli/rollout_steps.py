@@ -1,6 +1,6 @@
 """`understudy rollouts promote`, `advance`, `trial`, …: what takes a procedure from stage to stage."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast
 
 import typer
 
@@ -26,9 +26,18 @@ if TYPE_CHECKING:
         ReplayReport,
         ReplayTotals,
     )
+    from understudy.rollout.service import RollbackPreview
     from understudy.wire.rollouts import TrialView
 
 commands = Commands("Steps of rollouts.")
+ToVersion: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VERSION",
+        help="The number in the history, the label or the place (1 is the first) of a version"
+        " that was active; by default the one before.",
+    ),
+]
 COLUMNS: Final = ("case", "recorded", "without", "with", "calls", "tokens", "time", "about")
 UNDER_WAY: Final[screen.Layout] = {
     "case": "run_id",
@@ -165,18 +174,27 @@ def rollback(
     daemon: DaemonConnection,
     name: SkillName,
     reason: Reason = None,
-    to_version: Annotated[
-        str | None,
-        typer.Option(
-            metavar="VERSION",
-            help="The number in the history, the label or the place (1 is the first) of a version"
-            " that was active; by default the one before.",
-        ),
-    ] = None,
+    to_version: ToVersion = None,
     key: Key = None,
 ) -> object:
     """Activate an earlier version of an active or revoked skill."""
     return daemon.client.rollouts.rollback(name, reason=reason, to_version=to_version, key=key)
+
+
+def _show_preview(view: "RollbackPreview") -> None:
+    note(f"revision {view.target} would be active again")
+    others = [str(each.number) for each in view.versions if each.number != view.target]
+    if others:
+        note(f"other versions: {', '.join(others)}")
+    rollouts.show_diff(view.diff)
+
+
+@commands("rollback-preview", show=_show_preview)
+def rollback_preview(
+    daemon: DaemonConnection, name: SkillName, to_version: ToVersion = None
+) -> object:
+    """Print what a rollback would change, without doing it."""
+    return daemon.client.rollouts.rollback_preview(name, to_version=to_version)
 
 
 @commands("trial")

@@ -237,7 +237,8 @@ def _show(view: "RolloutView") -> None:
     print(screen.printable(screen.visible(view.instructions)))
 
 
-def _show_diff(view: "RolloutDiff") -> None:
+def show_diff(view: "RolloutDiff") -> None:
+    """Print a diff as a patch, or say that there is none."""
     if not view.files:
         both = f"revisions {view.from_number} and {view.to_number} say"
         note(
@@ -282,7 +283,7 @@ def history(daemon: DaemonConnection, page: PageOptions, name: SkillName) -> obj
     return daemon.client.rollouts.history_page(name, **page)
 
 
-@commands("diff", show=_show_diff)
+@commands("diff", show=show_diff)
 def diff(
     daemon: DaemonConnection,
     name: SkillName,

@@ -13,12 +13,14 @@ from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.inputs import why
 from understudy.cli.options import Key, shared
 from understudy.cli.output import ExitCode, end_with_problem, note, print_json, understudy
+from understudy.cli.skill_records import OfVersion, SkillRef
 from understudy.skills.bundles.limits import MANIFEST
 
 if TYPE_CHECKING:
     from understudy.guard.rule import Finding
     from understudy.skills.dependencies.environments import Runtimes
     from understudy.skills.dependencies.service import InstalledPackages, Rescan
+    from understudy.skills.guard_report import GuardReport
 
 commands = Commands("Look at skills before they are kept.")
 ARCHIVE_SUFFIX: Final = ".zip"
@@ -93,6 +95,30 @@ def scan(
         raise typer.Exit(ExitCode.REFUSED)
 
 
+GUARD_COLUMNS: Final[screen.Layout] = {
+    "path": "path",
+    "line": "line",
+    "rule": "rule_id",
+    "reason": "reason",
+    "text": lambda each: screen.one_line(each.quote or "", 60),
+}
+
+
+def _show_report(view: "GuardReport") -> None:
+    files = screen.count(view.files, "file")
+    screen.records(view.findings, GUARD_COLUMNS, empty=f"Nothing found in {files}.")
+    for problem in view.problems:
+        note(f"its SKILL.md is not valid: {problem}")
+    if not view.is_whole:
+        note("there are more findings than the scan lists")
+
+
+@commands("guard", "guard-report", show=_show_report)
+def guard_report(daemon: DaemonConnection, skill: SkillRef, version: OfVersion = None) -> object:
+    """List what the guard finds in a stored skill: file, line, rule, reason and the line itself."""
+    return daemon.client.skills.guard_report(skill, version=version)
+
+
 def _scanned(path: Path, top: Path) -> Scanned:
     from understudy.core.errors import UnderstudyError
     from understudy.skills.content_guard import scan_skill
@@ -112,17 +138,9 @@ def _scanned(path: Path, top: Path) -> Scanned:
 
 def _problems(files: Mapping[str, bytes]) -> tuple[str, ...]:
     """What an upload would be told of the files as a skill."""
-    from understudy.core.errors import Invalid, UnderstudyError
-    from understudy.skills.bundles.bundle import Bundle
-    from understudy.skills.bundles.manifest import parse
+    from understudy.skills.guard_report import manifest_problems
 
-    try:
-        parse(Bundle(files).manifest_text)
-    except Invalid as problem:
-        return tuple(error.detail for error in problem.errors) or (problem.detail,)
-    except UnderstudyError as problem:
-        return (problem.detail,)
-    return ()
+    return manifest_problems(files)
 
 
 def _show(scanned: Iterable[Scanned]) -> None:

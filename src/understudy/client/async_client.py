@@ -14,7 +14,6 @@ from understudy.client.client import (
     uses_proxy,
     uses_tls,
 )
-from understudy.client.compound import promotion
 from understudy.client.errors import UnavailableError, UnreachableError
 from understudy.client.operations import (
     DaemonCalls,
@@ -32,8 +31,7 @@ from understudy.wire.runs import TERMINAL_STATUSES
 if TYPE_CHECKING:
     from understudy.core.page import Page
     from understudy.learnings.model import LearningUse
-    from understudy.rollout.model import Stage
-    from understudy.wire.rollouts import RolloutView, TrialView
+    from understudy.wire.rollouts import TrialView
     from understudy.wire.runs import RunView
     from understudy.wire.runtime import StatusView
 
@@ -117,13 +115,6 @@ class AsyncLearnings(LearningsCalls[AsyncTransport]):
 
 class AsyncRollouts(RolloutsCalls[AsyncTransport]):
     """Promoted skills by name."""
-
-    async def advance(
-        self, skill_name: str, *, to: "Stage | None" = None, key: str | None = None
-    ) -> "RolloutView":
-        """Have it in its next stage, or in another, with exactly the definition that it has."""
-        now = await self.get(skill_name)
-        return await self.promote(now.source_learning_id, promotion(now, to), key=key)
 
     async def wait_trial(
         self, skill_name: str, trial_id: str, *, timeout_s: float | None = None

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, Self
 import httpx2
 
 from understudy.client.calls import Json, at
-from understudy.client.compound import promotion
 from understudy.client.errors import InvalidCall, UnavailableError, UnreachableError
 from understudy.client.operations import (
     DaemonCalls,
@@ -24,8 +23,7 @@ from understudy.wire.runs import TERMINAL_STATUSES
 
 if TYPE_CHECKING:
     from understudy.learnings.model import LearningUse
-    from understudy.rollout.model import Stage
-    from understudy.wire.rollouts import RolloutView, TrialView
+    from understudy.wire.rollouts import TrialView
     from understudy.wire.runs import RunView
     from understudy.wire.runtime import StatusView
 
@@ -120,13 +118,6 @@ class Learnings(LearningsCalls[Transport]):
 
 class Rollouts(RolloutsCalls[Transport]):
     """Promoted skills by name."""
-
-    def advance(
-        self, skill_name: str, *, to: "Stage | None" = None, key: str | None = None
-    ) -> "RolloutView":
-        """Have it in its next stage, or in another, with exactly the definition that it has."""
-        now = self.get(skill_name)
-        return self.promote(now.source_learning_id, promotion(now, to), key=key)
 
     def wait_trial(
         self, skill_name: str, trial_id: str, *, timeout_s: float | None = None

@@ -1,34 +1,24 @@
-"""Calls whose arguments are not the fields of one request: uploads, answers, promotions."""
+"""Calls whose arguments are not the fields of one request: uploads and answers."""
 
 from __future__ import annotations
 
 import base64
 import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from understudy.client.calls import FormUpload, at, body_of, given, post
-from understudy.client.errors import NoNextStage
 from understudy.client.operation import Group, S, built
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from understudy.assets.model import Asset
     from understudy.client.calls import HttpCall
-    from understudy.rollout.model import Stage
     from understudy.wire.approvals import AnswerBody
-    from understudy.wire.rollouts import PromoteSkill, RolloutView
     from understudy.wire.runs import RunView
     from understudy.wire.skills import AcknowledgedFinding, SkillKept
 
 ZIP: Final = "application/zip"
-# Why a skill goes no further by itself.
-ENDED: Final = "no stage comes after it"
-ENDS: Final[Mapping[str, str]] = {
-    "active": "no stage comes after it; to change what it says, revoke it and promote it again",
-    "revoked": "roll it back to have it in force as it was, or have it as a draft to begin anew",
-}
 
 
 class AssetUploads(Group[S]):
@@ -98,15 +88,3 @@ class QuestionAnswers(Group[S]):
 
 def _questions(run_id: str) -> str:
     return at("runs", run_id, "questions")
-
-
-def promotion(now: RolloutView, to: Stage | None) -> PromoteSkill:
-    """The request that moves a skill to its next stage, or to another, with its definition unchanged."""
-    from understudy.wire.rollouts import PromoteSkill
-
-    stage = to or (None if now.next is None else now.next.status)
-    if stage is None:
-        raise NoNextStage(f"{now.skill_name} is {now.status}: {ENDS.get(now.status, ENDED)}")
-    said = ("skill_name", "instructions", "description", "when_to_use", "version")
-    fields = {name: getattr(now, name) for name in said} | given(**asdict(now.runtime))
-    return PromoteSkill.model_validate({**fields, "status": stage})

@@ -5,7 +5,6 @@ ClientError
 ├── UnreachableError         no daemon answered
 ├── AnswerError              the answer is not what this client understands
 ├── WaitTimeout              what was waited for did not happen in time
-├── NoNextStage              a promoted skill has come to an end of its stages
 └── ProblemError             the daemon said no: status, code, domain, detail, errors
     ├── InvalidError         400, 413: a value is wrong
     ├── NotFoundError        404
@@ -47,10 +46,6 @@ class AnswerError(ClientError):
 
 class WaitTimeout(ClientError):
     """The time to wait is over; what was waited for goes on."""
-
-
-class NoNextStage(ClientError):
-    """A promoted skill goes no further by itself: it is in force, or was taken back."""
 
 
 class ProblemError(ClientError):

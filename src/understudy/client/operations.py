@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from understudy.review.dry_run import DryRun
     from understudy.review.policy import LearningPolicy
     from understudy.rollout.model import LifecycleEvent
-    from understudy.rollout.service import RolloutDiff
+    from understudy.rollout.service import RollbackPreview, RolloutDiff
     from understudy.runs.artifacts import Artifact
     from understudy.runs.model import DebugRequest
     from understudy.runtime.service import Revision
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from understudy.skills.dependencies.environments import Runtimes
     from understudy.skills.dependencies.service import InstalledPackage, InstalledPackages, Rescan
     from understudy.skills.diff import SkillDiff
+    from understudy.skills.guard_report import GuardReport
     from understudy.skills.usage import SkillUsage
     from understudy.wire.agents import (
         AgentView,
@@ -130,11 +131,11 @@ if TYPE_CHECKING:
         SkillDeleted,
         SkillDetail,
         SkillFile,
+        SkillInList,
         SkillKept,
         SkillPatched,
         SkillToggled,
         SkillVersions,
-        SkillView,
         TrashedSkillView,
         UpdateSkill,
     )
@@ -167,7 +168,7 @@ ANSWERS: Final = {
     "understudy.review.dry_run": "DryRun",
     "understudy.review.policy": "LearningPolicy",
     "understudy.rollout.model": "LifecycleEvent",
-    "understudy.rollout.service": "RolloutDiff",
+    "understudy.rollout.service": "RollbackPreview RolloutDiff",
     "understudy.runs.artifacts": "Artifact",
     "understudy.runs.model": "DebugRequest",
     "understudy.runtime.service": "Revision",
@@ -180,6 +181,7 @@ ANSWERS: Final = {
     "understudy.skills.dependencies.environments": "Runtimes",
     "understudy.skills.dependencies.service": "InstalledPackage InstalledPackages Rescan",
     "understudy.skills.diff": "SkillDiff",
+    "understudy.skills.guard_report": "GuardReport",
     "understudy.skills.usage": "SkillUsage",
     "understudy.wire.agents": "AgentView FileSummary FileVersionDetail FileVersionView FileView ProposalDetail ProposalView",
     "understudy.wire.approvals": "ApprovalView QuestionView",
@@ -200,7 +202,7 @@ ANSWERS: Final = {
     "understudy.wire.schedules": "ScheduleAnswer ScheduleView",
     "understudy.wire.sessions": "InterruptView ReplyTargetsView SessionEventsView SessionPersonaView SessionView",
     "understudy.wire.sidechains": "SidechainView",
-    "understudy.wire.skills": "AgentSkillView GrantView OfferedSkill SkillChanged SkillDeleted SkillDetail SkillFile SkillKept SkillPatched SkillToggled SkillVersions SkillView TrashedSkillView",
+    "understudy.wire.skills": "AgentSkillView GrantView OfferedSkill SkillChanged SkillDeleted SkillDetail SkillFile SkillInList SkillKept SkillPatched SkillToggled SkillVersions TrashedSkillView",
 }
 
 
@@ -983,6 +985,17 @@ class RolloutsCalls(Group[S]):
     def diff(self, skill_name: str, old: int | None = None, new: int | None = None) -> RolloutDiff:
         """What changed from one revision to another, in the files of the skill."""
 
+    @POST("/v1/learning-skills/{skill_name}/advance")
+    def advance(
+        self,
+        skill_name: str,
+        to: str | None = None,
+        definition_fingerprint: str | None = None,
+        *,
+        key: str | None = None,
+    ) -> RolloutView:
+        """Move it to its next stage, or to another, with exactly the definition that it has."""
+
     @POST("/v1/learning-skills/{skill_name}/rollout-result")
     def result(
         self, skill_name: str, body: RolloutResult, *, key: str | None = None
@@ -1006,6 +1019,13 @@ class RolloutsCalls(Group[S]):
         self, skill_name: str, reason: str | None = None, *, key: str | None = None
     ) -> RolloutView:
         """Take it back: its files are removed, and no agent is offered it; the record stays."""
+
+    @GET("/v1/learning-skills/{skill_name}/rollback")
+    def rollback_preview(
+        self, skill_name: str, *, to_version: str | None = None
+    ) -> RollbackPreview:
+        """Which version a rollback would activate, what would change, and which others there
+        are."""
 
     @POST("/v1/learning-skills/{skill_name}/rollback")
     def rollback(
@@ -1478,8 +1498,9 @@ class SkillsCalls(SkillUploads[S]):
         owner_id: str | None = None,
         enabled: bool | None = None,
         **page: Unpack[Paging],
-    ) -> Items[SkillView]:
-        """The skills that the caller may know of, by name."""
+    ) -> Items[SkillInList]:
+        """The skills that the caller may know of, by name, each with its uses in the last 30
+        days."""
 
     list = every(page)
 
@@ -1543,6 +1564,11 @@ class SkillsCalls(SkillUploads[S]):
     @GET("/v1/skills/{skill_id}/export")
     def export(self, skill_id: str, *, version: int | None = None) -> bytes:
         """A version as a ZIP archive that any reader of Agent Skills takes."""
+
+    @GET("/v1/skills/{skill_id}/guard-report")
+    def guard_report(self, skill_id: str, *, version: int | None = None) -> GuardReport:
+        """What the content guard finds in a version now, with each line, and whether SKILL.md is
+        valid."""
 
     @GET("/v1/skills/{skill_id}/usage")
     def usage_page(

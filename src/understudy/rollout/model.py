@@ -12,6 +12,7 @@ from understudy.agents.built_in import VERIFICATION_AGENT_ID
 from understudy.core.errors import DamagedRecord, coded_error
 from understudy.core.machine import Machine
 from understudy.core.records import HIDDEN, OMIT, renamed
+from understudy.core.text import short_digest
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
 
@@ -277,6 +278,17 @@ def require_rollout(unit: "Unit", skill_name: str, *, lock: bool = False) -> Rol
     if rollout is None:
         raise coded_error("rollout/rollout_not_found", skill_name=skill_name)
     return rollout
+
+
+def require_fingerprint(rollout: Rollout, expected: str | None) -> None:
+    """Refuse a caller who saw another definition; None is not compared."""
+    if expected not in {None, rollout.fingerprint}:
+        raise coded_error(
+            "rollout/fingerprint_mismatch",
+            pointer="/definition_fingerprint",
+            skill_name=rollout.skill_name,
+            fingerprint=short_digest(rollout.fingerprint),
+        )
 
 
 def lock_to_revoke(unit: "Unit", skill_name: str) -> Rollout | None:

@@ -25,6 +25,7 @@ from understudy.rollout.model import (
     Rollout,
     RolloutEventName,
     Stage,
+    require_fingerprint,
     require_rollout,
 )
 from understudy.rollout.trials.trial import Trial
@@ -55,13 +56,7 @@ def record(
     unit = changes.unit
     run = require_run(unit, result.run_id)
     _check_open(rollout, result.kind)
-    if result.definition_fingerprint not in {None, rollout.fingerprint}:
-        raise coded_error(
-            "rollout/fingerprint_mismatch",
-            pointer="/definition_fingerprint",
-            skill_name=rollout.skill_name,
-            fingerprint=short_digest(rollout.fingerprint),
-        )
+    require_fingerprint(rollout, result.definition_fingerprint)
     if _is_known(unit, rollout, same_execution(unit, run, rollout)):
         return rollout
     if run.trial_id is not None:

@@ -43,13 +43,10 @@ def roll_back(
 ) -> Rollout:
     """Activate an earlier active version; an active skill is revoked first, in the same unit."""
     unit = changes.unit
-    found = _require_or_revoked_remnant(unit, skill_name)
     # Lock order: names before rows.
     hold_name(unit, skill_name)
-    _require_free_to_go_back(found)
-    snapshot = _choose(unit, found, to_version, now_ms=changes.now_ms)
     # Lock order: the learning before its rollout, so the rollout is read again after that.
-    _require_source(unit, snapshot, to_version, now_ms=changes.now_ms)
+    found, snapshot = target_of(unit, skill_name, to_version, now_ms=changes.now_ms, lock=True)
     rollout = _require_or_revoked_remnant(unit, skill_name, lock=True)
     if rollout.revision != found.revision:
         raise coded_error("rollout/rollout_changed_meanwhile", skill_name=skill_name)
@@ -67,6 +64,17 @@ def roll_back(
         RolloutEventName.ROLLBACK,
         reason=reason,
     )
+
+
+def target_of(
+    unit: "Unit", skill_name: str, to_version: str | None, *, now_ms: int, lock: bool = False
+) -> tuple[Rollout, Snapshot]:
+    """The rollout, and the version that a rollback would activate; `lock` locks its learning."""
+    found = _require_or_revoked_remnant(unit, skill_name)
+    _require_free_to_go_back(found)
+    snapshot = _choose(unit, found, to_version, now_ms=now_ms)
+    _require_source(unit, snapshot, to_version, now_ms=now_ms, lock=lock)
+    return found, snapshot
 
 
 def _require_or_revoked_remnant(unit: "Unit", skill_name: str, *, lock: bool = False) -> Rollout:
@@ -156,9 +164,9 @@ def _listed(snapshots: Sequence[Snapshot]) -> str:
 
 
 def _require_source(
-    unit: "Unit", snapshot: Snapshot, to_version: str | None, *, now_ms: int
+    unit: "Unit", snapshot: Snapshot, to_version: str | None, *, now_ms: int, lock: bool
 ) -> None:
-    learning = unit.learnings.get(snapshot.record.source_learning_id, lock=True)
+    learning = unit.learnings.get(snapshot.record.source_learning_id, lock=lock)
     if _is_valid_source(learning, now_ms=now_ms):
         return
     name = snapshot.skill_name

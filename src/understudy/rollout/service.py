@@ -1,19 +1,20 @@
 """Use cases of rollouts: promote, show, take evidence, hold, take back, and roll back."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
+from understudy.core.records import OMIT, extended
 from understudy.learnings.checks import check_reason
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.rollout.caveats import NO_CAVEATS, Caveat, Caveats, source_caveats
 from understudy.rollout.changes import RolloutChanges, RolloutTransactions
 from understudy.rollout.definition import Promotion, check_definition
-from understudy.rollout.evidence import Counts, EvidenceSums
+from understudy.rollout.evidence import Counts, EvidenceSums, sums_of_one
 from understudy.rollout.files import bundle_of
 from understudy.rollout.guards import GuardReason, missing
 from understudy.rollout.model import (
@@ -28,12 +29,14 @@ from understudy.rollout.model import (
     Snapshot,
     Stage,
     lock_to_revoke,
+    require_fingerprint,
     require_rollout,
 )
+from understudy.rollout.name_clashes import hold_name
 from understudy.rollout.promotion import Promoter, case_of
 from understudy.rollout.regression import Uses, uses_of
 from understudy.rollout.results import Result, record
-from understudy.rollout.rollback import roll_back
+from understudy.rollout.rollback import MOST_SNAPSHOTS, roll_back, target_of
 from understudy.rollout.trials.trial import Markers
 from understudy.skills.diff import FileDiff, compare
 
@@ -49,6 +52,14 @@ SHOWN_IN_LIST: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NextStage:
+    """The stage that promoting leads to next, and what is missing for it; nothing if it may go now."""
+
+    status: Stage
+    missing: tuple[GuardReason, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CountedRollout:
     """A rollout with its evidence."""
 
@@ -60,6 +71,13 @@ class CountedRollout:
     evidence: tuple[EvidenceRecord, ...] = ()
     # The newest events, oldest first.
     events: tuple[LifecycleEvent, ...] = ()
+    # None for a rollout that is active or revoked.
+    next: NextStage | None = None
+
+    @property
+    def missing(self) -> tuple[GuardReason, ...]:
+        """What the next stage still asks for."""
+        return () if self.next is None else self.next.missing
 
     @property
     def workspace_digest(self) -> str | None:
@@ -69,27 +87,12 @@ class CountedRollout:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NextStage:
-    """The stage that promoting leads to next, and what is missing for it; nothing if it may go now."""
-
-    status: Stage
-    missing: tuple[GuardReason, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutDetail(CountedRollout):
     """A rollout with everything that one answer shows."""
 
     uses: Uses
-    # None for a rollout that is active or revoked.
-    next: NextStage | None = None
     # Settings without effect on this daemon, and the expiry of the source learning.
     warnings: tuple[Caveat, ...] = ()
-
-    @property
-    def missing(self) -> tuple[GuardReason, ...]:
-        """What the next stage still asks for."""
-        return () if self.next is None else self.next.missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,8 +129,7 @@ class RolloutService:
         """Rollouts by name."""
         with self.units.read() as unit:
             found = unit.rollouts.page(request, narrowed=narrowed)
-            sums = unit.rollouts.sums_of(found.items)
-            items = _counted(unit, found.items, sums, most=SHOWN_IN_LIST)
+            items = _counted(unit, found.items, self.policy_of(unit), most=SHOWN_IN_LIST)
         return Page(items=tuple(items), next_cursor=found.next_cursor)
 
     def waiting(self, unit: "Unit") -> tuple[WaitingStep, ...]:
@@ -183,13 +185,31 @@ class RolloutService:
         definition = check_definition(wanted, self.guard)
         self.transactions.mounts.check(definition)
         with self._changing(principal) as changes:
-            promoting = Promoter(
-                changes=changes,
-                by=principal,
-                rules=self.policy_of(changes.unit),
-                is_taken=self.is_taken,
+            rollout = self._promoter(changes, principal).promote(
+                learning_id, definition, wanted.status
             )
-            rollout = promoting.promote(learning_id, definition, wanted.status)
+        return self._shown(rollout)
+
+    def advance(
+        self,
+        principal: Principal,
+        skill_name: str,
+        *,
+        to: Stage | None = None,
+        fingerprint: str | None = None,
+    ) -> RolloutDetail:
+        """Move a rollout to its next stage, or to another, with the definition that it has."""
+        with self._changing(principal) as changes:
+            # Nobody changes the definition while the name is held.
+            hold_name(changes.unit, skill_name)
+            found = require_rollout(changes.unit, skill_name)
+            require_fingerprint(found, fingerprint)
+            target = to or NEXT.get(found.status)
+            if target is None:
+                raise coded_error(f"rollout/no_next_stage:{found.status}", skill_name=skill_name)
+            rollout = self._promoter(changes, principal).promote(
+                found.source_learning_id, found.definition, target
+            )
         return self._shown(rollout)
 
     def record_result(self, principal: Principal, skill_name: str, result: Result) -> RolloutDetail:
@@ -246,6 +266,37 @@ class RolloutService:
             )
         return self._shown(rollout)
 
+    def rollback_preview(
+        self, skill_name: str, *, to_version: str | None = None
+    ) -> "RollbackPreview":
+        """What a rollback would do now; refused with the error that the rollback would answer."""
+        with self.units.read() as unit:
+            now_ms = self.transactions.clock.now_ms()
+            rollout, target = target_of(unit, skill_name, to_version, now_ms=now_ms)
+            versions = unit.rollouts.active_snapshots(skill_name, limit=MOST_SNAPSHOTS)
+        return RollbackPreview(
+            target=target.number,
+            versions=tuple(
+                RollbackVersion(
+                    number=each.number,
+                    version=each.record.definition.version,
+                    definition_fingerprint=each.record.fingerprint,
+                    replaced_at_ms=each.recorded_at_ms,
+                )
+                for each in versions
+                if not rollout.is_live or each.record.tried != rollout.tried
+            ),
+            diff=_diff(rollout, target.record),
+        )
+
+    def _promoter(self, changes: RolloutChanges, principal: Principal) -> Promoter:
+        return Promoter(
+            changes=changes,
+            by=principal,
+            rules=self.policy_of(changes.unit),
+            is_taken=self.is_taken,
+        )
+
     def _change(self, principal: Principal, skill_name: str, change: Change) -> RolloutDetail:
         with self._changing(principal) as changes:
             rollout = change(changes, require_rollout(changes.unit, skill_name, lock=True))
@@ -266,17 +317,11 @@ class RolloutService:
 
     def _detail(self, unit: "Unit", rollout: Rollout) -> RolloutDetail:
         rules = self.policy_of(unit)
-        sums = unit.rollouts.sums_of([rollout])
-        (told,) = _counted(unit, [rollout], sums, most=SHOWN)
-        own = sums[rollout.skill_name]
-        return RolloutDetail(
-            record=told.record,
-            counts=told.counts,
-            verifier_run_ids=told.verifier_run_ids,
-            evidence=told.evidence,
-            events=told.events,
-            uses=uses_of(unit, rollout, rules, own),
-            next=_next(unit, rollout, rules, own),
+        (told,) = _counted(unit, [rollout], rules, most=SHOWN)
+        return extended(
+            RolloutDetail,
+            told,
+            uses=uses_of(unit, rollout, rules, sums_of_one(unit, rollout)),
             warnings=(*self.caveats(rollout.definition), *source_caveats(unit, rollout)),
         )
 
@@ -297,9 +342,11 @@ def _next(
 
 
 def _counted(
-    unit: "Unit", rollouts: Sequence[Rollout], sums: Mapping[str, EvidenceSums], *, most: int
+    unit: "Unit", rollouts: Sequence[Rollout], rules: "PromotionSettings", *, most: int
 ) -> list[CountedRollout]:
-    """The rollouts with their evidence; as many queries for many rollouts as for one."""
+    """The rollouts with their evidence; as many queries for many rollouts as for one, but for the
+    replays that a policy requires."""
+    sums = unit.rollouts.sums_of(rollouts)
     verifiers = unit.rollouts.verifiers_of(rollouts, limit=SHOWN)
     evidence = unit.rollouts.newest_evidence(rollouts, limit=most)
     events = unit.rollouts.recent_events([it.skill_name for it in rollouts], limit=most)
@@ -310,6 +357,7 @@ def _counted(
             verifier_run_ids=verifiers[rollout.skill_name],
             evidence=evidence[rollout.skill_name],
             events=events[rollout.skill_name],
+            next=_next(unit, rollout, rules, sums[rollout.skill_name]),
         )
         for rollout in rollouts
     ]
@@ -328,12 +376,38 @@ class RolloutDiff:
     files: tuple[FileDiff, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackVersion:
+    """A version that was active, as a rollback can name it."""
+
+    # Its revision in the history.
+    number: int
+    version: Annotated[str | None, OMIT] = None
+    definition_fingerprint: str
+    replaced_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackPreview:
+    """What a rollback would activate, and how that differs from what the skill says now."""
+
+    # The revision of the version that would be active again.
+    target: int
+    # The versions that can be named, newest first.
+    versions: tuple[RollbackVersion, ...]
+    diff: RolloutDiff
+
+
 def compared(
     rollouts: RolloutService, skill_name: str, *, old: int | None, new: int | None
 ) -> RolloutDiff:
     """What changed between two revisions: by default since the last other definition."""
     later = rollouts.at(skill_name, new)
     earlier = rollouts.before(later) if old is None else rollouts.at(skill_name, old)
+    return _diff(earlier, later)
+
+
+def _diff(earlier: Rollout, later: Rollout) -> RolloutDiff:
     return RolloutDiff(
         from_number=earlier.revision,
         to_number=later.revision,

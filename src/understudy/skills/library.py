@@ -26,8 +26,10 @@ from understudy.skills.bundles.manifest import Manifest, read
 from understudy.skills.bundles.paths import is_artifact, refused_by, tidy
 from understudy.skills.bundles.standard import Words, export
 from understudy.skills.bundles.store import BundleChecks, BundleFile
+from understudy.skills.content_guard import ContentGuard
 from understudy.skills.diff import SkillDiff, compare
 from understudy.skills.grants import check_agent_id, check_user_id
+from understudy.skills.guard_report import GuardReport, report
 from understudy.skills.local.skill import LocalSkill, fits, merged, record_of
 from understudy.skills.local.skills import LocalSkills
 from understudy.skills.managed_entries import ManagedEntries
@@ -57,7 +59,7 @@ from understudy.skills.sources import (
     StoredSource,
     folder_source,
 )
-from understudy.skills.usage import SkillUsage, SkillVersionUsage, summed
+from understudy.skills.usage import SkillUsage, SkillVersionUsage, UsageFigures, summed
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -165,6 +167,8 @@ class SkillLibrary:
         with self._units.read() as unit:
             skill = self._find_even_deleted(unit, principal, ref)
             found = unit.skill_uses.usage(skill.skill_id, since_ms=since_ms)
+            days = unit.skill_uses.days(skill.skill_id, since_ms=since_ms)
+            runs = unit.skill_uses.recent_runs(skill.skill_id, since_ms=since_ms)
         if not any(it.version == skill.version for it in found):
             current = SkillVersionUsage(ref=skill.skill_id, version=skill.version)
             found = tuple(sorted((current, *found), key=lambda it: -it.version))
@@ -175,6 +179,31 @@ class SkillLibrary:
             slug=skill.slug,
             since_ms=since_ms,
             total=summed(found),
+            by_day=days,
+            recent_runs=runs,
+        )
+
+    def usage_of(self, skills: Iterable[Skill], *, since_ms: int) -> Mapping[str, UsageFigures]:
+        """The usage of each of some skills by id since a time, over all its versions."""
+        refs = [skill.skill_id for skill in skills]
+        if not refs:
+            return {}
+        with self._units.read() as unit:
+            found = unit.skill_uses.usage_of(refs, since_ms=since_ms)
+        return {ref: found.get(ref, UsageFigures()) for ref in refs}
+
+    def guard_report(
+        self, principal: Principal, ref: str, version: int | None, guard: ContentGuard
+    ) -> GuardReport:
+        """What the guard finds in a version, line by line."""
+        with self._looking(principal, ref) as (_, source):
+            bundle, skill = source.bundle(version), source.skill
+        return report(
+            bundle,
+            guard.findings(bundle),
+            skill_id=skill.skill_id,
+            slug=skill.slug,
+            version=number_of(skill) if version is None else version,
         )
 
     def files(self, principal: Principal, ref: str, version: int | None) -> tuple[BundleFile, ...]:

@@ -22,6 +22,9 @@ OUTCOMES: Final[Mapping[RunStatus, Outcome]] = {
     RunStatus.INTERRUPTED: "abandoned",
     RunStatus.CANCELLED: "abandoned",
 }
+# How many days and runs an answer shows.
+SHOWN_DAYS: Final = 90
+SHOWN_RUNS: Final = 20
 # The version of a local or promoted skill.
 NO_VERSION: Final = 0
 # Listings are counted by day for this long, and only in total before.
@@ -67,6 +70,32 @@ class SkillVersionUsage(UsageFigures):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UsageDay:
+    """The runs that used a skill on one day (UTC), and how they ended."""
+
+    # The start of the day.
+    day_at_ms: int
+    used: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    abandoned: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillRun:
+    """A run that used a skill."""
+
+    run_id: str
+    session_id: str
+    agent_id: str
+    status: RunStatus
+    # The last use in the run.
+    used_at_ms: int
+    # None for a local or promoted skill.
+    version: Annotated[int | None, OMIT] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SkillUsage(Page[SkillVersionUsage]):
     """A page of the versions that runs knew of, newest first, and the sums over all of them."""
 
@@ -77,6 +106,10 @@ class SkillUsage(Page[SkillVersionUsage]):
     # The start of the period; 0 for all time.
     since_ms: int
     total: UsageFigures
+    # The newest days with a use, oldest first, up to 90.
+    by_day: tuple[UsageDay, ...] = ()
+    # The newest runs that used it, newest first, up to 20.
+    recent_runs: tuple[SkillRun, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +161,19 @@ def _total(ref: str, version: int, offered: int, own: Sequence[UsesByStatus]) ->
         last_used_at_ms=max((it.last_at_ms for it in own), default=None),
         **ended,
     )
+
+
+def by_day(counts: Iterable[tuple[int, RunStatus, int]]) -> tuple[UsageDay, ...]:
+    """The figures of each day from the number of runs by day and status, oldest first."""
+    days: dict[int, dict[str, int]] = {}
+    for day, status, runs in counts:
+        figures = days.setdefault(day, {"used": 0})
+        figures["used"] += runs
+        outcome = OUTCOMES.get(status)
+        if outcome is not None:
+            figures[outcome] = figures.get(outcome, 0) + runs
+    newest = sorted(days.items())[-SHOWN_DAYS:]
+    return tuple(UsageDay(day_at_ms=day * DAY_MS, **figures) for day, figures in newest)
 
 
 def summed(usages: Iterable[UsageFigures]) -> UsageFigures:

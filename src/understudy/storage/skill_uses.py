@@ -2,22 +2,30 @@
 up by day."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, Final
 
 import sqlalchemy as sa
 
+from understudy.core.clock import DAY_MS
 from understudy.runs.model import RunStatus
 from understudy.skills.model import LOCAL, PROMOTED
 from understudy.skills.usage import (
     NO_VERSION,
+    SHOWN_DAYS,
+    SHOWN_RUNS,
     RecordedUse,
     SkillListing,
+    SkillRun,
     SkillVersionUsage,
+    UsageDay,
+    UsageFigures,
     UsesByStatus,
+    by_day,
     day_begin,
     day_of,
+    summed,
     totals,
 )
 from understudy.storage.engine import Dialect
@@ -52,6 +60,50 @@ class SkillUseStore:
     def usage(self, ref: str, *, since_ms: int = 0) -> tuple[SkillVersionUsage, ...]:
         """The usage of a skill since a day, by version, newest first."""
         return self._totals(_LISTED_ONE, _used_by(ref), {"of": ref, **_since(since_ms)})
+
+    def usage_of(self, refs: Collection[str], *, since_ms: int) -> Mapping[str, UsageFigures]:
+        """The usage of some skills since a day, over all versions; those without any are left out."""
+        listed = [query.where(query.selected_columns.ref.in_(refs)) for query in _LISTED]
+        found = self._totals(listed, _USED.where(_is_one_of(refs)), _since(since_ms))
+        by_ref: dict[str, list[SkillVersionUsage]] = {}
+        for each in found:
+            by_ref.setdefault(each.ref, []).append(each)
+        return {ref: summed(own) for ref, own in by_ref.items()}
+
+    def days(self, ref: str, *, since_ms: int = 0) -> tuple[UsageDay, ...]:
+        """The newest days on which runs used a skill since a day, oldest first."""
+        day = (uses.c.at_ms // DAY_MS).label("day")
+        query = (
+            sa.select(day, runs.c.status, sa.func.count(uses.c.run_id.distinct()).label("runs"))
+            .join(runs, runs.c.run_id == uses.c.run_id)
+            .where(_is(ref), uses.c.at_ms >= day_begin(since_ms), _IN_EARNEST)
+            .group_by(day, runs.c.status)
+            .order_by(day.desc())
+            .limit(SHOWN_DAYS * len(RunStatus))
+        )
+        rows = self._connection.execute(query)
+        return by_day((row.day, RunStatus(row.status), row.runs) for row in rows)
+
+    def recent_runs(self, ref: str, *, since_ms: int = 0) -> tuple[SkillRun, ...]:
+        """The newest runs that used a skill since a day, newest first."""
+        last = sa.func.max(uses.c.at_ms)
+        query = (
+            sa.select(
+                uses.c.run_id,
+                runs.c.session_id,
+                runs.c.agent_id,
+                runs.c.status,
+                sa.func.max(uses.c.version).label("version"),
+                last.label("used_at_ms"),
+            )
+            .join(runs, runs.c.run_id == uses.c.run_id)
+            .where(_is(ref), uses.c.at_ms >= day_begin(since_ms), _IN_EARNEST)
+            .group_by(uses.c.run_id, runs.c.session_id, runs.c.agent_id, runs.c.status)
+            .order_by(last.desc(), uses.c.run_id)
+            .limit(SHOWN_RUNS)
+        )
+        rows = self._connection.execute(query).mappings()
+        return tuple(SkillRun(**{**row, "status": RunStatus(row["status"])}) for row in rows)
 
     def usage_since(self, since_ms: int) -> tuple[SkillVersionUsage, ...]:
         """The usage of all skills that were listed or used since a day."""
@@ -204,3 +256,17 @@ def _is(ref: str) -> sa.ColumnElement[bool]:
     if ref.startswith(PROMOTED):
         return sa.and_(_IS_PROMOTED, uses.c.slug == ref.removeprefix(PROMOTED))
     return uses.c.skill_id == ref
+
+
+def _is_one_of(refs: Collection[str]) -> sa.ColumnElement[bool]:
+    """The uses of some skills: a list for each kind of skill, so that its index is of use."""
+
+    def named(prefix: str) -> list[str]:
+        return [each.removeprefix(prefix) for each in refs if each.startswith(prefix)]
+
+    kept = [each for each in refs if not each.startswith((LOCAL, PROMOTED))]
+    return sa.or_(
+        uses.c.skill_id.in_(kept),
+        sa.and_(_IN_FOLDER, uses.c.slug.in_(named(LOCAL))),
+        sa.and_(_IS_PROMOTED, uses.c.slug.in_(named(PROMOTED))),
+    )

@@ -71,12 +71,13 @@ class RolloutSummary(RolloutState):
     skill_path: Omitted[str] = None
     skill_root: Omitted[str] = None
     actions: list[RolloutAction]
+    # The stage that comes next and what is missing for it; left out where none comes.
+    next: Omitted[NextStage] = None
 
 
 class RolloutView(RolloutSummary):
-    """A promoted skill with its next stage, and how its uses ended."""
+    """A promoted skill with how its uses ended, and what has no effect in it."""
 
-    next: Omitted[NextStage] = None
     uses: Uses
     warnings: list[Caveat]
 
@@ -139,6 +140,15 @@ class PromoteSkill(RequestBody):
     fallback_model: str | None = None
     # A draft where it is left out; a skill that is active stays so.
     status: Lax[Stage] | None = None
+
+
+class AdvanceSkill(RequestBody):
+    """Which stage a skill goes to, with the definition that it has."""
+
+    # By default the next one.
+    to: Lax[Stage] | None = None
+    # Refused when the definition is another one by now.
+    definition_fingerprint: Id | None = None
 
 
 class RolloutResult(RequestBody):

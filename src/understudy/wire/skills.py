@@ -10,6 +10,7 @@ from understudy.skills.access import AccessReason, actions_of
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, Visibility
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
+from understudy.skills.usage import UsageFigures
 from understudy.skills.versions import StoredSkill
 from understudy.wire.base import Int32, Items, Lax, Omitted, RequestBody, VersionNumber, View
 
@@ -55,6 +56,12 @@ class SkillView(View):
             actions=actions_of(skill, caller),
             **more,
         )
+
+
+class SkillInList(SkillView):
+    """A skill in a list, with its uses of all versions in the last 30 days."""
+
+    recent_use: UsageFigures = UsageFigures()
 
 
 class SkillChanged(SkillView):

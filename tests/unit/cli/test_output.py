@@ -42,7 +42,6 @@ def test_every_status_that_the_client_tells_apart_has_an_exit_code() -> None:
         (errors.InvalidCall("no"), ExitCode.USAGE),
         (errors.AnswerError("what"), ExitCode.FAILED),
         (errors.WaitTimeout("long"), ExitCode.FAILED),
-        (errors.NoNextStage("it is active"), ExitCode.REFUSED),
     ],
 )
 def test_what_never_reached_an_answer_has_an_exit_code(

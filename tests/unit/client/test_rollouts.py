@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.client.fake_daemon import answers, client_of, pages
 from understudy.client import Client
-from understudy.client.errors import NoNextStage, WaitTimeout
+from understudy.client.errors import WaitTimeout
 from understudy.rollout.model import EvidenceKind, Stage
 from understudy.wire.rollouts import PromoteSkill, RolloutResult, StartTrial
 
@@ -120,42 +120,17 @@ def test_what_changes_a_rollout_is_sent_under_keys() -> None:
     assert len({request.headers["Idempotency-Key"] for request in seen}) == 7
 
 
-def test_advancing_sends_exactly_the_definition_that_is_there() -> None:
-    client, seen = talking(ROLLOUT, ROLLOUT, ROLLOUT, ROLLOUT)
-    said = {
-        "skill_name": "team:notes",
-        "instructions": "Write the notes.",
-        "description": "Writes notes",
-        "when_to_use": "Before a release",
-        "version": None,
-        "context": "fork",
-        "agent_profile": "verification",
-        "allowed_tools": ["read_file"],
-        "blocked_tools": [],
-        "model": "small",
-    }
+def test_advancing_names_the_stage_and_nothing_of_the_definition() -> None:
+    client, seen = talking(ROLLOUT, ROLLOUT)
 
     client.rollouts.advance("team:notes")
     client.rollouts.advance("team:notes", to=Stage.DRAFT)
 
-    assert [sent(request)[2] for request in seen[1::2]] == [
-        {**said, "status": "canary"},
-        {**said, "status": "draft"},
+    one = f"{PATH}/team:notes/advance"
+    assert [sent(request) for request in seen] == [
+        ("POST", one, {}),
+        ("POST", one, {"to": "draft"}),
     ]
-
-
-@pytest.mark.parametrize(
-    ("status", "words"), [("active", "revoke it and promote it again"), ("revoked", "roll it back")]
-)
-def test_where_no_stage_comes_next_nothing_is_sent_and_it_says_what_can_be_done(
-    status: str, words: str
-) -> None:
-    client, seen = talking(ACTIVE | {"status": status})
-
-    with pytest.raises(NoNextStage, match=f"team:notes is {status}.*{words}"):
-        client.rollouts.advance("team:notes")
-
-    assert len(seen) == 1
 
 
 def test_lists_are_read_page_by_page() -> None:

@@ -36,11 +36,18 @@ from understudy.rollout.model import (
 from understudy.rollout.mounts import PLACE
 from understudy.rollout.replay.report import ReplayReport
 from understudy.rollout.results import Result
-from understudy.rollout.service import CountedRollout, RolloutDetail, RolloutDiff, compared
+from understudy.rollout.service import (
+    CountedRollout,
+    RollbackPreview,
+    RolloutDetail,
+    RolloutDiff,
+    compared,
+)
 from understudy.rollout.trials.trial import CaseRequest, Trial, TrialRequest, TrialState
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.wire.base import Items, VersionNumber
 from understudy.wire.rollouts import (
+    AdvanceSkill,
     PromoteSkill,
     RollBackSkill,
     RolloutReason,
@@ -140,6 +147,19 @@ def diff(
     return compared(services.rollouts, skill_name, old=old, new=new)
 
 
+@router.post(ONE + "/advance", operation_id="rollouts.advance")
+@operator()
+def advance(
+    skill_name: SkillName, services: Services, caller: Caller, body: AdvanceSkill | None = None
+) -> RolloutView:
+    """Move it to its next stage, or to another, with exactly the definition that it has."""
+    wanted = body or AdvanceSkill()
+    detail = services.rollouts.advance(
+        caller, skill_name, to=wanted.to, fingerprint=wanted.definition_fingerprint
+    )
+    return _shown(services, caller, detail)
+
+
 @router.post(ONE + "/rollout-result", operation_id="rollouts.result")
 @operator()
 def record_result(
@@ -181,6 +201,19 @@ def revoke(
     """Take it back: its files are removed, and no agent is offered it; the record stays."""
     reason = None if body is None else body.reason
     return _shown(services, caller, services.rollouts.revoke(caller, skill_name, reason=reason))
+
+
+@router.get(ONE + "/rollback", operation_id="rollouts.rollback_preview")
+@viewer()
+def rollback_preview(
+    skill_name: SkillName,
+    services: Services,
+    to_version: Annotated[
+        str | None, Query(description="which version, as `rollouts.rollback` takes it")
+    ] = None,
+) -> RollbackPreview:
+    """Which version a rollback would activate, what would change, and which others there are."""
+    return services.rollouts.rollback_preview(skill_name, to_version=to_version)
 
 
 @router.post(ONE + "/rollback", operation_id="rollouts.rollback")
@@ -275,7 +308,7 @@ def summary_view(counted: CountedRollout, *, home: Path | None = None) -> Rollou
 
 def rollout_view(detail: RolloutDetail, *, home: Path | None = None) -> RolloutView:
     """A rollout with everything about it; with the home, also where its files are."""
-    more = {"next": detail.next, "uses": detail.uses, "warnings": detail.warnings}
+    more = {"uses": detail.uses, "warnings": detail.warnings}
     return RolloutView.of(detail.record, **_told(detail, home), **more)
 
 
@@ -292,6 +325,7 @@ def _told(counted: CountedRollout, home: Path | None) -> dict[str, Any]:
         "evidence_refs": counted.evidence,
         "lifecycle_events": counted.events,
         "actions": actions_of(record),
+        "next": counted.next,
     }
 
 

@@ -14,6 +14,7 @@ from understudy.core.clock import DAY_MS
 from understudy.core.page import Page
 from understudy.skills.bundles.store import BundleFile
 from understudy.skills.diff import SkillDiff
+from understudy.skills.guard_report import GuardReport
 from understudy.skills.model import number_of
 from understudy.skills.usage import SkillUsage, day_begin
 from understudy.wire.base import VersionNumber
@@ -100,6 +101,16 @@ def export(
             "Content-Disposition": f'attachment; filename="{exported.file_name}"',
         },
     )
+
+
+@router.get(ONE + "/guard-report", operation_id="skills.guard_report")
+@viewer()
+def guard_report(
+    skill_id: SkillRef, services: Services, caller: Caller, version: InVersion = None
+) -> GuardReport:
+    """What the content guard finds in a version now, with each line, and whether SKILL.md is valid."""
+    skills = services.skills
+    return skills.library.guard_report(caller, skill_id, version, skills.guard)
 
 
 @router.get(ONE + "/usage", operation_id="skills.usage")

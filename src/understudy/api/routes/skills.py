@@ -14,6 +14,7 @@ from understudy.api.multipart import MEDIA_TYPE, Form
 from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.services import Caller, Services
+from understudy.core.clock import DAY_MS
 from understudy.core.errors import FieldError, coded_error
 from understudy.core.pointer import pointer
 from understudy.core.strict_json import parse
@@ -43,10 +44,10 @@ from understudy.wire.skills import (
     SkillChanged,
     SkillDeleted,
     SkillDetail,
+    SkillInList,
     SkillKept,
     SkillPatched,
     SkillToggled,
-    SkillView,
     ToggleSkill,
     TrashedSkillView,
     UndeleteSkill,
@@ -57,6 +58,7 @@ router = APIRouter(tags=["skills"], route_class=GatedRoute)
 SkillRef = Annotated[str, Path(description="id or slug of the skill")]
 ALL: Final = "/v1/skills"
 TRASH: Final = ALL + "/trash"
+RECENT_DAYS: Final = 30
 ONE: Final = ALL + "/{skill_id}"
 # What a detail says as the SKILL.md does.
 _FROM_MANIFEST: Final = (
@@ -146,10 +148,14 @@ def list_skills(
     caller: Caller,
     page: Paging,
     narrowed: Annotated[SkillFilter, Depends(_filter)],
-) -> Items[SkillView]:
-    """The skills that the caller may know of, by name."""
+) -> Items[SkillInList]:
+    """The skills that the caller may know of, by name, each with its uses in the last 30 days."""
     found = services.skills.library.page(caller, page, narrowed)
-    return items(found, lambda skill: SkillView.seen_by(caller, skill))
+    since = services.resources.clock.now_ms() - RECENT_DAYS * DAY_MS
+    used = services.skills.library.usage_of(found.items, since_ms=max(since, 0))
+    return items(
+        found, lambda skill: SkillInList.seen_by(caller, skill, recent_use=used[skill.skill_id])
+    )
 
 
 @router.post(ALL, operation_id="skills.create", status_code=201)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import coded_error
 from understudy.core.records import JsonObject
-from understudy.core.text import short_digest
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
-from understudy.rollout.model import EvidenceKind, Rollout, Stage
+from understudy.rollout.model import EvidenceKind, Rollout, Stage, require_fingerprint
 from understudy.skills.instructions import Params
 
 if TYPE_CHECKING:
@@ -179,13 +178,7 @@ def check_on_trial(rollout: Rollout, request: TrialRequest) -> None:
     if rollout.status not in KINDS:
         row = "rollout/rollout_not_on_trial" + (":live" if rollout.is_live else "")
         raise coded_error(row, skill_name=rollout.skill_name, status=rollout.status)
-    if request.definition_fingerprint not in (None, rollout.fingerprint):
-        raise coded_error(
-            "rollout/fingerprint_mismatch",
-            pointer="/definition_fingerprint",
-            skill_name=rollout.skill_name,
-            fingerprint=short_digest(rollout.fingerprint),
-        )
+    require_fingerprint(rollout, request.definition_fingerprint)
 
 
 def kind_of(rollout: Rollout, request: TrialRequest) -> EvidenceKind:
