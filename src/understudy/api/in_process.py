@@ -2,18 +2,21 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlencode
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
-from starlette.types import Message, Scope
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope
 
 from understudy.api.gate import PRINCIPAL, GatedRoute
 from understudy.core.principal import Principal
 
 JSON: Final = b"application/json"
+# What is told of a form that is passed on.
+FORM_HEADERS: Final = (b"content-type", b"content-length")
 
 
 class OperationRefused(Exception):
@@ -56,30 +59,54 @@ class InProcessCalls:
 
         `values` are ids of the path and, where there is more, parameters of the query.
         """
-        path, query = self.path_of(operation, values)
-        method = next(iter(self._route(operation).methods or {"GET"}))
         sent = b"" if body is None else json.dumps(body).encode()
-        scope: Scope = {
+        headers = ((b"content-type", JSON), (b"content-length", str(len(sent)).encode()))
+        scope = self._scope(caller, operation, values, headers, language)
+        return await self._answer(scope, _receive_of(sent))
+
+    async def forward(
+        self, caller: Principal, operation: str, request: Request, language: str
+    ) -> Any:
+        """The answer of an operation that takes a form, to the body of a request as it arrives.
+
+        The operation bounds the body, and refuses one that is no form.
+        """
+        headers = [each for each in request.headers.raw if each[0] in FORM_HEADERS]
+        scope = self._scope(caller, operation, {}, headers, language)
+        return await self._answer(scope, request.receive)
+
+    def takes_form(self, operation: str) -> bool:
+        """Whether the body of an operation is a multipart form."""
+        return bool(self._route(operation).operation.form)
+
+    def _scope(
+        self,
+        caller: Principal,
+        operation: str,
+        values: Mapping[str, str],
+        headers: Iterable[tuple[bytes, bytes]],
+        language: str,
+    ) -> Scope:
+        path, query = self.path_of(operation, values)
+        return {
             "type": "http",
             "asgi": {"version": "3.0"},
             "http_version": "1.1",
-            "method": method,
+            "method": next(iter(self._route(operation).methods or {"GET"})),
             "scheme": "http",
             "path": unquote(path),
             "raw_path": path.encode(),
             "query_string": urlencode(query, doseq=True).encode(),
             "root_path": "",
-            "headers": [
-                (b"content-type", JSON),
-                (b"content-length", str(len(sent)).encode()),
-                (b"accept-language", language.encode()),
-            ],
+            "headers": [*headers, (b"accept-language", language.encode())],
             "client": None,
             "server": None,
             "state": {},
             PRINCIPAL: caller,
         }
-        status, answer = await _exchange(self._app, scope, sent)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Any:
+        status, answer = await _exchange(self._app, scope, receive)
         parsed = json.loads(answer) if answer else None
         if status >= 400:
             raise OperationRefused(status, parsed or {})
@@ -92,8 +119,7 @@ class InProcessCalls:
         return route
 
 
-async def _exchange(app: FastAPI, scope: Scope, sent: bytes) -> tuple[int, bytes]:
-    status, parts = 500, list[bytes]()
+def _receive_of(sent: bytes) -> Receive:
     is_sent = False
 
     async def receive() -> Message:
@@ -103,6 +129,12 @@ async def _exchange(app: FastAPI, scope: Scope, sent: bytes) -> tuple[int, bytes
             await asyncio.Event().wait()
         is_sent = True
         return {"type": "http.request", "body": sent, "more_body": False}
+
+    return receive
+
+
+async def _exchange(app: FastAPI, scope: Scope, receive: Receive) -> tuple[int, bytes]:
+    status, parts = 500, list[bytes]()
 
     async def send(message: Message) -> None:
         nonlocal status

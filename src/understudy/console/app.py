@@ -53,7 +53,8 @@ HEADERS: Final = {
 FOREVER: Final = "public, max-age=31536000, immutable"
 # Wrong tokens from one address in a minute.
 MAX_SIGN_INS: Final = 20
-MAX_FORM_BYTES: Final = 256 * 1024
+# Twice the largest SKILL.md, each byte as three: an edit sends what was there and what shall be.
+MAX_FORM_BYTES: Final = 640 * 1024
 # What an address may hold as it is; the rest is encoded, also what no header can carry.
 LOCATION_SAFE: Final = "/?&=%:@!$'()*+,;~"
 # The name of a field in an address, whose value the answer to a form has.
@@ -137,14 +138,20 @@ class Console:
         return answer
 
     async def act(self, visit: Visit) -> Response:
-        """Call an operation with the fields of a form, and go back to where the form says."""
+        """Call an operation with the fields of a form, and go to where the form says.
+
+        The form of an upload is passed on as it arrives; its `_to` is in the address.
+        """
         operation = self._surface.changing(visit.request.path_params["operation"])
-        form = await _form(visit.request)
-        to = local_path(form.pop("_to", "")) or "/"
-        fields = await run_in_threadpool(self._surface.fields, operation)
-        ids = {name: form[name] for name in self._surface.ids_of(operation) if name in form}
-        answer = await visit.call(operation, body=body_of(form, fields), **ids)
-        return _go(visit, _filled(to, answer))
+        if self._surface.takes_form(operation):
+            to, answer = visit.query.get("_to", ""), await visit.forward(operation)
+        else:
+            form = await _form(visit.request)
+            to = form.pop("_to", "")
+            fields = await run_in_threadpool(self._surface.fields, operation)
+            ids = {name: form[name] for name in self._surface.ids_of(operation) if name in form}
+            answer = await visit.call(operation, body=body_of(form, fields), **ids)
+        return _go(visit, _filled(local_path(to) or "/", answer))
 
     async def live(self, visit: Visit) -> Response:
         """Signals of what changes, for as long as the page is open."""

@@ -14,6 +14,7 @@ AROUND: Final = 3
 # are changed lines after so many.
 MAX_WORDS: Final = 150
 MAX_COMPARED_LINES: Final = 100
+HUNK: Final = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+(\d{1,9})(?:,\d{1,9})? @@")
 WORD: Final = re.compile(r"\s+|\w+|[^\w\s]")
 
 
@@ -49,6 +50,45 @@ def difference(old: str, new: str, *, around: int = AROUND) -> list[DiffRow]:
         for tag, i1, i2, j1, j2 in group:
             compared = MAX_COMPARED_LINES - sum(row.kind == "changed" for row in rows)
             rows += _rows(tag, before[i1:i2], after[j1:j2], i1, j1, compared)
+    return rows
+
+
+def patch_rows(patch: str) -> list[DiffRow]:
+    """The rows of a unified diff as the API answers it."""
+    rows: list[DiffRow] = []
+    old: list[str] = []
+    new: list[str] = []
+    old_at = new_at = 0
+    is_in_hunk = False
+
+    def flush() -> None:
+        nonlocal old_at, new_at
+        compared = MAX_COMPARED_LINES - sum(row.kind == "changed" for row in rows)
+        rows.extend(_rows("replace", old, new, old_at, new_at, compared))
+        old_at, new_at = old_at + len(old), new_at + len(new)
+        old.clear()
+        new.clear()
+
+    for line in patch.split("\n"):
+        hunk = HUNK.match(line)
+        if hunk is not None:
+            flush()
+            old_at, new_at = max(int(hunk[1]) - 1, 0), max(int(hunk[2]) - 1, 0)
+            if is_in_hunk or old_at:
+                rows.append(DiffRow(kind="gap"))
+            is_in_hunk = True
+        elif not is_in_hunk:
+            # The names of the two files.
+            continue
+        elif line.startswith("-"):
+            old.append(line[1:])
+        elif line.startswith("+"):
+            new.append(line[1:])
+        elif line.startswith(" "):
+            flush()
+            rows.extend(_rows("equal", [line[1:]], [line[1:]], old_at, new_at, 0))
+            old_at, new_at = old_at + 1, new_at + 1
+    flush()
     return rows
 
 

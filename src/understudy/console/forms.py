@@ -22,10 +22,12 @@ class FormField:
     """One value that an operation takes, as a form asks for it."""
 
     name: str
-    # text, long, number, flag, choice, moment, json
+    # text, long, words, number, flag, choice, moment, json
     kind: str
     is_required: bool = False
     choices: tuple[str, ...] = ()
+    # Words may stand for objects, each with this field alone.
+    key: str = ""
 
 
 def field_of(name: str, kind: Any) -> FormField:
@@ -41,7 +43,7 @@ def fields_of(kind: Any) -> tuple[FormField, ...]:
     schema = _schema_of(kind)
     required = schema.get("required", ())
     return tuple(
-        _field(name, _resolved(each, schema), is_required=name in required)
+        _field(name, _with_items(_resolved(each, schema), schema), is_required=name in required)
         for name, each in schema.get("properties", {}).items()
     )
 
@@ -99,6 +101,8 @@ def _value(field: FormField, text: str) -> object:
                 return text in ("true", "on", "yes")
             case "moment":
                 return _moment(text)
+            case "words":
+                return _words(text, field.key)
             case "json":
                 return json.loads(text)
             case _:
@@ -107,6 +111,14 @@ def _value(field: FormField, text: str) -> object:
         raise coded_error(
             "api/malformed_form", media_type=field.kind, pointer=f"/{field.name}"
         ) from None
+
+
+def _words(text: str, key: str) -> object:
+    """A JSON list, or words between commas or on lines of their own."""
+    if text.lstrip().startswith("["):
+        return json.loads(text)
+    words = [word for each in text.replace("\n", ",").split(",") if (word := each.strip())]
+    return [{key: word} for word in words] if key else words
 
 
 def _moment(text: str) -> int:
@@ -143,7 +155,20 @@ def _field(name: str, plain: Mapping[str, Any], *, is_required: bool) -> FormFie
         kind=_kind(name, plain),
         is_required=is_required,
         choices=tuple(map(str, plain.get("enum", ()))),
+        key=_only_key(plain.get("items", {})),
     )
+
+
+def _with_items(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A schema with that of its items in the place of a reference."""
+    items = schema.get("items")
+    return {**schema, "items": _resolved(items, root)} if items else schema
+
+
+def _only_key(items: Mapping[str, Any]) -> str:
+    """The one field that an object must have, where that is all; else empty."""
+    required = items.get("required", ())
+    return str(required[0]) if len(required) == 1 else ""
 
 
 def _kind(name: str, schema: Mapping[str, Any]) -> str:
@@ -151,6 +176,9 @@ def _kind(name: str, schema: Mapping[str, Any]) -> str:
         return "choice"
     if name.endswith("_at_ms"):
         return "moment"
+    items = schema.get("items", {})
+    if items.get("type") == "string" or _only_key(items):
+        return "words"
     by_type = {"integer": "number", "number": "number", "boolean": "flag"}
     if schema.get("type") != "string":
         return by_type.get(str(schema.get("type")), "json")

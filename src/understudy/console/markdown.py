@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Final
+from urllib.parse import quote, urlsplit
 
 import nh3
 from markdown_it import MarkdownIt
@@ -73,9 +74,34 @@ def html_of(tokens: Sequence[Token], address: Address, *, with_images: bool = Fa
 
 
 def rendered(text: str) -> Markup:
-    """The HTML of a text that anybody may have written: without images and anchors of its own."""
+    """The HTML of a text that anybody may have written: without images and anchors of its own.
+
+    Its headings follow that of the page; a link to a file beside it leads to the tab with files.
+    """
     tokens = _parser().parse(text)
-    return html_of(tokens, lambda target: target)
+    _lower_headings(tokens)
+    return html_of(tokens, _beside)
+
+
+def _lower_headings(tokens: Sequence[Token]) -> None:
+    """Have the headings follow the first one of a page, without leaving a level out."""
+    last = level = 1
+    for token in tokens:
+        if token.type == "heading_open":
+            last = level = min(int(token.tag[1]) + 1, last + 1, len(HEADINGS))
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{level}"
+
+
+def _beside(target: str) -> str:
+    try:
+        parts = urlsplit(target)
+    except ValueError:
+        return ""
+    if parts.scheme or parts.netloc:
+        return target
+    is_file = parts.path and not parts.path.startswith(("/", "\\"))
+    return f"?tab=files&file={quote(parts.path.removeprefix('./'), safe='/%')}" if is_file else ""
 
 
 def rendered_line(text: str) -> Markup:

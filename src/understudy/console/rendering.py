@@ -19,8 +19,9 @@ from starlette.concurrency import run_in_threadpool
 
 from understudy.console.answers import answer_html
 from understudy.console.conversation import gist, pretty
-from understudy.console.diffs import difference
+from understudy.console.diffs import difference, patch_rows
 from understudy.console.live import signal_of
+from understudy.console.markdown import rendered
 from understudy.console.site_map import NAVIGATION
 from understudy.console.values import TONES, fields, shown
 from understudy.console.visits import Visit
@@ -102,6 +103,7 @@ def _environment() -> Environment:
         "fields": fields,
         "icon": _icon,
         "languages": LANGUAGES,
+        "patch_rows": patch_rows,
         "navigation": NAVIGATION,
         "shown": shown,
         "signal_of": signal_of,
@@ -110,6 +112,7 @@ def _environment() -> Environment:
     }
     made.filters |= {
         "as_json": _as_json,
+        "document": rendered,
         "gist": gist,
         "iso": _iso,
         "markdown": answer_html,

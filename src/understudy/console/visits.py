@@ -59,6 +59,10 @@ class Visit:
             self.caller, operation, given, body=body, language=self.language
         )
 
+    async def forward(self, operation: str) -> Any:
+        """The answer of an operation that takes a form, which is the body of this request."""
+        return await self.surface.forward(self.caller, operation, self.request, self.language)
+
     def may(self, operation: str) -> bool:
         """Whether the caller has the role that an operation asks for."""
         return self.caller.role.includes(self.surface.role_of(operation))

@@ -28,6 +28,23 @@
     if (event.target instanceof HTMLSelectElement && "submits" in event.target.dataset) event.target.form?.requestSubmit();
   });
 
+  // A file that is dropped on a form is chosen in it and sent; the form works by its field, too.
+  const dropForm = (event) => {
+    const form = event.target instanceof Element ? event.target.closest("form[data-drop]") : null;
+    return event.dataTransfer?.types.includes("Files") ? form : null;
+  };
+  for (const kind of ["dragenter", "dragover", "dragleave", "drop"]) {
+    document.addEventListener(kind, (event) => {
+      const form = dropForm(event);
+      if (!form) return;
+      event.preventDefault();
+      form.classList.toggle("over", kind === "dragenter" || kind === "dragover");
+      if (kind !== "drop" || !event.dataTransfer.files.length) return;
+      form.querySelector("input[type=file]").files = event.dataTransfer.files;
+      form.requestSubmit();
+    });
+  }
+
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || document.querySelector("dialog[open]")) return;
     const pressed = CSS.escape(event.key);
