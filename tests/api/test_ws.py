@@ -79,3 +79,25 @@ def test_there_is_no_other_socket(live: Live) -> None:
 def test_without_an_upgrade_there_is_nothing(live: Live) -> None:
     answer = live.client.get("/ws")
     assert (answer.status_code, answer.json()["code"]) == (404, "route_not_found")
+
+
+def test_what_a_run_leaves_for_people_is_told_as_on_a_stream(live: Live) -> None:
+    live.ok("POST", "/v1/sessions", {"session_id": "taught"})
+    with opened(live) as client:
+        run = live.ok(
+            "POST", "/v1/sessions/taught/runs", {"content": "Preference: I like short replies."}
+        )
+        told = client.event()
+        last = live.ok("POST", "/v1/sessions/taught/runs", {"content": "save as skill"})
+        hint = client.event()
+
+    assert (told["event"], told["seq"], told["payload"]["run_id"]) == (
+        "candidates_added",
+        1,
+        run["run_id"],
+    )
+    [candidate_id] = told["payload"]["candidate_ids"]
+    found = live.ok("GET", f"/v1/learning-candidates/{candidate_id}")
+    assert found["content"] == "I like short replies"
+    assert (hint["event"], hint["payload"]["run_id"]) == ("hint", last["run_id"])
+    assert hint["payload"]["session_id"] == "taught"

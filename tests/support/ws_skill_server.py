@@ -17,6 +17,7 @@ from tests.support.skill_factories import skill_units
 from understudy.access.tokens import TOKEN_ADMIN, TokenService
 from understudy.agents.service import AgentService
 from understudy.core.audit import AuditEntry
+from understudy.core.bell import Bell
 from understudy.core.clock import SystemClock
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
@@ -117,6 +118,7 @@ def ws_skill_server(
         resources=SimpleNamespace(
             units=units,
             clock=clock,
+            bell=Bell(),
             settings=SimpleNamespace(is_loopback=True),
             readiness=lambda: switch.state,
             shutting_down=asyncio.Event(),

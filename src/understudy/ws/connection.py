@@ -1,4 +1,4 @@
-"""One WebSocket connection: frames, requests in order, answers and skill events through one queue."""
+"""One WebSocket connection: frames, requests in order, answers and events through one queue."""
 
 import asyncio
 import json
@@ -17,10 +17,12 @@ from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
 from understudy.core.showable import showable
 from understudy.core.strict_json import check, load
+from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.skills.events import SkillEvent, SkillEventName
 from understudy.skills.library import SkillLibrary
 from understudy.wire.base import JsonObject
 from understudy.wire.websocket import MAX_ID_CHARS, FrameError, FrameId, RequestFrame
+from understudy.work.db_retry import retry_while_db_down
 from understudy.ws.errors import error_of, wrong_values
 from understudy.ws.handshake import Caller
 from understudy.ws.limits import MAX_FRAME_BYTES, Limits
@@ -31,6 +33,13 @@ if TYPE_CHECKING:
     from understudy.daemon.services import Services
 
 log = structlog.get_logger()
+
+# Journal events that clients of all sessions hear of, with the names that streams use.
+RUN_EVENTS: Final = (EventKind.CANDIDATES_ADDED, EventKind.HINT)
+# The topic that rings with each journal event, and how long a daemon waits to look without it.
+JOURNAL_TOPIC: Final = "events"
+LOOK_EVERY_S: Final = 5.0
+MAX_RUN_EVENTS: Final = 100
 
 Audience = Callable[[SkillLibrary, Principal, SkillEvent], bool]
 # Nothing here has presence or health to count yet; the protocol has a place for both.
@@ -167,6 +176,12 @@ def error_frame(frame_id: FrameId, error: FrameError) -> str:
     )
 
 
+def run_event_payload(event: JournalEvent) -> dict[str, object]:
+    """What a client is told of a journal event: the data of the stream event of that name."""
+    where = {"session_id": event.session_id, "timestamp_ms": event.at_ms}
+    return {**event.data, "run_id": event.run_id, **where}
+
+
 def event_frame(name: str, payload: Mapping[str, object], seq: int) -> str:
     """Something that happened; `seq` counts the events of a connection."""
     return _encode(
@@ -226,11 +241,14 @@ class WebSocketConnection:
         self._outbox: asyncio.Queue[str | Close] = asyncio.Queue(limits.queue)
         self._inbox = Inbox(limits.backlog)
         self._unsubscribe = services.skills.events.subscribe(self._inbox.note)
+        # How many events were sent.
+        self._seq = 0
 
     async def serve(self) -> None:
         """Go on until one of the two ends it; what was promised is sent before."""
         writing = asyncio.create_task(self._write())
-        feeding = [asyncio.create_task(task) for task in (self._read(), self._tell(), self._stop())]
+        work = (self._read(), self._tell(), self._tell_of_runs(), self._stop())
+        feeding = [asyncio.create_task(task) for task in work]
         try:
             await asyncio.wait({writing, *feeding}, return_when=asyncio.FIRST_COMPLETED)
             last = _last_words(feeding)
@@ -292,7 +310,6 @@ class WebSocketConnection:
 
     async def _tell(self) -> Close | None:
         """Pass on what happens, to whoever may hear it at that moment."""
-        seq = 0
         while True:
             events = await self._inbox.take()
             if events is None:
@@ -304,10 +321,43 @@ class WebSocketConnection:
             except Unauthenticated:
                 return NO_LONGER_KNOWN
             for event in heard:
-                frame = event_frame(event.name.value, event.payload, seq + 1)
-                if fits(frame):
-                    seq += 1
-                    await self._put(frame)
+                await self._send_event(event.name.value, event.payload)
+
+    async def _tell_of_runs(self) -> Close | None:
+        """Pass on what runs have left for people since the connection was opened."""
+        bell = self._services.resources.bell
+        after = await retry_while_db_down(self._last_sequence)
+        while True:
+            seen = {JOURNAL_TOPIC: bell.count(JOURNAL_TOPIC)}
+            if self._caller.is_known:
+                try:
+                    after, events = await retry_while_db_down(self._run_events, after)
+                except Unauthenticated:
+                    return NO_LONGER_KNOWN
+                for event in events:
+                    await self._send_event(str(event.kind), run_event_payload(event))
+                if len(events) == MAX_RUN_EVENTS:
+                    continue
+            await bell.wait(seen, timeout_s=LOOK_EVERY_S)
+
+    def _last_sequence(self) -> int:
+        with self._services.resources.units.read() as unit:
+            return unit.journal.last_sequence()
+
+    def _run_events(self, after: int) -> tuple[int, tuple[JournalEvent, ...]]:
+        """The next events of runs, and the place in the journal up to which there are no others."""
+        self._caller.principal()
+        with self._services.resources.units.read() as unit:
+            newest = unit.journal.last_sequence()
+            events = unit.journal.read(after_sequence=after, kinds=RUN_EVENTS, limit=MAX_RUN_EVENTS)
+        is_behind = len(events) == MAX_RUN_EVENTS
+        return events[-1].sequence if is_behind else max(newest, after), events
+
+    async def _send_event(self, name: str, payload: Mapping[str, object]) -> None:
+        frame = event_frame(name, payload, self._seq + 1)
+        if fits(frame):
+            self._seq += 1
+            await self._put(frame)
 
     def _audible(self, events: list[SkillEvent]) -> list[SkillEvent]:
         return audible(self._services.skills.library, self._caller.principal(), events)
