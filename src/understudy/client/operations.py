@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from understudy.memory.record import RunMemoryDetail, RunMemoryItem
     from understudy.memory.service import RunMemoryDryRun
     from understudy.retrieval.explain import MemoryExplanation
+    from understudy.retrieval.jump import JumpAnswer
     from understudy.retrieval.report import MemoryReport
     from understudy.retrieval.search import SearchAnswer
     from understudy.review.dry_run import DryRun
@@ -163,6 +164,7 @@ ANSWERS: Final = {
     "understudy.memory.record": "RunMemoryDetail RunMemoryItem",
     "understudy.memory.service": "RunMemoryDryRun",
     "understudy.retrieval.explain": "MemoryExplanation",
+    "understudy.retrieval.jump": "JumpAnswer",
     "understudy.retrieval.report": "MemoryReport",
     "understudy.retrieval.search": "SearchAnswer",
     "understudy.review.dry_run": "DryRun",
@@ -1286,6 +1288,16 @@ class SchedulesCalls(Group[S]):
         """End a schedule for good; runs it has submitted go on."""
 
 
+class SearchCalls(Group[S]):
+    """Calls about search."""
+
+    @GET("/v1/search")
+    def find(self, *, query: str | None = None) -> JumpAnswer:
+        """Agents, sessions and skills by a part of their name, learnings, waiting candidates and
+        runs by what they say: at most six of each kind. Skills that the caller does not see are
+        not found."""
+
+
 class SessionsCalls(Group[S]):
     """Calls about sessions."""
 
@@ -1718,6 +1730,7 @@ class Operations(Generic[S]):
         self.runtime: RuntimeCalls[S] = RuntimeCalls(transport)
         self.sample: SampleCalls[S] = SampleCalls(transport)
         self.schedules: SchedulesCalls[S] = SchedulesCalls(transport)
+        self.search: SearchCalls[S] = SearchCalls(transport)
         self.sessions: SessionsCalls[S] = SessionsCalls(transport)
         self.skill_dependencies: SkillDependenciesCalls[S] = SkillDependenciesCalls(transport)
         self.skill_grants: SkillGrantsCalls[S] = SkillGrantsCalls(transport)

@@ -22,7 +22,7 @@ from understudy.console.conversation import gist, pretty
 from understudy.console.diffs import difference, patch_rows
 from understudy.console.live import signal_of
 from understudy.console.markdown import rendered
-from understudy.console.site_map import NAVIGATION
+from understudy.console.site_map import GO_KEYS, NAVIGATION
 from understudy.console.values import TONES, fields, shown
 from understudy.console.visits import Visit
 from understudy.i18n.catalogue import say
@@ -104,6 +104,7 @@ def _environment() -> Environment:
         "icon": _icon,
         "languages": LANGUAGES,
         "patch_rows": patch_rows,
+        "go_keys": GO_KEYS,
         "navigation": NAVIGATION,
         "shown": shown,
         "signal_of": signal_of,

@@ -11,6 +11,7 @@ from understudy.console.pages import (
     rollouts,
     runs,
     schedules,
+    search,
     sessions,
     skills,
 )
@@ -26,6 +27,7 @@ AREAS: Final = (
     agents,
     learnings,
     schedules,
+    search,
 )
 PAGES: Final = tuple(page for area in AREAS for page in area.PAGES)
 NAVIGATION: Final = (
@@ -33,3 +35,21 @@ NAVIGATION: Final = (
     ("knowledge", ("learnings", "memory", "skills", "rollouts")),
     ("control", ("agents",)),
 )
+# After `g`: the key that leads to each of them.
+GO_KEYS: Final = {
+    "overview": "o",
+    "review": "r",
+    "sessions": "s",
+    "runs": "u",
+    "schedules": "c",
+    "learnings": "l",
+    "memory": "m",
+    "skills": "k",
+    "rollouts": "b",
+    "agents": "a",
+    "policy": "p",
+    "lab": "t",
+    "audit": "d",
+    "access": "x",
+    "status": "h",
+}

@@ -42,6 +42,7 @@ from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
 from understudy.memory.service import RunMemoryService
 from understudy.retrieval.inspection import MemoryInspection
+from understudy.retrieval.jump import JumpSearch
 from understudy.retrieval.recollect import Recollector
 from understudy.review.lab import Laboratory
 from understudy.review.service import policy_hook as learning_policy_hook
@@ -110,6 +111,7 @@ class Services:
         self.tasks = TaskService(units, clock)
         self.assets = AssetService(units, clock)
         self.inspection = MemoryInspection(units, clock, self.keeper, self.skills.catalogue)
+        self.jump = JumpSearch(units=units, clock=clock)
         self.capture = _capture(resources, self.keeper, self.learning)
         self.intake = RunIntake(clock, resources.routes, self.defaults)
         self._add_rollouts()

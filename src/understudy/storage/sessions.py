@@ -97,6 +97,16 @@ class SessionStore:
             pending_mail=self._connection.execute(undelivered_in(session_id)).scalar_one(),
         )
 
+    def named(self, part: str, *, limit: int) -> tuple[Session, ...]:
+        """Sessions with a text in their id or thread, the last used first."""
+        holds = (
+            column.icontains(part, autoescape=True)
+            for column in (sessions.c.session_id, sessions.c.thread_id)
+        )
+        query = sa.select(sessions).where(sa.or_(*holds))
+        query = query.order_by(sessions.c.updated_at_ms.desc()).limit(limit)
+        return tuple(read_session(row) for row in self._connection.execute(query))
+
     def standings(self, session_ids: Sequence[str]) -> dict[str, SessionStanding]:
         """The standing of each of these sessions, in two queries for all of them."""
         wanted = {"wanted": tuple(session_ids)}

@@ -45,6 +45,113 @@
     });
   }
 
+  // Jump, key help, `g` and a letter; before the keys of the page, which may mean the same letters.
+  root.classList.add("js");
+  const dialog = (id) => { const found = document.getElementById(id); return found instanceof HTMLDialogElement ? found : null; };
+  const jump = () => {
+    const found = dialog("jump");
+    if (!found || found.open) return;
+    found.showModal();
+    found.querySelector("input")?.select();
+  };
+  const help = () => {
+    const found = dialog("keys");
+    const list = found?.querySelector(".of-page");
+    if (!found || !list || found.open) return;
+    const rows = [...document.querySelectorAll("main [data-key], main [data-focus-key]")].map((each) => {
+      const key = each.dataset.key || each.dataset.focusKey;
+      const label = each.labels?.[0]?.textContent || each.getAttribute("aria-label") || each.textContent || "";
+      return [key, label.replace(/\s+/g, " ").trim().replace(new RegExp(` ${key.replace(/\W/g, "\\$&")}$`), "")];
+    });
+    list.replaceChildren(...rows.map(([key, label]) => {
+      const row = document.createElement("div");
+      const [name, meaning, kbd] = ["dt", "dd", "kbd"].map((tag) => document.createElement(tag));
+      kbd.textContent = key;
+      name.append(kbd);
+      meaning.textContent = label;
+      row.append(name, meaning);
+      return row;
+    }));
+    list.closest("section").hidden = rows.length === 0;
+    found.showModal();
+  };
+  let wentAt = 0;
+  document.addEventListener("keydown", (event) => {
+    const handled = () => { event.preventDefault(); event.stopImmediatePropagation(); };
+    if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k") {
+      handled();
+      jump();
+      return;
+    }
+    const open = document.querySelector("dialog[open]");
+    if (open?.id === "jump" && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+      const stops = [...open.querySelectorAll("input, .found a, #jump-found a")];
+      const step = event.key === "ArrowDown" ? 1 : -1;
+      handled();
+      stops[(stops.indexOf(document.activeElement) + step + stops.length) % stops.length]?.focus();
+      return;
+    }
+    if (open?.id === "jump" && event.key === "Enter" && event.target instanceof HTMLInputElement) {
+      const first = open.querySelector("#jump-found a");
+      if (first instanceof HTMLElement && event.target.value.trim()) { handled(); first.click(); }
+      return;
+    }
+    if (open || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    const isSecond = Date.now() - wentAt < 1500;
+    wentAt = 0;
+    if (isSecond) {
+      const place = document.querySelector(`[data-go="${CSS.escape(event.key)}"]`);
+      if (place instanceof HTMLElement) { handled(); place.click(); }
+    } else if (event.key === "g") {
+      wentAt = Date.now();
+      handled();
+    } else if (event.key === "?") {
+      handled();
+      help();
+    } else if (event.key === "/" && !document.querySelector('[data-focus-key="/"]')) {
+      const field = document.querySelector('main form[role="search"] input:not([type="hidden"])');
+      handled();
+      if (field instanceof HTMLElement) field.focus();
+      else jump();
+    }
+  }, true);
+  document.addEventListener("click", (event) => {
+    const target = event.target instanceof Element ? event.target : null;
+    if (target?.closest("[data-jump]")) { event.preventDefault(); jump(); }
+    if (target?.closest("button.keys")) help();
+    if (target instanceof HTMLDialogElement && (target.id === "jump" || target.id === "keys")) target.close();
+    const copy = target?.closest("[data-copy]");
+    if (copy instanceof HTMLElement) {
+      navigator.clipboard?.writeText(copy.dataset.copy).then(() => {
+        copy.classList.add("done");
+        setTimeout(() => copy.classList.remove("done"), 1200);
+      }, () => {});
+    }
+  });
+
+  // What somebody wrote into a form is not lost without a question.
+  const edited = new Set();
+  document.addEventListener("input", (event) => {
+    const field = event.target;
+    const isText = field instanceof HTMLTextAreaElement || (field instanceof HTMLInputElement && field.type === "text");
+    if (isText && field.form?.method === "post") edited.add(field);
+  });
+  document.addEventListener("submit", () => edited.clear(), true);
+  window.addEventListener("beforeunload", (event) => {
+    const isLost = [...edited].some((field) => field.isConnected && field.value !== field.defaultValue);
+    if (isLost) event.preventDefault();
+  });
+
+  // Times go on while a page is open.
+  const units = [[60, 1, "s"], [3600, 60, "min"], [86400, 3600, "h"], [2592000, 86400, "d"]];
+  setInterval(() => {
+    for (const each of document.querySelectorAll("time[datetime]")) {
+      const seconds = Math.floor((Date.now() - Date.parse(each.dateTime)) / 1000);
+      const unit = units.find(([below]) => Math.abs(seconds) < below);
+      if (unit) each.textContent = `${seconds < 0 ? "in " : ""}${Math.floor(Math.abs(seconds) / unit[1])} ${unit[2]}`;
+    }
+  }, 20000);
+
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || document.querySelector("dialog[open]")) return;
     const pressed = CSS.escape(event.key);
