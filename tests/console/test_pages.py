@@ -3,6 +3,7 @@
 import re
 from urllib.parse import quote
 
+import httpx2
 import pytest
 from starlette.testclient import TestClient
 
@@ -13,7 +14,7 @@ LISTS = sorted({page.path for page in PAGES if "{" not in page.path} - {"/"})
 HOSTILE = "<script>alert(1)</script> & \"quoted\" 'words'"
 
 
-def propose(console: TestClient, content: str) -> str:
+def propose(console: TestClient | httpx2.Client, content: str) -> str:
     body = {"scope": {"kind": "workspace", "id": "default"}, "kind": "fact", "content": content}
     return str(console.post("/v1/learning-candidates", json=body).json()["candidate_id"])
 

@@ -4,9 +4,11 @@ from typing import Final
 
 from understudy.console.pages import (
     agents,
+    lab,
     learnings,
     memory,
     overview,
+    policy,
     review,
     rollouts,
     runs,
@@ -25,6 +27,8 @@ AREAS: Final = (
     skills,
     rollouts,
     agents,
+    policy,
+    lab,
     learnings,
     schedules,
     search,
@@ -33,7 +37,7 @@ PAGES: Final = tuple(page for area in AREAS for page in area.PAGES)
 NAVIGATION: Final = (
     ("work", ("overview", "review", "sessions", "runs", "schedules")),
     ("knowledge", ("learnings", "memory", "skills", "rollouts")),
-    ("control", ("agents",)),
+    ("control", ("agents", "policy", "lab")),
 )
 # After `g`: the key that leads to each of them.
 GO_KEYS: Final = {

@@ -1,13 +1,16 @@
 """The operations of the API as pages use them: called in this process, described for forms."""
 
 from collections.abc import Mapping
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
+from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException
 
 from understudy.api.gate import query_parameters
 from understudy.api.in_process import InProcessCalls
 from understudy.api.operations import SAFE_METHODS
+from understudy.console.documents import without_references
 from understudy.console.forms import FormField, field_of, fields_of
 from understudy.core.principal import Role
 
@@ -46,6 +49,18 @@ class Surface(InProcessCalls):
         """The fields of the body that an operation takes."""
         body = self._route(operation).body_field
         return () if body is None else fields_of(body.field_info.annotation)
+
+    def schema(self, operation: str) -> Mapping[str, Any]:
+        """The JSON schema of the body that an operation takes, without references."""
+        body = self._route(operation).body_field
+        if body is None:
+            return {}
+        info = body.field_info
+        # The schema of a body that is read by hand stands beside its type.
+        kind: Any = Annotated[(info.annotation, None, *info.metadata)]
+        made = TypeAdapter(kind).json_schema()
+        found: Mapping[str, Any] = without_references(made, made.get("$defs", {}))
+        return found
 
     def description(self, operation: str) -> str:
         """What an operation does, in the words of the API description."""
