@@ -243,12 +243,12 @@ def test_an_offer_waits_for_the_user_that_it_was_made_to(desk: Desk) -> None:
 
 def test_a_long_title_is_cut(desk: Desk) -> None:
     desk.ask(
-        "apr_1", RequestKind.APPROVAL, body={"tool_name": "x", "input": {"a": 1, "b": "é" * 900}}
+        "apr_1", RequestKind.APPROVAL, body={"tool_name": "x", "input": {"a": 1, "b": ["é" * 900]}}
     )
 
     (item,) = desk.page()
 
-    assert item.title.startswith('{"a": 1, "b": "é')
+    assert item.title.startswith('{"a": 1, "b": ["é')
     assert len(item.title) == 201
 
 

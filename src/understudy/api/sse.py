@@ -5,7 +5,7 @@ import json
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from fastapi.sse import format_sse_event
 from starlette.requests import Request
@@ -122,6 +122,8 @@ HEARTBEAT_S: Final = 15.0
 HEARTBEAT: Final = b": heartbeat\n\n"
 HEADERS: Final = {"X-Accel-Buffering": "no"}
 Read = Callable[[], Sequence[JournalEvent]]
+T = TypeVar("T")
+P = TypeVar("P")
 
 
 @dataclass(slots=True)
@@ -394,16 +396,16 @@ async def _follow(
 
 async def batches(
     pulse: StreamHeartbeat,
-    read: Callable[[int], Sequence[JournalEvent]],
-    after: int,
-    number: Callable[[JournalEvent], int],
-) -> AsyncIterator[Sequence[JournalEvent]]:
+    read: Callable[[P], Sequence[T]],
+    after: P,
+    place: Callable[[T], P],
+) -> AsyncIterator[Sequence[T]]:
     """New events as they come; an empty batch when a heartbeat is due."""
     pulse.sent()
     while pulse.is_open:
         seen = pulse.counts()
         events = await asyncio.to_thread(read, after)
         if events:
-            after = number(events[-1])
+            after = place(events[-1])
         if events or await pulse.wait(seen):
             yield events

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -259,9 +260,15 @@ async def _form(request: Request) -> dict[str, str]:
         if len(body) > MAX_FORM_BYTES:
             raise coded_error("api/payload_too_large", limit_bytes=MAX_FORM_BYTES)
     text = body.decode("utf-8", "strict" if body.isascii() else "replace")
-    # Browsers send every line break as two characters; texts have one.
-    pairs = parse_qsl(text, keep_blank_values=True)
-    return {name: value.replace("\r\n", "\n") for name, value in pairs}
+    form: dict[str, str] = {}
+    counts = Counter[str]()
+    for name, value in parse_qsl(text, keep_blank_values=True):
+        # Of a name that ends with brackets every value counts, in a list.
+        place = f"{name[:-2]}.{counts[name]}" if name.endswith("[]") else name
+        # Browsers send every line break as two characters; texts have one.
+        form[place] = value.replace("\r\n", "\n")
+        counts[name] += 1
+    return form
 
 
 def _html(text: str, *, status: int = 200) -> HTMLResponse:
@@ -305,8 +312,9 @@ def _go(visit: Visit, to: str) -> Response:
     """Where to look after an action; htmx follows a header, a browser a redirect."""
     if not visit.is_fragment:
         return RedirectResponse(to, status_code=303)
-    path = quote(to, safe=LOCATION_SAFE)
+    # Only the page itself is replaced; its frame stays.
+    place = {"path": quote(to, safe=LOCATION_SAFE), "target": "#main", "select": "#main"}
     # A page that is shown again is no new one for the button that leads back.
     is_here = local_of(visit.request.headers.get("hx-current-url", "")) == to
-    header = json.dumps({"path": path, "replace": "true"}) if is_here else path
+    header = json.dumps({**place, "replace": "true"} if is_here else place)
     return Response(status_code=204, headers={"HX-Location": header})

@@ -2,10 +2,14 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Sequence
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from understudy.api.sse import (
+    BATCH,
     HEARTBEAT,
     StreamHeartbeat,
     all_events,
@@ -19,32 +23,70 @@ if TYPE_CHECKING:
 
 # The signal for pages that list things of any session.
 ANY: Final = "anything-changed"
+# The signal for what waits for a person.
+REVIEW: Final = "review-changed"
+# A run that goes to sleep or wakes asks something of people, or no longer does.
+REVIEWED_EVENTS: Final = frozenset({EventKind.LEARNING, EventKind.CANDIDATES_ADDED, EventKind.RUN})
+# What is decided without a session is in no journal, but in the audit under these resources.
+REVIEWED_RESOURCES: Final = frozenset(
+    {"agents", "approvals", "learning_candidates", "learnings", "questions", "rollouts"}
+)
 # A page that was away for longer looks at the newest events alone.
 MAX_MISSED: Final = 1_000
+PLACE: Final = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class LivePlace:
+    """How far a page has heard: the last event of the journals, the last entry of the audit."""
+
+    sequence: int
+    audited: int
+
+    def __str__(self) -> str:
+        return f"{self.sequence}.{self.audited}"
+
+    def asked(self, since: str) -> "LivePlace":
+        """The place that a page names, not too far before this one, which is the newest."""
+        found = PLACE.fullmatch(since)
+        if found is None:
+            return self
+        return LivePlace(
+            min(max(int(found[1]), self.sequence - MAX_MISSED), self.sequence),
+            min(max(int(found[2]), self.audited - MAX_MISSED), self.audited),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LiveNews:
+    """Signals, and the place after what they tell of."""
+
+    names: tuple[str, ...]
+    place: LivePlace
 
 
 async def signals(services: "Services", since: str) -> AsyncIterator[bytes]:
     """A named event for each session in which something happens, and one for all.
 
-    `since` is the place in the journals that the page shows already, as `place_of` tells it, or
-    the id of the last signal: what happened between the page and its stream is not missed.
+    `since` is the place that the page shows already, as `place_of` tells it, or the id of the
+    last signal: what happened between the page and its stream is not missed.
     """
     pulse = StreamHeartbeat(services, ("events",))
-    newest = await asyncio.to_thread(last_sequence, services)
-    asked = int(since) if since.isascii() and since.isdigit() and len(since) < 20 else newest
-    after = min(max(asked, newest - MAX_MISSED), newest)
+    after = (await place_of(services)).asked(since)
+    read = partial(_read, services, all_events(services))
     yield f"id: {after}\n\n".encode()
-    async for events in batches(pulse, all_events(services), after, lambda e: e.sequence):
+    async for news in batches(pulse, read, after, lambda it: it.place):
         pulse.sent()
-        if not events:
+        if not news:
             yield HEARTBEAT
-        for name in _names(events):
-            yield f"id: {events[-1].sequence}\nevent: {name}\ndata: 1\n\n".encode()
+        for each in news:
+            for name in each.names:
+                yield f"id: {each.place}\nevent: {name}\ndata: 1\n\n".encode()
 
 
-async def place_of(services: "Services") -> int:
-    """How far the journals are; to be asked before a page reads them."""
-    return await asyncio.to_thread(last_sequence, services)
+async def place_of(services: "Services") -> LivePlace:
+    """How far journals and audit are; to be asked before a page reads anything."""
+    return await asyncio.to_thread(_newest, services)
 
 
 def signal_of(session_id: str) -> str:
@@ -52,9 +94,31 @@ def signal_of(session_id: str) -> str:
     return f"session-{hashlib.sha256(session_id.encode()).hexdigest()[:16]}"
 
 
-def _names(events: Sequence[JournalEvent]) -> list[str]:
-    """The signals of some events, each once; none without events."""
-    names = [signal_of(event.session_id) for event in events]
-    if any(event.kind is EventKind.LEARNING for event in events):
-        names.append("review-changed")
-    return [*dict.fromkeys(names), ANY] if names else []
+def _newest(services: "Services") -> LivePlace:
+    sequence = last_sequence(services)
+    with services.resources.units.read() as unit:
+        return LivePlace(sequence, unit.audit.last_number())
+
+
+def _read(
+    services: "Services", events_after: Callable[[int], Sequence[JournalEvent]], place: LivePlace
+) -> Sequence[LiveNews]:
+    events = events_after(place.sequence)
+    with services.resources.units.read() as unit:
+        audited = unit.audit.resources_after(place.audited, limit=BATCH)
+    if not events and not audited:
+        return ()
+    after = LivePlace(
+        events[-1].sequence if events else place.sequence,
+        audited[-1][0] if audited else place.audited,
+    )
+    return (LiveNews(_names(events, [resource for _, resource in audited]), after),)
+
+
+def _names(events: Sequence[JournalEvent], resources: Sequence[str]) -> tuple[str, ...]:
+    """The signals of some events and changes, each once."""
+    names = dict.fromkeys(signal_of(event.session_id) for event in events)
+    is_reviewed = any(event.kind in REVIEWED_EVENTS for event in events)
+    if is_reviewed or not REVIEWED_RESOURCES.isdisjoint(resources):
+        names[REVIEW] = None
+    return (*names, ANY)

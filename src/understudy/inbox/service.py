@@ -208,10 +208,10 @@ def _said(request: PersonRequest) -> str:
         return str(body.get("reason", ""))
     if request.kind is RequestKind.APPROVAL:
         arguments = body.get("input")
-        given = list(arguments.values()) if isinstance(arguments, Mapping) else []
-        if len(given) == 1 and isinstance(given[0], str):
-            return given[0]
-        return json.dumps(arguments, ensure_ascii=False)
+        given = arguments.values() if isinstance(arguments, Mapping) else ()
+        # The first text is what a call is about: its command, path or address.
+        texts = (each for each in given if isinstance(each, str) and each.strip())
+        return next(texts, json.dumps(arguments, ensure_ascii=False))
     asked = body.get("questions")
     first = asked[0] if isinstance(asked, list) and asked else {}
     return str(first.get("question", "")) if isinstance(first, Mapping) else ""

@@ -1,13 +1,13 @@
 """Use cases of candidates: propose, list, show to a reviewer, publish, reject."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from understudy.core.clock import Clock
-from understudy.core.errors import coded_error
+from understudy.core.errors import DamagedRecord, coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
-from understudy.core.records import Omitted, extended, reduced
+from understudy.core.records import OMIT_EMPTY, Omitted, extended, reduced
 from understudy.learnings.already_decided import declined, revoked_learnings
 from understudy.learnings.checks import check_reason, check_says_something
 from understudy.learnings.conflicts import conflict_with, contradictions, duplicate_of
@@ -35,7 +35,7 @@ from understudy.learnings.publication import (
 from understudy.learnings.quotations import quotes_for
 from understudy.learnings.reach import Reach, reaches_of
 from understudy.learnings.reopen import reopen, snooze
-from understudy.learnings.taint import may_repeat_untrusted
+from understudy.learnings.taint import may_repeat_untrusted, untrusted_path
 from understudy.memory.policy import policy_in
 from understudy.sessions.learning_scopes import LearningScope
 
@@ -68,6 +68,8 @@ class RevokedBefore:
 class ReviewItem(Candidate):
     """A candidate with what a reviewer should know; once it is decided, the candidate alone."""
 
+    # Where its source run had words from that its user did not type: tool_result, file, …
+    untrusted_sources: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
     # The sentences of the request of its source run that say it.
     quotes: tuple[str, ...] = ()
     # The scopes that it can be published for: its own first, then narrowest first.
@@ -96,6 +98,7 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
     return extended(
         ReviewItem,
         candidate,
+        untrusted_sources=_untrusted_sources(unit, candidate),
         quotes=_quotes(unit, candidate, now_ms=now_ms),
         reaches=reaches_of(unit, candidate, now_ms=now_ms),
         expired=candidate.is_expired(now_ms),
@@ -111,6 +114,17 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
             for it in revoked_learnings(unit, *key)
         ),
     )
+
+
+def _untrusted_sources(unit: "Unit", candidate: Candidate) -> tuple[str, ...]:
+    run_id = candidate.source.run_id
+    if not candidate.derived_from_untrusted or run_id is None:
+        return ()
+    try:
+        run = unit.runs.get(run_id)
+    except DamagedRecord:
+        return ()
+    return () if run is None else untrusted_path(unit, run)
 
 
 def _quotes(unit: "Unit", candidate: Candidate, *, now_ms: int) -> tuple[str, ...]:

@@ -103,11 +103,16 @@ def check_undecided(candidate: Candidate, version: int | None) -> None:
 def decided_error(candidate: Candidate) -> UnderstudyError:
     """The error for a candidate that was decided before."""
     if candidate.state is CandidateState.REJECTED:
-        return coded_error("learnings/candidate_rejected", candidate_id=candidate.candidate_id)
+        return coded_error(
+            "learnings/candidate_rejected",
+            candidate_id=candidate.candidate_id,
+            decided_by=candidate.decided_by,
+        )
     return coded_error(
         "learnings/candidate_published",
         candidate_id=candidate.candidate_id,
         learning_id=candidate.published_learning_id,
+        decided_by=candidate.decided_by,
     )
 
 

@@ -21,6 +21,7 @@ from understudy.learnings.decisions import (
     Retirement,
     check_undecided,
     decide,
+    decided_error,
     not_live_error,
     require_candidate,
     require_learning,
@@ -208,16 +209,12 @@ class Publication:
         candidate = require_candidate(self.unit, candidate_id, lock=True)
         check_undecided(candidate, wanted.version)
         if candidate.state is CandidateState.REJECTED:
-            raise coded_error("learnings/candidate_rejected", candidate_id=candidate_id)
+            raise decided_error(candidate)
         made = self._made_before(candidate)
         if made is not None:
             return self._settle(made, candidate, is_new=False)
         if candidate.state is CandidateState.PUBLISHED:
-            raise coded_error(
-                "learnings/candidate_published",
-                candidate_id=candidate_id,
-                learning_id=candidate.published_learning_id,
-            )
+            raise decided_error(candidate)
         if candidate.is_expired(self.now_ms):
             raise coded_error("learnings/candidate_expired", candidate_id=candidate_id)
         return self._decide(candidate, with_changes(candidate, wanted), wanted)

@@ -29,6 +29,7 @@ OWN_SOURCES: Final = frozenset(
 )
 OTHER_AGENT: Final = "other_agent"
 TOOL_RESULT: Final = "tool_result"
+EARLIER_RUNS: Final = "earlier_runs"
 
 
 def is_passed_on(run: Run) -> bool:
@@ -58,6 +59,12 @@ def untrusted_sources(unit: "Unit", run: Run) -> tuple[str, ...]:
     above = unit.sidechains.parent_of(run.session_id)
     own = (code for code, is_there in SOURCES if is_there(run))
     return (*own, *(() if above is None else (OTHER_AGENT,)))
+
+
+def untrusted_path(unit: "Unit", run: Run) -> tuple[str, ...]:
+    """The same, and whether earlier runs of the session had read some."""
+    earlier = (EARLIER_RUNS,) if has_heard_untrusted(unit, run) else ()
+    return (*untrusted_sources(unit, run), *earlier)
 
 
 def has_heard_untrusted(unit: "Unit", run: Run) -> bool:

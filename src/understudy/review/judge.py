@@ -56,6 +56,14 @@ ALLOWED: Final[Mapping[ReviewAction, tuple[ReviewAction, ...]]] = {
         ReviewAction.PUBLISH_ACTIVE,
     ),
 }
+
+
+def answers_of_judge(policy: LearningPolicy, action: ReviewAction) -> tuple[ReviewAction, ...]:
+    """What the judge may answer where the policy says `action`; empty where it is not asked."""
+    is_asked = policy.judge.enabled and action is not ReviewAction.MANUAL_REVIEW
+    return ALLOWED[action] if is_asked else ()
+
+
 # The action that an answer beyond them is clamped to, by the action of the policy.
 BEYOND: Final[Mapping[ReviewAction, ReviewAction]] = {
     ReviewAction.MANUAL_REVIEW: ReviewAction.MANUAL_REVIEW,

@@ -172,6 +172,15 @@ class AuditStore:
         }
         self._connection.execute(_INSERT, values)
 
+    def last_number(self) -> int:
+        """The number of the newest entry; 0 without one."""
+        return self._connection.execute(_LAST).scalar() or 0
+
+    def resources_after(self, number: int, *, limit: int) -> tuple[tuple[int, str], ...]:
+        """The numbers and resources of the entries after a number, oldest first."""
+        rows = self._connection.execute(_AFTER, {"number": number, "most": limit})
+        return tuple((row.number, row.resource) for row in rows)
+
     def page(
         self, request: PageRequest, *, resource: str | None, actor: str | None
     ) -> Page[AuditEntry]:
@@ -193,3 +202,10 @@ class AuditStore:
 
 # Put together only once: tool calls add an entry each.
 _INSERT = sa.insert(audit)
+_LAST = sa.select(sa.func.max(audit.c.number))
+_AFTER = (
+    sa.select(audit.c.number, audit.c.resource)
+    .where(audit.c.number > sa.bindparam("number"))
+    .order_by(audit.c.number)
+    .limit(sa.bindparam("most"))
+)

@@ -100,6 +100,8 @@ class CandidateExplainView:
     action: ReviewAction
     matched_rule_name: Annotated[str | None, OMIT] = None
     reason: str
+    # The answers that the judge may give; empty where it is not asked.
+    judge_may: tuple[ReviewAction, ...]
     # When the published learning would expire.
     expires_at_ms: Annotated[int | None, OMIT] = None
     # Why the secret check rejects it before any rule is evaluated.

@@ -27,6 +27,7 @@ from understudy.learnings.checks import scope_filter
 from understudy.learnings.model import Candidate, CandidateFilter, CandidateState, Tier
 from understudy.learnings.proposal import NewCandidate
 from understudy.learnings.publication import PublishChanges, PublishedLearning
+from understudy.review.judge import answers_of_judge
 from understudy.wire.learnings import (
     BulkDecision,
     CandidateFilterBody,
@@ -149,6 +150,7 @@ def explain(candidate_id: CandidateId, services: Services) -> CandidateExplainVi
         action=evaluation.action,
         matched_rule_name=evaluation.matched_rule_name,
         reason=evaluation.reason,
+        judge_may=answers_of_judge(policy, evaluation.action),
         expires_at_ms=evaluation.expires_at_ms,
         refused=trace.refused,
         rules=tuple(reduced(RuleTraceView, rule) for rule in trace.rules),

@@ -8,8 +8,8 @@ from understudy.console.visits import Visit
 
 async def _front(visit: Visit) -> str:
     """The review page when something waits, else the overview."""
-    waiting = await visit.call("learning_candidates.next")
-    return "/review" if waiting.get("item") else "/overview"
+    waiting = await visit.call("inbox.list", limit=1)
+    return "/review" if waiting["items"] else "/overview"
 
 
 async def _overview(visit: Visit) -> dict[str, Any]:

@@ -1,50 +1,180 @@
-"""Review: everything that waits for a person."""
+"""Review: everything that waits for a person, one beside the list of all."""
 
+import hashlib
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final
+from urllib.parse import quote, urlencode
 
-from understudy.console.page import ConsolePage
+from understudy.api.in_process import OperationRefused
+from understudy.console.page import ConsolePage, Load
 from understudy.console.visits import Visit
+from understudy.core.clock import DAY_MS
 
-# As many candidates as the list beside the review shows.
+# As many things as the list beside the review shows.
 QUEUE: Final = 100
+NOT_FOUND: Final = 404
+Found = dict[str, Any]
 
 
-async def _review(visit: Visit) -> dict[str, Any]:
-    """What waits, the candidate that is looked at, and the one that was decided last."""
-    listed = await visit.call("learning_candidates.list", waiting="true", limit=QUEUE)
-    waiting = await visit.call("learning_candidates.next")
-    first = waiting.get("item")
-    chosen = visit.request.path_params.get("id") or (first["candidate_id"] if first else None)
-    item = trace = None
-    if chosen is not None:
-        item = await visit.call("learning_candidates.get", candidate_id=chosen)
-        trace = await visit.call("learning_candidates.explain", candidate_id=chosen)
-    done = visit.query.get("done")
-    ids = [each["candidate_id"] for each in listed["items"]]
+async def _review(visit: Visit) -> Found:
+    """What waits, the thing that is looked at, and what was decided last."""
+    kind = visit.query.get("kind")
+    listed = await visit.call("inbox.list", kind=kind, limit=QUEUE)
+    items = listed["items"]
+    chosen = _chosen(visit) or _first(items)
+    place = None if chosen is None else _place(items, chosen)
+    shown = {} if chosen is None else await DETAILS[chosen["kind"]](visit, chosen)
+    counts = listed["counts"]
+    # After the last comes the first; so it does after one that was decided meanwhile.
+    others = [each for each in items if place is None or each is not items[place - 1]]
+    following = others[(place - 1) % len(others)] if place and others else _first(others)
     return {
-        "items": listed["items"],
-        "total": waiting["following"] + 1 if first else 0,
-        "place": ids.index(chosen) + 1 if chosen in ids else None,
-        "item": item,
-        "trace": trace,
-        "done": await visit.call("learning_candidates.get", candidate_id=done) if done else None,
-        "twin": {"waiting": "true"},
+        "items": [{**each, "href": _address(each, kind=kind)} for each in items],
+        "counts": counts,
+        "kind": kind,
+        "total": counts.get(kind, 0) if kind else sum(counts.values()),
+        "chosen": chosen,
+        "mark": _mark(chosen) if chosen else "",
+        "place": place,
+        "here": _address(chosen, kind=kind) if chosen else "/review",
+        "onward": partial(_address, following, kind=kind),
+        "done": await _done(visit),
+        "tomorrow": time.time_ns() // 1_000_000 + DAY_MS,
+        "twin": {"kind": kind} if kind else {},
+        **shown,
     }
 
 
+def _address(item: Mapping[str, Any] | None, **query: str | None) -> str:
+    """The page of a thing that waits, or of whatever is first."""
+    path = "/review"
+    if item is not None:
+        kind = "" if item["kind"] == "candidate" else f"/{item['kind']}"
+        path = f"/review{kind}/{quote(item['id'], safe='')}"
+        query["agent_id"] = item.get("agent_id") if item["kind"] == "soul_proposal" else None
+    said = {name: value for name, value in query.items() if value}
+    # Braces stand for fields of an answer.
+    return f"{path}?{urlencode(said, safe='{}')}" if said else path
+
+
+def _mark(item: Mapping[str, Any]) -> str:
+    """What ids on the page of a thing end with; a selector can hold it, whatever its id is."""
+    return hashlib.sha256(f"{item['kind']}/{item['id']}".encode()).hexdigest()[:12]
+
+
+def _chosen(visit: Visit) -> Found | None:
+    """The thing that the address names; without a kind it is a candidate."""
+    values = visit.request.path_params
+    if "id" not in values:
+        return None
+    kind = values.get("kind", "candidate")
+    if kind not in DETAILS:
+        raise OperationRefused(NOT_FOUND, {"title": "Not found", "status": NOT_FOUND})
+    return {"kind": kind, "id": values["id"], "agent_id": visit.query.get("agent_id", "")}
+
+
+def _first(items: list[Found]) -> Found | None:
+    return items[0] if items else None
+
+
+def _place(items: list[Found], chosen: Mapping[str, Any]) -> int | None:
+    ids = [(each["kind"], each["id"]) for each in items]
+    mine = (chosen["kind"], chosen["id"])
+    return ids.index(mine) + 1 if mine in ids else None
+
+
+async def _done(visit: Visit) -> Found | None:
+    """The candidate that was decided last, for its notice; one that is gone has none."""
+    if "done" not in visit.query:
+        return None
+    try:
+        found: Found = await visit.call("learning_candidates.get", candidate_id=visit.query["done"])
+    except OperationRefused:
+        return None
+    return found
+
+
+async def _candidate(visit: Visit, chosen: Mapping[str, Any]) -> Found:
+    ids = {"candidate_id": chosen["id"]}
+    return {
+        "item": await visit.call("learning_candidates.get", **ids),
+        "trace": await visit.call("learning_candidates.explain", **ids),
+    }
+
+
+async def _approval(visit: Visit, chosen: Mapping[str, Any]) -> Found:
+    return {"item": await visit.call("approvals.get", request_id=chosen["id"])}
+
+
+async def _question(visit: Visit, chosen: Mapping[str, Any]) -> Found:
+    return {"item": await visit.call("questions.get", request_id=chosen["id"])}
+
+
+async def _proposal(visit: Visit, chosen: Mapping[str, Any]) -> Found:
+    ids = {"agent_id": chosen.get("agent_id", ""), "proposal_id": chosen["id"]}
+    item = await visit.call("agents.proposal", **ids)
+    base = None
+    if item["base_version"]:
+        base = await visit.call(
+            "agents.file_version",
+            agent_id=item["agent_id"],
+            name=item["name"],
+            version=item["base_version"],
+        )
+    return {"item": item, "base": base["content"] if base else ""}
+
+
+async def _rollout(visit: Visit, chosen: Mapping[str, Any]) -> Found:
+    return {"item": await visit.call("rollouts.get", skill_name=chosen["id"])}
+
+
+DETAILS: Final[Mapping[str, Callable[[Visit, Mapping[str, Any]], Awaitable[Found]]]] = {
+    "candidate": _candidate,
+    "approval": _approval,
+    "question": _question,
+    "soul_proposal": _proposal,
+    "rollout_step": _rollout,
+}
+
+
+# The decisions about many candidates, by the last part of the address.
+BULK: Final[Mapping[str, Mapping[str, str]]] = {
+    "publish": {"action": "publish"},
+    "provisional": {"action": "publish", "publish_tier": "provisional"},
+    "reject": {"action": "reject"},
+}
+
+
+async def _bulk(visit: Visit) -> Found | str:
+    """What one decision about many candidates would do; nothing is decided yet."""
+    chosen = visit.request.query_params.getlist("id")
+    if not chosen:
+        return "/review"
+    named = visit.request.path_params["decision"]
+    decision = {**BULK.get(named, {"action": named}), "candidate_ids": chosen}
+    outcome = await visit.call("learning_candidates.bulk", body={**decision, "dry_run": True})
+    listed = await visit.call("inbox.list", kind="candidate", limit=200)
+    titles = {each["id"]: each["title"] for each in listed["items"]}
+    return {
+        "named": named,
+        "decision": decision,
+        "outcome": outcome,
+        "titles": titles,
+        "ready": [each["candidate_id"] for each in outcome["items"] if each["done"]],
+        "twin_operation": "inbox.list",
+        "twin": {"kind": "candidate"},
+    }
+
+
+def _page(path: str, template: str, load: Load) -> ConsolePage:
+    return ConsolePage(path=path, name="review", template=template, twin="inbox.list", load=load)
+
+
 PAGES: Final = (
-    ConsolePage(
-        path="/review",
-        name="review",
-        template="review.html",
-        twin="learning_candidates.list",
-        load=_review,
-    ),
-    ConsolePage(
-        path="/review/{id}",
-        name="review",
-        template="review.html",
-        twin="learning_candidates.list",
-        load=_review,
-    ),
+    _page("/review", "review.html", _review),
+    _page("/review/bulk/{decision}", "review_bulk.html", _bulk),
+    _page("/review/{id}", "review.html", _review),
+    _page("/review/{kind}/{id:path}", "review.html", _review),
 )

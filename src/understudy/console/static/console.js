@@ -8,7 +8,7 @@
   if (theme) root.dataset.theme = theme;
 
   const isTyping = (target) =>
-    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+    target instanceof HTMLElement && (target.isContentEditable || (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && !/^(checkbox|radio)$/.test(target.type)));
 
   document.addEventListener("click", (event) => {
     const target = event.target instanceof Element ? event.target : null;
@@ -154,6 +154,7 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || document.querySelector("dialog[open]")) return;
+    if ("moving" in root.dataset && !/^[jkx]$/.test(event.key)) return;
     const pressed = CSS.escape(event.key);
     const button = document.querySelector(`[data-key="${pressed}"]`);
     const field = document.querySelector(`[data-focus-key="${pressed}"]`);
@@ -175,9 +176,15 @@
       next?.scrollIntoView({ block: "nearest" });
     }
     if (event.key === "j" || event.key === "k") {
-      const current = document.querySelector(".queue [aria-current]")?.closest("li");
-      const next = event.key === "j" ? current?.nextElementSibling : current?.previousElementSibling;
-      next?.querySelector("a")?.click();
+      const current = document.querySelector(".queue [aria-current]");
+      const near = event.key === "j" ? current?.closest("li")?.nextElementSibling : current?.closest("li")?.previousElementSibling;
+      const next = near?.querySelector("a");
+      if (!next) return;
+      // At once, so that the next key moves on from here; until the page follows, nothing is decided.
+      current?.removeAttribute("aria-current");
+      next.setAttribute("aria-current", "true");
+      root.dataset.moving = "";
+      next.click();
     }
   });
 
@@ -255,4 +262,78 @@
     follow();
     if (shownTurns > 1) scrollTo(0, root.scrollHeight);
   }
+})();
+
+// Review: selecting, confirming, the tally of this visit, and keeping the place in the list.
+(() => {
+  "use strict";
+  const isTyping = (target) =>
+    target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && !/^(checkbox|radio)$/.test(target.type);
+
+  const count = () => {
+    const shown = document.getElementById("selected");
+    if (shown) shown.textContent = String(document.querySelectorAll("#queue :checked").length);
+  };
+
+  // By candidate, so that an undone decision is no longer counted.
+  const tally = () => {
+    const shown = document.getElementById("tally");
+    if (!shown) return;
+    let decided = {};
+    try { decided = JSON.parse(sessionStorage.getItem("tally") ?? "{}"); } catch { /* private window */ }
+    const notice = document.querySelector("[data-done]");
+    if (notice instanceof HTMLElement) decided[notice.dataset.done] = notice.dataset.state;
+    try { sessionStorage.setItem("tally", JSON.stringify(decided)); } catch { /* private window */ }
+    const said = ["published", "rejected"].map((state) => [Object.values(decided).filter((each) => each === state).length, shown.dataset[state]]);
+    shown.textContent = said.filter(([number]) => number).map(([number, label]) => `${number} ${label}`).join(" · ");
+  };
+
+  const refresh = () => {
+    document.querySelector("#queue [aria-current]")?.scrollIntoView({ block: "nearest" });
+    count();
+    tally();
+  };
+  document.addEventListener("change", count);
+  document.addEventListener("DOMContentLoaded", refresh);
+  document.addEventListener("htmx:after:swap", refresh);
+
+  // From a decision until the next thing is shown, a second press of its key decides nothing.
+  const root = document.documentElement;
+  const arrived = (event) => {
+    if (event.type !== "htmx:after:swap" || event.detail?.ctx?.target?.id === "main") delete root.dataset.moving;
+  };
+  document.addEventListener("submit", (event) => {
+    if (event.target instanceof Element && event.target.closest(".review")) root.dataset.moving = "";
+  });
+  for (const name of ["htmx:after:swap", "htmx:response:error", "htmx:error"]) document.addEventListener(name, arrived);
+
+  document.addEventListener("keydown", (event) => {
+    if (document.querySelector("dialog[open]")) return;
+    const target = event.target instanceof HTMLElement ? event.target : null;
+    if (event.key === "Escape" && isTyping(target) && target?.closest(".review")) {
+      target.blur();
+      return;
+    }
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      if ("moving" in root.dataset) return;
+      const form = isTyping(target) ? target?.closest("form") : null;
+      const button = document.querySelector("[data-confirm]");
+      if (form && !form.querySelector("[name=content]")) form.requestSubmit();
+      else if (button instanceof HTMLElement) button.click();
+      else return;
+      event.preventDefault();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(target)) return;
+    const current = document.querySelector("#queue [aria-current]")?.closest("li");
+    if (event.key === "x") current?.querySelector("input")?.click();
+    else if (event.key === "Enter" && (!target || target === document.body)) document.querySelector(".detail")?.focus();
+    else {
+      const choices = [...document.querySelectorAll(`[data-cycle-key="${CSS.escape(event.key)}"] input`)];
+      const next = choices[(choices.findIndex((each) => each.checked) + 1) % (choices.length || 1)];
+      if (!next) return;
+      next.click();
+    }
+    event.preventDefault();
+  });
 })();
