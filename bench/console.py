@@ -28,6 +28,7 @@ DECISIONS: Final = 100
 MOST_DECISION_MS: Final = 30.0
 # As somebody reviews: mostly published, some for a trial, some rejected.
 KEYS: Final = "aarapraaar"
+SUPERSEDE: Final = "s"
 TWIN: Final = re.compile(r'<a href="([^"]+)"[^>]*>JSON</a>')
 # Pages whose first screen depends on a query.
 ASKED: Final = (f"/memory?session_id={session_id(0)}&query=code+of+gate+20",)
@@ -176,6 +177,7 @@ class Keys(HTMLParser):
         self._actions: dict[str, str] = {}
         self._fields: dict[str, dict[str, str]] = {}
         self._keys: dict[str, tuple[str, dict[str, str]]] = {}
+        self._ticks: dict[str, tuple[str, dict[str, str]]] = {}
         self._open = ""
         self._area: str | None = None
         self.feed(text)
@@ -183,7 +185,9 @@ class Keys(HTMLParser):
     def form_of(self, key: str) -> tuple[str, dict[str, str]]:
         """The address and the fields that a key sends."""
         form, more = self._keys[key]
-        return self._actions[form], self._fields[form] | more
+        # What says otherwise is superseded, or nothing could be published.
+        ticked, tick = self._ticks.get(SUPERSEDE, ("", {}))
+        return self._actions[form], self._fields[form] | more | (tick if ticked == form else {})
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
@@ -192,10 +196,13 @@ class Keys(HTMLParser):
             self._actions[self._open] = given.get("action", "")
             self._fields[self._open] = {}
         form = given.get("form") or self._open
-        if tag == "button" and "data-key" in given:
-            more = {given["name"]: given.get("value", "")} if "name" in given else {}
-            self._keys.setdefault(given["data-key"], (form, more))
-        elif tag == "textarea":
+        key = given.get("data-key") or given.get("data-focus-key")
+        own = {given["name"]: given.get("value", "")} if "name" in given else {}
+        if key and given.get("type") == "checkbox":
+            self._ticks[key] = (form, own)
+        elif key and tag != "textarea":
+            self._keys.setdefault(key, (form, own if tag == "button" else {}))
+        if tag == "textarea":
             self._area = given.get("name")
         elif tag == "input" and _is_sent(given) and form in self._fields:
             self._fields[form][given["name"]] = given.get("value", "")

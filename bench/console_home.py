@@ -17,6 +17,7 @@ from tests.support.run_memory_harness import make_evidence, make_record
 from understudy.api.app import create_app
 from understudy.console.app import mount
 from understudy.core.clock import SystemClock
+from understudy.core.text import preview
 from understudy.daemon.serve import server_config
 from understudy.daemon.wiring import Daemon
 from understudy.learnings.model import Kind, LearningSource
@@ -146,8 +147,8 @@ class _Run:
             session,
             recorded_at_ms=at_ms + 4_000,
             summary=f"Request: {request}\nResult: {self._text}",
-            request_preview=request,
-            outcome_preview=self._text,
+            request_preview=preview(request),
+            outcome_preview=preview(self._text),
         )
         unit.run_memory_index.add(memory, stamp=unit.run_memories.put(memory))
         unit.run_memory_index.keep_evidence(make_evidence(run, request=request, outcome=self._text))
