@@ -129,7 +129,10 @@ def read_by(database: UnitsOnDatabase, look: Callable[[Unit], object]) -> list[s
     with database.units.write() as unit:
         look(unit)
     sa.event.remove(database.engine, "before_cursor_execute", note)
-    [(statement, values)] = asked
     with database.engine.connect() as connection:
-        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).all()
+        plan = [
+            row
+            for statement, values in asked
+            for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)
+        ]
     return [row.detail for row in plan if row.detail.startswith(("SCAN", "SEARCH"))]

@@ -131,6 +131,8 @@ commands = Commands("Config: what the daemon would start with here.")
 @commands("show")
 def show(ctx: typer.Context, flags: DaemonOptions) -> None:
     """Show each setting and where it came from; secrets are never shown."""
+    from understudy.settings.effective import route_rows, setting_rows
+
     settings = flags.settings()
     values, routes = setting_rows(settings), route_rows(settings)
     if shared(ctx).json:
@@ -141,94 +143,6 @@ def show(ctx: typer.Context, flags: DaemonOptions) -> None:
     print()
     parts = ("route_id", "provider", "model", "key", "base_url")
     screen.table(("route", "provider", "model", "key", "base url"), _cells(routes, parts), empty="")
-
-
-def setting_rows(settings: "Settings") -> list[dict[str, Any]]:
-    """Every setting with its value and source."""
-    values: dict[str, object] = {
-        "home": str(settings.home),
-        "config": str(settings.config_file),
-        "bind": f"{settings.host}:{settings.port}",
-        "database_url": without_password(settings.database_url),
-        "workspace": str(settings.workspace),
-        "default_route": settings.default_route,
-        "debug_level": settings.debug_level,
-        "log_level": settings.log_level,
-        "max_active_steps": settings.max_active_steps,
-        "history_retention_hours": settings.history_retention_hours,
-        "approval_expires_s": settings.approval_expires_s,
-        "question_expires_s": settings.question_expires_s,
-        "fetch": f"allow {', '.join(settings.fetch_allow) or 'nothing private'}",
-        "skills": _skills(settings),
-        "guard": f"allow_acknowledged {str(settings.guard_allow_acknowledged).lower()}",
-        "evolution": f"soul_change_percent {settings.soul_change_percent}",
-        "admin_token": "set" if settings.admin_token else "not set",
-        "webhook_secret": "set" if settings.webhook_secret else "not set",
-    }
-    sources = {"admin_token": "environment" if settings.admin_token else "default"}
-    sources |= dict.fromkeys(_from_file(settings), "file")
-    sources |= settings.sources
-    return [
-        {"name": name, "value": value, "source": sources.get(name, "default")}
-        for name, value in values.items()
-    ]
-
-
-def _from_file(settings: "Settings") -> Iterator[str]:
-    """The tables of the config file that say something other than the default."""
-    from understudy.settings.config_file import SOUL_CHANGE_PERCENT
-
-    if settings.fetch_allow:
-        yield "fetch"
-    if settings.skill_roots or not settings.local_skills:
-        yield "skills"
-    if settings.guard_allow_acknowledged:
-        yield "guard"
-    if settings.soul_change_percent != SOUL_CHANGE_PERCENT:
-        yield "evolution"
-
-
-def _skills(settings: "Settings") -> str:
-    roots = ", ".join(map(str, settings.skill_roots)) or "none"
-    return f"roots {roots}; local {str(settings.local_skills).lower()}"
-
-
-def route_rows(settings: "Settings") -> list[dict[str, Any]]:
-    """Every route; of its key only whether there is one."""
-    return [
-        {
-            "route_id": route_id,
-            "provider": route.provider,
-            "model": route.model,
-            "base_url": without_password(route.base_url) if route.base_url else None,
-            "key": _key_state(settings.api_key(route), route.api_key_env),
-            "source": settings.sources.get("routes", "default"),
-        }
-        for route_id, route in settings.routes.items()
-    ]
-
-
-def without_password(url: str) -> str:
-    """The URL with `***` for its password, wherever it stands."""
-    from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
-
-    parts = urlsplit(url)
-    netloc = parts.netloc
-    if not netloc:
-        return url
-    if parts.password is not None:
-        login, _, host = netloc.rpartition("@")
-        netloc = f"{login.partition(':')[0]}:***@{host}"
-    query = parse_qsl(parts.query, keep_blank_values=True)
-    hidden = [(name, "***" if "password" in name.lower() else value) for name, value in query]
-    shown = urlencode(hidden, quote_via=quote, safe="*/")
-    return urlunsplit(parts._replace(netloc=netloc, query=shown))
-
-
-def _key_state(key: str | None, variable: str | None) -> str:
-    if variable is None:
-        return "none"
-    return f"from {variable}" if key else f"missing: {variable} is not set"
 
 
 def _cells(rows: list[dict[str, Any]], names: Iterable[str]) -> list[list[object]]:

@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from understudy.wire.mailboxes import PostMessage
     from understudy.wire.mcp import SessionMcpServer, SessionMcpServersView
     from understudy.wire.memory import MemoryContextView
+    from understudy.wire.overview import EffectiveSettings, OverviewView
     from understudy.wire.permissions import (
         PermissionRule,
         PermissionsView,
@@ -195,6 +196,7 @@ ANSWERS: Final = {
     "understudy.wire.learnings": "RevokedLearnings",
     "understudy.wire.mcp": "SessionMcpServersView",
     "understudy.wire.memory": "MemoryContextView",
+    "understudy.wire.overview": "EffectiveSettings OverviewView",
     "understudy.wire.permissions": "PermissionsView SessionPermissionsView SessionToolView VerdictView",
     "understudy.wire.policies": "CandidateExplainView PolicyRevisionView PolicyView",
     "understudy.wire.replies": "WebhookSecretView",
@@ -452,7 +454,12 @@ class AuditCalls(Group[S]):
 
     @GET("/v1/audit")
     def page(
-        self, *, resource: str | None = None, actor: str | None = None, **page: Unpack[Paging]
+        self,
+        *,
+        resource: str | None = None,
+        actor: str | None = None,
+        outcome: str | None = None,
+        **page: Unpack[Paging],
     ) -> Page[AuditEntry]:
         """Who did what and who was told no, newest first; of skills only those that the caller
         may know of, so that a page can be short."""
@@ -804,6 +811,14 @@ class MemoryCalls(Group[S]):
     @GET("/v1/runs/{run_id}/memory-report")
     def report(self, run_id: str) -> MemoryReport:
         """What a run was given to remember, what was left out, and why."""
+
+
+class OverviewCalls(Group[S]):
+    """Calls about overview."""
+
+    @GET("/v1/overview")
+    def read(self, *, days: int | None = None) -> OverviewView:
+        """Runs and learning day by day, and tokens by agent and model."""
 
 
 class PermissionsCalls(Group[S]):
@@ -1414,6 +1429,14 @@ class SessionsCalls(Group[S]):
         each reason. MCP servers have the tools that they listed last. Nothing is changed."""
 
 
+class SettingsCalls(Group[S]):
+    """Calls about settings."""
+
+    @GET("/v1/settings")
+    def read(self) -> EffectiveSettings:
+        """The settings that the daemon started with, and where each came from; never a secret."""
+
+
 class SkillDependenciesCalls(Group[S]):
     """Calls about skill dependencies."""
 
@@ -1718,6 +1741,7 @@ class Operations(Generic[S]):
         self.mailboxes: MailboxesCalls[S] = MailboxesCalls(transport)
         self.mcp_servers: McpServersCalls[S] = McpServersCalls(transport)
         self.memory: MemoryCalls[S] = MemoryCalls(transport)
+        self.overview: OverviewCalls[S] = OverviewCalls(transport)
         self.permissions: PermissionsCalls[S] = PermissionsCalls(transport)
         self.personas: PersonasCalls[S] = PersonasCalls(transport)
         self.projects: ProjectsCalls[S] = ProjectsCalls(transport)
@@ -1732,6 +1756,7 @@ class Operations(Generic[S]):
         self.schedules: SchedulesCalls[S] = SchedulesCalls(transport)
         self.search: SearchCalls[S] = SearchCalls(transport)
         self.sessions: SessionsCalls[S] = SessionsCalls(transport)
+        self.settings: SettingsCalls[S] = SettingsCalls(transport)
         self.skill_dependencies: SkillDependenciesCalls[S] = SkillDependenciesCalls(transport)
         self.skill_grants: SkillGrantsCalls[S] = SkillGrantsCalls(transport)
         self.skill_trash: SkillTrashCalls[S] = SkillTrashCalls(transport)

@@ -141,7 +141,8 @@ class Console:
     async def act(self, visit: Visit) -> Response:
         """Call an operation with the fields of a form, and go to where the form says.
 
-        The form of an upload is passed on as it arrives; its `_to` is in the address.
+        The form of an upload is passed on as it arrives; its `_to` is in the address. An answer that
+        is shown only once, such as a token, is a page of its own before that.
         """
         operation = self._surface.changing(visit.request.path_params["operation"])
         if self._surface.takes_form(operation):
@@ -152,7 +153,11 @@ class Console:
             fields = await run_in_threadpool(self._surface.fields, operation)
             ids = {name: form[name] for name in self._surface.ids_of(operation) if name in form}
             answer = await visit.call(operation, body=body_of(form, fields), **ids)
-        return _go(visit, _filled(local_path(to) or "/", answer))
+        to = _filled(local_path(to) or "/", answer)
+        secrets = self._surface.secrets_of(operation)
+        if secrets:
+            return _html(await render("answer.html", visit, answer=answer, secrets=secrets, to=to))
+        return _go(visit, to)
 
     async def live(self, visit: Visit) -> Response:
         """Signals of what changes, for as long as the page is open."""

@@ -113,6 +113,7 @@ def _environment() -> Environment:
     }
     made.filters |= {
         "as_json": _as_json,
+        "day": _day,
         "document": rendered,
         "gist": gist,
         "iso": _iso,
@@ -155,6 +156,10 @@ def _ago(at_ms: int | None, *, now: int) -> str:
 
 def _moment(at_ms: int) -> str:
     return _date(at_ms).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _day(at_ms: int) -> str:
+    return _date(at_ms).strftime("%Y-%m-%d")
 
 
 def _took(ms: int) -> str:

@@ -4,6 +4,7 @@ from typing import Final
 
 from understudy.console.pages import (
     agents,
+    daemon,
     lab,
     learnings,
     memory,
@@ -32,12 +33,13 @@ AREAS: Final = (
     learnings,
     schedules,
     search,
+    daemon,
 )
 PAGES: Final = tuple(page for area in AREAS for page in area.PAGES)
 NAVIGATION: Final = (
     ("work", ("overview", "review", "sessions", "runs", "schedules")),
     ("knowledge", ("learnings", "memory", "skills", "rollouts")),
-    ("control", ("agents", "policy", "lab")),
+    ("control", ("agents", "policy", "lab", "status", "audit", "access")),
 )
 # After `g`: the key that leads to each of them.
 GO_KEYS: Final = {

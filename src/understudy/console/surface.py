@@ -28,6 +28,10 @@ class Surface(InProcessCalls):
         """The role that an operation asks for."""
         return self._route(operation).operation.role or Role.VIEWER
 
+    def secrets_of(self, operation: str) -> tuple[str, ...]:
+        """The fields of an operation's answer that are shown this once."""
+        return self._route(operation).operation.secret
+
     def ids_of(self, operation: str) -> frozenset[str]:
         """The names of the ids in the path of an operation."""
         return frozenset(self._route(operation).param_convertors)

@@ -16,6 +16,7 @@ from understudy.agents.user_files import UserFileService
 from understudy.assets.service import AssetService
 from understudy.core.principal import Principal
 from understudy.daemon.learning import LearningServices
+from understudy.daemon.overview import OverviewReport
 from understudy.daemon.resources import Resources
 from understudy.daemon.rollout import RolloutServices
 from understudy.daemon.skills import SkillServices, SkillSources
@@ -143,6 +144,7 @@ class Services:
         self.sample = SampleService(units, self.keeper)
         self.metrics = self._metrics()
         self.status = StatusReport(self)
+        self.overview = OverviewReport(units, clock)
 
     def _add_rollouts(self) -> None:
         """What is done with rollouts, now that there are those who hear of it."""

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from understudy.access.tokens import TokenRecord
-from understudy.core.audit import AuditEntry
+from understudy.core.audit import AuditEntry, AuditOutcome
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Role
 from understudy.runs.model import Receipt
@@ -182,14 +182,18 @@ class AuditStore:
         return tuple((row.number, row.resource) for row in rows)
 
     def page(
-        self, request: PageRequest, *, resource: str | None, actor: str | None
+        self,
+        request: PageRequest,
+        *,
+        resource: str | None,
+        actor: str | None,
+        outcome: AuditOutcome | None = None,
     ) -> Page[AuditEntry]:
         """Entries, newest first."""
-        query = sa.select(audit)
-        if resource is not None:
-            query = query.where(audit.c.resource == resource)
-        if actor is not None:
-            query = query.where(audit.c.actor == actor)
+        wanted = {"resource": resource, "actor": actor, "outcome": outcome}
+        query = sa.select(audit).where(
+            *(audit.c[name] == value for name, value in wanted.items() if value is not None)
+        )
         return select_page(
             self._connection,
             query,

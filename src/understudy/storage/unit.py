@@ -27,6 +27,7 @@ from understudy.storage.job_queue import JobQueue
 from understudy.storage.journal import JournalStore
 from understudy.storage.learnings import LearningStore, LearningUseStore
 from understudy.storage.messages import MessageStore
+from understudy.storage.overview import OverviewStore
 from understudy.storage.postgres import START_LOCK, hold_lock, try_lock
 from understudy.storage.projects import PersonaStore, ProjectStore
 from understudy.storage.requests import RequestStore
@@ -215,6 +216,10 @@ class Stores:
     @cached_property
     def deliveries(self) -> DeliveryStore:
         return DeliveryStore(self.connection, self._dialect)
+
+    @cached_property
+    def overview(self) -> OverviewStore:
+        return OverviewStore(self.connection)
 
     @cached_property
     def webhook_secret(self) -> WebhookSecretStore:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from understudy.cli.local import route_rows, setting_rows, without_password
 from understudy.settings import Flags, client_settings, load_settings
+from understudy.settings.effective import route_rows, setting_rows, without_password
 
 
 def test_each_setting_names_its_source_and_no_secret(tmp_path: Path) -> None:

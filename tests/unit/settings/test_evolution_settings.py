@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from understudy.cli.local import setting_rows
 from understudy.settings import Flags, Settings, SettingsError, load_settings
+from understudy.settings.effective import setting_rows
 
 
 def load(tmp_path: Path, text: str) -> Settings:

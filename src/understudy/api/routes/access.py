@@ -12,7 +12,7 @@ from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, viewer
 from understudy.api.paging import Paging
 from understudy.api.services import Caller, Services
-from understudy.core.audit import AuditEntry
+from understudy.core.audit import AuditEntry, AuditOutcome
 from understudy.core.errors import UnderstudyError
 from understudy.core.page import Page
 from understudy.core.principal import Principal, Role
@@ -63,11 +63,14 @@ def list_audit(
     page: Paging,
     resource: Annotated[str | None, Query(description="such as `sessions`")] = None,
     actor: Annotated[str | None, Query(description="who did it")] = None,
+    outcome: Annotated[
+        AuditOutcome | None, Query(description="only what was `done`, or only what was `refused`")
+    ] = None,
 ) -> Page[AuditEntry]:
     """Who did what and who was told no, newest first; of skills only those that the caller may
     know of, so that a page can be short."""
     with services.resources.units.read() as unit:
-        found = unit.audit.page(page, resource=resource, actor=actor)
+        found = unit.audit.page(page, resource=resource, actor=actor, outcome=outcome)
     return _told_to(caller, found, services.skills.library)
 
 

@@ -1,16 +1,21 @@
 """Probes, metrics and status of the daemon."""
 
-from fastapi import APIRouter
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query
 from fastapi.responses import PlainTextResponse, Response
 
 from understudy.api.gate import GatedRoute, require_ready
-from understudy.api.operations import anyone, viewer
+from understudy.api.operations import admin, anyone, viewer
 from understudy.api.services import Caller, Services
 from understudy.core.principal import Role
+from understudy.settings.effective import route_rows, setting_rows
 from understudy.telemetry.metrics import CONTENT_TYPE
+from understudy.wire.overview import EffectiveSettings, OverviewView
 from understudy.wire.runtime import StatusView
 
 router = APIRouter(tags=["daemon"], route_class=GatedRoute)
+MAX_DAYS: Final = 90
 
 
 @router.get("/healthz", operation_id="probes.health", response_class=PlainTextResponse)
@@ -40,3 +45,23 @@ def metrics(services: Services) -> Response:
 def status(services: Services, caller: Caller) -> StatusView:
     """What the daemon is and does; an admin is also told which folders and skills need a look."""
     return StatusView(**services.status(in_full=caller.role.includes(Role.ADMIN)))
+
+
+@router.get("/v1/overview", operation_id="overview.read")
+@viewer()
+def overview(
+    services: Services,
+    days: Annotated[
+        int, Query(ge=1, le=MAX_DAYS, description="how many days, today included")
+    ] = 14,
+) -> OverviewView:
+    """Runs and learning day by day, and tokens by agent and model."""
+    return services.overview(days)
+
+
+@router.get("/v1/settings", operation_id="settings.read")
+@admin()
+def settings(services: Services) -> EffectiveSettings:
+    """The settings that the daemon started with, and where each came from; never a secret."""
+    in_force = services.resources.settings
+    return EffectiveSettings(settings=setting_rows(in_force), routes=route_rows(in_force))

@@ -1,9 +1,16 @@
-"""The overview, and where the console begins."""
+"""The overview: what needs somebody, what happened lately, and the first page of an empty home."""
 
+import asyncio
 from typing import Any, Final
 
+from understudy.console.charts import stacked
 from understudy.console.page import ConsolePage
 from understudy.console.visits import Visit
+
+LATEST: Final = 8
+RUNS: Final = {"completed": "good", "open": "busy", "stopped": "6", "failed": "bad"}
+DECISIONS: Final = {"published": "good", "rejected": "bad"}
+TOLD: Final = {"helped_runs": "good", "other_runs": "look"}
 
 
 async def _front(visit: Visit) -> str:
@@ -13,22 +20,62 @@ async def _front(visit: Visit) -> str:
 
 
 async def _overview(visit: Visit) -> dict[str, Any]:
+    overview, status, inbox, sample, runs, changes = await asyncio.gather(
+        visit.call("overview.read", days=visit.query.get("days")),
+        visit.call("status.read"),
+        visit.call("inbox.list", limit=1),
+        visit.call("sample.read"),
+        visit.call("runs.list", limit=LATEST),
+        visit.call("audit.list", limit=LATEST),
+    )
+    told = [
+        {**day, "other_runs": day["told_runs"] - day["helped_runs"]} for day in overview["learning"]
+    ]
     return {
-        "status": await visit.call("status.read"),
-        "runs": (await visit.call("runs.list", limit=8))["items"],
-        "twin": {},
+        "overview": overview,
+        "status": status,
+        "inbox": inbox["counts"],
+        "sample": sample,
+        "runs": runs["items"],
+        "changes": changes["items"],
+        "is_new": not sum(status["runs"].values()),
+        "charts": {
+            "runs": stacked(overview["runs"], RUNS),
+            "decisions": stacked(overview["learning"], DECISIONS),
+            "told": stacked(told, TOLD),
+        },
+        "routes": _routes(status, overview["usage"]),
+        "warnings": [each for each in status["health"]["warnings"] if each["severity"] != "info"],
+        "twin": {key: value for key, value in visit.query.items() if key == "days"},
     }
+
+
+def _routes(status: dict[str, Any], usage: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each route: whether it is ready, and how its runs ended."""
+    known = {each["route_id"]: each for each in status["provider_readiness"]}
+    return [
+        {
+            "route_id": route_id,
+            "ready": known.get(route_id, {}).get("ready", True),
+            "reason": known.get(route_id, {}).get("reason"),
+            "runs": sum(each["runs"] for each in usage if each["route_id"] == route_id),
+            "failed_runs": sum(
+                each["failed_runs"] for each in usage if each["route_id"] == route_id
+            ),
+        }
+        for route_id in dict.fromkeys((*known, *(each["route_id"] for each in usage)))
+    ]
 
 
 PAGES: Final = (
     ConsolePage(
-        path="/", name="overview", template="overview.html", twin="status.read", load=_front
+        path="/", name="overview", template="overview.html", twin="overview.read", load=_front
     ),
     ConsolePage(
         path="/overview",
         name="overview",
         template="overview.html",
-        twin="status.read",
+        twin="overview.read",
         load=_overview,
     ),
 )

@@ -24,6 +24,18 @@
     }
   });
 
+  // A form that takes a while.
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (!(form instanceof HTMLFormElement) || !form.dataset.busy) return;
+    const button = form.querySelector("button");
+    if (!button) return;
+    button.textContent = form.dataset.busy;
+    button.setAttribute("aria-busy", "true");
+    // After the browser has read the form.
+    setTimeout(() => { button.disabled = true; }, 0);
+  });
+
   document.addEventListener("change", (event) => {
     if (event.target instanceof HTMLSelectElement && "submits" in event.target.dataset) event.target.form?.requestSubmit();
   });

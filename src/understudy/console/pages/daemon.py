@@ -1,0 +1,59 @@
+"""The daemon itself: its status, the audit, and who has access."""
+
+from typing import Any, Final
+
+from understudy.console.page import ConsolePage
+from understudy.console.visits import Visit
+
+# The pages of the resources that the audit names.
+RESOURCES: Final = {
+    "agents": "/agents/{}",
+    "learning_candidates": "/review/{}",
+    "learnings": "/learnings/{}",
+    "rollouts": "/rollouts/{}",
+    "runs": "/runs/{}",
+    "schedules": "/schedules/{}",
+    "sessions": "/sessions/{}",
+    "skills": "/skills/{}",
+}
+SEVERITIES: Final = ("error", "warning", "info")
+
+
+async def _status(visit: Visit) -> dict[str, Any]:
+    """What the daemon is, what deserves a look, and the settings for whoever may see them."""
+    status = await visit.call("status.read")
+    may_see = visit.may("settings.read")
+    return {
+        "status": status,
+        "checks": sorted(
+            status["health"]["warnings"], key=lambda each: SEVERITIES.index(each["severity"])
+        ),
+        "in_force": await visit.call("settings.read") if may_see else None,
+        "twin": {},
+    }
+
+
+async def _audit(visit: Visit) -> dict[str, Any]:
+    page = await visit.call("audit.list", **{"limit": 50, **visit.query})
+    return {
+        "items": page["items"],
+        "next": page.get("next_cursor"),
+        "filters": await visit.filters("audit.list"),
+        "pages": RESOURCES,
+    }
+
+
+async def _access(visit: Visit) -> dict[str, Any]:
+    page = await visit.call("tokens.list", **{"limit": 50, **visit.query})
+    return {"items": page["items"], "next": page.get("next_cursor")}
+
+
+PAGES: Final = (
+    ConsolePage(
+        path="/status", name="status", template="status.html", twin="status.read", load=_status
+    ),
+    ConsolePage(path="/audit", name="audit", template="audit.html", twin="audit.list", load=_audit),
+    ConsolePage(
+        path="/access", name="access", template="access.html", twin="tokens.list", load=_access
+    ),
+)

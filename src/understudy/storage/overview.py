@@ -1,0 +1,146 @@
+"""Counts of runs and of learning by day, and what the newest runs used."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from understudy.core.clock import DAY_MS
+from understudy.learnings.model import CandidateState
+from understudy.runs.model import RunStatus
+from understudy.storage.rows import optional_object
+from understudy.storage.schema import learning_candidates, learning_uses, runs
+from understudy.storage.schema.learnings import DECIDED
+from understudy.wire.overview import UsageShare
+
+# The field of a day that counts runs of a status.
+RUN_FIELDS: Final = {
+    RunStatus.COMPLETED: "completed",
+    RunStatus.FAILED: "failed",
+    RunStatus.CANCELLED: "stopped",
+    RunStatus.INTERRUPTED: "stopped",
+}
+OPEN: Final = "open"
+# Counts by the beginning of a day, then by field.
+Days = dict[int, Counter[str]]
+
+
+class OverviewStore:
+    """Aggregates for the overview; each reads an index from a day on."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def runs(self, since_ms: int) -> Days:
+        """Runs by the day on which they were submitted, and how they stand."""
+        days: Days = {}
+        # Status by status, so that the index of statuses answers without reading a run.
+        for status in RunStatus:
+            day = _day(runs.c.submitted_at_ms)
+            query = (
+                sa.select(day, sa.func.count())
+                .where(runs.c.status == status, runs.c.submitted_at_ms >= since_ms)
+                .group_by(day)
+            )
+            for at_ms, count in self._connection.execute(query):
+                days.setdefault(at_ms, Counter())[RUN_FIELDS.get(status, OPEN)] += count
+        return days
+
+    def learning(self, since_ms: int) -> Days:
+        """Candidates by the day on which they were proposed and decided; runs that were told."""
+        days: Days = {}
+        for at_ms, field, count in (*self._proposed(since_ms), *self._decided(since_ms)):
+            days.setdefault(at_ms, Counter())[field] += count
+        for at_ms, told, helped in self._told(since_ms):
+            days.setdefault(at_ms, Counter()).update(told_runs=told, helped_runs=helped)
+        return days
+
+    def usage(self, since_ms: int, *, limit: int) -> tuple[UsageShare, ...]:
+        """What the newest runs since a time used, by agent, route and model, most tokens first."""
+        query = (
+            sa.select(runs.c.agent_id, runs.c.status, runs.c.wanted, runs.c.state)
+            .where(runs.c.submitted_at_ms >= since_ms)
+            .order_by(runs.c.submitted_at_ms.desc(), runs.c.run_id.desc())
+            .limit(limit)
+        )
+        found: dict[tuple[str, str, str], Counter[str]] = {}
+        for row in self._connection.execute(query):
+            route, used = _part(row.wanted, "route"), _part(row.state, "usage")
+            key = (row.agent_id, str(route.get("route_id", "")), str(route.get("model", "")))
+            found.setdefault(key, Counter()).update(
+                runs=1,
+                failed_runs=int(row.status == RunStatus.FAILED),
+                input_tokens=int(used.get("input_tokens", 0)),
+                output_tokens=int(used.get("output_tokens", 0)),
+            )
+        shares = (
+            UsageShare(
+                agent_id=agent_id,
+                route_id=route_id,
+                model=model,
+                runs=counts["runs"],
+                failed_runs=counts["failed_runs"],
+                input_tokens=counts["input_tokens"],
+                output_tokens=counts["output_tokens"],
+            )
+            for (agent_id, route_id, model), counts in found.items()
+        )
+        return tuple(sorted(shares, key=_tokens, reverse=True))
+
+    def _proposed(self, since_ms: int) -> Iterator[tuple[int, str, int]]:
+        candidates = learning_candidates.c
+        day = _day(candidates.created_at_ms)
+        # Ids begin with the time, so that the key of the table says where to begin.
+        query = (
+            sa.select(day, sa.func.count())
+            .where(candidates.candidate_id >= f"cand_{since_ms:012x}")
+            .where(candidates.created_at_ms >= since_ms)
+            .group_by(day)
+        )
+        for at_ms, count in self._connection.execute(query):
+            yield at_ms, "proposed", count
+
+    def _decided(self, since_ms: int) -> Iterator[tuple[int, str, int]]:
+        candidates = learning_candidates.c
+        day = _day(candidates.decided_at_ms)
+        query = (
+            sa.select(day, candidates.state, candidates.is_expired, sa.func.count())
+            .where(DECIDED, candidates.decided_at_ms >= since_ms)
+            .group_by(day, candidates.state, candidates.is_expired)
+        )
+        for at_ms, state, is_expired, count in self._connection.execute(query):
+            if state in (CandidateState.PUBLISHED, CandidateState.REJECTED):
+                yield at_ms, str(state), count
+            if is_expired:
+                yield at_ms, "expired", count
+
+    def _told(self, since_ms: int) -> Iterator[tuple[int, int, int]]:
+        uses = learning_uses.c
+        day = _day(uses.at_ms)
+        helped = sa.case((runs.c.status == RunStatus.COMPLETED, uses.run_id))
+        query = (
+            sa.select(day, sa.func.count(uses.run_id.distinct()), sa.func.count(helped.distinct()))
+            .join_from(learning_uses, runs, runs.c.run_id == uses.run_id)
+            .where(uses.at_ms >= since_ms)
+            .group_by(day)
+        )
+        for row in self._connection.execute(query):
+            yield row[0], row[1], row[2]
+
+
+def _day(column: sa.Column[Any]) -> sa.ColumnElement[int]:
+    """The beginning of the day of a time, in UTC."""
+    return (column // sa.literal_column(str(DAY_MS)) * sa.literal_column(str(DAY_MS))).label("day")
+
+
+def _part(stored: Any, name: str) -> dict[str, Any]:
+    """An object in a stored one; nothing where the row is damaged."""
+    try:
+        return optional_object((optional_object(stored) or {}).get(name)) or {}
+    except TypeError:
+        return {}
+
+
+def _tokens(share: UsageShare) -> int:
+    return share.input_tokens + share.output_tokens
