@@ -30,6 +30,7 @@ from understudy.cli.screen import visible_line
 
 if TYPE_CHECKING:
     from understudy.client.errors import InvalidError
+    from understudy.memory.service import RunMemoryDryRun
 
 commands = Commands("Policy: what operators decide about memory and learning.")
 
@@ -179,6 +180,21 @@ def change_run_memory(
     if source is not None:
         return calls.set(document(source), expected_revision=expected_revision)
     return _change(daemon, calls, pairs or (), expected_revision)
+
+
+def _show_prunes(view: "RunMemoryDryRun") -> None:
+    screen.table(("run",), [(run_id,) for run_id in view.run_ids], empty="Nothing would go.")
+    leaving = f"{view.expired_count} past their time, {view.overflow_count} beyond the limit"
+    note(f"{leaving}; {view.kept_count} would stay")
+
+
+@run_memory("dry-run", show=_show_prunes)
+def dry_run_run_memory(daemon: DaemonConnection, file: File = None, stdin: Stdin = False) -> object:
+    """Name the records that a policy would delete at once; nothing changes."""
+    source = one_source(file, stdin=stdin)
+    if source is None:
+        raise typer.BadParameter("give the policy to try: --file or --stdin")
+    return daemon.client.run_memory_policy.dry_run(document(source))
 
 
 REVISIONS_COLUMNS: Final[screen.Layout] = {

@@ -74,7 +74,7 @@ TABS: Final[Mapping[str, PolicyDocument]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class PolicyDraft:
     """What somebody made of a document."""
 
     document: object
@@ -90,7 +90,7 @@ async def _policy(visit: Visit) -> Parts | str:
     view = await visit.call(kind.get)
     schema = _schema(visit, kind)
     current = kind.of(view)
-    draft = Draft(document=current, text=documents.text_of(current))
+    draft = PolicyDraft(document=current, text=documents.text_of(current))
     outcome: Parts = {}
     if visit.form:
         draft = _edited(visit.form, schema, current)
@@ -135,7 +135,7 @@ def _schema(visit: Visit, kind: PolicyDocument) -> Mapping[str, Any]:
     return {"properties": properties, "required": kind.names}
 
 
-def _edited(form: Mapping[str, str], schema: Mapping[str, Any], current: Parts) -> Draft:
+def _edited(form: Mapping[str, str], schema: Mapping[str, Any], current: Parts) -> PolicyDraft:
     """The text of a form with what was changed in its fields, and the change of a button."""
     text = form.get("text", "")
     try:
@@ -143,7 +143,7 @@ def _edited(form: Mapping[str, str], schema: Mapping[str, Any], current: Parts) 
         base = json.loads(form.get("base", "")) if form.get("base") else current
     except (ValueError, RecursionError) as problem:
         line = problem.lineno if isinstance(problem, json.JSONDecodeError) else 1
-        return Draft(document=current, text=text, wrong_line=line)
+        return PolicyDraft(document=current, text=text, wrong_line=line)
     made = documents.merged(document, base, form, schema)
     action, _, where = form.get("_do", "").partition(":")
     match action:
@@ -157,10 +157,10 @@ def _edited(form: Mapping[str, str], schema: Mapping[str, Any], current: Parts) 
             made = documents.with_item(made, where, schema)
         case "quarantine":
             made = documents.toggled(made, QUARANTINE, where)
-    return Draft(document=made, text=documents.text_of(made))
+    return PolicyDraft(document=made, text=documents.text_of(made))
 
 
-async def _act(visit: Visit, tab: str, draft: Draft) -> Parts | str:
+async def _act(visit: Visit, tab: str, draft: PolicyDraft) -> Parts | str:
     """Try or save a draft, where a button says so; answers what to show, or where to look."""
     kind, action = TABS[tab], visit.form.get("_do", "")
     if draft.wrong_line is not None or action not in ("dry_run", "save"):
