@@ -341,6 +341,27 @@ def test_a_damaged_learning_hides_no_other(empty_database: UnitsOnDatabase, torn
     assert all(damaged.learning_id in entry["detail"] for entry in logged)
 
 
+def test_a_learning_that_was_read_before_is_read_as_it_is_stored_now(
+    empty_database: UnitsOnDatabase,
+) -> None:
+    units, first = empty_database.units, about("blue", 2)
+    ids = [first.learning_id]
+    keep(units, first)
+
+    def read() -> dict[str, Learning]:
+        with units.read() as unit:
+            return unit.learnings.readable(ids)
+
+    assert read() == read() == {first.learning_id: first}
+    changed = replace(first, content="The sky is red", version=2)
+    with units.write() as unit:
+        unit.learnings.update(changed, expected_version=1)
+    assert read() == {first.learning_id: changed}
+    with empty_database.engine.begin() as connection:
+        connection.execute(sa.update(learnings).values(body=sa.literal_column("'{}'")))
+    assert read() == {}
+
+
 @pytest.mark.postgres
 def test_only_one_publishes_in_a_scope_at_a_time(empty_database: UnitsOnDatabase) -> None:
     units = empty_database.units

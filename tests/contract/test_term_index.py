@@ -270,6 +270,17 @@ def test_a_unit_sees_what_it_has_put(crowd: Units) -> None:
     assert candidate.source_id == "a"
 
 
+def test_a_unit_counts_anew_what_it_has_put_or_removed(units: Units) -> None:
+    with units.write() as unit:
+        index, counts = unit.term_index, []
+        for source_id in "ab":
+            index.put(KIND, source_id, scopes=HERE, terms=["x"], at_ms=1)
+            counts.append(index.statistics(KIND, ["x"]))
+        index.remove(KIND, ["a", "b"])
+        counts.append(index.statistics(KIND, ["x"]))
+    assert [(it.documents, it.frequency("x")) for it in counts] == [(1, 1), (2, 2), (0, 0)]
+
+
 def test_counting_stops_just_past_the_limit(units: Units) -> None:
     fill(units, "r", "x", scopes=HERE, count=rarity.SCAN_LIMIT + 20)
 

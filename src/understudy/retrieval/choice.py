@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from understudy.learnings.model import Applies, Kind, Learning, Sensitivity
@@ -295,13 +296,17 @@ def learning_note(learning: Learning) -> Note:
     return Note(id=learning.learning_id, label=label, text=learning.content)
 
 
-def content_of(learning: Learning) -> Document:
+def content_of(
+    learning: Learning, *, session: str | None = None, about: str | None = None
+) -> Document:
     """The document of a learning for prompts: its content, without kind and scope."""
     return Document(
         id=learning.learning_id,
         # A question that names a day means the day of the source.
         at_ms=learning.created_at_ms,
         fields=(Field(name=CONTENT, text=learning.content, weight=CONTENT_WEIGHT),),
+        session=session,
+        about=about,
     )
 
 
@@ -323,7 +328,7 @@ def _in_context(judged: Sequence[Judged]) -> list[Document]:
     free = [it.learning for it in judged if not it.blockers]
     names = names_of([it.content for it in free])
     told = [
-        replace(content_of(it), session=it.source.session_id, about=name)
+        content_of(it, session=it.source.session_id, about=name)
         for it, name in zip(free, names, strict=True)
     ]
     # A blocked learning lends no score to its neighbours, and the score of a sensitive one would
@@ -408,7 +413,10 @@ def _with_standing(
     """Mark the learnings of every task that fit their own limits; the others must match."""
     entries, tokens = settings.max_standing_entries, settings.max_standing_tokens
     by_order = sorted(
-        (replace(it, is_standing=it.is_included and is_always(it.learning)) for it in considered),
+        (
+            replace(it, is_standing=True) if it.is_included and is_always(it.learning) else it
+            for it in considered
+        ),
         key=prompt_order,
     )
     for at, it in enumerate(by_order):
@@ -439,6 +447,7 @@ def names_of(texts: Sequence[str]) -> list[str | None]:
     return [name if shared[name] >= LEAST_SHARED else None for name in first]
 
 
+@lru_cache(maxsize=4_096)
 def _first_name(text: str) -> str | None:
     found = _FIRST.match(text)
     if found is None or len(text) > MOST_CHARS:

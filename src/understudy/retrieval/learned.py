@@ -31,6 +31,7 @@ def learn_context(unit: "Unit", session: Session, query: str | None, now_ms: int
     scopes = visible_scopes(unit, session)
     asked = query if query and query.strip() else None
     keys = [prompt_key(scope) for scope in scopes]
+    unit.term_index.look_ahead(TERM_KIND, scopes=keys, terms=query_terms(asked or ""))
     if is_small(unit, keys):
         ids = unit.term_index.newest(TERM_KIND, scopes=keys, limit=SCAN_LIMIT)
         return _chosen(unit, read(unit, ids, scopes), asked, now_ms=now_ms)

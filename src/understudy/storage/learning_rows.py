@@ -1,5 +1,6 @@
 """Rows of candidates and learnings, and the SQL conditions of their filters."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from hashlib import sha256
@@ -124,6 +125,8 @@ def read_candidate(row: Any) -> Candidate:
 def _values(row: Any, said: frozenset[str]) -> dict[str, Any]:
     values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
     body = values.pop("body")
+    if isinstance(body, str):
+        body = json.loads(body)
     if not isinstance(body, dict) or not said <= body.keys():
         raise TypeError("the body is not whole")
     return {**values, **body, "scope": asdict(LearningScope.from_key(row.scope_key))}

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from understudy.core.batches import batches
 from understudy.core.page import Page, PageRequest
+from understudy.core.recent_cache import RecentCache
 from understudy.learnings.model import TERM_KIND, Kind, Learning, LearningFilter, LearningUse
 from understudy.learnings.visibility import index_scopes
 from understudy.retrieval.terms import terms_of
@@ -143,7 +144,9 @@ class LearningStore:
         return {
             learning.learning_id: learning
             for some in batches(learning_ids)
-            for learning in self._all(_THESE, {"ids": some})
+            for learning in readable(
+                self._connection.execute(_THESE, {"ids": some}).all(), _read_once
+            )
         }
 
     def newest_in(self, scopes: Sequence[LearningScope], *, limit: int) -> tuple[Learning, ...]:
@@ -197,9 +200,10 @@ _COLUMNS: Final = without_search(learnings)
 _IN_SCOPE: Final = learnings.c.scope_key == sa.bindparam("scope")
 _IN_SCOPES: Final = learnings.c.scope_key.in_(sa.bindparam("scopes", expanding=True))
 _LAST_FIRST: Final = (learnings.c.published_at_ms.desc(), learnings.c.learning_id.desc())
-_THESE: Final = sa.select(*_COLUMNS).where(
-    learnings.c.learning_id.in_(sa.bindparam("ids", expanding=True))
-)
+# With the body as it is stored, by which a row is known again.
+_THESE: Final = sa.select(
+    *(it if it.name != "body" else sa.cast(it, sa.Text).label("body") for it in _COLUMNS)
+).where(learnings.c.learning_id.in_(sa.bindparam("ids", expanding=True)))
 _ONE: Final = sa.select(*_COLUMNS).where(learnings.c.learning_id == sa.bindparam("of"))
 _OF_CANDIDATE: Final = sa.select(*_COLUMNS).where(
     learnings.c.source_candidate_id == sa.bindparam("of")
@@ -254,6 +258,21 @@ _STANDING: Final = (
 _BY_STATUS: Final = sa.select(learnings.c.status, sa.func.count().label("number")).group_by(
     learnings.c.status
 )
+
+
+# Learnings that were read for a prompt, by id, with the row that each was read from: most prompts
+# read the same ones, and comparing a row is much quicker than reading it.
+_READ: Final[RecentCache[str, tuple[tuple[Any, ...], Learning]]] = RecentCache(4_096)
+
+
+def _read_once(row: Any) -> Learning:
+    """The learning in a row; one whose row has not changed since is not read again."""
+    stored = tuple(row)
+    known = _READ.get(row.learning_id)
+    if known is None or known[0] != stored:
+        known = (stored, read_learning(row))
+        _READ.put(row.learning_id, known)
+    return known[1]
 
 
 def _newest(found: Iterable[Learning]) -> tuple[Learning, ...]:

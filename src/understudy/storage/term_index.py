@@ -64,11 +64,15 @@ class TermIndex:
         self._entries = TermEntries(connection)
         self._postings = POSTINGS[connection.dialect.name](connection)
         self._counts = counts
+        # Counts that this unit has asked for, until it writes.
+        self._asked: dict[bytes, int] = {}
+        self._asked_totals: dict[str, tuple[int, int]] = {}
 
     def put(
         self, kind: str, source_id: str, *, scopes: Sequence[str], terms: Sequence[str], at_ms: int
     ) -> None:
         """Index an entry, replacing an older one of the same source."""
+        self._forget()
         distinct = frozenset(terms)
         tokens = packed(kind, scopes=scopes, terms=distinct)
         if self._postings.must_be_told:
@@ -85,6 +89,7 @@ class TermIndex:
 
     def remove(self, kind: str, source_ids: Sequence[str]) -> None:
         """Delete entries; a missing one is ignored."""
+        self._forget()
         for some in batches(source_ids):
             entries = self._entries.of(kind, some)
             if entries:
@@ -93,6 +98,7 @@ class TermIndex:
 
     def clear(self, kind: str) -> None:
         """Delete all entries of a kind."""
+        self._forget()
         self._entries.delete_kind(kind)
         self._postings.restart(self._entries.all())
         self._counts.clear()
@@ -158,6 +164,10 @@ class TermIndex:
         rows = self._postings.newest(within, many=many, limit=limit)
         return tuple(each.source_id for each in candidates(rows, scopes))
 
+    def look_ahead(self, kind: str, *, scopes: Sequence[str], terms: Sequence[str]) -> None:
+        """Count in one query what a prompt asks for next."""
+        self._frequencies([*_scope_tokens(kind, scopes), *(term_token(kind, it) for it in terms)])
+
     def statistics(self, kind: str, terms: Sequence[str]) -> TermStatistics:
         """Statistics of these terms over the whole store."""
         tokens = {term_token(kind, term): term for term in terms}
@@ -172,17 +182,24 @@ class TermIndex:
 
     def _frequencies(self, tokens: Collection[bytes]) -> dict[bytes, int]:
         """The number of entries with each token; large counts come from the cache."""
-        kept = self._counts.frequencies
+        kept, asked = self._counts.frequencies, self._asked
         known = {token: count for token in tokens if (count := kept.get(token)) is not None}
-        unknown = [token for token in tokens if token not in known]
-        counted = self._postings.frequencies(unknown) if unknown else {}
-        kept.put({token: count for token, count in counted.items() if count > EXACT_COUNT})
-        return {**known, **counted}
+        unknown = [token for token in tokens if token not in known and token not in asked]
+        if unknown:
+            counted = self._postings.frequencies(unknown)
+            asked.update({token: counted.get(token, 0) for token in unknown})
+            kept.put({token: count for token, count in counted.items() if count > EXACT_COUNT})
+        exact = {token: count for token in tokens if (count := asked.get(token, 0))}
+        return {**exact, **known}
+
+    def _forget(self) -> None:
+        self._asked.clear()
+        self._asked_totals.clear()
 
     def _totals(self, kind: str) -> tuple[int, int]:
-        totals = self._counts.totals.get(kind)
+        totals = self._counts.totals.get(kind) or self._asked_totals.get(kind)
         if totals is None:
-            totals = self._entries.totals(kind)
+            totals = self._asked_totals[kind] = self._entries.totals(kind)
             self._counts.totals.put({kind: totals} if totals[0] > EXACT_COUNT else {})
         return totals
 
