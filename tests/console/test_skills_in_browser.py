@@ -132,6 +132,8 @@ def test_a_skill_is_edited_as_a_whole(tab: Page, live: DaemonProcess) -> None:
     field.fill(field.input_value().replace("the second", "the *third*"))
     tab.get_by_role("button", name="Save as a new version").first.click()
     expect(tab.locator(".prose em")).to_have_text("third")
+    # What the guard says comes after the page.
+    expect(tab.locator("#validity")).to_contain_text("The guard finds nothing")
 
 
 def test_a_grant_is_given_asked_about_and_revoked(tab: Page, live: DaemonProcess) -> None:

@@ -1,6 +1,6 @@
 """Differences of texts as pages show them."""
 
-from understudy.console.diffs import MAX_WORDS, DiffRow, difference
+from understudy.console.diffs import MAX_WORDS, DiffRow, difference, patch_rows
 
 
 def sides(row: DiffRow) -> tuple[str, str]:
@@ -50,3 +50,26 @@ def test_a_line_of_many_words_is_marked_whole() -> None:
     (row,) = difference(long + "a", long + "b")
 
     assert sides(row) == (f"[{long}a]", f"[{long}b]")
+
+
+def test_a_unified_diff_has_the_rows_of_its_lines() -> None:
+    patch = "--- a/x\n+++ b/x\n@@ -1,2 +1,3 @@\n one\n-two words\n+two new words\n+three\n@@ -9 +10 @@\n-nine"
+
+    rows = patch_rows(patch)
+
+    assert [(row.kind, row.old_number, row.new_number) for row in rows] == [
+        ("same", 1, 1),
+        ("changed", 2, 2),
+        ("added", 0, 3),
+        ("gap", 0, 0),
+        ("removed", 9, 0),
+    ]
+    assert "".join(part.text for part in rows[1].new if part.is_changed).strip() == "new"
+
+
+def test_a_diff_that_begins_later_begins_with_a_gap() -> None:
+    assert [row.kind for row in patch_rows("@@ -4,1 +4,1 @@\n same")] == ["gap", "same"]
+
+
+def test_a_text_that_is_no_diff_has_no_rows() -> None:
+    assert patch_rows("- not\n+ a\n patch") == []

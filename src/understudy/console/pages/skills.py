@@ -58,11 +58,7 @@ async def _document(visit: Visit, record: Mapping[str, Any]) -> dict[str, Any]:
     raw = None
     if is_raw or "patch" in record["actions"]:
         raw = await visit.call("skills.file", skill_id=skill_id, path=MANIFEST)
-    return {
-        "is_raw": is_raw,
-        "raw": raw,
-        "report": await visit.call("skills.guard_report", skill_id=skill_id),
-    }
+    return {"is_raw": is_raw, "raw": raw}
 
 
 async def _files(visit: Visit, record: Mapping[str, Any]) -> dict[str, Any]:
