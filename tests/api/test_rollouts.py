@@ -227,7 +227,7 @@ def test_a_held_rollout_goes_no_further_until_it_is_released(
     assert held["held_reason"] == "wait for the audit"
     assert "release" in held["actions"]
     assert "hold" not in held["actions"]
-    assert (stuck.status_code, stuck.json()["code"]) == (400, "rollout/rollout_not_ready")
+    assert (stuck.status_code, stuck.json()["code"]) == (400, "rollout_not_ready")
     assert [error["code"] for error in stuck.json()["errors"]] == ["rollout_held"]
     assert "held_reason" not in released
     assert promote(api, learning_id, status="verified")["status"] == "verified"

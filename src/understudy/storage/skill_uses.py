@@ -2,7 +2,7 @@
 up by day."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, Final
 
@@ -63,11 +63,11 @@ class SkillUseStore:
 
     def usage_of(self, refs: Collection[str], *, since_ms: int) -> Mapping[str, UsageFigures]:
         """The usage of some skills since a day, over all versions; those without any are left out."""
-        listed = [query.where(query.selected_columns.ref.in_(refs)) for query in _LISTED]
-        found = self._totals(listed, _USED.where(_is_one_of(refs)), _since(since_ms))
         by_ref: dict[str, list[SkillVersionUsage]] = {}
-        for each in found:
-            by_ref.setdefault(each.ref, []).append(each)
+        for named, is_of_kind in _kinds(refs):
+            listed = [query.where(query.selected_columns.ref.in_(named)) for query in _LISTED]
+            for each in self._totals(listed, _USED.where(is_of_kind), _since(since_ms)):
+                by_ref.setdefault(each.ref, []).append(each)
         return {ref: summed(own) for ref, own in by_ref.items()}
 
     def days(self, ref: str, *, since_ms: int = 0) -> tuple[UsageDay, ...]:
@@ -258,15 +258,15 @@ def _is(ref: str) -> sa.ColumnElement[bool]:
     return uses.c.skill_id == ref
 
 
-def _is_one_of(refs: Collection[str]) -> sa.ColumnElement[bool]:
-    """The uses of some skills: a list for each kind of skill, so that its index is of use."""
-
-    def named(prefix: str) -> list[str]:
-        return [each.removeprefix(prefix) for each in refs if each.startswith(prefix)]
-
+def _kinds(
+    refs: Collection[str],
+) -> Iterator[tuple[Sequence[str], sa.ColumnElement[bool]]]:
+    """Skills by kind, and their uses: one query for all kinds would use no index well."""
     kept = [each for each in refs if not each.startswith((LOCAL, PROMOTED))]
-    return sa.or_(
-        uses.c.skill_id.in_(kept),
-        sa.and_(_IN_FOLDER, uses.c.slug.in_(named(LOCAL))),
-        sa.and_(_IS_PROMOTED, uses.c.slug.in_(named(PROMOTED))),
-    )
+    if kept:
+        yield kept, uses.c.skill_id.in_(kept)
+    for prefix, is_of_kind in ((LOCAL, _IN_FOLDER), (PROMOTED, _IS_PROMOTED)):
+        named = [each for each in refs if each.startswith(prefix)]
+        if named:
+            slugs = [each.removeprefix(prefix) for each in named]
+            yield named, sa.and_(is_of_kind, uses.c.slug.in_(slugs))
