@@ -70,6 +70,20 @@ def test_learnings_are_listed_by_what_they_are(daemon: Daemon, api: TestClient) 
     assert (shown["policy_decision"], shown["policy_actor"]) == ("automatic", DAEMON.user_id)
 
 
+def test_learnings_are_narrowed_by_tier_and_verification_newest_first(api: TestClient) -> None:
+    ids = [learn(api, f"The lamp number {n} is blue.")["learning_id"] for n in range(3)]
+
+    def listed(query: str) -> list[str]:
+        return [each["learning_id"] for each in ok(api, "GET", f"/v1/learnings?{query}")["items"]]
+
+    assert listed("newest=true") == [*reversed(ids)]
+    first = ok(api, "GET", "/v1/learnings?newest=true&limit=2")
+    assert listed(f"newest=true&limit=2&cursor={first['next_cursor']}") == ids[:1]
+    assert listed("publish_tier=active&verification_status=unverified") == ids
+    assert listed("publish_tier=provisional") == []
+    assert listed("verification_status=verified") == []
+
+
 def test_a_filter_must_make_sense(api: TestClient) -> None:
     for query, status in {
         "scope_id=s1": 400,

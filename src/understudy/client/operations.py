@@ -659,18 +659,21 @@ class LearningsCalls(Group[S]):
     def page(
         self,
         *,
+        newest: bool | None = None,
         query: str | None = None,
         scope_kind: str | None = None,
         scope_id: str | None = None,
         kind: str | None = None,
         applies: str | None = None,
         status: str | None = None,
+        publish_tier: str | None = None,
+        verification_status: str | None = None,
         policy_decision: str | None = None,
         policy_actor: str | None = None,
         matched_rule_name: str | None = None,
         **page: Unpack[Paging],
     ) -> Page[Learning]:
-        """Learnings of every status, oldest first."""
+        """Learnings of every status, oldest or newest first."""
 
     list = every(page)
 

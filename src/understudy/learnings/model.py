@@ -398,6 +398,8 @@ class LearningFilter:
     kind: Kind | None = None
     applies: Applies | None = None
     status: LearningStatus | None = None
+    publish_tier: Tier | None = None
+    verification_status: Verification | None = None
     policy_decision: PolicyDecision | None = None
     # Compared ignoring case.
     policy_actor: str | None = None

@@ -173,11 +173,17 @@ class LearningService:
             return require_learning(unit, learning_id)
 
     def page(
-        self, request: PageRequest, *, narrowed: LearningFilter | None = None
+        self,
+        request: PageRequest,
+        *,
+        narrowed: LearningFilter | None = None,
+        newest: bool = False,
     ) -> Page[Learning]:
-        """Learnings by id, oldest first."""
+        """Learnings by id, oldest or newest first."""
         with self.units.read() as unit:
-            return unit.learnings.page(request, narrowed=narrowed or LearningFilter())
+            return unit.learnings.page(
+                request, narrowed=narrowed or LearningFilter(), newest=newest
+            )
 
     def lineage(self, learning_id: str, request: PageRequest) -> Lineage:
         """The lineage of a learning, with a page of its uses."""

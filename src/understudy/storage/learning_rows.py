@@ -151,6 +151,8 @@ def learning_conditions(
     yield from _shared(learnings, narrowed, dialect)
     yield from _equal(
         (learnings.c.status, narrowed.status),
+        (learnings.c.publish_tier, narrowed.publish_tier),
+        (learnings.c.verification_status, narrowed.verification_status),
         (learnings.c.policy_decision, narrowed.policy_decision),
         (learnings.c.actor_folded, _fold(narrowed.policy_actor)),
     )

@@ -71,11 +71,17 @@ class LearningStore:
         )
         self._index(learning)
 
-    def page(self, request: PageRequest, *, narrowed: LearningFilter) -> Page[Learning]:
-        """Learnings by id, oldest first."""
-        by = (learnings.c.learning_id,)
+    def page(
+        self, request: PageRequest, *, narrowed: LearningFilter, newest: bool = False
+    ) -> Page[Learning]:
+        """Learnings by id, oldest or newest first."""
         return select_page(
-            self._connection, self._narrowed(narrowed), request, by=by, read=read_learning
+            self._connection,
+            self._narrowed(narrowed),
+            request,
+            by=(learnings.c.learning_id,),
+            read=read_learning,
+            descending=newest,
         )
 
     def matching(self, narrowed: LearningFilter, *, limit: int) -> tuple[Learning, ...]:

@@ -15,6 +15,7 @@ from understudy.learnings.model import (
     PolicyDecision,
     Sensitivity,
     Tier,
+    Verification,
 )
 from understudy.sessions.learning_scopes import ScopeKind
 from understudy.wire.base import Id, Lax, RequestBody
@@ -171,6 +172,8 @@ class LearningFilterBody(RequestBody):
     kind: Lax[Kind | None] = None
     applies: Lax[Applies | None] = None
     status: Lax[LearningStatus | None] = None
+    publish_tier: Lax[Tier | None] = None
+    verification_status: Lax[Verification | None] = None
     policy_decision: Lax[PolicyDecision | None] = None
     policy_actor: Id | None = None
     matched_rule_name: Id | None = None

@@ -21,6 +21,8 @@ from understudy.learnings.model import (
     LearningFilter,
     LearningStatus,
     PolicyDecision,
+    Tier,
+    Verification,
     related,
 )
 from understudy.learnings.proposal import NewCandidate
@@ -67,6 +69,12 @@ def _filter_of_query(
     kind: OfKind = None,
     applies: OfApplies = None,
     status: Annotated[LearningStatus | None, Query(description="only of this status")] = None,
+    publish_tier: Annotated[
+        Tier | None, Query(description="only those published in this tier")
+    ] = None,
+    verification_status: Annotated[
+        Verification | None, Query(description="only those with this result of verification")
+    ] = None,
     policy_decision: Annotated[
         PolicyDecision | None, Query(description="only those that were decided so")
     ] = None,
@@ -85,6 +93,8 @@ def _filter_of_query(
             kind=kind,
             applies=applies,
             status=status,
+            publish_tier=publish_tier,
+            verification_status=verification_status,
             policy_decision=policy_decision,
             policy_actor=policy_actor,
             matched_rule_name=matched_rule_name,
@@ -95,10 +105,13 @@ def _filter_of_query(
 @router.get(ALL, operation_id="learnings.list")
 @viewer()
 def list_learnings(
-    services: Services, page: Paging, which: Annotated[LearningFilter, Depends(_filter_of_query)]
+    services: Services,
+    page: Paging,
+    which: Annotated[LearningFilter, Depends(_filter_of_query)],
+    newest: Annotated[bool, Query(description="the newest first")] = False,
 ) -> Page[Learning]:
-    """Learnings of every status, oldest first."""
-    return services.learning.learnings.page(page, narrowed=which)
+    """Learnings of every status, oldest or newest first."""
+    return services.learning.learnings.page(page, narrowed=which, newest=newest)
 
 
 @router.post(ALL, operation_id="learnings.create")
