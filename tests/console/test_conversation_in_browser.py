@@ -7,6 +7,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support.browser import PHONE, assert_accessible, assert_fits, tab_of
 from tests.support.daemon import DaemonProcess
+from understudy.console.app import MAX_FORM_BYTES
 from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 
@@ -110,10 +111,10 @@ def test_shift_enter_begins_a_line_and_nothing_is_lost_when_sending_fails(
         expect(composer(tab)).to_have_value("one\ntwo")
 
         context.set_offline(False)
-        composer(tab).fill("x" * 300_000)
+        composer(tab).fill("x" * MAX_FORM_BYTES)
         composer(tab).press("Enter")
-        expect(alert).to_contain_text("262144")
-        assert len(composer(tab).input_value()) == 300_000
+        expect(alert).to_contain_text(str(MAX_FORM_BYTES))
+        assert len(composer(tab).input_value()) == MAX_FORM_BYTES
 
 
 def test_a_call_is_allowed_in_one_tab_and_another_tab_follows(
@@ -203,7 +204,7 @@ def test_a_run_is_cancelled_by_key_and_the_next_in_line_is_seen(
     expect(tab.locator(".said.agent .prose").last).to_have_text("Next done")
 
 
-def test_what_was_learned_appears_and_is_decided_with_one_click(
+def test_what_was_learned_appears_and_is_decided_with_one_key(
     tab: Page, fake: FakeModel, session: str
 ) -> None:
     fake.queue("Noted")
@@ -211,7 +212,8 @@ def test_what_was_learned_appears_and_is_decided_with_one_click(
 
     learned = tab.locator(".learned").first
     expect(learned).to_contain_text("answer in short sentences")
-    learned.get_by_role("button", name="Publish").click()
+    composer(tab).blur()
+    tab.keyboard.press("a")
     expect(learned.locator(".chip.good")).to_have_text("published")
 
 

@@ -35,6 +35,8 @@ ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "sessions.end",
     ),
 }
+# The states of a candidate that waits for a decision.
+OPEN: Final = ("pending", "escalated")
 Record = Mapping[str, Any]
 
 
@@ -82,12 +84,16 @@ async def _conversation(visit: Visit, record: Record) -> dict[str, Any]:
     queued = ()
     if record["snapshot"]["queued_runs"]:
         queued = (await visit.call("runs.list", **ids, status="queued", limit=20))["items"]
+    candidates = await candidates_of(visit, [each.candidate_ids for each in turns])
+    open_ones = [each for each in candidates if candidates[each]["state"] in OPEN]
     return {
         "turns": [turn for turn in turns if turn.status != "queued"],
         "queued": queued[::-1],
         "is_cut": after > 0,
         "waiting": await waiting_in(visit, **ids),
-        "candidates": await candidates_of(visit, [each.candidate_ids for each in turns]),
+        "candidates": candidates,
+        # The newest that waits is the one that keys decide.
+        "decided_by_key": open_ones[-1] if open_ones else "",
     }
 
 

@@ -1,0 +1,157 @@
+"""Pages of sessions and runs over HTTP: what they show to whom, and where their forms lead."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.api.conftest import ADMIN, idle_daemon
+from tests.console.conftest import OURS, URL, client_of
+from tests.support.factories import ALICE, NOW, make_run
+from understudy.console.live import place_of, signal_of, signals
+from understudy.daemon.wiring import Daemon
+from understudy.runs.model import RunRequest
+from understudy.sessions.creation import NewSession
+
+TABS = ("conversation", "journal", "scopes", "persona", "permissions", "tasks", "sidechains")
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, fresh_database: Path) -> Iterator[Daemon]:
+    daemon = idle_daemon(tmp_path / "home", fresh_database)
+    yield daemon
+    daemon.resources.database.dispose()
+
+
+@pytest.fixture
+def console(daemon: Daemon) -> Iterator[TestClient]:
+    with client_of(daemon) as client:
+        yield client
+
+
+def begin(console: TestClient) -> str:
+    return str(console.post("/v1/sessions", json={}).json()["session_id"])
+
+
+def line_up(daemon: Daemon, session: str, *texts: str) -> list[str]:
+    """Runs that wait in the line of a session; nothing works on them."""
+    runs = [
+        make_run(
+            session,
+            request=RunRequest(text_preview=text),
+            accepted_offset=at,
+            submitted_at_ms=NOW + at,
+        )
+        for at, text in enumerate(texts, 2)
+    ]
+    with daemon.resources.units.write() as unit:
+        for run in runs:
+            unit.runs.add(run)
+    return [run.run_id for run in runs]
+
+
+@pytest.mark.parametrize("tab", [*TABS, "settings", "nonsense"])
+def test_a_tab_of_a_session_answers(console: TestClient, tab: str) -> None:
+    page = console.get(f"/sessions/{begin(console)}?tab={tab}")
+
+    assert page.status_code == 200
+    assert page.text.count('aria-current="page"') == 2
+
+
+@pytest.mark.parametrize(
+    "tab", ["timeline", "steps", "prompt", "memory", "learned", "journal", "details"]
+)
+def test_a_view_of_a_run_that_has_not_begun_answers(
+    console: TestClient, daemon: Daemon, tab: str
+) -> None:
+    [run_id] = line_up(daemon, begin(console), f"say {HOSTILE}")
+    page = console.get(f"/runs/{run_id}?tab={tab}")
+
+    assert page.status_code == 200
+    assert HOSTILE not in page.text
+    assert 'action="/act/runs.cancel"' in page.text
+
+
+@pytest.mark.parametrize("query", ["after=x", "cursor=x", "kind=x", "after=-1"])
+def test_a_wrong_place_in_a_journal_is_a_mistake_of_the_address(
+    console: TestClient, query: str
+) -> None:
+    assert console.get(f"/sessions/{begin(console)}?tab=journal&{query}").status_code == 400
+
+
+def test_a_session_is_listed_by_its_first_input_and_shows_the_line(
+    console: TestClient, daemon: Daemon
+) -> None:
+    session = begin(console)
+    [_, run_id] = line_up(daemon, session, "plan the trip", "book it")
+
+    listed = console.get("/sessions").text
+    assert "plan the trip" in listed
+    assert "2 queued" in listed
+    page = console.get(f"/sessions/{session}").text
+    assert "place 2 in the queue" in page
+    console.post("/act/runs.cancel", data={"run_id": run_id}, headers=OURS)
+    assert "book it" not in console.get(f"/runs?session_id={session}&status=queued").text
+
+
+def test_a_new_session_is_where_its_form_leads(console: TestClient) -> None:
+    form = {"agent_id": "default", "_to": "/sessions/{session_id}?x={nothing}"}
+    made = console.post("/act/sessions.create", data=form, headers=OURS)
+
+    [session] = console.get("/v1/sessions").json()["items"]
+    assert made.headers["location"] == f"/sessions/{session['session_id']}?x="
+
+
+def test_a_form_that_leads_to_its_own_page_adds_no_step_back(console: TestClient) -> None:
+    here = f"/sessions/{begin(console)}"
+    htmx = {**OURS, "HX-Request": "true", "HX-Current-URL": URL + here}
+    form = {"session_id": here.rpartition("/")[2], "_to": here}
+
+    sent = console.post("/act/runs.interrupt", data=form, headers=htmx)
+
+    leads = json.loads(sent.headers["hx-location"])
+    assert (leads["path"], leads["replace"]) == (here, "true")
+
+
+def test_a_viewer_reads_a_conversation_and_changes_nothing(
+    tmp_path: Path, fresh_database: Path
+) -> None:
+    daemon = idle_daemon(tmp_path / "guarded", fresh_database, UNDERSTUDY_ADMIN_TOKEN=ADMIN)
+    with client_of(daemon) as guarded:
+        bearer = {"Authorization": f"Bearer {ADMIN}"}
+        guarded.post("/v1/sessions", json={"session_id": "talk"}, headers=bearer)
+        [run_id] = line_up(daemon, "talk", "hi")
+        token = {"user_id": "ann", "role": "viewer"}
+        secret = guarded.post("/v1/tokens", json=token, headers=bearer).json()["token"]
+        guarded.post("/signin", data={"token": secret}, headers=OURS)
+
+        for path in ("/sessions", "/sessions/talk", "/sessions/talk?tab=settings", "/runs"):
+            page = guarded.get(path)
+            assert page.status_code == 200
+            assert 'action="/act/' not in page.text
+        # Requests of a run may hold anything: only admins are shown them.
+        assert "Only admins" in guarded.get(f"/runs/{run_id}?tab=prompt").text
+        refused = guarded.post("/act/runs.cancel", data={"run_id": run_id}, headers=OURS)
+        assert refused.status_code == 403
+    daemon.resources.database.dispose()
+
+
+async def test_what_happens_between_a_page_and_its_stream_is_signalled(daemon: Daemon) -> None:
+    place = await place_of(daemon.services)
+    sessions = daemon.services.sessions
+    made = sessions.create(ALICE, NewSession())
+    stream = signals(daemon.services, str(place))
+
+    assert await anext(stream) == f"id: {place}\n\n".encode()
+    assert signal_of(made.session_id).encode() in await anext(stream)
+    assert b"anything-changed" in await anext(stream)
+
+
+@pytest.mark.parametrize("since", ["", "x", "-1", "9" * 30, "999999"])
+async def test_a_stream_without_a_place_begins_now(daemon: Daemon, since: str) -> None:
+    place = await place_of(daemon.services)
+
+    assert await anext(signals(daemon.services, since)) == f"id: {place}\n\n".encode()
