@@ -6,13 +6,15 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import PHONE, assert_accessible, assert_fits, tab_of
+from tests.support.browser import PATIENCE_MS, PHONE, assert_accessible, assert_fits, tab_of
 from tests.support.daemon import DaemonProcess
 from tests.support.model_scripts import ask, play
 from understudy.testing.answers import call
 from understudy.testing.fake_model import FakeModel
 
 CANDIDATES = "/v1/learning-candidates"
+# Signals come within a second, and pages after them, on a machine that others keep busy.
+expect.set_options(timeout=PATIENCE_MS)
 WORKSPACE = {"kind": "workspace", "id": "default"}
 
 

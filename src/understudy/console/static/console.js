@@ -311,9 +311,19 @@
 
   // From a decision until the next thing is shown, a second press of its key decides nothing.
   const root = document.documentElement;
+  let isBehind = false;
   const arrived = (event) => {
-    if (event.type !== "htmx:after:swap" || event.detail?.ctx?.target?.id === "main") delete root.dataset.moving;
+    if (event.type === "htmx:after:swap" && event.detail?.ctx?.target?.id !== "main") return;
+    delete root.dataset.moving;
+    if (isBehind) document.getElementById("live")?.dispatchEvent(new Event("review-changed"));
+    isBehind = false;
   };
+  // A signal on the way to another thing would bring the list of the one before.
+  document.addEventListener("htmx:before:request", (event) => {
+    if (!("moving" in root.dataset) || event.detail?.ctx?.sourceElement?.id !== "main") return;
+    isBehind = true;
+    event.preventDefault();
+  });
   document.addEventListener("submit", (event) => {
     if (event.target instanceof Element && event.target.closest(".review")) root.dataset.moving = "";
   });

@@ -1,0 +1,174 @@
+"""The review over the API: each kind of thing that waits, and what its forms decide."""
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from tests.console.conftest import OURS
+from tests.console.test_pages import propose
+from tests.support.factories import NOW, make_agent, make_file, make_run, make_session
+from tests.support.rollout_factories import make_evidence, make_rollout
+from tests.support.rollout_harness import make_procedure
+from understudy.evolution.proposals import FileProposal, ProposalState
+from understudy.runs.requests import PersonRequest, RequestKind
+from understudy.storage.unit import Unit
+
+HIDDEN = re.compile(r"""<input type="hidden" name="([^"]+)" value=(["'])(.*?)\2>""", re.DOTALL)
+
+
+def forms(page: str) -> dict[str, dict[str, str]]:
+    """The hidden fields of the forms on a page, by the operation that they call."""
+    found: dict[str, dict[str, str]] = {}
+    for part in page.split('action="/act/')[1:]:
+        form = part.split("</form>")[0]
+        found[form.split('"')[0]] = {
+            name: unescape(value) for name, _, value in HIDDEN.findall(form)
+        }
+    return found
+
+
+def act(console: TestClient, page: str, operation: str, **more: str) -> str:
+    """Send a form of a page, and where it leads to."""
+    fields = {**forms(page)[operation], **more}
+    done = console.post(f"/act/{operation}", data=fields, headers=OURS)
+    assert done.status_code == 303, done.text
+    return str(done.headers["location"])
+
+
+def writing(console: TestClient) -> Any:
+    return console.app.state.services.resources.units.write()  # type: ignore[attr-defined]
+
+
+def add_request(unit: Unit, kind: RequestKind, body: dict[str, Any]) -> None:
+    unit.sessions.add(make_session("s1"))
+    unit.runs.add(make_run("s1", run_id="run_1"))
+    unit.requests.add(
+        PersonRequest(
+            request_id="req_1",
+            kind=kind,
+            run_id="run_1",
+            session_id="s1",
+            call_key="key",
+            body={"tool_call_id": "call_1", **body},
+            created_at_ms=NOW,
+        )
+    )
+
+
+def test_a_proposal_is_compared_with_the_file_and_approved(console: TestClient) -> None:
+    with writing(console) as unit:
+        unit.agents.add(make_agent("scribe"))
+        unit.agents.add_file(make_file(agent_id="scribe", content="Speak calmly."))
+        unit.proposals.add(
+            FileProposal(
+                proposal_id="prp_1",
+                agent_id="scribe",
+                name="SOUL.md",
+                content="Speak warmly.",
+                base_version=1,
+                state=ProposalState.PENDING,
+                actor="ann",
+                run_id="run_1",
+                created_at_ms=NOW,
+            )
+        )
+    page = console.get("/review").text
+    assert "<del>calmly</del>" in page
+    assert "<ins>warmly</ins>" in page
+
+    to = act(console, page, "agents.approve_proposal")
+
+    assert to == "/review?told=approved"
+    assert "the file has a new version" in console.get(to).text
+    assert console.get("/v1/agents/scribe/files/SOUL.md").json()["content"] == "Speak warmly."
+
+
+def test_a_rollout_step_says_what_is_there_and_is_taken(console: TestClient) -> None:
+    with writing(console) as unit:
+        unit.sessions.add(make_session("s1"))
+        unit.runs.add(make_run("s1", run_id="run_1"))
+        unit.learnings.add(make_procedure("lrn_1"))
+        rollout = make_rollout("learning:notes", source_learning_id="lrn_1")
+        unit.rollouts.add(rollout)
+        unit.rollouts.add_evidence(make_evidence(rollout))
+    page = console.get("/review/rollout_step/learning:notes").text
+    assert "Nothing is missing." in page
+    assert "/runs/run_1" in page
+
+    to = act(console, page, "rollouts.advance")
+
+    assert to == "/review?told=advanced"
+    assert console.get("/v1/learning-skills/learning:notes").json()["status"] == "verified"
+
+
+def test_an_approval_shows_its_arguments_and_is_never_markup(console: TestClient) -> None:
+    body = {
+        "tool_name": "edit_file",
+        "scope": "session",
+        "reason": "files are looked at first",
+        "input": {"path": "<b>notes.md</b>", "old_text": "one two", "new_text": "one three"},
+    }
+    with writing(console) as unit:
+        add_request(unit, RequestKind.APPROVAL, body)
+
+    page = console.get("/review").text
+
+    assert "&lt;b&gt;notes.md&lt;/b&gt;" in page
+    assert "<b>notes" not in page
+    assert "<del>two</del>" in page
+    assert "Allow edit_file in this session" in page
+
+
+def test_a_question_offers_its_options(console: TestClient) -> None:
+    options = [{"id": "o1", "label": "Staging"}, {"id": "o2", "label": "Production"}]
+    with writing(console) as unit:
+        questions = [{"id": "q1", "question": "Where to?", "options": options}]
+        add_request(unit, RequestKind.QUESTION, {"questions": questions})
+
+    page = console.get("/review/question/req_1").text
+
+    assert "Where to?" in page
+    assert 'name="resolution.answers.0.selected_option_ids[]" value="o2"' in page
+
+
+def test_a_kind_narrows_the_list_and_stays_in_the_address(console: TestClient) -> None:
+    first, second = propose(console, "X is blue"), propose(console, "Y is red")
+
+    page = console.get("/review?kind=candidate").text
+
+    assert f'href="/review/{second}?kind=candidate"' in page
+    to = act(console, page, "learning_candidates.reject", reason="no")
+    assert to == f"/review/{second}?kind=candidate&done={first}"
+    assert "1 of 1" in console.get(to).text
+    assert "Nothing waits" in console.get("/review?kind=question").text
+
+
+def test_bulk_decisions_are_previewed_before_they_are_taken(console: TestClient) -> None:
+    ids = [propose(console, f"Room {number} is free") for number in (1, 2)]
+    chosen = {"id": [*ids, "cand_none"]}
+
+    page = console.get("/review/bulk/reject", params=chosen).text
+
+    assert "2 will be done, 1 blocked" in page
+    assert len(console.get("/v1/inbox").json()["items"]) == 2
+    fields = forms(page)["learning_candidates.bulk"]
+    assert json.loads(fields["candidate_ids"]) == ids
+    done = console.post(
+        "/act/learning_candidates.bulk", data={**fields, "reason": "not now"}, headers=OURS
+    )
+    assert done.headers["location"] == "/review?told=bulk&decided=2&refused=0"
+    assert console.get("/v1/inbox").json()["items"] == []
+
+
+def test_a_bulk_decision_about_nothing_or_of_another_sort_is_none(console: TestClient) -> None:
+    assert console.get("/review/bulk/publish").headers["location"] == "/review"
+    assert console.get("/review/bulk/burn?id=x").status_code == 400
+    assert console.get("/review/letters/x").status_code == 404
+
+
+def test_what_is_gone_is_no_longer_found(console: TestClient) -> None:
+    assert console.get("/review/cand_none").status_code == 404
+    assert console.get("/review?done=cand_none").status_code == 200
