@@ -80,7 +80,7 @@ def test_a_learning_is_replaced_and_revoked(tab: Page, told: str, live: DaemonPr
     tab.get_by_role("button", name="Replace it").click()
     expect(tab.locator(".head .chip", has_text="superseded")).to_be_visible()
     expect(tab.locator("table.diff")).to_contain_text("green")
-    tab.locator(".path").get_by_role("link", name="The Hermes door is green.").click()
+    tab.locator(".lineage").get_by_role("link", name="The Hermes door is green.").click()
     tab.get_by_text("Revoke it").first.click()
     tab.get_by_label("Reason").fill("There is no door.")
     tab.get_by_role("button", name="Revoke it").click()
