@@ -35,25 +35,21 @@ class OverviewStore:
     def runs(self, since_ms: int) -> Days:
         """Runs by the day on which they were submitted, and how they stand."""
         days: Days = {}
-        # Status by status, so that the index of statuses answers without reading a run.
         for status in RunStatus:
-            day = _day(runs.c.submitted_at_ms)
-            query = (
-                sa.select(day, sa.func.count())
-                .where(runs.c.status == status, runs.c.submitted_at_ms >= since_ms)
-                .group_by(day)
-            )
-            for at_ms, count in self._connection.execute(query):
+            for at_ms, count in self._by_day(status, since_ms):
                 days.setdefault(at_ms, Counter())[RUN_FIELDS.get(status, OPEN)] += count
         return days
 
     def learning(self, since_ms: int) -> Days:
-        """Candidates by the day on which they were proposed and decided; runs that were told."""
+        """Candidates by the day on which they were proposed and decided; submitted runs that were told."""
         days: Days = {}
         for at_ms, field, count in (*self._proposed(since_ms), *self._decided(since_ms)):
             days.setdefault(at_ms, Counter())[field] += count
-        for at_ms, told, helped in self._told(since_ms):
-            days.setdefault(at_ms, Counter()).update(told_runs=told, helped_runs=helped)
+        was_told = sa.exists().where(learning_uses.c.run_id == runs.c.run_id)
+        for status in RunStatus:
+            for at_ms, count in self._by_day(status, since_ms, was_told):
+                helped = count if status is RunStatus.COMPLETED else 0
+                days.setdefault(at_ms, Counter()).update(told_runs=count, helped_runs=helped)
         return days
 
     def usage(self, since_ms: int, *, limit: int) -> tuple[UsageShare, ...]:
@@ -115,18 +111,18 @@ class OverviewStore:
             if is_expired:
                 yield at_ms, "expired", count
 
-    def _told(self, since_ms: int) -> Iterator[tuple[int, int, int]]:
-        uses = learning_uses.c
-        day = _day(uses.at_ms)
-        helped = sa.case((runs.c.status == RunStatus.COMPLETED, uses.run_id))
+    def _by_day(
+        self, status: RunStatus, since_ms: int, *narrowed: sa.ColumnElement[bool]
+    ) -> Iterator[tuple[int, int]]:
+        """Runs of one status, so that the index of statuses answers without reading a run."""
+        day = _day(runs.c.submitted_at_ms)
         query = (
-            sa.select(day, sa.func.count(uses.run_id.distinct()), sa.func.count(helped.distinct()))
-            .join_from(learning_uses, runs, runs.c.run_id == uses.run_id)
-            .where(uses.at_ms >= since_ms)
+            sa.select(day, sa.func.count())
+            .where(runs.c.status == status, runs.c.submitted_at_ms >= since_ms, *narrowed)
             .group_by(day)
         )
         for row in self._connection.execute(query):
-            yield row[0], row[1], row[2]
+            yield row[0], row[1]
 
 
 def _day(column: sa.Column[Any]) -> sa.ColumnElement[int]:

@@ -179,7 +179,7 @@ learning_uses = sa.Table(
     sa.Column("session_id", sa.Text, nullable=False),
     sa.Column("at_ms", Ms, nullable=False),
     sa.Index("ix_learning_uses_newest", "learning_id", "at_ms", "run_id", "learning_version"),
-    sa.Index("ix_learning_uses_at", "at_ms", "run_id"),
+    sa.Index("ix_learning_uses_run", "run_id"),
 )
 
 
