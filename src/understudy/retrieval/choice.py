@@ -34,9 +34,9 @@ LEARNING_MATCHED: Final = "it matches the input"
 LEARNING_STANDING: Final = "it applies to every task"
 LEARNING_BROWSED: Final = "nothing matches the input, but it asks for what is remembered"
 LEARNING_FIRST: Final = "there is no input to compare with, and it comes early by scope and time"
-# The share of the floor that preferences and decisions need: they hold for every task about their
-# subject, and answer no question.
-TOPIC_SHARE: Final = 0.5
+# The share of the floor that preferences and decisions need where the input names their subject:
+# they hold for every task about it, and answer no question.
+TOPIC_SHARE: Final = 0.35
 # The fewest learnings that must begin with a name.
 LEAST_SHARED: Final = 8
 # Common words are no names, even at the beginning of a sentence.
@@ -349,17 +349,22 @@ def _said(judged: Iterable[Judged]) -> _Said:
 
 def _is_near(learning: Learning, scored: Scored, least: tuple[float, float]) -> bool:
     """Whether a match covers enough of the input, or the input names what a wish is about."""
-    fact, other = least
-    if learning.kind is Kind.FACT:
-        return relevant(scored, fact)
-    return relevant(scored, other) or _names_subject(learning, scored)
+    floor, on_topic = least
+    if relevant(scored, floor):
+        return True
+    is_wish = learning.kind is not Kind.FACT
+    return is_wish and relevant(scored, on_topic) and _names_subject(learning, scored)
 
 
 def _names_subject(learning: Learning, scored: Scored) -> bool:
-    """Whether at least half of the subject of a learning is among the matched words."""
+    """Whether at least half of the subject of a learning, by rarity, is among the matched words."""
     subject = set(terms_of(learning.subject_key or ""))
     matched = {term for match in scored.matches for word in match.terms for term in terms_of(word)}
-    return bool(subject) and 2 * len(subject & matched) >= len(subject)
+    return bool(subject) and 2 * _rarity(subject & matched) >= _rarity(subject)
+
+
+def _rarity(terms: Iterable[str]) -> float:
+    return sum(map(general_weight, terms))
 
 
 def _considered(
