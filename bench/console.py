@@ -49,7 +49,7 @@ def main(*, quick: bool = False, home: Path | None = None) -> bool:
             heading("Pages with {} candidates, {} learnings, {} runs".format(*sizes))
             met = _pages(http, process)
             heading("A review by keys")
-            return _decisions(http) and met
+            return _decisions(http, process) and met
 
 
 @contextmanager
@@ -83,6 +83,7 @@ def _pages(http: httpx2.Client, process: psutil.Process) -> bool:
 
 def _paths(http: httpx2.Client) -> Iterator[str]:
     """Every page; for one of a thing, the first thing that its list links to."""
+    plain = {page.path for page in PAGES}
     for page in PAGES:
         if page.path == "/":
             continue
@@ -92,9 +93,13 @@ def _paths(http: httpx2.Client) -> Iterator[str]:
             continue
         listed = http.get(before.rstrip("/"))
         own = re.escape(before)
-        found = re.search(rf'href="({own}[\w.%~-]+)["?#]', listed.text)
+        found = [
+            path
+            for path in re.findall(rf'href="({own}[\w.%~-]+)["?#]', listed.text)
+            if path not in plain
+        ]
         if found and page.path.endswith("}"):
-            yield found[1]
+            yield found[0]
     yield from ASKED
 
 
@@ -150,20 +155,24 @@ def _cpu(process: psutil.Process) -> float:
     return float(spent.user + spent.system) * 1000
 
 
-def _decisions(http: httpx2.Client) -> bool:
+def _decisions(http: httpx2.Client, process: psutil.Process) -> bool:
     """Decide what waits, key by key, as the page offers it."""
     took, pages = list[float](), list[float]()
+    cpu = 0.0
     for number in range(DECISIONS):
         start = time.perf_counter()
         page = http.get("/review")
         pages.append((time.perf_counter() - start) * 1000)
         action, fields = Keys(page.text).form_of(KEYS[number % len(KEYS)])
+        before = _cpu(process)
         start = time.perf_counter()
         answer = http.post(action, data=fields, headers={"HX-Request": "true"})
         took.append((time.perf_counter() - start) * 1000)
+        cpu += _cpu(process) - before
         if answer.status_code not in (204, 303):
             print(f"  {action} answered {answer.status_code}: {answer.text[:200]}")
             return False
+    figure("CPU of a decision", cpu / DECISIONS, "ms")
     figure("a decision, p50", percentile(took, 50), "ms")
     figure("the page after it, p95", percentile(pages, 95), "ms")
     return figure("a decision, p95", percentile(took, 95), "ms", at_most=MOST_DECISION_MS)
