@@ -92,6 +92,13 @@ def test_a_decision_is_undone_by_a_key(live: DaemonProcess, tab: Page) -> None:
     expect(tab).to_have_url(f"{live.url}/review/{first}?done={first}")
     expect(tab.locator("#place")).to_have_text("1 of 2")
     expect(tab.locator("#tally")).to_have_text("")
+    # The list marks what is shown, also after the signal that follows the undo.
+    expect(tab.locator("#waiting")).to_contain_text("2")
+    expect(tab.locator("#queue [aria-current] .line")).to_have_text("Anna likes tea with milk")
+    tab.keyboard.press("?")
+    keys = tab.locator("#keys .of-page")
+    for key, meaning in (("k", "The one before"), ("x", "Select"), ("r", "Reject"), ("t", "Told")):
+        expect(keys.locator("div").filter(has=tab.get_by_text(key, exact=True))).to_contain_text(meaning)  # fmt: skip
     assert candidate(live, first)["state"] == "pending"
 
 

@@ -70,9 +70,10 @@
     const found = dialog("keys");
     const list = found?.querySelector(".of-page");
     if (!found || !list || found.open) return;
-    const rows = [...document.querySelectorAll("main [data-key], main [data-focus-key]")].map((each) => {
-      const key = each.dataset.key || each.dataset.focusKey;
-      const label = each.labels?.[0]?.textContent || each.getAttribute("aria-label") || each.textContent || "";
+    const rows = [...document.querySelectorAll("main :is([data-key], [data-focus-key], [data-cycle-key], [data-help-key])")].map((each) => {
+      const key = each.dataset.key || each.dataset.focusKey || each.dataset.cycleKey || each.dataset.helpKey;
+      const named = each.labels?.[0] ?? each.querySelector("legend") ?? each;
+      const label = each.dataset.keyLabel || each.getAttribute("aria-label") || named.textContent || "";
       return [key, label.replace(/\s+/g, " ").trim().replace(new RegExp(` ${key.replace(/\W/g, "\\$&")}$`), "")];
     });
     list.replaceChildren(...rows.map(([key, label]) => {
@@ -325,7 +326,7 @@
     event.preventDefault();
   });
   document.addEventListener("submit", (event) => {
-    if (event.target instanceof Element && event.target.closest(".review")) root.dataset.moving = "";
+    if (event.target instanceof Element && event.target.closest(".review, .notice")) root.dataset.moving = "";
   });
   for (const name of ["htmx:after:swap", "htmx:response:error", "htmx:error"]) document.addEventListener(name, arrived);
 
