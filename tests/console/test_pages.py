@@ -1,5 +1,6 @@
 """The pages over the API: each answers, escapes what it shows, and says what it cannot do."""
 
+import html
 import json
 import re
 from urllib.parse import quote
@@ -175,6 +176,9 @@ def test_a_session_is_found_whatever_its_id_holds(console: TestClient, session_i
     assert page.status_code == 200
     # htmx evaluates what stands in brackets of a trigger.
     assert re.search(r'hx-trigger="session-[0-9a-f]{16} from:#live"', page.text)
+    tab = re.search(r'href="(/sessions/[^"]*tab=journal[^"]*)"', page.text)
+    assert tab is not None
+    assert console.get(html.unescape(tab[1])).status_code == 200
 
 
 def test_a_time_after_all_calendars_is_shown(console: TestClient) -> None:
@@ -205,6 +209,13 @@ def test_where_an_action_leads_is_encoded_for_its_header(console: TestClient) ->
 
     place = json.loads(done.headers["hx-location"])
     assert place["path"] == "/sessions/%C3%A4%E4%B8%AD%00?query=a%20b"
+
+
+@pytest.mark.parametrize("to", ["/{nothing}/evil.example", "//evil.example", "/\\evil.example"])
+def test_an_action_never_leads_to_another_host(console: TestClient, to: str) -> None:
+    done = console.post("/act/sessions.create", data={"_to": to}, headers=OURS)
+
+    assert done.headers["location"] == "/"
 
 
 def test_a_form_with_a_field_and_a_part_of_it_is_no_failure(console: TestClient) -> None:

@@ -153,7 +153,8 @@ class Console:
             fields = await run_in_threadpool(self._surface.fields, operation)
             ids = {name: form[name] for name in self._surface.ids_of(operation) if name in form}
             answer = await visit.call(operation, body=body_of(form, fields), **ids)
-        to = _filled(local_path(to) or "/", answer)
+        # Once more after it is filled: a field that the answer lacks may leave two slashes.
+        to = local_path(_filled(local_path(to) or "/", answer)) or "/"
         secrets = self._surface.secrets_of(operation)
         if secrets:
             return _html(await render("answer.html", visit, answer=answer, secrets=secrets, to=to))
