@@ -193,5 +193,4 @@ def _with_query(visit: Visit, **changes: object) -> str:
     """The address of this page with other parameters."""
     query: dict[str, Any] = {**visit.query, **changes}
     kept = {name: value for name, value in query.items() if value not in (None, "")}
-    path = visit.request.url.path
-    return f"{path}?{urlencode(kept)}" if kept else path
+    return f"{visit.path}?{urlencode(kept)}" if kept else visit.path

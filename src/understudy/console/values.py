@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import quote
 
 # The pages of things that other records name.
 PAGES: Final[Mapping[str, str]] = {
@@ -87,7 +88,9 @@ def shown(name: str, value: Any) -> Shown:
         kind = "table" if all(isinstance(each, Mapping) for each in value) else "list"
         return Shown(name=name, kind=kind, value=value)
     if name in PAGES:
-        return Shown(name=name, kind="link", value=value, href=PAGES[name].format(value))
+        return Shown(
+            name=name, kind="link", value=value, href=PAGES[name].format(quote(str(value), safe=""))
+        )
     if name in WORDS:
         return Shown(name=name, kind="word", value=value, tone=TONES.get(str(value), ""))
     text = str(value)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -37,6 +38,11 @@ class Visit:
     def query(self) -> dict[str, str]:
         """The parameters in the address that say something."""
         return {name: value for name, value in self.request.query_params.items() if value}
+
+    @property
+    def path(self) -> str:
+        """The path of the page as an address has it, whatever the ids in it hold."""
+        return quote(self.request.scope["path"], safe="/:@")
 
     @property
     def is_signed_in(self) -> bool:
