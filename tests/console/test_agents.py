@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from starlette.testclient import TestClient
 
-from tests.api.conftest import idle_daemon
+from tests.api.conftest import ADMIN, idle_daemon
 from tests.console.conftest import OURS, client_of
 from tests.support.browser import PHONE, assert_accessible, assert_fits, tab_of
 from tests.support.daemon import DaemonProcess
@@ -86,6 +86,34 @@ def test_a_file_that_changed_meanwhile_keeps_both_texts(console: TestClient) -> 
     assert "Theirs" in late.text
     assert "Mine &lt;b&gt;" in late.text
     assert 'name="version" value="2"' in late.text
+
+
+def test_a_file_without_its_version_is_refused(console: TestClient) -> None:
+    path = make(console, "writer")
+    form = {"_do": "file", "name": "SOUL.md", "content": "Be brief."}
+
+    assert console.post(path, data=form, headers=OURS).status_code == 400
+
+
+def test_a_version_that_cannot_be_is_shown_as_the_newest(console: TestClient) -> None:
+    path = make(console, "writer")
+
+    page = console.get(path, params={"tab": "history", "version": "9" * 5_000})
+
+    assert page.status_code == 200
+
+
+def test_an_operator_sees_the_evolution_of_an_agent_of_somebody_else(guarded: TestClient) -> None:
+    admin = {"Authorization": f"Bearer {ADMIN}"}
+    agent = {"agent_id": "writer", "agent_type": "predefined"}
+    assert guarded.post("/v1/agents", json=agent, headers=admin).status_code == 201
+    user = {"user_id": "olga", "role": "operator"}
+    token = guarded.post("/v1/tokens", json=user, headers=admin).json()["token"]
+    guarded.post("/signin", data={"token": token}, headers=OURS)
+
+    page = guarded.get("/agents/writer", params={"tab": "evolution"})
+
+    assert page.status_code == 200
 
 
 def test_a_file_keeps_its_line_breaks(console: TestClient) -> None:

@@ -56,6 +56,12 @@ def test_a_draft_that_comes_late_is_kept_beside_what_changed(console: TestClient
     assert console.post("/policy", data=again, headers=OURS).status_code == 303
 
 
+def test_a_number_beyond_reading_is_refused(console: TestClient) -> None:
+    refused = console.post("/lab", data={"text": "x", "confidence": "9" * 5_000}, headers=OURS)
+
+    assert refused.status_code == 400
+
+
 def test_a_wrong_value_is_named_at_its_field(console: TestClient) -> None:
     draft = form_of({"judge": {"timeout_ms": -1}, "publication": {"rules": [{}]}}, "save")
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from understudy.console.forms import number_of
+
 NOTHING: Final = object()
 WRAPPERS: Final = ("anyOf", "oneOf", "allOf")
 
@@ -247,7 +249,8 @@ def _plain(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 def _schema_at(schema: Mapping[str, Any], pointer: str) -> Mapping[str, Any]:
     for name in pointer.split("/")[1:]:
         schema = _plain(schema)
-        schema = schema.get("items", {}) if name.isdecimal() else schema["properties"].get(name, {})
+        inner = schema.get("properties", {})
+        schema = schema.get("items", {}) if name.isdecimal() else inner.get(name, {})
     return _plain(schema)
 
 
@@ -257,15 +260,18 @@ def _copy(document: object) -> Any:
 
 def _place(document: Any, pointer: str) -> tuple[Any, int]:
     above, _, last = pointer.rpartition("/")
-    return _at(document, above), int(last) if last.isdecimal() and len(last) < 6 else -1
+    index = number_of(last)
+    return _at(document, above), index if isinstance(index, int) else -1
 
 
 def _at(document: Any, pointer: str) -> Any:
     for name in pointer.split("/")[1:]:
         if isinstance(document, dict):
             document = document.get(name)
-        elif isinstance(document, list) and name.isdecimal() and int(name) < len(document):
-            document = document[int(name)]
+        elif isinstance(document, list):
+            index = number_of(name)
+            is_there = isinstance(index, int) and index < len(document)
+            document = document[int(index)] if is_there else None
         else:
             return None
     return document

@@ -15,6 +15,8 @@ from understudy.core.errors import coded_error
 WRAPPERS: Final = ("anyOf", "oneOf", "allOf")
 # How far down the name of a form's field may lead.
 MAX_DEPTH: Final = 6
+# No field of an operation takes a number with as many digits.
+MAX_DIGITS: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,11 @@ def body_of(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, A
     # A part of a field counts more than the field, where a form has both.
     body |= {name: _listed(value) for name, value in parts.items()}
     return body if fields else None
+
+
+def number_of(text: str) -> int | str:
+    """A number, or the text as it is, which the operation refuses better than a page."""
+    return int(text) if text.isdecimal() and len(text) < MAX_DIGITS else text
 
 
 def _place(parts: dict[str, Any], path: Sequence[str], text: str) -> None:

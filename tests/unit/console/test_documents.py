@@ -127,3 +127,12 @@ def test_a_document_of_another_shape_is_no_failure(document: object) -> None:
     assert without(document, f"{RULES}/0") == document
     merged(document, document, {"/mode": "enabled"}, SCHEMA)
     with_item(document, RULES, SCHEMA)
+
+
+@pytest.mark.parametrize("pointer", ["", "/x/y", f"{RULES}/0/name/x", f"{RULES}/{'9' * 5_000}/x"])
+def test_a_pointer_that_leads_nowhere_is_no_failure(pointer: str) -> None:
+    document = policy(rules=[{"name": "a"}])
+
+    with_item(document, pointer, SCHEMA)
+    assert moved(document, pointer, 1) == document
+    assert without(document, pointer) == document

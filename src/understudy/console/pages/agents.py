@@ -5,9 +5,11 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from understudy.api.in_process import OperationRefused
+from understudy.console.forms import number_of
 from understudy.console.page import ConsolePage
 from understudy.console.visits import Visit
 
+FORBIDDEN: Final = 403
 NOT_FOUND: Final = 404
 Ids = dict[str, str]
 Parts = dict[str, Any]
@@ -71,13 +73,16 @@ async def _change(visit: Visit, ids: Ids) -> str:
     body: Parts
     match form.pop("_do", ""):
         case "interval":
-            interval = _number(form.get("skill_nudge_interval", ""))
+            interval = number_of(form.get("skill_nudge_interval", ""))
             body = {"other_config": {"skill_nudge_interval": interval}}
             await visit.call("agents.update", body=body, **ids)
             return _at(ids, tab="config", done="skill_nudge_interval")
         case "file":
             name = form.get("name", "")
-            body = {"content": form.get("content", ""), "version": _number(form["version"])}
+            body = {
+                "content": form.get("content", ""),
+                "version": number_of(form.get("version", "")),
+            }
             await visit.call("agents.write_file", body=body, name=name, **ids)
             return _at(ids, tab="files", file=name, done="file")
         case _:
@@ -99,13 +104,8 @@ def _filled(form: Mapping[str, str]) -> Parts:
     """The fields of an agent that a form names."""
     body: Parts = {name: value for name, value in form.items() if value}
     if "max_tool_iterations" in body:
-        body["max_tool_iterations"] = _number(body["max_tool_iterations"])
+        body["max_tool_iterations"] = number_of(body["max_tool_iterations"])
     return body
-
-
-def _number(text: str) -> int | str:
-    """A number, or the text as it is, which the operation refuses better than a page."""
-    return int(text) if text.isdecimal() and len(text) < 10 else text
 
 
 async def _general(visit: Visit, ids: Ids, record: Parts) -> Parts:
@@ -137,8 +137,9 @@ async def _history(visit: Visit, ids: Ids, record: Parts) -> Parts:
     name = _file_name(visit, record)
     page = await visit.call("agents.file_versions", name=name, limit=VERSIONS, **ids)
     versions = page["items"]
-    wanted = visit.query.get("version", "")
-    number = int(wanted) if wanted.isdecimal() else versions[0]["version"] if versions else 0
+    newest = versions[0]["version"] if versions else 0
+    asked = number_of(visit.query.get("version", ""))
+    number = asked if isinstance(asked, int) else newest
     chosen = before = None
     if number:
         chosen = await visit.call("agents.file_version", name=name, version=number, **ids)
@@ -148,7 +149,7 @@ async def _history(visit: Visit, ids: Ids, record: Parts) -> Parts:
         "versions": versions,
         "chosen": chosen,
         "before": before,
-        "newest": versions[0]["version"] if versions else 0,
+        "newest": newest,
     }
 
 
@@ -205,19 +206,26 @@ async def _evolution(visit: Visit, ids: Ids, record: Parts) -> Parts:
     """What waits for a decision, and what happened."""
     cursor = {"cursor": visit.query["cursor"]} if "cursor" in visit.query else {}
     page = await visit.call("agents.evolution", limit=ENTRIES, **cursor, **ids)
-    waiting = []
-    if visit.may("agents.proposals"):
-        listed = await visit.call("agents.proposals", state="pending", limit=PROPOSALS, **ids)
-        waiting = [
-            await visit.call("agents.proposal", proposal_id=each["proposal_id"], **ids)
-            for each in listed["items"]
-        ]
     return {
         "entries": page["items"],
         "next": page.get("next_cursor"),
-        "proposals": waiting,
+        "proposals": await _proposals(visit, ids),
         "twin_operation": "agents.evolution",
     }
+
+
+async def _proposals(visit: Visit, ids: Ids) -> list[Parts]:
+    """The proposals that wait; none for somebody who does not decide about this agent."""
+    try:
+        listed = await visit.call("agents.proposals", state="pending", limit=PROPOSALS, **ids)
+    except OperationRefused as refused:
+        if refused.status != FORBIDDEN:
+            raise
+        return []
+    return [
+        await visit.call("agents.proposal", proposal_id=each["proposal_id"], **ids)
+        for each in listed["items"]
+    ]
 
 
 TABS: Final[Mapping[str, Callable[[Visit, Ids, Parts], Awaitable[Parts]]]] = {

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from understudy.api.in_process import OperationRefused
+from understudy.console.forms import number_of
 from understudy.console.page import ConsolePage
 from understudy.console.visits import Visit
 
@@ -12,12 +13,11 @@ FLAGS: Final = ("from_api", "derived_from_untrusted")
 async def _lab(visit: Visit) -> dict[str, Any]:
     form, report, problem, status = visit.form, None, None, 200
     if form:
-        confidence = form.get("confidence", "")
         body = {
             "text": form.get("text", ""),
             "other": form.get("other") or None,
             "kind": form.get("kind", "fact"),
-            "confidence": int(confidence) if confidence.isdecimal() else confidence,
+            "confidence": number_of(form.get("confidence", "")),
             **{name: form.get(name) == "true" for name in FLAGS},
         }
         try:

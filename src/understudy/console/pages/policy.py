@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from understudy.api.in_process import OperationRefused
 from understudy.console import documents
+from understudy.console.forms import number_of
 from understudy.console.page import ConsolePage
 from understudy.console.visits import Visit
 
@@ -167,11 +168,11 @@ async def _act(visit: Visit, tab: str, draft: PolicyDraft) -> Parts | str:
         return {}
     try:
         if action == "dry_run":
-            days = {"days": _number(visit.form.get("days", ""))} if tab == "learning" else {}
+            days = {"days": number_of(visit.form.get("days", ""))} if tab == "learning" else {}
             return {
                 "dry_run": await visit.call(kind.dry_run, body={"policy": draft.document, **days})
             }
-        expected = _number(visit.form.get("revision", ""))
+        expected = number_of(visit.form.get("revision", ""))
         saved = await visit.call(kind.set, body=kind.body(draft.document, expected))
     except OperationRefused as refused:
         return {
@@ -194,14 +195,10 @@ def _chosen(visit: Visit, revisions: list[Parts]) -> Parts | None:
 
 def _began_with(visit: Visit, revisions: list[Parts]) -> Parts | None:
     """The revision that a draft was made from: the newest up to the one that its form names."""
-    wanted = _number(visit.form.get("revision", ""))
+    wanted = number_of(visit.form.get("revision", ""))
     if isinstance(wanted, str):
         return None
     return next((each for each in revisions if each["revision"] <= wanted), None)
-
-
-def _number(text: str) -> int | str:
-    return int(text) if text.isdecimal() and len(text) < 10 else text
 
 
 PAGES: Final = (
