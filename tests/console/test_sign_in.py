@@ -41,6 +41,33 @@ def test_a_wrong_token_is_told_so_and_gets_no_cookie(guarded: TestClient) -> Non
     assert COOKIE not in guarded.cookies
 
 
+def test_the_first_token_signs_in_the_one_who_made_it(console: TestClient) -> None:
+    form = {"user_id": "ann", "role": "admin", "_to": "/access"}
+    made = console.post("/act/tokens.create", data=form, headers=OURS)
+
+    assert "und_" in made.text
+    assert console.get("/access").status_code == 200
+    console.cookies.clear()
+    assert console.get("/access").headers["location"] == "/signin?to=/access"
+
+
+def test_a_part_of_a_page_never_becomes_the_form_to_sign_in(guarded: TestClient) -> None:
+    htmx = {
+        **OURS,
+        "HX-Request": "true",
+        "HX-Current-URL": f"{guarded.base_url}/runs?status=failed",
+    }
+    for path in ("/live", "/waiting"):
+        unasked = guarded.get(path, headers=htmx)
+        assert (unasked.status_code, unasked.text) == (401, "")
+        assert "hx-redirect" not in unasked.headers
+
+    asked = guarded.post("/act/runs.cancel", headers=htmx)
+
+    assert (asked.status_code, asked.text) == (401, "")
+    assert asked.headers["hx-redirect"] == "/signin?to=/runs%3Fstatus%3Dfailed"
+
+
 def test_guessing_tokens_is_stopped_for_a_minute(guarded: TestClient) -> None:
     # A minute may end on the way, and its count with it.
     tries = range(2 * MAX_SIGN_INS + 1)

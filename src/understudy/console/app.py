@@ -60,6 +60,8 @@ MAX_FORM_BYTES: Final = 640 * 1024
 LOCATION_SAFE: Final = "/?&=%:@!$'()*+,;~"
 # The name of a field in an address, whose value the answer to a form has.
 IN_BRACES: Final = re.compile(r"\{(\w+)\}")
+# What pages ask for without anybody doing something.
+UNASKED: Final = ("/live", "/waiting")
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -157,7 +159,12 @@ class Console:
         to = local_path(_filled(local_path(to) or "/", answer)) or "/"
         secrets = self._surface.secrets_of(operation)
         if secrets:
-            return _html(await render("answer.html", visit, answer=answer, secrets=secrets, to=to))
+            page = _html(await render("answer.html", visit, answer=answer, secrets=secrets, to=to))
+            if "token" in secrets and not visit.is_signed_in:
+                # The first token closes an open daemon, and not to the one who made it.
+                made = services_of(visit.request).sign_in.cookie
+                _keep(visit.request, page, await run_in_threadpool(made, answer["token"]))
+            return page
         return _go(visit, to)
 
     async def live(self, visit: Visit) -> Response:
@@ -287,12 +294,24 @@ async def _problem(visit: Visit, status: int, problem: Any) -> Response:
 
 
 def _to_sign_in(request: Request) -> Response:
+    if "hx-request" in request.headers:
+        # No part of a page becomes the form to sign in; what asks by itself leaves the page alone.
+        here = local_of(request.headers.get("hx-current-url", "")) or "/"
+        is_asked = request.url.path not in UNASKED
+        headers = {"HX-Redirect": f"/signin?to={quote(here)}"} if is_asked else {}
+        return Response(status_code=401, headers=headers)
     query = f"?{request.url.query}" if request.url.query else ""
     return RedirectResponse(f"/signin?to={quote(request.url.path + query)}", status_code=303)
 
 
 def _signed_in(request: Request, cookie: str, to: str) -> Response:
     answer = RedirectResponse(to, status_code=303)
+    _keep(request, answer, cookie)
+    return answer
+
+
+def _keep(request: Request, answer: Response, cookie: str) -> None:
+    """Have the browser of a request stay signed in."""
     answer.set_cookie(
         COOKIE,
         cookie,
@@ -301,7 +320,6 @@ def _signed_in(request: Request, cookie: str, to: str) -> Response:
         samesite="lax",
         secure=request.url.scheme == "https",
     )
-    return answer
 
 
 def _filled(to: str, answer: object) -> str:
