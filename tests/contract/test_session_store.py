@@ -267,7 +267,9 @@ def test_a_damaged_session_is_skipped_in_lists_and_named_when_asked_for(
 
     with database.units.read() as unit:
         page = unit.sessions.page(PageRequest())
+        named = unit.sessions.named("", limit=10)
         with pytest.raises(DamagedRecord, match="session bad"):
             unit.sessions.get("bad")
 
     assert {session.session_id for session in page.items} == {"s1", "s2"}
+    assert {session.session_id for session in named} == {"s1", "s2"}

@@ -16,7 +16,14 @@ from understudy.sessions.model import (
 )
 from understudy.storage.engine import Dialect
 from understudy.storage.messages import undelivered_in
-from understudy.storage.rows import from_row, insert_new, replace_version, select_page, to_row
+from understudy.storage.rows import (
+    from_row,
+    insert_new,
+    readable,
+    replace_version,
+    select_page,
+    to_row,
+)
 from understudy.storage.schema import runs, session_mcp_servers, sessions
 
 
@@ -105,7 +112,7 @@ class SessionStore:
         )
         query = sa.select(sessions).where(sa.or_(*holds))
         query = query.order_by(sessions.c.updated_at_ms.desc()).limit(limit)
-        return tuple(read_session(row) for row in self._connection.execute(query))
+        return tuple(readable(self._connection.execute(query).all(), read_session))
 
     def standings(self, session_ids: Sequence[str]) -> dict[str, SessionStanding]:
         """The standing of each of these sessions, in two queries for all of them."""
