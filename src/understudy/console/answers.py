@@ -3,9 +3,9 @@
 from typing import Final
 
 from markdown_it.token import Token
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from understudy.console.markdown import html_of, parsed
+from understudy.console.markdown import as_written, html_of, parsed, takes_long
 
 # A longer answer is shown as it was written: reading it would take long.
 MAX_CHARS: Final = 60_000
@@ -13,8 +13,8 @@ MAX_CHARS: Final = 60_000
 
 def answer_html(text: str) -> Markup:
     """The HTML of an answer; the outline of a page is the page's own, so it has no headings."""
-    if len(text) > MAX_CHARS:
-        return Markup('<div class="text">{}</div>').format(escape(text))
+    if len(text) > MAX_CHARS or takes_long(text):
+        return as_written(text)
     return html_of(_without_headings(parsed(text)), lambda target: target)
 
 

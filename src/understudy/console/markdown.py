@@ -42,6 +42,9 @@ ATTRIBUTES: Final = {
     "th": {"scope"},
     **{heading: {"id"} for heading in HEADINGS},
 }
+# Each bracket may begin a link, whose end is looked for in the rest of the text: a text with more
+# of them is shown as it was written.
+MAX_BRACKETS: Final = 2_000
 NOT_IN_ANCHOR: Final = re.compile(r"[^\w\- ]")
 Address = Callable[[str], str]
 
@@ -78,9 +81,21 @@ def rendered(text: str) -> Markup:
 
     Its headings follow that of the page; a link to a file beside it leads to the tab with files.
     """
+    if takes_long(text):
+        return as_written(text)
     tokens = _parser().parse(text)
     _lower_headings(tokens)
     return html_of(tokens, _beside)
+
+
+def takes_long(text: str) -> bool:
+    """Whether a text would keep a processor busy for long."""
+    return text.count("[") > MAX_BRACKETS
+
+
+def as_written(text: str) -> Markup:
+    """The HTML of a text whose Markdown is not read."""
+    return Markup('<div class="text">{}</div>').format(text)
 
 
 def _lower_headings(tokens: Sequence[Token]) -> None:
