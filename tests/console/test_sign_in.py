@@ -28,7 +28,7 @@ def test_a_stranger_is_sent_to_sign_in_and_comes_back(guarded: TestClient) -> No
     sent = guarded.get("/runs")
 
     assert (sent.status_code, sent.headers["location"]) == (303, "/signin?to=/runs")
-    assert guarded.get("/signin").status_code == 200
+    assert "<code>understudy open</code>" in guarded.get("/signin").text
     assert sign_in(guarded, ADMIN) == "/runs"
     assert guarded.get("/runs").status_code == 200
 
@@ -174,7 +174,11 @@ def test_a_viewer_sees_pages_and_may_not_act(guarded: TestClient) -> None:
     _, token = token_for(guarded, "viewer")
     sign_in(guarded, token)
 
-    assert guarded.get("/learnings").status_code == 200
+    page = guarded.get("/learnings")
+    assert page.status_code == 200
+    assert 'href="/audit"' in page.text
+    assert 'href="/access"' not in page.text
+    assert "operator role" in guarded.get("/lab").text
     refused = guarded.post("/act/sessions.create", data={}, headers=OURS)
     assert refused.status_code == 403
     assert "operator" in refused.text

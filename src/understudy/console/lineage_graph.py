@@ -14,7 +14,7 @@ ROW: Final = 64
 MOST_USES: Final = 6
 MOST_REPLACED: Final = 3
 # As many characters as fit a box.
-CHARS: Final = 22
+CHARS: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import mimetypes
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.concurrency import run_in_threadpool
 
 from understudy.console.answers import answer_html
@@ -22,7 +23,7 @@ from understudy.console.conversation import gist, pretty
 from understudy.console.diffs import difference, patch_rows
 from understudy.console.live import signal_of
 from understudy.console.markdown import rendered
-from understudy.console.site_map import GO_KEYS, NAVIGATION
+from understudy.console.site_map import GO_KEYS, NAVIGATION, PAGES
 from understudy.console.values import TONES, fields, shown
 from understudy.console.visits import Visit
 from understudy.i18n.catalogue import say
@@ -33,6 +34,7 @@ LANGUAGES: Final = {"en": "English", "vi": "Tiếng Việt", "zh": "中文"}
 # The last second of the year 9999.
 LAST_MS: Final = 253_402_300_799_000
 LONG_ID_CHARS: Final = 24
+COMMAND: Final = re.compile("`([^`]+)`")
 UNITS: Final = ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (30 * 86_400, 86_400, "d"))
 
 
@@ -82,7 +84,8 @@ def render_now(template: str, visit: Visit | None, language: str, values: Mappin
             visit=visit,
             language=language,
             t=partial(_text, language),
-            ago=partial(_ago, now=now),
+            ago=partial(_ago, language, now=now),
+            navigation=_navigation(visit),
             **values,
         )
     )
@@ -105,7 +108,6 @@ def _environment() -> Environment:
         "languages": LANGUAGES,
         "patch_rows": patch_rows,
         "go_keys": GO_KEYS,
-        "navigation": NAVIGATION,
         "shown": shown,
         "signal_of": signal_of,
         "tones": TONES,
@@ -113,6 +115,7 @@ def _environment() -> Environment:
     }
     made.filters |= {
         "as_json": _as_json,
+        "commands": _commands,
         "day": _day,
         "document": rendered,
         "gist": gist,
@@ -142,15 +145,30 @@ def _icon(name: str) -> Markup:
     return Markup(path)  # noqa: S704 - a file of ours
 
 
-def _ago(at_ms: int | None, *, now: int) -> str:
+def _navigation(visit: Visit | None) -> list[tuple[str, list[str]]]:
+    """The navigation of a visitor: without pages that their role may not read."""
+    twins = {page.path: page.twin for page in PAGES}
+    return [
+        (group, [name for name in names if visit and visit.may(twins[f"/{name}"])])
+        for group, names in NAVIGATION
+    ]
+
+
+def _commands(text: str) -> Markup:
+    """A text of ours whose commands stand between backticks."""
+    return Markup(COMMAND.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped
+
+
+def _ago(language: str, at_ms: int | None, *, now: int) -> str:
     """How far a moment is, in one unit; a date when it is long past or far ahead."""
     if not at_ms:
         return "–"
     seconds = (now - at_ms) // 1000
-    sign, distance = ("in ", -seconds) if seconds < 0 else ("", seconds)
+    distance = abs(seconds)
     for below, unit, name in UNITS:
         if distance < below:
-            return f"{sign}{distance // unit} {name}"
+            said = f"{distance // unit} {name}"
+            return said if seconds >= 0 else _text(language, "ahead", distance=said)
     return _moment(at_ms)[:10]
 
 

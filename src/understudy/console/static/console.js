@@ -161,7 +161,9 @@
     for (const each of document.querySelectorAll("time[datetime]")) {
       const seconds = Math.floor((Date.now() - Date.parse(each.dateTime)) / 1000);
       const unit = units.find(([below]) => Math.abs(seconds) < below);
-      if (unit) each.textContent = `${seconds < 0 ? "in " : ""}${Math.floor(Math.abs(seconds) / unit[1])} ${unit[2]}`;
+      if (!unit) continue;
+      const distance = `${Math.floor(Math.abs(seconds) / unit[1])} ${unit[2]}`;
+      each.textContent = seconds < 0 ? document.body.dataset.ahead.replace("{distance}", distance) : distance;
     }
   }, 20000);
 
