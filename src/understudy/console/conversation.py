@@ -246,8 +246,9 @@ def _apply(run: RunTurn, event: Mapping[str, Any], calls: dict[tuple[str, str], 
             )
             run.since_ms = at_ms
         case "tool_call":
-            call = ToolUse(name=data["name"], arguments=str(data.get("arguments", "")), at_ms=at_ms)
-            calls[run.run_id, data["call_id"]] = call
+            name, arguments = str(data.get("name", "")), str(data.get("arguments", ""))
+            call = ToolUse(name=name, arguments=arguments, at_ms=at_ms)
+            calls[run.run_id, str(data.get("call_id", ""))] = call
             if run.steps:
                 run.steps[-1].calls.append(call)
         case "tool_result":
@@ -264,7 +265,7 @@ def _finish(
     run: RunTurn, data: Mapping[str, Any], at_ms: int, calls: dict[tuple[str, str], ToolUse]
 ) -> None:
     run.since_ms = at_ms
-    found = calls.get((run.run_id, data["call_id"]))
+    found = calls.get((run.run_id, str(data.get("call_id", ""))))
     if found is not None:
         found.status = str(data.get("status", ""))
         found.result = str(data.get("content", ""))

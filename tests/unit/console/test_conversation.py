@@ -165,3 +165,8 @@ def test_a_failed_run_says_why_and_a_cut_journal_breaks_nothing() -> None:
     )
 
     assert (turn.status, turn.notes, turn.steps) == ("failed", ["no model"], [])
+
+
+@pytest.mark.parametrize("kind", ["input", "message", "tool_call", "tool_result", "run", "hint"])
+def test_an_event_that_lost_its_data_breaks_nothing(kind: str) -> None:
+    assert only([event("message", 100, step=1), event(kind, 200)]).run_id == "run_1"
