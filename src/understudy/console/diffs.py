@@ -42,14 +42,16 @@ def difference(old: str, new: str, *, around: int = AROUND) -> list[DiffRow]:
     """The rows of a comparison; a `gap` stands for lines that are equal and far from a change."""
     before, after = old.splitlines()[:MAX_LINES], new.splitlines()[:MAX_LINES]
     rows: list[DiffRow] = []
+    compared = MAX_COMPARED_LINES
     # Lines that occur often are no anchors: comparing them all would take minutes.
     matcher = SequenceMatcher(None, before, after)
     for at, group in enumerate(matcher.get_grouped_opcodes(around)):
         if at or group[0][1]:
             rows.append(DiffRow(kind="gap"))
         for tag, i1, i2, j1, j2 in group:
-            compared = MAX_COMPARED_LINES - sum(row.kind == "changed" for row in rows)
-            rows += _rows(tag, before[i1:i2], after[j1:j2], i1, j1, compared)
+            made = list(_rows(tag, before[i1:i2], after[j1:j2], i1, j1, compared))
+            compared -= sum(row.kind == "changed" for row in made)
+            rows += made
     return rows
 
 
@@ -59,12 +61,14 @@ def patch_rows(patch: str) -> list[DiffRow]:
     old: list[str] = []
     new: list[str] = []
     old_at = new_at = 0
+    compared = MAX_COMPARED_LINES
     is_in_hunk = False
 
     def flush() -> None:
-        nonlocal old_at, new_at
-        compared = MAX_COMPARED_LINES - sum(row.kind == "changed" for row in rows)
-        rows.extend(_rows("replace", old, new, old_at, new_at, compared))
+        nonlocal old_at, new_at, compared
+        made = list(_rows("replace", old, new, old_at, new_at, compared))
+        compared -= sum(row.kind == "changed" for row in made)
+        rows.extend(made)
         old_at, new_at = old_at + len(old), new_at + len(new)
         old.clear()
         new.clear()

@@ -1,6 +1,12 @@
 """Differences of texts as pages show them."""
 
-from understudy.console.diffs import MAX_WORDS, DiffRow, difference, patch_rows
+from understudy.console.diffs import (
+    MAX_COMPARED_LINES,
+    MAX_WORDS,
+    DiffRow,
+    difference,
+    patch_rows,
+)
 
 
 def sides(row: DiffRow) -> tuple[str, str]:
@@ -50,6 +56,16 @@ def test_a_line_of_many_words_is_marked_whole() -> None:
     (row,) = difference(long + "a", long + "b")
 
     assert sides(row) == (f"[{long}a]", f"[{long}b]")
+
+
+def test_changed_lines_after_so_many_are_marked_whole() -> None:
+    numbers = range(MAX_COMPARED_LINES + 1)
+    old, new = ("".join(f"line {at} {word}\n{at}\n" for at in numbers) for word in ("old", "new"))
+    lines = (f"-line {at} old\n+line {at} new\n {at}\n" for at in numbers)
+
+    for rows in (difference(old, new), patch_rows("@@ -1 +1 @@\n" + "".join(lines))):
+        changed = [sides(row)[1] for row in rows if row.kind == "changed"]
+        assert changed[-2:] == ["line 99 [new]", "[line 100 new]"]
 
 
 def test_a_unified_diff_has_the_rows_of_its_lines() -> None:
