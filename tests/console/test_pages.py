@@ -202,6 +202,33 @@ def test_a_field_nested_beyond_reading_is_refused(console: TestClient) -> None:
     assert refused.status_code == 400
 
 
+def test_a_refused_action_leaves_the_address_of_the_page(console: TestClient) -> None:
+    form = {"candidate_id": "cand_nobody"}
+    headers = {**OURS, "HX-Request": "true"}
+
+    refused = console.post("/act/learning_candidates.publish", data=form, headers=headers)
+
+    assert (refused.status_code, refused.headers["hx-push-url"]) == (404, "false")
+
+
+def test_schedules_are_listed_by_name_with_their_session_and_next_run(console: TestClient) -> None:
+    console.post("/v1/sessions", json={"session_id": "numbers"})
+    body = {
+        "name": "Weekly numbers",
+        "target_session_id": "numbers",
+        "cadence": {"type": "cron", "expression": "0 9 * * 1", "timezone": "UTC"},
+        "request": {"input_items": [{"type": "text", "text": "What are the numbers?"}]},
+    }
+    made = console.post("/v1/schedules", json=body)
+    assert made.status_code == 201, made.text
+
+    page = console.get("/schedules").text
+
+    assert f'<a href="/schedules/{made.json()["schedule_id"]}">Weekly numbers</a>' in page
+    assert 'href="/sessions/numbers"' in page
+    assert "<time" in page
+
+
 def test_where_an_action_leads_is_encoded_for_its_header(console: TestClient) -> None:
     form = {"_to": "/sessions/ä中\x00?query=a b"}
 

@@ -290,7 +290,10 @@ def _html(text: str, *, status: int = 200) -> HTMLResponse:
 
 async def _problem(visit: Visit, status: int, problem: Any) -> Response:
     template = "problem_fragment.html" if visit.is_fragment else "problem.html"
-    return _html(await render(template, visit, status=status, problem=problem), status=status)
+    answer = _html(await render(template, visit, status=status, problem=problem), status=status)
+    # The page stays, and so does its address: that of an action cannot be loaded again.
+    answer.headers["HX-Push-Url"] = "false"
+    return answer
 
 
 def _to_sign_in(request: Request) -> Response:

@@ -20,6 +20,7 @@ PAGES: Final[Mapping[str, str]] = {
     "source_candidate_id": "/review/{}",
     "superseded_by": "/learnings/{}",
     "supersedes": "/learnings/{}",
+    "target_session_id": "/sessions/{}",
 }
 # Fields whose values are words of a closed list.
 WORDS: Final = frozenset(

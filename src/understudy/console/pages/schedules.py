@@ -9,6 +9,6 @@ PAGES: Final = Listing(
     all="schedules.list",
     one="schedules.get",
     key="schedule_id",
-    columns=("schedule_id", "session_id", "status", "next_at_ms"),
-    title="schedule_id",
+    columns=("name", "target_session_id", "status", "next_fire_at_ms"),
+    title="name",
 ).pages()
