@@ -227,6 +227,9 @@ def test_schedules_are_listed_by_name_with_their_session_and_next_run(console: T
     assert f'<a href="/schedules/{made.json()["schedule_id"]}">Weekly numbers</a>' in page
     assert 'href="/sessions/numbers"' in page
     assert "<time" in page
+    record = console.get(f"/schedules/{made.json()['schedule_id']}").text
+    assert 'action="/act/schedules.pause"' in record
+    assert 'action="/act/schedules.resume"' not in record
 
 
 def test_where_an_action_leads_is_encoded_for_its_header(console: TestClient) -> None:

@@ -75,7 +75,13 @@ class Listing:
     async def _record(self, visit: Visit) -> dict[str, Any]:
         values = {self.parameter or self.key: visit.request.path_params["id"]}
         record = await visit.call(self.one, **values)
-        actions = [each for each in visit.surface.actions(self.one) if visit.may(each)]
+        # A record that says what its state allows is offered nothing else.
+        allowed = record.get("actions")
+        actions = [
+            each
+            for each in visit.surface.actions(self.one)
+            if visit.may(each) and (allowed is None or each.rpartition(".")[2] in allowed)
+        ]
         return {
             "listing": self,
             "record": record,
