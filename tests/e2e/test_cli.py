@@ -290,6 +290,8 @@ def test_tokens_shut_out_whoever_has_none(tmp_path: Path, model: FakeModel) -> N
         assert refused["code"] == "first_token_not_admin"
         assert cli.json("tokens", "list")["items"] == []
         token = cli("tokens", "create", "ann", "--role", "admin").stdout.strip()
+        link = cli("--token", token, "open", "--print").stdout.strip()
+        assert link.startswith(f"{daemon.url}/signin/")
 
         assert "UNDERSTUDY_TOKEN" in cli("status", code=4).stderr
         assert cli.json("doctor", code=1)["ok"] is False

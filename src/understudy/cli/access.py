@@ -115,8 +115,8 @@ def audit(
 
 @command()
 def open_console(
-    ctx: typer.Context,
     daemon: DaemonConnection,
+    ctx: typer.Context,
     show: Annotated[
         bool, typer.Option("--print", help="Print the link instead of opening it.")
     ] = False,
