@@ -30,7 +30,7 @@ def test_the_navigation_opens_on_a_phone(browser: Browser, live: DaemonProcess) 
     with tab_of(browser, live.url, viewport=PHONE) as tab:
         tab.goto("/overview")
         tab.get_by_role("button", name="Menu").click()
-        tab.get_by_role("link", name="Runs").click()
+        tab.get_by_role("link", name="Runs", exact=True).click()
         expect(tab).to_have_url(f"{live.url}/runs")
 
 
