@@ -38,7 +38,7 @@ def test_head_needs_a_token_where_get_does(guarded: TestClient) -> None:
     [
         ("/healthz", "GET, HEAD, OPTIONS"),
         ("/v1/sessions", "GET, HEAD, OPTIONS, POST"),
-        ("/v1/sessions/any/persona", "DELETE, OPTIONS, POST, PUT"),
+        ("/v1/sessions/any/persona", "DELETE, GET, HEAD, OPTIONS, POST, PUT"),
         ("/v1/agents/any", "DELETE, GET, HEAD, OPTIONS, PUT"),
     ],
 )

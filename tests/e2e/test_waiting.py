@@ -207,7 +207,7 @@ def older_code(folder: Path) -> Path:
     # With what Python has compiled of it, which is good for files that keep their times.
     shutil.copytree(ROOT / "src" / "understudy", package)
     (package / "__init__.py").write_text('"""An older one."""\n\n__version__ = "0.0.1"\n')
-    edit(package / "agent" / "loop.py", "Do the work before", "Work before")
+    edit(package / "agent" / "prompt.py", "Do the work before", "Work before")
     edit(package / "tools" / "files.py", "The whole new content of the file.", "What to write.")
     return folder
 

@@ -1,7 +1,7 @@
 """Every service of a daemon with its dependencies, and what the end of a run triggers."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from secrets import randbelow
 from typing import Any
 
@@ -133,14 +133,6 @@ class Services:
         self.mcp = mcp_servers(settings, clock, resources.children)
         self.session_mcp = session_mcp(settings, units, clock)
         self.tools = self._tools()
-        self.prompts = self._prompts()
-        self.prompt_previews = PromptPreviews(
-            units=units,
-            clock=clock,
-            prompts=self.prompts,
-            intake=self.intake,
-            catalogue=self.skills.catalogue,
-        )
         self.sample = SampleService(units, self.keeper)
         self.metrics = self._metrics()
         self.status = StatusReport(self)
@@ -227,7 +219,19 @@ class Services:
             )
         )
 
-    def _prompts(self) -> PromptBuilder:
+    @cached_property
+    def prompt_previews(self) -> PromptPreviews:
+        """Prompts as the next run would get them."""
+        return PromptPreviews(
+            units=self.resources.units,
+            clock=self.resources.clock,
+            prompts=self.prompts,
+            intake=self.intake,
+            catalogue=self.skills.catalogue,
+        )
+
+    @cached_property
+    def prompts(self) -> PromptBuilder:
         """What the prompts of runs are built from."""
         resources = self.resources
         return PromptBuilder(

@@ -113,6 +113,7 @@ def test_candidates_are_looked_at() -> None:
         "reason": "no rule matched",
         "rules": [],
         "adjustments": [],
+        "judge_may": [],
     }
     client, seen = talking(ITEM, {"item": ITEM}, {"item": None}, explained)
 
