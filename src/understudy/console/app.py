@@ -272,7 +272,7 @@ async def _form(request: Request) -> dict[str, str]:
         body += chunk
         if len(body) > MAX_FORM_BYTES:
             raise coded_error("api/payload_too_large", limit_bytes=MAX_FORM_BYTES)
-    text = body.decode("utf-8", "strict" if body.isascii() else "replace")
+    text = body.decode("utf-8", "replace")
     form: dict[str, str] = {}
     counts = Counter[str]()
     for name, value in parse_qsl(text, keep_blank_values=True):

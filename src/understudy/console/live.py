@@ -14,7 +14,6 @@ from understudy.api.sse import (
     StreamHeartbeat,
     all_events,
     batches,
-    last_sequence,
 )
 from understudy.sessions.journal import EventKind, JournalEvent
 
@@ -95,9 +94,8 @@ def signal_of(session_id: str) -> str:
 
 
 def _newest(services: "Services") -> LivePlace:
-    sequence = last_sequence(services)
     with services.resources.units.read() as unit:
-        return LivePlace(sequence, unit.audit.last_number())
+        return LivePlace(unit.journal.last_sequence(), unit.audit.last_number())
 
 
 def _read(

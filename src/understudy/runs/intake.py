@@ -73,20 +73,40 @@ class RunIntake:
         """
         check_limits(submission)
         _require_open(unit, session, needs_idle=needs_idle)
-        defaults = self.defaults(unit)
         now = self.clock.now_ms()
         run_input = take_input(unit, principal, submission, now_ms=now)
-        targets = submission.reply_targets
-        run = Run(
-            run_id=new_id("run"),
+        run = self._made(unit, principal, session, submission, run_input, now_ms=now)
+        run = replace(run, run_id=new_id("run"), deliveries=pending_deliveries(run.reply_targets))
+        unit.audit.add(audit.done(principal, "runs.submit", run.run_id, at_ms=now))
+        return self._queue(unit, run)
+
+    def draft(self, unit: "Unit", principal: Principal, session: Session, text: str) -> Run:
+        """The run that a text would become in a session; it has no id and is not stored."""
+        run_input = RunInput(items=(InputItem(type="text", text=text),))
+        submission, now = Submission(content=text), self.clock.now_ms()
+        return self._made(unit, principal, session, submission, run_input, now_ms=now)
+
+    def _made(
+        self,
+        unit: "Unit",
+        principal: Principal,
+        session: Session,
+        submission: Submission,
+        run_input: RunInput,
+        *,
+        now_ms: int,
+    ) -> Run:
+        defaults, targets = self.defaults(unit), submission.reply_targets
+        return Run(
+            run_id="",
             session_id=session.session_id,
             agent_id=session.agent_id,
             user_id=principal.user_id,
             role=principal.role,
             kind=submission.kind,
             status=RunStatus.QUEUED,
-            submitted_at_ms=now,
-            updated_at_ms=now,
+            submitted_at_ms=now_ms,
+            updated_at_ms=now_ms,
             request=_request_of(submission, run_input),
             input=run_input,
             route=self._route(unit, session, submission, defaults),
@@ -96,33 +116,6 @@ class RunIntake:
             reply_targets=session.reply_targets if targets is None else targets,
             skill_fingerprint=submission.skill_fingerprint,
             trial_id=session.trial_id,
-        )
-        run = replace(run, deliveries=pending_deliveries(run.reply_targets))
-        unit.audit.add(audit.done(principal, "runs.submit", run.run_id, at_ms=now))
-        return self._queue(unit, run)
-
-    def draft(self, unit: "Unit", principal: Principal, session: Session, text: str) -> Run:
-        """The run that a text would become in a session; it is not stored."""
-        defaults, submission, now = (
-            self.defaults(unit),
-            Submission(content=text),
-            self.clock.now_ms(),
-        )
-        run_input = RunInput(items=(InputItem(type="text", text=text),))
-        return Run(
-            run_id="",
-            session_id=session.session_id,
-            agent_id=session.agent_id,
-            user_id=principal.user_id,
-            role=principal.role,
-            kind=submission.kind,
-            status=RunStatus.QUEUED,
-            submitted_at_ms=now,
-            updated_at_ms=now,
-            request=_request_of(submission, run_input),
-            input=run_input,
-            route=self._route(unit, session, submission, defaults),
-            locale=locale_of(language_of(submission, principal)),
         )
 
     def _queue(self, unit: "Unit", run: Run) -> tuple[Run, int]:
