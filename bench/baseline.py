@@ -13,13 +13,13 @@ from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
 from understudy.agent.model_call import DebugLog, DeltaHub, ModelCaller, Slots
 from understudy.agent.offers import CatalogueSkills
+from understudy.agent.prompt import PromptBuilder
 from understudy.agent.toolbox import Toolbox
 from understudy.core.bell import Bell
 from understudy.core.clock import SystemClock
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords, SkillOwnership
 from understudy.evolution.offer_book import OfferBook
-from understudy.evolution.prompt_files import UserFiles
 from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
 from understudy.permissions.model import CallVerdict, Level, PermissionDecision
@@ -119,6 +119,7 @@ def _loop(settings: Any, providers: Routes, workspace: Path) -> AgentLoop:
     registry = ToolRegistry([ReadFile(), WriteFile(), ListFiles()])
     metrics = Metrics(registry.names())
     offers = OfferBook(clock)
+    coach = EvolutionCoach(units, offers)
     consent = ConsentRecords(clock, offers, SkillOwnership(units))
     return AgentLoop(
         units=units,
@@ -131,7 +132,14 @@ def _loop(settings: Any, providers: Routes, workspace: Path) -> AgentLoop:
             Worktrees(workspace),
         ),
         registry=registry,
-        enabled_tools=lambda *_: registry.names(),
+        prompts=PromptBuilder(
+            routes=providers,
+            registry=registry,
+            enabled_tools=lambda *_: tuple(registry.names()),
+            memories=Recollector(clock, Keeper(clock, Counters())),
+            skills=CatalogueSkills(None),
+            coach=coach,
+        ),
         model=ModelCaller(
             routes=providers,
             debug_log=DebugLog(units, clock, lambda value: value),
@@ -139,10 +147,7 @@ def _loop(settings: Any, providers: Routes, workspace: Path) -> AgentLoop:
             slots=slots,
             observer=metrics,
         ),
-        memories=Recollector(clock, Keeper(clock, Counters())),
-        skills=CatalogueSkills(None),
-        files=UserFiles(),
-        coach=EvolutionCoach(units, offers),
+        coach=coach,
         consent=consent,
         stand_ins=RecordedTools(units),
     )

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 MAX_TOPICS: Final = 10_000
+# Rings after every commit of this process.
+COMMITS: Final = "commits"
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import structlog
 
-from understudy.core.bell import Bell
+from understudy.core.bell import COMMITS, Bell
 from understudy.core.clock import DAY_MS
 from understudy.daemon.services import Services
 from understudy.deliveries.webhook import WebhookSender
@@ -22,14 +22,13 @@ from understudy.rollout.replay.work import ReplayDuty
 from understudy.runs.expiry import expire_due
 from understudy.runs.stops import watch_stop_requests
 from understudy.schedules.worker import ScheduleDuty
-from understudy.work.worker import Duty, Worker
+from understudy.work.worker import LONGEST_DOZE_S, Duty, TimedLook, Worker, WorkerSleep
 
 log = structlog.get_logger()
 
 STOP_LOOK_S: Final = 0.5
 STRANDED_LOOK_S: Final = 5.0
-EXPIRY_LOOK_S: Final = 1.0
-NEWS_LOOK_S: Final = 1.0
+EVERY_SECOND: Final = WorkerSleep(topics=(), longest_s=1.0)
 MEMORY_LOOK_S: Final = 10.0
 TRIALS_LOOK_S: Final = 15.0
 OUTCOMES_LOOK_S: Final = 15.0
@@ -57,22 +56,32 @@ class PeriodicCheck:
     every_s: float
     # Whether the first check is at the start.
     at_once: bool = True
+    # Rings after every commit that can give the check something to do; None: it depends on more.
+    news: Bell | None = None
 
     async def keep_looking(self) -> None:
         """Run the check for ever."""
-        if self.at_once:
-            await asyncio.to_thread(self.look)
+        is_due = self.at_once
         while True:
+            # Counted before the look: a commit during the look must not be missed.
+            seen = {COMMITS: self.news.count(COMMITS)} if self.news else {}
+            if is_due:
+                await asyncio.to_thread(self.look)
             await asyncio.sleep(self.every_s)
-            await asyncio.to_thread(self.look)
+            if self.news and is_due:
+                await self.news.wait(seen, timeout_s=max(LONGEST_DOZE_S - self.every_s, 0))
+            is_due = True
 
 
 class Background:
     """Starts and stops the background tasks of a daemon; a failed one is restarted."""
 
     def __init__(self, services: Services) -> None:
-        self._resources = services.resources
+        self._resources = resources = services.resources
         self._services = services
+        # Another daemon on the same database rings no bell here.
+        self._is_alone = resources.settings.is_sqlite
+        self._news = resources.bell if self._is_alone else None
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -93,20 +102,15 @@ class Background:
         return {look.name: look.keep_looking for look in self._checks()} | self._workers()
 
     def _checks(self) -> tuple[PeriodicCheck, ...]:
-        resources, services = self._resources, self._services
+        services = self._services
         return (
-            PeriodicCheck("stranded-watch", self._put_back, STRANDED_LOOK_S, at_once=False),
-            PeriodicCheck("sweep", self._sweep, SWEEP_EVERY_S),
             PeriodicCheck(
-                "expiry",
-                partial(expire_due, resources.units, resources.clock),
-                EXPIRY_LOOK_S,
-                at_once=False,
+                "stranded-watch", self._put_back, STRANDED_LOOK_S, at_once=False, news=self._news
             ),
-            PeriodicCheck("sidechain-links", services.runs.sidechain_links.catch_up, NEWS_LOOK_S),
-            PeriodicCheck("memory", services.capture.catch_up, MEMORY_LOOK_S),
-            PeriodicCheck("trials", services.trials.catch_up, TRIALS_LOOK_S),
-            PeriodicCheck("outcomes", services.outcomes.catch_up, OUTCOMES_LOOK_S),
+            PeriodicCheck("sweep", self._sweep, SWEEP_EVERY_S),
+            PeriodicCheck("memory", services.capture.catch_up, MEMORY_LOOK_S, news=self._news),
+            PeriodicCheck("trials", services.trials.catch_up, TRIALS_LOOK_S, news=self._news),
+            PeriodicCheck("outcomes", services.outcomes.catch_up, OUTCOMES_LOOK_S, news=self._news),
             PeriodicCheck("rollout-sources", services.expired_sources.look, SOURCES_LOOK_S),
             PeriodicCheck("rollouts", services.rollout.repair.look, ROLLOUTS_LOOK_S),
             PeriodicCheck("local-skills", services.skills.catalogue.refresh, LOCAL_SKILLS_LOOK_S),
@@ -128,6 +132,8 @@ class Background:
             "deliveries": self._worker(self._deliveries()),
             "schedules": self._worker(self._schedules()),
             "mail": self._worker(self._mail()),
+            "expiry": self._worker(TimedLook(self._expire, EVERY_SECOND)),
+            "signals": self._worker(TimedLook(self._follow_signals, EVERY_SECOND)),
         }
         if not resources.settings.is_sqlite:
             workers["reaper"] = Reaper(resources.settings.database_url, resources.engine).run
@@ -143,7 +149,8 @@ class Background:
         )
 
     def _worker(self, duty: Duty[Any]) -> Chore:
-        return Worker(duty=duty, clock=self._resources.clock, bell=self._resources.bell).run
+        clock, bell = self._resources.clock, self._resources.bell
+        return Worker(duty=duty, clock=clock, bell=bell, is_alone=self._is_alone).run
 
     def _replays(self) -> ReplayDuty:
         services = self._services
@@ -169,6 +176,19 @@ class Background:
         resources = self._resources
         delivery = MailDelivery(clock=resources.clock, intake=self._services.intake)
         return MailDuty(units=resources.units, clock=resources.clock, delivery=delivery)
+
+    def _expire(self) -> int | None:
+        """Settle the requests that have expired; returns when the next one does."""
+        expire_due(self._resources.units, self._resources.clock)
+        with self._resources.units.read() as unit:
+            return unit.requests.next_expiry_ms()
+
+    def _follow_signals(self) -> int | None:
+        """Handle the signals that are due; returns when the next one is, or the rest again."""
+        if self._services.runs.sidechain_links.catch_up():
+            return self._resources.clock.now_ms()
+        with self._resources.units.read() as unit:
+            return unit.signals.next_due_ms()
 
     def _put_back(self) -> None:
         # While draining, work that no execution holds is left to the next start.

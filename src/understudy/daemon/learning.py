@@ -111,7 +111,7 @@ class LearningServices:
                 settings=capture_in,
                 listeners=self.listeners,
             ),
-            look_s=CAPTURE_LOOK_S,
+            look_s=LOOK_ALONE_S if resources.settings.is_sqlite else CAPTURE_LOOK_S,
         )
 
     def model(self, observer: Metrics) -> StructuredModel:

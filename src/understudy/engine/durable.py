@@ -13,7 +13,9 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, Queue
-from dbos._queue import queue_worker_thread
+from dbos._queue import queue_thread, queue_worker_thread
+from dbos._scheduler import dynamic_scheduler_loop
+from dbos._workflow_commands import workflow_timeout_thread
 
 from understudy.runs.model import Run
 
@@ -23,11 +25,17 @@ APPLICATION_VERSION: Final = "1"
 QUEUE: Final = "runs"
 WORKFLOW: Final = "run"
 NOTIFICATION_POLL_S: Final = 0.2
+# The engine's own schedules are not used.
+SCHEDULER_POLL_S: Final = 86_400.0
 BATCH: Final = 500
 MAX_THREADS: Final = 64
 # Executes a run; returns whether its session may have another one queued.
 Execute = Callable[[str], Awaitable[bool]]
 LOOK_EVERY_S: Final = 1.0
+# Where no other daemon enqueues, every new run wakes the dispatcher; only what the engine recovers
+# at its start does not.
+LOOK_ALONE_S: Final = 30.0
+START_LOOKS: Final = 30
 
 
 class DurableEngine:
@@ -50,6 +58,7 @@ class DurableEngine:
             "application_version": APPLICATION_VERSION,
             "executor_id": self.executor_id,
             "notification_listener_polling_interval_sec": NOTIFICATION_POLL_S,
+            "scheduler_polling_interval_sec": SCHEDULER_POLL_S,
             "enable_otlp": False,
             # Becomes the pool of `asyncio.to_thread`; without a bound a burst makes a thousand threads.
             "max_executor_threads": MAX_THREADS,
@@ -73,6 +82,7 @@ class DurableEngine:
         DBOS.listen_queues([])
         # Launched from the running loop, so that runs execute on it.
         DBOS.launch()
+        _stop_idle_polls(instance)
         queue = await DBOS.register_queue_async(
             QUEUE,
             partition_concurrency=1,
@@ -80,7 +90,8 @@ class DurableEngine:
             on_conflict="always_update",
         )
         self._client = await asyncio.to_thread(self._open_client)
-        self._dispatcher = Dispatcher(instance, queue)
+        is_alone = self._database.dialect.name == "sqlite"
+        self._dispatcher = Dispatcher(instance, queue, is_alone=is_alone)
         self._dispatcher.start()
 
     async def stop(self) -> None:
@@ -192,6 +203,19 @@ class DurableEngine:
         return DBOSClient(system_database_engine=self._database, application_name=APPLICATION)
 
 
+def _stop_idle_polls(instance: DBOS) -> None:
+    """End the engine's threads that poll for what we never use: time-outs, delays, schedules.
+
+    Runs are dequeued by `Dispatcher`, so its queue manager is not needed either. There is no
+    setting for this; a thread that can not be found goes on polling, which does no harm.
+    """
+    idle = (queue_thread, dynamic_scheduler_loop, workflow_timeout_thread)
+    for thread in instance._background_threads:  # noqa: SLF001 - there is no public way
+        if vars(thread).get("_target") in idle:
+            stop, *_ = vars(thread)["_args"]
+            stop.set()
+
+
 def _work_table(dialect: str) -> sa.TableClause:
     """The engine's own table of work, as far as we read it."""
     return sa.table(
@@ -207,9 +231,11 @@ def _work_table(dialect: str) -> sa.TableClause:
 class Nudge(threading.Event):
     """The stop event of the dispatcher's thread, whose wait can also be interrupted."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_alone: bool) -> None:
         super().__init__()
         self._rung = threading.Event()
+        self._is_alone = is_alone
+        self._waits = 0
 
     def ring(self) -> None:
         """Wake the thread to poll now."""
@@ -222,7 +248,9 @@ class Nudge(threading.Event):
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for a wake-up or a stop; returns whether it was a stop."""
-        self._rung.wait(timeout)
+        self._waits += 1
+        is_started = self._waits > START_LOOKS
+        self._rung.wait(LOOK_ALONE_S if self._is_alone and is_started else timeout)
         self._rung.clear()
         return self.is_set()
 
@@ -230,8 +258,8 @@ class Nudge(threading.Event):
 class Dispatcher:
     """Runs the engine's queue worker in a thread that can be woken at once."""
 
-    def __init__(self, instance: DBOS, queue: Queue) -> None:
-        self._nudge = Nudge()
+    def __init__(self, instance: DBOS, queue: Queue, *, is_alone: bool) -> None:
+        self._nudge = Nudge(is_alone=is_alone)
         # Its settings are ours and never change, so they need not be read again at every look.
         queue.database_backed_queue = False
         arguments: tuple[Any, ...] = (self._nudge, instance, queue)

@@ -143,6 +143,10 @@ class RequestStore:
         )
         return tuple((row.request_id, row.run_id) for row in self._connection.execute(query))
 
+    def next_expiry_ms(self) -> int | None:
+        """When the first open request expires."""
+        return self._connection.execute(_NEXT_EXPIRY).scalar()
+
     def close(self, request_id: str, *, at_ms: int) -> None:
         """Let a request that cannot be read count as expired."""
         self._connection.execute(
@@ -182,3 +186,6 @@ _OFFERS_TO = (
     .order_by(requests.c.created_at_ms.desc(), requests.c.request_id.desc())
     .limit(sa.bindparam("most"))
 )
+
+
+_NEXT_EXPIRY = sa.select(sa.func.min(requests.c.expires_at_ms)).where(sa.text("state = 'pending'"))

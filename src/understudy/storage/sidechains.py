@@ -182,6 +182,10 @@ class SignalStore:
             for row in self._connection.execute(query)
         )
 
+    def next_due_ms(self) -> int | None:
+        """When the next of those that wait for their time is due."""
+        return self._connection.execute(sa.select(sa.func.min(signals.c.due_at_ms))).scalar()
+
     def remove(self, number: int) -> None:
         """Forget what has been seen to."""
         self._connection.execute(sa.delete(signals).where(signals.c.number == number))

@@ -9,7 +9,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from understudy.assets.model import BlobStore
-from understudy.core.bell import Bell
+from understudy.core.bell import COMMITS, Bell
 from understudy.core.errors import coded_error
 from understudy.memory.ports import RunMemoryStore
 from understudy.runs.model import Run
@@ -389,7 +389,7 @@ class Units:
             act()
         if unit.has_enqueued:
             self._enqueued()
-        self.ring(unit.touched)
+        self.ring(unit.touched, COMMITS)
 
     def _unit(self, connection: sa.Connection) -> Unit:
         return Unit(
@@ -432,7 +432,8 @@ class Units:
         else:
             yield True
 
-    def ring(self, session_ids: set[str]) -> None:
-        """Wake the readers of these sessions."""
-        if session_ids:
-            self._bell.ring("events", *(f"session:{session_id}" for session_id in session_ids))
+    def ring(self, session_ids: set[str], *topics: str) -> None:
+        """Wake the readers of these sessions, and whoever waits for one of the topics."""
+        events = ("events",) if session_ids else ()
+        sessions = (f"session:{session_id}" for session_id in session_ids)
+        self._bell.ring(*events, *sessions, *topics)

@@ -1,17 +1,19 @@
 """The one loop of every background worker: claim what is due, do it, sleep until more is due."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Generic, Protocol, TypeVar
+from typing import ClassVar, Final, Generic, NoReturn, Protocol, TypeVar
 
-from understudy.core.bell import Bell
+from understudy.core.bell import COMMITS, Bell
 from understudy.core.clock import Clock
 from understudy.work.db_retry import finish_despite_db_outage
 
 T = TypeVar("T")
 
 SHORTEST_SLEEP_S: Final = 0.05
+# How often a worker looks although nothing was committed: in case a ring was lost.
+LONGEST_DOZE_S: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,23 @@ class Duty(Protocol[T]):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class TimedLook:
+    """A duty that is done within its claim; `look` returns when it is due again, if known."""
+
+    at_once: ClassVar[int] = 1
+
+    look: Callable[[], int | None]
+    sleep: WorkerSleep
+
+    def claim(self, _: int) -> Claim[NoReturn]:
+        """Do everything that is due."""
+        return Claim(due_at_ms=self.look())
+
+    async def do(self, item: NoReturn) -> None:
+        """Never called: `claim` leaves no item."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker(Generic[T]):
     """Does one duty for as long as its task runs; any number of daemons share the items."""
@@ -69,6 +88,8 @@ class Worker(Generic[T]):
     duty: Duty[T]
     clock: Clock
     bell: Bell
+    # Whether every commit to the database rings here, because no other daemon shares it.
+    is_alone: bool = False
 
     async def run(self) -> None:
         """Claim and do items for ever, a bounded number at a time."""
@@ -77,7 +98,7 @@ class Worker(Generic[T]):
         async with asyncio.TaskGroup() as group:
             while True:
                 # Counted before the claim: a ring during the claim must not be missed.
-                topics = self.duty.sleep.topics
+                topics = (*self.duty.sleep.topics, COMMITS)
                 seen = {topic: self.bell.count(topic) for topic in topics}
                 claim = await finish_despite_db_outage(self.duty.claim, at_once - len(running))
                 for item in claim.items:
@@ -100,3 +121,20 @@ class Worker(Generic[T]):
             await asyncio.sleep(sleep.pause_s)
         heard = {topic: seen[topic] for topic in sleep.topics}
         await self.bell.wait(heard, timeout_s=seconds - sleep.pause_s)
+        if self.is_alone:
+            await self._doze(claim, heard | {COMMITS: seen[COMMITS]}, every_s=sleep.longest_s)
+
+    async def _doze(self, claim: Claim[T], seen: Mapping[str, int], *, every_s: float) -> None:
+        """Sleep on while nothing was committed: the last look still holds.
+
+        The clock is read now and then, because it may be set, or the machine suspended.
+        """
+        before, ends_at = self.clock.now_ms(), self.clock.now_ms() + LONGEST_DOZE_S * 1000
+        if claim.due_at_ms is not None:
+            ends_at = min(ends_at, claim.due_at_ms)
+        while all(self.bell.count(topic) == count for topic, count in seen.items()):
+            now = self.clock.now_ms()
+            if not before <= now < ends_at:
+                return
+            before = now
+            await self.bell.wait(seen, timeout_s=min(every_s, (ends_at - now) / 1000))

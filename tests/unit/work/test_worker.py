@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from understudy.core.bell import Bell
+from understudy.core.bell import COMMITS, Bell
 from understudy.core.errors import DatabaseUnavailable
 from understudy.testing.clock import FrozenClock
 from understudy.work.worker import Claim, Worker, WorkerSleep
@@ -24,6 +24,7 @@ class Numbers:
     claims: int = 0
     begun: list[int] = field(default_factory=list)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
+    due_at_ms: int | None = None
 
     def claim(self, limit: int) -> Claim[int]:
         self.claims += 1
@@ -33,7 +34,7 @@ class Numbers:
             if isinstance(first, Exception):
                 raise first
             items.append(first)
-        return Claim(items=tuple(items), is_all=self.is_all)
+        return Claim(items=tuple(items), is_all=self.is_all, due_at_ms=self.due_at_ms)
 
     async def do(self, item: int) -> None:
         self.begun.append(item)
@@ -41,10 +42,13 @@ class Numbers:
 
 
 @asynccontextmanager
-async def at_work(duty: Numbers) -> AsyncIterator[Bell]:
+async def at_work(
+    duty: Numbers, *, clock: FrozenClock | None = None, is_alone: bool = False
+) -> AsyncIterator[Bell]:
     bell = Bell()
     bell.attach(asyncio.get_running_loop())
-    task = asyncio.create_task(Worker(duty=duty, clock=FrozenClock(), bell=bell).run())
+    worker = Worker(duty=duty, clock=clock or FrozenClock(), bell=bell, is_alone=is_alone)
+    task = asyncio.create_task(worker.run())
     try:
         yield bell
     finally:
@@ -91,3 +95,50 @@ async def test_a_claim_of_everything_is_followed_by_a_sleep() -> None:
         bell.ring("news")
         await until(lambda: duty.begun == [1, 2])
         assert duty.claims == 2
+
+
+AT_ONCE_AGAIN = WorkerSleep(topics=(), longest_s=0.0)
+
+
+async def settled() -> None:
+    """Give the worker every chance to look again: its sleep takes no time."""
+    for _ in range(200):
+        await asyncio.sleep(0)
+
+
+async def test_a_worker_alone_on_its_database_looks_again_only_after_a_commit() -> None:
+    duty = Numbers(sleep=AT_ONCE_AGAIN)
+    async with at_work(duty, is_alone=True) as bell:
+        await until(lambda: duty.claims == 1)
+        await settled()
+        assert duty.claims == 1
+        duty.waiting.append(7)
+        bell.ring(COMMITS)
+        await until(lambda: duty.begun == [7])
+
+
+async def test_a_worker_that_shares_its_database_looks_without_a_ring() -> None:
+    duty = Numbers(sleep=AT_ONCE_AGAIN)
+    async with at_work(duty):
+        await until(lambda: duty.claims > 2)
+
+
+async def test_a_worker_alone_on_its_database_looks_when_the_next_item_is_due() -> None:
+    clock = FrozenClock()
+    duty = Numbers(sleep=AT_ONCE_AGAIN, due_at_ms=clock.now_ms() + 5_000)
+    async with at_work(duty, clock=clock, is_alone=True):
+        await until(lambda: duty.claims == 1)
+        await settled()
+        assert duty.claims == 1
+        clock.advance(5_000)
+        await until(lambda: duty.claims > 1)
+
+
+async def test_a_clock_that_was_set_back_ends_the_sleep_of_a_worker_alone() -> None:
+    clock = FrozenClock()
+    duty = Numbers(sleep=AT_ONCE_AGAIN)
+    async with at_work(duty, clock=clock, is_alone=True):
+        await until(lambda: duty.claims == 1)
+        await settled()
+        clock.advance(-60_000)
+        await until(lambda: duty.claims > 1)
