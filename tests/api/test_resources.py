@@ -325,3 +325,18 @@ def test_operations_are_named_as_the_services_name_them(api: TestClient) -> None
         "runtime.rollback",
         "tools.set",
     ]
+
+
+def test_the_audit_is_verified_by_admins(api: TestClient) -> None:
+    api.post("/v1/projects", json={"project_id": "launch", "name": "Launch"})
+
+    found = api.get("/v1/audit/verify")
+
+    assert found.status_code == 200, found.json()
+    assert found.json()["ok"] is True
+    assert "first_bad" not in found.json()
+    assert found.json()["audit"]["checked"] >= 1
+    noted = found.json()["audit"]["head"]
+    assert api.get("/v1/audit/verify", params={"head": noted}).json()["ok"] is True
+    wrong = api.get("/v1/audit/verify", params={"head": "f" * 64}).json()
+    assert (wrong["ok"], wrong["first_bad"]["problem"]) == (False, "head_unknown")

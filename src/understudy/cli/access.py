@@ -1,5 +1,6 @@
 """`understudy tokens`, `audit` and `webhooks`: who may call, what they did, and what webhooks are signed with."""
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -11,6 +12,8 @@ from understudy.cli.output import ExitCode, client_problem, note, print_json, un
 
 if TYPE_CHECKING:
     from understudy.access.tokens import TokenCreated
+    from understudy.core.audit import AuditEntry, AuditVerification
+    from understudy.core.page import Page
     from understudy.wire.replies import WebhookSecretView
 
 tokens = Commands("Tokens: who may call, and in which role.")
@@ -93,6 +96,12 @@ def _refuse_to_lock_out(daemon: DaemonConnection) -> None:
     raise typer.Exit(ExitCode.REFUSED)
 
 
+class AuditAct(StrEnum):
+    """What `audit` can do but list."""
+
+    VERIFY = "verify"
+
+
 AUDIT_COLUMNS: Final[screen.Layout] = {
     "when": "at_ms",
     "who": "actor",
@@ -102,15 +111,44 @@ AUDIT_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@command(show=AUDIT_COLUMNS, empty="Nothing was changed or refused yet.")
+def _tell_audit(answer: "Page[AuditEntry] | AuditVerification") -> None:
+    from understudy.core.audit import AuditVerification
+
+    if not isinstance(answer, AuditVerification):
+        screen.records(answer.items, AUDIT_COLUMNS, empty="Nothing was changed or refused yet.")
+        return
+    for name, chain in (("audit", answer.audit), ("skill versions", answer.skill_versions)):
+        told = {"erased": chain.erased, "pruned": chain.pruned, "unchained": chain.unchained}
+        rest = "".join(f", {number} {word}" for word, number in told.items() if number)
+        note(f"{name}: {chain.checked} checked{rest}; head {chain.head}")
+    bad = answer.first_bad
+    if bad is not None:
+        where = f" at {bad.place}" if bad.place is not None else ""
+        note(f"error: {bad.chain}{where}: {bad.problem}{f' (row {bad.row})' if bad.row else ''}")
+
+
+@command(show=_tell_audit)
 def audit(
     daemon: DaemonConnection,
     page: PageOptions,
+    act: Annotated[
+        AuditAct | None,
+        typer.Argument(metavar="[verify]", help="Check that no row was edited or removed."),
+    ] = None,
     resource: Annotated[str | None, typer.Option(help="Only one kind, such as `sessions`.")] = None,
     actor: Annotated[str | None, typer.Option(help="Only what somebody did.")] = None,
+    head: Annotated[
+        str | None, typer.Option(help="With `verify`: a head noted before, still to be found.")
+    ] = None,
 ) -> object:
-    """List who did what, and who was told no; newest first."""
-    return daemon.client.audit.page(resource=resource, actor=actor, **page)
+    """List who did what, and who was told no; newest first. `audit verify` checks the rows."""
+    if act is None:
+        return daemon.client.audit.page(resource=resource, actor=actor, **page)
+    answer = daemon.client.audit.verify(head=head)
+    if not answer.ok:
+        daemon.show(lambda: _tell_audit(answer))
+        raise typer.Exit(ExitCode.REFUSED)
+    return answer
 
 
 @command()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from understudy.access.tokens import Token, TokenCreated
     from understudy.agent.preview import PromptPreview
     from understudy.assets.model import Asset, AssetReference
-    from understudy.core.audit import AuditEntry
+    from understudy.core.audit import AuditEntry, AuditVerification
     from understudy.core.page import Page
     from understudy.deliveries.model import DeliveryLog
     from understudy.evolution.record import EvolutionEntry
@@ -149,7 +149,7 @@ ANSWERS: Final = {
     "understudy.access.tokens": "Token TokenCreated",
     "understudy.agent.preview": "PromptPreview",
     "understudy.assets.model": "Asset AssetReference",
-    "understudy.core.audit": "AuditEntry",
+    "understudy.core.audit": "AuditEntry AuditVerification",
     "understudy.core.page": "Page",
     "understudy.deliveries.model": "DeliveryLog",
     "understudy.evolution.record": "EvolutionEntry",
@@ -465,6 +465,11 @@ class AuditCalls(Group[S]):
         may know of, so that a page can be short."""
 
     list = every(page)
+
+    @GET("/v1/audit/verify")
+    def verify(self, *, head: str | None = None) -> AuditVerification:
+        """Whether the audit and the versions of skills are as they were written: each is a chain
+        of digests, and an edited, added or removed row breaks it."""
 
 
 class CandidatesCalls(Group[S]):

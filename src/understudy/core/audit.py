@@ -31,6 +31,51 @@ class AuditEntry:
     version: Annotated[int | None, OMIT] = None
     reason: Annotated[str | None, OMIT] = None
     request_id: str = ""
+    # When its text was erased; the digest of what it said stays.
+    erased_at_ms: Annotated[int | None, OMIT] = None
+
+
+class LinkProblem(StrEnum):
+    """What is wrong with a row of a chain of digests."""
+
+    EDITED = "edited"
+    REMOVED = "removed"
+    ADDED = "added"
+    # The link that somebody noted elsewhere is in no chain.
+    HEAD_UNKNOWN = "head_unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BadLink:
+    """The first row that is not as it was written: the chain, its place there, the row's own key."""
+
+    chain: str
+    problem: LinkProblem
+    place: Annotated[int | None, OMIT] = None
+    row: Annotated[str | None, OMIT] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainReport:
+    """What was checked of a chain. `head` is its last link: noted elsewhere, it proves the rest."""
+
+    checked: int
+    # Rows whose text was erased and whose digest holds.
+    erased: int
+    # Rows that retention removed at the start, and rows from before there was a chain.
+    pruned: int
+    unchained: int
+    head: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditVerification:
+    """Whether the audit and the versions of skills are as they were written."""
+
+    ok: bool
+    first_bad: Annotated[BadLink | None, OMIT] = None
+    audit: ChainReport
+    skill_versions: ChainReport
 
 
 def done(

@@ -11,6 +11,7 @@ from understudy.core.audit import AuditEntry, AuditOutcome
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Role
 from understudy.runs.model import Receipt
+from understudy.storage.chains import CONTENT, Chains
 from understudy.storage.rows import DAMAGED, from_row, insert_new, select_page, to_row
 from understudy.storage.schema import audit, receipts, responses, tokens
 
@@ -152,25 +153,16 @@ class ResponseStore:
 
 
 class AuditStore:
-    """Where audit entries are kept; nothing removes them."""
+    """Where audit entries are kept, in a chain of digests."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: sa.Connection, chains: Chains) -> None:
         self._connection = connection
+        self._chains = chains
 
     def add(self, entry: AuditEntry) -> None:
-        """Keep one more entry."""
-        values = {
-            "at_ms": entry.at_ms,
-            "actor": entry.actor,
-            "action": entry.action,
-            "resource": entry.resource,
-            "resource_id": entry.resource_id,
-            "outcome": str(entry.outcome),
-            "version": entry.version,
-            "reason": entry.reason,
-            "request_id": entry.request_id,
-        }
-        self._connection.execute(_INSERT, values)
+        """Keep one more entry; it is stored when the unit commits."""
+        values = {name: getattr(entry, name) for name in CONTENT["audit"]}
+        self._chains.add_entry({**values, "outcome": str(entry.outcome)})
 
     def last_number(self) -> int:
         """The number of the newest entry; 0 without one."""
@@ -189,7 +181,8 @@ class AuditStore:
         actor: str | None,
         outcome: AuditOutcome | None = None,
     ) -> Page[AuditEntry]:
-        """Entries, newest first."""
+        """Entries, newest first, also those that this unit added."""
+        self._chains.settle()
         wanted = {"resource": resource, "actor": actor, "outcome": outcome}
         query = sa.select(audit).where(
             *(audit.c[name] == value for name, value in wanted.items() if value is not None)
@@ -204,8 +197,6 @@ class AuditStore:
         )
 
 
-# Put together only once: tool calls add an entry each.
-_INSERT = sa.insert(audit)
 _LAST = sa.select(sa.func.max(audit.c.number))
 _AFTER = (
     sa.select(audit.c.number, audit.c.resource)

@@ -24,6 +24,7 @@ from understudy.skills.model import (
     Visibility,
     sort_name,
 )
+from understudy.storage.chains import Chains
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import (
     folded,
@@ -144,9 +145,10 @@ WITH_GRANTS: Final = _with_grants().where(skills.c.skill_id == sa.bindparam("ski
 class SkillStore:
     """Skills, their versions, and deleted skills. A slug has one row, deleted or not."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: sa.Connection, dialect: Dialect, chains: Chains) -> None:
         self._connection = connection
         self._dialect = dialect
+        self._chains = chains
 
     def lock(self, slug: str) -> None:
         """Lock a slug against changes by other processes and daemons until the unit ends. Rows that
@@ -247,6 +249,7 @@ class SkillStore:
     def add_version(self, version: SkillVersion) -> None:
         """Insert a version; its number is new."""
         self._connection.execute(_ADD_VERSION, {**asdict(version), "made_in": version.run_id})
+        self._chains.add_version(version.skill_id, version.number)
 
     def version(self, skill_id: str, number: int) -> SkillVersion | None:
         """One version, also of a deleted skill; None when it is in the trash of an earlier skill

@@ -19,6 +19,7 @@ from understudy.storage.agents import AgentStore, UserFileStore
 from understudy.storage.artifacts import ArtifactStore, DebugStore
 from understudy.storage.assets import AssetStore, SqlBlobs
 from understudy.storage.candidates import CandidateStore, ReviewStore
+from understudy.storage.chains import Chains
 from understudy.storage.deliveries import DeliveryStore, WebhookSecretStore
 from understudy.storage.engine import Dialect, dialect_of
 from understudy.storage.erasure import ErasureStore
@@ -127,7 +128,7 @@ class Stores:
 
     @cached_property
     def skills(self) -> SkillStore:
-        return SkillStore(self.connection, self._dialect)
+        return SkillStore(self.connection, self._dialect, self.chains)
 
     @cached_property
     def skill_grants(self) -> GrantStore:
@@ -183,7 +184,11 @@ class Stores:
 
     @cached_property
     def audit(self) -> AuditStore:
-        return AuditStore(self.connection)
+        return AuditStore(self.connection, self.chains)
+
+    @cached_property
+    def chains(self) -> Chains:
+        return Chains(self.connection, self._dialect)
 
     @cached_property
     def receipts(self) -> ReceiptStore:
@@ -380,6 +385,7 @@ class Units:
                 unit = self._unit(connection)
                 regrets = unit.if_rolled_back
                 yield unit
+                unit.chains.settle()
                 self._dialect.announce(connection, unit.touched)
         except BaseException as problem:
             for regret in regrets:

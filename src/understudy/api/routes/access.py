@@ -12,7 +12,7 @@ from understudy.api.gate import GatedRoute
 from understudy.api.operations import admin, viewer
 from understudy.api.paging import Paging
 from understudy.api.services import Caller, Services
-from understudy.core.audit import AuditEntry, AuditOutcome
+from understudy.core.audit import AuditEntry, AuditOutcome, AuditVerification
 from understudy.core.errors import UnderstudyError
 from understudy.core.page import Page
 from understudy.core.principal import Principal, Role
@@ -72,6 +72,20 @@ def list_audit(
     with services.resources.units.read() as unit:
         found = unit.audit.page(page, resource=resource, actor=actor, outcome=outcome)
     return _told_to(caller, found, services.skills.library)
+
+
+@router.get("/v1/audit/verify", operation_id="audit.verify")
+@admin()
+def verify_audit(
+    services: Services,
+    head: Annotated[
+        str | None, Query(description="a link noted before; it must still be in a chain")
+    ] = None,
+) -> AuditVerification:
+    """Whether the audit and the versions of skills are as they were written: each is a chain of
+    digests, and an edited, added or removed row breaks it."""
+    with services.resources.units.read() as unit:
+        return unit.chains.verify(head)
 
 
 def _told_to(caller: Principal, page: Page[AuditEntry], library: SkillLibrary) -> Page[AuditEntry]:

@@ -2,6 +2,7 @@
 
 from understudy.storage.schema.access import (
     audit,
+    chains,
     responses,
     runtime_revisions,
     tokens,
@@ -83,6 +84,7 @@ __all__ = [
     "audit",
     "canary_secret",
     "capture_jobs",
+    "chains",
     "debug_requests",
     "deliveries",
     "delivery_tries",

@@ -32,8 +32,26 @@ audit = sa.Table(
     sa.Column("version", sa.Integer),
     sa.Column("reason", sa.Text),
     sa.Column("request_id", sa.Text, nullable=False),
+    # Its part in the chain of digests; none in rows from before there was one.
+    sa.Column("place", sa.BigInteger, index=True),
+    sa.Column("content_digest", sa.Text),
+    sa.Column("link", sa.Text),
+    # Its text was taken out; the digest is that of what it said.
+    sa.Column("erased_at_ms", Ms),
     one_of("outcome", AuditOutcome),
     sqlite_autoincrement=True,
+)
+
+# Where each chain of digests ends, and where what retention left of it begins.
+chains = sa.Table(
+    "chains",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("place", sa.BigInteger, nullable=False),
+    sa.Column("link", sa.Text, nullable=False),
+    sa.Column("base_place", sa.BigInteger, nullable=False),
+    sa.Column("base_link", sa.Text, nullable=False),
+    sa.Column("unchained", sa.BigInteger, nullable=False),
 )
 
 # Idempotency keys of all other requests, with the answer that was given; no status: under way.

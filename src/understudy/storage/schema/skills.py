@@ -54,6 +54,10 @@ skill_versions = sa.Table(
     sa.Column("trash_name", sa.Text, index=True),
     # Whose run made it, if one did.
     sa.Column("agent_id", sa.Text),
+    # Its part in the chain of digests; none in rows from before there was one.
+    sa.Column("place", sa.BigInteger, index=True),
+    sa.Column("content_digest", sa.Text),
+    sa.Column("link", sa.Text),
     sa.Index(
         "ix_skill_versions_made_by",
         "agent_id",

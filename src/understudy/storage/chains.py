@@ -1,0 +1,272 @@
+"""Chains of digests over the audit and over the versions of skills: an edited or removed row shows.
+
+Each row of a chain keeps the digest of its content and a link: the digest of the link before it, of
+its place and of its content's digest. A head beside the rows tells how many there are and which link
+is the last, so that removal at the end shows as well. Links are made when a unit commits, after all
+other locks are held, so nobody who waits for a head holds what its holder waits for.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from understudy.core.audit import AuditVerification, BadLink, ChainReport, LinkProblem
+from understudy.storage.engine import Dialect
+from understudy.storage.rows import insert_new
+from understudy.storage.schema import audit, chains, skill_versions
+
+START: Final = "0" * 64
+BATCH: Final = 1_000
+# What the digest of a row's content is made of; what is not here may change.
+CONTENT: Final[Mapping[str, tuple[str, ...]]] = {
+    "audit": (
+        "at_ms",
+        "actor",
+        "action",
+        "resource",
+        "resource_id",
+        "outcome",
+        "version",
+        "reason",
+        "request_id",
+    ),
+    "skill_versions": (
+        "skill_id",
+        "number",
+        "digest",
+        "size",
+        "actor",
+        "created_at_ms",
+        "run_id",
+        "restored_from",
+        "agent_id",
+    ),
+}
+TABLES: Final = {"audit": audit, "skill_versions": skill_versions}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where a chain ends, and where what is left of it begins."""
+
+    name: str
+    place: int = 0
+    link: str = START
+    # The last row that retention removed: the chain goes on after it.
+    base_place: int = 0
+    base_link: str = START
+    # Rows from before there was a chain.
+    unchained: int = 0
+
+
+def content_digest(name: str, row: Mapping[str, Any]) -> str:
+    """The digest of what a row says; a column that is empty does not count."""
+    content = {key: row[key] for key in CONTENT[name] if row[key] is not None}
+    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def link_of(before: str, place: int, digest: str) -> str:
+    """The link of a row at a place."""
+    return sha256(f"{before}:{place}:{digest}".encode()).hexdigest()
+
+
+class Chains:
+    """The chains of a unit: what it adds is linked when it commits."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+        self._connection = connection
+        self._dialect = dialect
+        self._entries: list[dict[str, Any]] = []
+        self._versions: list[tuple[str, int]] = []
+
+    def add_entry(self, entry: Mapping[str, Any]) -> None:
+        """Keep an audit entry for the end of the unit."""
+        self._entries.append(dict(entry))
+
+    def add_version(self, skill_id: str, number: int) -> None:
+        """Have a version that is stored already linked at the end of the unit."""
+        self._versions.append((skill_id, number))
+
+    def settle(self) -> None:
+        """Store and link what the unit added; to be called last, as others wait for the heads."""
+        entries, versions = self._entries, self._versions
+        self._entries, self._versions = [], []
+        if entries:
+            self._connection.execute(_INSERT, list(self._linked("audit", entries)))
+        if versions:
+            rows = [self._connection.execute(_VERSION, _key(each)).one() for each in versions]
+            linked = self._linked("skill_versions", [dict(row._mapping) for row in rows])  # noqa: SLF001
+            for key, row in zip(versions, linked, strict=True):
+                values = {column: row[column] for column in ("place", "content_digest", "link")}
+                self._connection.execute(_LINK_VERSION, {**_key(key), **values})
+
+    def _linked(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        head = self._held(name)
+        for row in rows:
+            digest = content_digest(name, row)
+            place = head.place + 1
+            head = replace(head, place=place, link=link_of(head.link, place, digest))
+            yield {**row, "place": place, "content_digest": digest, "link": head.link}
+        self._write(head)
+
+    def _held(self, name: str) -> Head:
+        """The head, which nobody else may move before the unit ends."""
+        query = self._dialect.locked(_HEAD)
+        found = self._connection.execute(query, {"chain": name}).first()
+        if found is None:
+            insert_new(self._connection, chains, asdict(Head(name=name)))
+            found = self._connection.execute(query, {"chain": name}).one()
+        return Head(**found._mapping)  # noqa: SLF001 - SQLAlchemy's API
+
+    def _head(self, name: str) -> Head:
+        found = self._connection.execute(_HEAD, {"chain": name}).first()
+        return Head(name=name) if found is None else Head(**found._mapping)  # noqa: SLF001
+
+    def _write(self, head: Head) -> None:
+        self._connection.execute(
+            sa.update(chains).where(chains.c.name == head.name).values(asdict(head))
+        )
+
+    def prune_audit(self, *, before_ms: int, most: int) -> int:
+        """Remove the oldest entries, at most so many; the chain goes on from the last of them.
+
+        What is younger stays, and so does everything after it: a chain is shortened at its start.
+        """
+        self.settle()
+        head = self._held("audit")
+        oldest = self._connection.execute(_OLDEST, {"most": most}).all()
+        gone = []
+        for row in oldest:
+            if row.at_ms >= before_ms:
+                break
+            gone.append(row)
+        if not gone:
+            return 0
+        self._connection.execute(sa.delete(audit).where(audit.c.number <= gone[-1].number))
+        chained = [row for row in gone if row.place is not None]
+        if chained:
+            last = chained[-1]
+            head = replace(head, base_place=last.place, base_link=last.link)
+        self._write(replace(head, unchained=head.unchained - (len(gone) - len(chained))))
+        return len(gone)
+
+    def verify(self, expected: str | None = None) -> AuditVerification:
+        """Walk both chains from their start. `expected` is a link that somebody noted elsewhere."""
+        walks = {name: _Walk(name, self._head(name), expected) for name in TABLES}
+        for name, walk in walks.items():
+            for row in self._rows(name):
+                walk.see(row)
+                if walk.bad is not None:
+                    break
+            walk.end(self._head(name), self._unchained(name))
+        bad = next((walk.bad for walk in walks.values() if walk.bad is not None), None)
+        if bad is None and expected is not None and not any(w.has_expected for w in walks.values()):
+            bad = BadLink(chain="audit", problem=LinkProblem.HEAD_UNKNOWN)
+        return AuditVerification(
+            ok=bad is None,
+            first_bad=bad,
+            audit=walks["audit"].report(),
+            skill_versions=walks["skill_versions"].report(),
+        )
+
+    def _rows(self, name: str) -> Iterator[Any]:
+        """The linked rows by their place; a few at a time, as there can be very many."""
+        table, after = TABLES[name], (-1, "")
+        # Two rows of one place are told apart by their link.
+        columns = sa.tuple_(table.c.place, table.c.link)
+        query = sa.select(table).where(table.c.place.is_not(None)).order_by(*columns).limit(BATCH)
+        while True:
+            past = columns > sa.tuple_(*map(sa.literal, after))
+            rows = self._connection.execute(query.where(past)).all()
+            yield from rows
+            if len(rows) < BATCH:
+                return
+            after = (rows[-1].place, rows[-1].link)
+
+    def _unchained(self, name: str) -> int:
+        table = TABLES[name]
+        query = sa.select(sa.func.count()).select_from(table).where(table.c.place.is_(None))
+        return int(self._connection.execute(query).scalar_one())
+
+
+class _Walk:
+    """A walk along one chain, until the first row that is not as it was written."""
+
+    def __init__(self, name: str, head: Head, expected: str | None) -> None:
+        self.name = name
+        self.bad: BadLink | None = None
+        self._head = head
+        self._place, self._link = head.base_place, head.base_link
+        self._erased = 0
+        self._expected = expected
+        self.has_expected = expected in (self._link, None)
+
+    def see(self, row: Any) -> None:
+        """Check one row: its place, its content, its link."""
+        values = row._mapping  # noqa: SLF001 - SQLAlchemy's API
+        is_erased = values.get("erased_at_ms") is not None
+        if row.place != self._place + 1:
+            problem = LinkProblem.REMOVED if row.place > self._place + 1 else LinkProblem.ADDED
+        elif (not is_erased and content_digest(self.name, values) != row.content_digest) or link_of(
+            self._link, row.place, row.content_digest
+        ) != row.link:
+            problem = LinkProblem.EDITED
+        else:
+            self._place, self._link = row.place, row.link
+            self._erased += is_erased
+            self.has_expected = self.has_expected or row.link == self._expected
+            return
+        self.bad = _bad(self.name, problem, row)
+
+    def end(self, head: Head, unchained: int) -> None:
+        """Compare the end with the head, which was read after the rows: it can only be further."""
+        if self.bad is not None:
+            return
+        if self._place > head.place or unchained > head.unchained:
+            self.bad = BadLink(chain=self.name, problem=LinkProblem.ADDED)
+        elif self._place < self._head.place or unchained < head.unchained:
+            self.bad = BadLink(chain=self.name, problem=LinkProblem.REMOVED, place=self._place + 1)
+        elif self._place == head.place and self._link != head.link:
+            self.bad = BadLink(chain=self.name, problem=LinkProblem.EDITED, place=self._place)
+
+    def report(self) -> ChainReport:
+        """What was walked, as far as it was."""
+        return ChainReport(
+            checked=self._place - self._head.base_place,
+            erased=self._erased,
+            pruned=self._head.base_place,
+            unchained=self._head.unchained,
+            head=self._link,
+        )
+
+
+def _bad(name: str, problem: LinkProblem, row: Any) -> BadLink:
+    what = f"{row.skill_id}/{row.number}" if name == "skill_versions" else str(row.number)
+    return BadLink(chain=name, problem=problem, place=row.place, row=what)
+
+
+def _key(version: tuple[str, int]) -> dict[str, Any]:
+    return {"skill": version[0], "version_number": version[1]}
+
+
+_HEAD: Final = sa.select(chains).where(chains.c.name == sa.bindparam("chain"))
+_INSERT: Final = sa.insert(audit)
+_OLDEST: Final = (
+    sa.select(audit.c.number, audit.c.at_ms, audit.c.place, audit.c.link)
+    .order_by(audit.c.number)
+    .limit(sa.bindparam("most"))
+)
+_IS_VERSION: Final = (
+    skill_versions.c.skill_id == sa.bindparam("skill"),
+    skill_versions.c.number == sa.bindparam("version_number"),
+)
+_VERSION: Final = sa.select(skill_versions).where(*_IS_VERSION)
+_LINK_VERSION: Final = (
+    sa.update(skill_versions)
+    .where(*_IS_VERSION)
+    .values({name: sa.bindparam(name) for name in ("place", "content_digest", "link")})
+)
