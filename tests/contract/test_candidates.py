@@ -39,7 +39,7 @@ from understudy.learnings.model import (
     Verification,
     related,
 )
-from understudy.runs.model import RunRequest, RunUsage
+from understudy.runs.model import RunRequest
 from understudy.sessions.learning_scopes import WORKSPACE, LearningScope, ScopeKind
 from understudy.storage.schema import learning_candidates
 from understudy.storage.unit import Units
@@ -444,12 +444,13 @@ def test_what_names_a_run_that_read_elsewhere_is_marked_whoever_proposes_it(
     plane: LearningHarness,
 ) -> None:
     clean = make_run(accepted_offset=1)
-    tools = make_run(accepted_offset=2, usage=RunUsage(tool_calls=1))
+    tools = make_run(accepted_offset=2)
     passed = make_run("s2", accepted_offset=1, request=RunRequest(actor_id="stranger"))
     later = make_run("s2", accepted_offset=2)
     with plane.units.write() as unit:
         for run in (clean, tools, passed, later):
             unit.runs.add(run)
+        unit.runs.taint(tools.run_id, {"tool_result": ["fetch_url"]})
     named: dict[str, dict[str, Any]] = {
         "nothing": {},
         "gone": {"source": LearningSource(run_id="run_gone")},

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.contract.conftest import UnitsOnDatabase
-from tests.support.factories import ALICE, make_member, make_project, make_run
+from tests.support.factories import ALICE, make_member, make_project, make_run, make_session
 from tests.support.learning_factories import keep, make_learning
 from tests.support.learning_runs import LearningRuns
 from tests.support.run_harness import Probe
@@ -326,10 +326,15 @@ async def test_what_a_model_finds_in_a_quotation_is_proposed_with_a_mark(
     )
     assert (found.capture_path, found.derived_from_untrusted) == (CapturePath.MODEL, True)
     fake.queue("Noted.", PORT)
+    with school.units.write() as unit:
+        unit.sessions.add(make_session("s3"))
     (own,) = await learned(
-        school, "> What is it?\n\nThe port is surely 8080 there.", session_id="s2"
+        school, "> What is it?\n\nThe port is surely 8080 there.", session_id="s3"
     )
     assert not own.derived_from_untrusted
+    fake.queue("Noted.", PORT)
+    (later,) = await learned(school, "The port is surely 8080 there.", session_id="s2")
+    assert later.derived_from_untrusted
 
 
 async def test_what_was_read_stays_in_a_session_however_many_runs_follow(

@@ -105,16 +105,16 @@ def test_what_is_asked_often_reads_no_whole_table(empty_database: UnitsOnDatabas
         assert all(index in read for read in reads), (name, reads)
 
 
-def test_whether_a_session_heard_others_is_not_looked_for_event_by_event(
+def test_whether_a_session_read_untrusted_text_is_not_looked_for_run_by_run(
     empty_database: UnitsOnDatabase,
 ) -> None:
     if empty_database.engine.dialect.name != "sqlite":
         pytest.skip("PostgreSQL plans by what is in the table")
 
-    reads = read_by(empty_database, lambda unit: unit.runs.has_heard_others(make_run()))
+    reads = read_by(empty_database, lambda unit: unit.runs.follows_tainted(make_run()))
     tables = [read for read in reads if read != "SCAN CONSTANT ROW"]
     indexes = {read.split("INDEX ")[1].split(" ")[0] for read in tables}
-    assert indexes == {"ix_journal_tool_results", "ix_journal_run", "ix_runs_brings_others_in"}
+    assert indexes == {"ix_runs_brings_others_in"}
 
 
 def read_by(database: UnitsOnDatabase, look: Callable[[Unit], object]) -> list[str]:

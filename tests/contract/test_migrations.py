@@ -64,13 +64,14 @@ from understudy.storage.learning_rows import (
     read_learning,
 )
 from understudy.storage.migrate import VERSION_TABLE, alembic_config, migrate
-from understudy.storage.runs import RunStore
+from understudy.storage.rows import to_row
 from understudy.storage.schema import (
     learning_candidates,
     learnings,
     metadata,
     run_captures,
     run_memories,
+    runs,
 )
 from understudy.storage.sessions import SessionStore
 
@@ -261,7 +262,7 @@ def test_runs_of_before_keep_their_receipts_and_have_no_capture(engine: sa.Engin
     with engine.begin() as connection:
         AgentStore(connection).add(make_agent())
         SessionStore(connection, dialect_of(engine)).add(make_session("s1"))
-        RunStore(connection, dialect_of(engine)).add(run)
+        connection.execute(sa.insert(runs).values(to_row(run, runs, state=("usage",))))
         connection.execute(sa.insert(run_memories).values(semantic_capture="completed", **pointer))
 
     migrate(engine)

@@ -119,7 +119,9 @@ class AgentLoop:
     ) -> RunSnapshot:
         """The snapshot of the prompt, fixed when the run starts."""
         self.consent.hear(unit, run, session)
-        return self.prompts.build(unit, run, session, input_offset=input_offset).snapshot()
+        built = self.prompts.build(unit, run, session, input_offset=input_offset)
+        unit.runs.taint(run.run_id, built.taints)
+        return built.snapshot()
 
     async def work(self, execution: RunExecution) -> RunEnd:
         """Call the model and its tools step by step, until it has answered or the run fails."""

@@ -1,6 +1,6 @@
 """The prompt of a run: its sections, its tools and its budget."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +15,9 @@ from understudy.core.errors import DamagedRecord, Invalid
 from understudy.core.text import estimate_tokens
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.nudges import SELF_EVOLUTION_TITLE
+from understudy.learnings.model import Learning
 from understudy.learnings.remember import REMEMBER
+from understudy.learnings.taint import is_unreviewed
 from understudy.mcp_client.source import McpToolSource
 from understudy.permissions.rules import (
     denied_outright,
@@ -26,7 +28,9 @@ from understudy.permissions.rules import (
 from understudy.retrieval.frame import PromptBudget
 from understudy.retrieval.recollect import Recollection, Recollector
 from understudy.runs.model import Run, RunReports, RunSnapshot
+from understudy.runs.taint import Taints, TaintSource
 from understudy.sessions.model import PersonaSnapshot, Session
+from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.tools.base import Tool
 from understudy.tools.registry import ToolRegistry
 
@@ -103,6 +107,24 @@ def _context_files(files: Sequence[ContextFile]) -> str:
     )
 
 
+def taints_of_prompt(
+    run: Run,
+    files: Iterable[ContextFile],
+    skills: Iterable[CatalogueEntry],
+    learnings: Iterable[Learning],
+) -> dict[str, list[str]]:
+    """Whose text a prompt holds that no person has looked at for its user, by source.
+
+    Run memories are of the same session, whose runs have a record of their own.
+    """
+    found = {
+        TaintSource.AGENT_FILE: [it.name for it in files if it.derived_from_untrusted],
+        TaintSource.FOREIGN_SKILL: [it.slug for it in skills if it.is_foreign_to(run.user_id)],
+        TaintSource.LEARNING: [it.learning_id for it in learnings if is_unreviewed(it)],
+    }
+    return {str(code): names for code, names in found.items() if names}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltPrompt:
     """The prompt of a run before its first model call, with what its parts take."""
@@ -119,6 +141,8 @@ class BuiltPrompt:
     reports: RunReports
     skills: SkillText
     recalled: Recollection
+    # Whose text it holds, by source.
+    taints: Taints
     budget: PromptBudget
     # The tokens that a prompt may have; those of the tools, and of the messages that are sent.
     limit: int
@@ -202,6 +226,7 @@ class PromptBuilder:
             ),
             skills=skills,
             recalled=recalled,
+            taints=taints_of_prompt(run, files, skills.listed, recalled.learned.kept),
             budget=budget,
             limit=limit,
             tool_tokens=described,

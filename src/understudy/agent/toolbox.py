@@ -19,8 +19,16 @@ from understudy.runs.ask_user import Asks
 from understudy.runs.execute import RunExecution
 from understudy.runs.sleep import MustSleep, Sleep
 from understudy.runs.stops import Stopped
+from understudy.runs.taint import REPORTING_TOOLS, TaintSource
 from understudy.sessions.journal import EventKind, NewEvent
-from understudy.tools.base import FolderPlace, NotYet, ToolContext, ToolError, in_thread
+from understudy.tools.base import (
+    FolderPlace,
+    NotYet,
+    OwnWords,
+    ToolContext,
+    ToolError,
+    in_thread,
+)
 from understudy.work.db_retry import retry_while_db_down
 
 if TYPE_CHECKING:
@@ -135,6 +143,8 @@ class Toolbox:
                 unit.audit.add(outcome.entry)
             if artifact is not None:
                 unit.artifacts.add(artifact)
+            if outcome.executed and not _is_own(asked, outcome.content):
+                unit.runs.taint(asked.run.run_id, {TaintSource.TOOL_RESULT: [asked.call.name]})
 
         await execution.steps.write([result] if is_announced else [begin, result], also=also)
 
@@ -215,6 +225,11 @@ class Toolbox:
             at_ms=self.doorkeeper.clock.now_ms(),
         )
         return cut(content, artifact.artifact_id), artifact
+
+
+def _is_own(asked: AskedCall, content: str) -> bool:
+    """Whether the answer to a call holds no text of others."""
+    return asked.call.name in REPORTING_TOOLS or isinstance(content, OwnWords)
 
 
 def _context(asked: AskedCall, place: FolderPlace) -> ToolContext:

@@ -92,6 +92,20 @@ class ContextFile:
     run_id: str | None = None
     # Whose copy it is; None: the agent's own, for all.
     user_id: str | None = None
+    # Who looked at the text of a run before it came into force.
+    reviewed_by: str | None = None
+    # Whose text the run had read that wrote it; empty once a person has looked at it.
+    untrusted_sources: tuple[str, ...] = ()
+
+    @property
+    def derived_from_untrusted(self) -> bool:
+        """Whether it may repeat text of others that nobody has looked at."""
+        return bool(self.untrusted_sources)
+
+    @property
+    def is_by_agent(self) -> bool:
+        """Whether a run wrote it and nobody has looked at it."""
+        return self.run_id is not None and self.reviewed_by is None
 
     @property
     def size(self) -> int:

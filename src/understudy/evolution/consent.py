@@ -20,11 +20,11 @@ from understudy.evolution.offer_book import CALL, FOR_RUN, MESSAGE, OfferBook, a
 from understudy.evolution.run_settings import is_interactive
 from understudy.i18n.catalogue import say
 from understudy.i18n.locales import locale_of
-from understudy.learnings.taint import is_passed_on
 from understudy.redaction.scrub import scrub
 from understudy.runs.model import Run
 from understudy.runs.offers import hold_offers
 from understudy.runs.requests import PersonRequest, RequestState
+from understudy.runs.taint import is_passed_on
 from understudy.sessions.model import Session, require_session
 from understudy.skills.access import find
 from understudy.skills.model import Skill

@@ -70,6 +70,10 @@ class FileProposal:
     reason: str | None = None
     # The version that the approval made.
     file_version: int | None = None
+    # Whose copy it is for; None: the agent's own file.
+    user_id: str | None = None
+    # Whose text the run had read that proposes it.
+    untrusted_sources: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from typing import Final
 
+from understudy.learnings.pastes import hands_over_paste
 from understudy.learnings.quotations import own_words, pasted, sentences
 from understudy.learnings.sentence_context import Passages, is_in_doubt
 from understudy.learnings.statement_match import Span, exact_places, places, plain
@@ -39,7 +40,7 @@ def is_typed_by_user(statement: str, request: str) -> bool:
     # Behind a pasted block, the writer's own words cannot be told from the rest of it.
     first_block = min((start for start, _ in pasted(request)), default=len(request))
     own = _INDENTED.sub("\n", request[:first_block])
-    return asserts(statement, own_words(own), is_own=True)
+    return not hands_over_paste(own) and asserts(statement, own_words(own), is_own=True)
 
 
 def _vouched_for(content: str, text: str) -> str:

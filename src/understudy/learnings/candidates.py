@@ -35,8 +35,9 @@ from understudy.learnings.publication import (
 from understudy.learnings.quotations import quotes_for
 from understudy.learnings.reach import Reach, reaches_of
 from understudy.learnings.reopen import reopen, snooze
-from understudy.learnings.taint import may_repeat_untrusted, untrusted_path
+from understudy.learnings.taint import may_repeat_untrusted
 from understudy.memory.policy import policy_in
+from understudy.runs.taint import untrusted_path
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:

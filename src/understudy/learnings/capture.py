@@ -34,12 +34,7 @@ from understudy.learnings.model import (
 )
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
 from understudy.learnings.remember import is_suggested
-from understudy.learnings.taint import (
-    has_heard_untrusted,
-    is_typed_in,
-    model_may_repeat_untrusted,
-    untrusted_sources,
-)
+from understudy.learnings.taint import is_of_user, model_may_repeat_untrusted
 from understudy.memory.policy import policy_in
 from understudy.memory.record import (
     CaptureState,
@@ -52,6 +47,7 @@ from understudy.memory.record import (
 from understudy.memory.retention import settle
 from understudy.redaction.marker import cut
 from understudy.runs.model import Run, RunStatus
+from understudy.runs.taint import untrusted_path
 from understudy.sessions.learning_scopes import session_scope
 from understudy.work.db_retry import retry_while_db_down
 from understudy.work.queue_worker import LEASE_MS, Job, code_of, while_held
@@ -116,9 +112,8 @@ class Lesson:
     run: Run
     record: RunMemoryRecord
     evidence: RunEvidence
-    # The untrusted sources that the run read, and whether its session had read any before.
-    untrusted_sources: tuple[str, ...]
-    has_heard_untrusted: bool
+    # The untrusted sources that the run read, or its session before it.
+    untrusted_path: tuple[str, ...]
 
     @property
     def material(self) -> Material:
@@ -137,11 +132,14 @@ class Lesson:
 
     def may_repeat_untrusted(self, proposal: FoundStatement) -> bool:
         """Whether a statement may repeat untrusted text; a label stands in the request itself."""
-        run, sources = self.run, self.untrusted_sources
-        said = {"statement": proposal.content, "request": self.evidence.request}
         if proposal.path is not CapturePath.MODEL:
-            return bool(sources) and not is_typed_in(run, sources, **said)
-        return model_may_repeat_untrusted(run, sources, has_heard=self.has_heard_untrusted, **said)
+            return proposal.is_handed_over or not is_of_user(self.untrusted_path)
+        return model_may_repeat_untrusted(
+            self.run,
+            self.untrusted_path,
+            statement=proposal.content,
+            request=self.evidence.request,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,8 +247,7 @@ class CaptureDuty:
             run=run,
             record=record,
             evidence=evidence,
-            untrusted_sources=untrusted_sources(unit, run),
-            has_heard_untrusted=has_heard_untrusted(unit, run),
+            untrusted_path=untrusted_path(unit, run),
         )
 
     def _record(self, unit: "Unit", run: Run) -> RunMemoryRecord | None:
@@ -404,7 +401,7 @@ class RunSummaries:
         if not self.settings(unit).run_summary_candidates:
             return
         now = self.clock.now_ms()
-        is_untrusted = bool(untrusted_sources(unit, run))
+        is_untrusted = bool(untrusted_path(unit, run))
         candidate = summary_of(run, record, now_ms=now, is_untrusted=is_untrusted)
         if unit.candidates.add(candidate):
             unit.review_queue.put([candidate.candidate_id], due_at_ms=now)

@@ -68,6 +68,8 @@ class FoundStatement:
     content: str
     confidence: int
     path: CapturePath
+    # Whether the request may hand it over as text of others.
+    is_handed_over: bool = False
 
     @property
     def key(self) -> tuple[Kind, str]:
@@ -219,8 +221,12 @@ def labelled(request: str, *, most: int) -> Extraction:
     """The labelled statements of a scrubbed request, in order."""
     found = (
         FoundStatement(
-            kind=kind, content=content, confidence=LABEL_CONFIDENCE, path=CapturePath.LABELS
+            kind=it.kind,
+            content=it.content,
+            confidence=LABEL_CONFIDENCE,
+            path=CapturePath.LABELS,
+            is_handed_over=it.is_handed_over,
         )
-        for kind, content in labelled_statements(request)
+        for it in labelled_statements(request)
     )
     return screened(found, most=most)

@@ -7,37 +7,33 @@ from typing import Final
 
 from understudy.learnings.labels import LABELS
 from understudy.learnings.normal_form import HAN_AND_KANA
-from understudy.patterns.word_lists import WordLists
+from understudy.learnings.pastes import (
+    ENDED,
+    FEW_ORDERED,
+    GREETING,
+    NUMBER,
+    OPENED,
+    WORD,
+    WORDS,
+    phrases,
+)
 
-WORDS: Final = WordLists("understudy.learnings", "statement_words.toml")
 # A heading or a speaker has at most so many characters before its colon.
 MAX_HEADING: Final = 80
 # An order of so few words is about the text beside it.
 FEW_WORDS: Final = 2
-FEW_ORDERED: Final = 3
 FEW_NAMED: Final = 4
 # More sentences than the evidence of a run has.
 MAX_READ: Final = 4096
 
-_ENDED: Final = re.compile(r"[.!?;,\u3002\uff01\uff1f\uff1b]\s*$")
 _COLON_AT_END: Final = re.compile(r"[:\uff1a]\s*$")
 _BULLET: Final = re.compile(r"\s*(?:[-+*•]|\d{1,3}[.)])\s")
-# A greeting without a name: a mail greets somebody.
-_GREETING: Final = re.compile(
-    r"\s*(?:hi|hello|hey|thanks|thank you|ok|okay|please|chào|xin chào|chào bạn|cảm ơn|你好|您好|谢谢)(?: there)?\W*$",
-    re.IGNORECASE,
-)
-# The number of a list item.
-_NUMBER: Final = re.compile(r"\s*\d{1,3}[.)]\s*$")
 _THAT: Final = re.compile(r"\b(?:that|rằng)\W*$", re.IGNORECASE)
 # The marks of a log line, a table row or a chat protocol.
 _RECORDED: Final = re.compile(r"[\[\]|@^<>{}\\]|\d{1,2}:\d\d|\b(?:INFO|WARN|WARNING|ERROR|DEBUG)\b")
 _SIGNS: Final = re.compile(r"[^\w\s,.!*'\uff0c\u3002\uff01]")
 _HAN: Final = re.compile(f"[{HAN_AND_KANA}]")
-_WORD: Final = re.compile(rf"[{HAN_AND_KANA}]|[^\W_{HAN_AND_KANA}]+")
 _ARTICLES: Final = frozenset(("the", "a", "an"))
-# A file, a path or an address, which tools open.
-_OPENED: Final = re.compile(r"\w\.\w{1,5}\b|/\w")
 _FROM: Final = re.compile(r"\b(?:from|by|of|từ|của)\b|来自|的", re.IGNORECASE)
 _CLOSING: Final = re.compile(
     r"\W*(?:\^|--|\u2014|\(|(?:best|kind|warm)\b.{0,20}\b(?:regards|wishes)|regards|best,|cheers|sincerely|yours|sent from|end of"
@@ -54,11 +50,7 @@ _SIGNATURE: Final = re.compile(r"\s*(?:[^\W\d_][\w-]{0,30},? ?){1,2}\s{0,8}$")
 
 
 def _any_of(name: str) -> re.Pattern[str]:
-    """A pattern of listed words; those of Chinese are found anywhere."""
-    listed = WORDS(f"texts.{name}")
-    latin = "|".join(re.escape(it) for it in listed if it < "\u2e80")
-    chinese = "|".join(re.escape(it) for it in listed if it >= "\u2e80")
-    return re.compile(rf"\b(?:{latin})\b|{chinese}", re.IGNORECASE)
+    return phrases(WORDS(f"texts.{name}"))
 
 
 @cache
@@ -103,7 +95,7 @@ def announces(heading: str) -> bool:
 def speaks_of_text(said: str) -> bool:
     """Whether a sentence asks or orders something about a text that it points to."""
     if _orders().search(said):
-        is_short = len(said.split()) <= FEW_WORDS and _OPENED.search(said) is None
+        is_short = len(said.split()) <= FEW_WORDS and OPENED.search(said) is None
         return is_short or _pointers().search(said) is not None
     return _pointers().search(said) is not None and _questions().search(said) is not None
 
@@ -112,7 +104,7 @@ def hands_over(line_end: str) -> bool:
     """Whether the last sentence of a line introduces the lines behind it as a text of another."""
     if names_source(line_end) or speaks_of_text(line_end):
         return True
-    return not _ENDED.search(line_end) and _orders().search(line_end) is not None
+    return not ENDED.search(line_end) and _orders().search(line_end) is not None
 
 
 def may_be_anothers(earlier: Sequence[str], before: str, later: Sequence[str]) -> bool:
@@ -135,15 +127,15 @@ def _is_own_lead(before: str) -> bool:
     if _SIGNS.search(lead):
         return False
     known = WORDS.set("classes.leads") | WORDS.set("classes.adverbs") | WORDS.set("texts.leads")
-    return known.issuperset(_WORD.findall(lead.casefold()))
+    return known.issuperset(WORD.findall(lead.casefold()))
 
 
 # Cached: for each place of a statement that a text repeats, the same sentences are read again.
 @lru_cache(maxsize=MAX_READ)
 def _may_introduce(said: str) -> bool:
     """Whether an earlier sentence may introduce what follows it."""
-    words = _WORD.findall(said.casefold())
-    if _GREETING.match(said) or _NUMBER.match(said):
+    words = WORD.findall(said.casefold())
+    if GREETING.match(said) or NUMBER.match(said):
         return False
     if not words or _RECORDED.search(said) or _points_or_reports(said):
         return True
@@ -152,13 +144,13 @@ def _may_introduce(said: str) -> bool:
         return not _is_own_heading(heading)
     if _is_about_text(said, words) or _is_fragment(said, words):
         return True
-    is_sentence = _ENDED.search(said) is not None or _BULLET.match(said) is not None
+    is_sentence = ENDED.search(said) is not None or _BULLET.match(said) is not None
     return said.endswith("\n") and not is_sentence
 
 
 def _is_about_text(said: str, words: Sequence[str]) -> bool:
     """Whether a sentence speaks of a text that is not a file or an address to be opened."""
-    if _OPENED.search(said):
+    if OPENED.search(said):
         return False
     is_order = _orders().search(said) is not None
     has_source = _sources().search(said) is not None

@@ -11,6 +11,7 @@ from typing import Final
 
 from understudy.learnings.model import MAX_CONTENT_CHARS, Kind
 from understudy.learnings.normal_form import HAN_AND_KANA
+from understudy.learnings.pastes import is_introduced
 from understudy.learnings.quotations import Span, pasted, quoted
 from understudy.patterns.word_lists import WordLists
 
@@ -101,22 +102,34 @@ _BOTH_WAYS: Final = "\"'`"
 _OPENING: Final = _BOTH_WAYS + "“„«\u2039「『《\u2018([< "
 
 
-def labelled_statements(request: str) -> Iterator[tuple[Kind, str]]:
+@dataclass(frozen=True, slots=True)
+class LabelledStatement:
+    """A statement behind a label of a request."""
+
+    kind: Kind
+    content: str
+    # Whether something before it may introduce it as text of others.
+    is_handed_over: bool
+
+
+def labelled_statements(request: str) -> Iterator[LabelledStatement]:
     """The labelled statements that the writer of a scrubbed request makes, in order."""
     text = unicodedata.normalize("NFC", request).replace("\r\n", "\n").replace("\r", "\n")
     labels = list(_LABEL.finditer(text))
     if not labels:
         return
     page = _Page.of(text)
-    ends = [label.start() for label in labels[1:]]
-    for label, end in zip(labels, (*ends, len(text)), strict=True):
+    starts = [label.start() for label in labels]
+    for label, end in zip(labels, (*starts[1:], len(text)), strict=True):
         # None for a dotless i, which matches an i without regard to case.
         kind = LABELS.get(label["label"].casefold())
         if kind is not None and page.is_own(label):
             said = page.statements(
                 label.end(), end, is_inside=text.endswith(_BRACKETS, 0, label.start())
             )
-            yield from ((kind, it) for it in said if _says_something(it, kind))
+            found = [it for it in said if _says_something(it, kind)]
+            is_handed_over = bool(found) and is_introduced(text, label.start(), besides=starts)
+            yield from (LabelledStatement(kind, it, is_handed_over) for it in found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,15 +30,11 @@ from understudy.learnings.model import (
 )
 from understudy.learnings.proposal import NewCandidate, make_candidate, store
 from understudy.learnings.standing import proposed_applies
-from understudy.learnings.taint import (
-    TYPED,
-    has_heard_untrusted,
-    model_may_repeat_untrusted,
-    untrusted_sources,
-)
+from understudy.learnings.taint import model_may_repeat_untrusted
 from understudy.memory.record import RunEvidence
 from understudy.memory.texts import EVIDENCE_BYTES, Cleaner, cut_bytes, request_text
 from understudy.runs.model import Run, require_run
+from understudy.runs.taint import TYPED, untrusted_path
 from understudy.sessions.learning_scopes import session_scope
 from understudy.sessions.model import require_session
 from understudy.tools.base import Approval, Effect, Parameters, ToolContext, ToolError, in_thread
@@ -214,13 +210,8 @@ def _found(candidate: Candidate) -> FoundStatement:
 
 def _may_repeat_untrusted(unit: "Unit", run: Run, content: str, request: str) -> bool:
     """Whether a suggestion may repeat untrusted text; answers of tools in this run count."""
-    sources = untrusted_sources(unit, run)
     return model_may_repeat_untrusted(
-        run,
-        sources,
-        has_heard=has_heard_untrusted(unit, run),
-        statement=content,
-        request=request,
+        run, untrusted_path(unit, run), statement=content, request=request
     )
 
 

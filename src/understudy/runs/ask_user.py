@@ -14,6 +14,7 @@ from understudy.tools.base import (
     Approval,
     Effect,
     NotYet,
+    OwnWords,
     ToolContext,
     ToolError,
     WaitsFor,
@@ -23,6 +24,7 @@ from understudy.tools.base import (
 if TYPE_CHECKING:
     from understudy.storage.unit import Units
 
+TYPED_CHARS: Final = 1_000
 MAX_EXPIRY_S: Final = 366 * 24 * 3600
 Short = Annotated[str, Field(min_length=1, max_length=200)]
 Words = Annotated[str, Field(min_length=1, max_length=4_000)]
@@ -116,7 +118,10 @@ class AskUser:
             raise Asks(self._new(arguments, context, audience))
         if request.state is RequestState.PENDING:
             raise Asks
-        return outcome_text(request)
+        answered = outcome_text(request)
+        is_own = request.audience is Audience.USER and request.resolved_by == context.user_id
+        # A longer answer is likely to be pasted.
+        return OwnWords(answered) if is_own and len(answered) <= TYPED_CHARS else answered
 
     def _look(self, context: ToolContext) -> tuple[PersonRequest | None, Audience]:
         with self._units.read() as unit:

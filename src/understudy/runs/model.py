@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Where a run comes from that only tries something out: there is nobody to ask, nothing to remember.
 TRIAL_SOURCE: Final = "trial"
+# The source plugin and kind of runs that a schedule submits.
+SCHEDULE_SOURCE: Final = ("schedules", "schedule")
 GivenAs: TypeAlias = Literal["inline", "attachment"]
 
 

@@ -10,7 +10,7 @@ from understudy.assets.model import AssetDraft, ReferenceKind
 from understudy.core.errors import Invalid
 from understudy.core.principal import Principal
 from understudy.runs.intake import check_route, take_input
-from understudy.runs.model import RunKind
+from understudy.runs.model import SCHEDULE_SOURCE, RunKind
 from understudy.runs.submission import Submission, check_limits, language_of
 from understudy.sessions.model import Session
 from understudy.sessions.scopes import effective_credential_scope
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 FIELD: Final = "request"
-SOURCE_PLUGIN: Final = "schedules"
-SOURCE_KIND: Final = "schedule"
+SOURCE_PLUGIN, SOURCE_KIND = SCHEDULE_SOURCE
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from understudy.core.errors import Invalid
 from understudy.core.scope import ALL, Gate
@@ -13,6 +14,9 @@ from understudy.skills.model import SkillOrigin, sort_name
 from understudy.skills.runtime_settings import SkillContext
 from understudy.skills.slug import slug_refused
 from understudy.skills.usage import NO_VERSION, SkillListing
+
+# Skills that come with the product, and those that people promoted.
+_REVIEWED: Final = frozenset({SkillOrigin.SYSTEM, SkillOrigin.PROMOTED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +34,7 @@ class CatalogueEntry:
     # None for a local or promoted skill.
     skill_id: str | None
     reason: AccessReason
+    owner_id: str | None = None
     when_to_use: str = ""
     context: SkillContext = SkillContext.INLINE
     missing_deps: tuple[str, ...] = ()
@@ -42,6 +47,10 @@ class CatalogueEntry:
     def shown_version(self) -> int | str | None:
         """The version as answers show it: the number, or the label of a promoted skill."""
         return self.version_label if self.version is None else self.version
+
+    def is_foreign_to(self, user_id: str) -> bool:
+        """Whether its texts are another user's: neither shipped nor reviewed nor their own."""
+        return self.origin not in _REVIEWED and self.owner_id != user_id
 
     @property
     def ref(self) -> str:

@@ -106,6 +106,7 @@ def _current(granted: GrantedSkill, reason: AccessReason) -> CatalogueEntry:
         digest=skill.digest,
         skill_id=skill.skill_id,
         reason=reason,
+        owner_id=skill.owner_id,
         when_to_use=skill.when_to_use,
         context=skill.context,
         missing_deps=skill.missing_deps,

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
 from understudy.core.records import parsed_strictly
-from understudy.learnings.taint import brings_others_in
+from understudy.learnings.taint import taints_of_input
 from understudy.runs.lifecycle import ACTIVE
 from understudy.runs.model import (
     Run,
@@ -18,11 +18,11 @@ from understudy.runs.model import (
     StopRequest,
     work_id,
 )
+from understudy.runs.taint import Taints, TaintSource, merged
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import from_row, optional_object, read_record, select_page, to_row
-from understudy.storage.schema import journal, runs
+from understudy.storage.schema import runs
 from understudy.storage.schema.runs import BRINGS_OTHERS_IN
-from understudy.storage.schema.sessions import TOOL_RESULTS
 
 
 class RunStore:
@@ -46,8 +46,27 @@ class RunStore:
 
     def add(self, run: Run) -> None:
         """Store a new run."""
-        row = {**_row(run), "brings_others_in": brings_others_in(run)}
+        read = taints_of_input(run)
+        row = {**_row(run), "taints": read, "brings_others_in": bool(read)}
         self._connection.execute(sa.insert(runs).values(row))
+
+    def taint(self, run_id: str, more: Taints) -> None:
+        """Record whose text a run has read; its row is locked."""
+        if not more:
+            return
+        known = self.taints(run_id)
+        read = merged(known, more)
+        if read != known:
+            values = {"taints": read, "brings_others_in": True}
+            self._connection.execute(sa.update(runs).where(runs.c.run_id == run_id).values(values))
+
+    def taints(self, run_id: str) -> Taints:
+        """Whose text a run has read, by source."""
+        row = self._connection.execute(_TAINTS, {"of": run_id}).first()
+        if row is None or row.taints is None:
+            return {}
+        # A record that is torn says that there was one.
+        return row.taints if isinstance(row.taints, dict) else {TaintSource.TOOL_RESULT: []}
 
     def update(self, run: Run) -> None:
         """Write the changing columns of a run whose row this unit has locked."""
@@ -208,10 +227,10 @@ class RunStore:
         query = _narrowed(query, session_id=session_id, agent_id=agent_id)
         return {RunStatus(status): count for status, count in self._connection.execute(query)}
 
-    def has_heard_others(self, run: Run) -> bool:
-        """Whether a session, up to the end of a run, holds answers of tools or words passed on to it."""
-        values = {"session": run.session_id, "run": run.run_id, "accepted": run.accepted_offset}
-        return bool(self._connection.execute(_HAS_HEARD_OTHERS, values).scalar())
+    def follows_tainted(self, run: Run) -> bool:
+        """Whether an earlier run of the session has read untrusted text, which this one may repeat."""
+        values = {"session": run.session_id, "accepted": run.accepted_offset}
+        return bool(self._connection.execute(_FOLLOWS_TAINTED, values).scalar())
 
 
 def _narrowed(
@@ -223,10 +242,11 @@ def _narrowed(
 
 
 # Without the snapshot, which can be long and which only the executor needs.
-_RUNS = sa.select(*(column for column in runs.c if column.name != "snapshot"))
+_RUNS = sa.select(*(it for it in runs.c if it.name not in ("snapshot", "taints")))
 # Compiled once, because they are executed often.
 _RUN = _RUNS.where(runs.c.run_id == sa.bindparam("wanted"))
 _SNAPSHOT = sa.select(runs.c.run_id, runs.c.snapshot).where(runs.c.run_id == sa.bindparam("of"))
+_TAINTS = sa.select(runs.c.taints).where(runs.c.run_id == sa.bindparam("of"))
 _SET_SNAPSHOT = (
     sa.update(runs)
     .where(runs.c.run_id == sa.bindparam("of"))
@@ -243,24 +263,13 @@ _OWNED = sa.select(runs.c.run_id).where(
     runs.c.attempt == sa.bindparam("by"),
     runs.c.finished_at_ms.is_(None),
 )
-# What earlier runs read while this one waited stands behind where it was accepted.
-_LAST_OF_RUN = sa.func.coalesce(
-    sa.select(sa.func.max(journal.c.offset))
-    .where(journal.c.run_id == sa.bindparam("run"))
-    .scalar_subquery(),
-    sa.bindparam("accepted"),
+_FOLLOWS_TAINTED = sa.select(
+    sa.exists().where(
+        BRINGS_OTHERS_IN,
+        runs.c.session_id == sa.bindparam("session"),
+        runs.c.accepted_offset < sa.bindparam("accepted"),
+    )
 )
-_TOLD_BY_TOOLS = sa.exists().where(
-    TOOL_RESULTS,
-    journal.c.session_id == sa.bindparam("session"),
-    journal.c.offset <= _LAST_OF_RUN,
-)
-_TOLD_BY_OTHERS = sa.exists().where(
-    BRINGS_OTHERS_IN,
-    runs.c.session_id == sa.bindparam("session"),
-    runs.c.accepted_offset < sa.bindparam("accepted"),
-)
-_HAS_HEARD_OTHERS = sa.select(sa.or_(_TOLD_BY_TOOLS, _TOLD_BY_OTHERS))
 
 
 # Where a run stands beyond the columns.

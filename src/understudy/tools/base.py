@@ -78,6 +78,12 @@ class NotYet(Exception):
         self.until_ms = until_ms
 
 
+class OwnWords(str):
+    """An answer of a tool that holds no text of others: it does not taint the run that reads it."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """Where and for whom a call runs."""

@@ -13,6 +13,7 @@ from understudy.tools.base import (
     Approval,
     Effect,
     FolderPlace,
+    OwnWords,
     Parameters,
     PathText,
     ToolContext,
@@ -90,7 +91,8 @@ class ReadFile:
             # Nobody's instructions: whatever lies there under such a name is a file like others.
             return _read(context.place, parse_path(wanted.path), wanted)
         with io.BytesIO(kept.encode()) as stream:
-            return _lines(stream, wanted)
+            shown = _lines(stream, wanted)
+        return OwnWords(shown) if isinstance(kept, OwnWords) else shown
 
 
 class WriteFile:

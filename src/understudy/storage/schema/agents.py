@@ -36,6 +36,8 @@ agent_files = sa.Table(
     sa.Column("actor", sa.Text, nullable=False),
     sa.Column("run_id", sa.Text),
     sa.Column("created_at_ms", Ms, nullable=False),
+    sa.Column("reviewed_by", sa.Text),
+    sa.Column("untrusted_sources", Json, nullable=False, server_default="[]"),
     sa.Index("ix_agent_files_written", "agent_id", "name", "created_at_ms", "version"),
 )
 
@@ -53,6 +55,8 @@ user_context_files = sa.Table(
     sa.Column("actor", sa.Text, nullable=False),
     sa.Column("run_id", sa.Text),
     sa.Column("created_at_ms", Ms, nullable=False),
+    sa.Column("reviewed_by", sa.Text),
+    sa.Column("untrusted_sources", Json, nullable=False, server_default="[]"),
 )
 
 file_proposals = sa.Table(
@@ -78,6 +82,9 @@ file_proposals = sa.Table(
     sa.Column("reason", Json),
     # The version that came of it.
     sa.Column("file_version", sa.Integer),
+    # Whose copy it is for; none: the agent's own file.
+    sa.Column("user_id", sa.Text),
+    sa.Column("untrusted_sources", Json, nullable=False, server_default="[]"),
     one_of("state", ProposalState),
     sa.Index("ix_file_proposals_agent", "agent_id", "proposal_id"),
     sa.Index("ix_file_proposals_waiting", "agent_id", "state", "name"),

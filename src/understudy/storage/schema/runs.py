@@ -31,6 +31,8 @@ runs = sa.Table(
     sa.Column("started_at_ms", Ms),
     sa.Column("finished_at_ms", Ms),
     # Whether what was asked holds more than its user's words.
+    # Whose text it has read, by source.
+    sa.Column("taints", Json),
     sa.Column("brings_others_in", sa.Boolean, nullable=False, server_default=sa.false()),
     # The definition of a promoted skill that the run executes, if it does.
     sa.Column("skill_fingerprint", sa.Text),

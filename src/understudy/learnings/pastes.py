@@ -1,0 +1,125 @@
+"""Pastes: texts of others that a message hands over without quotation marks."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import islice
+from typing import Final
+
+from understudy.learnings.normal_form import HAN_AND_KANA
+from understudy.learnings.quotations import Span, pasted, quoted, sentences
+from understudy.patterns.word_lists import WordLists
+
+WORDS: Final = WordLists("understudy.learnings", "statement_words.toml")
+# A longer message is material for the most part.
+MAX_TYPED_CHARS: Final = 4_000
+# An order of so few words is about the text beside it.
+FEW_ORDERED: Final = 3
+# Nobody reads further back for what introduces a text.
+MAX_SENTENCES: Final = 200
+
+ENDED: Final = re.compile(r"[.!?;,\u3002\uff01\uff1f\uff1b]\s*$")
+# A greeting without a name: a mail greets somebody.
+GREETING: Final = re.compile(
+    r"\s*(?:hi|hello|hey|thanks|thank you|ok|okay|please|chào|xin chào|chào bạn|cảm ơn|你好|您好|谢谢)(?: there)?\W*$",
+    re.IGNORECASE,
+)
+# The number of a list item.
+NUMBER: Final = re.compile(r"\s*\d{1,3}[.)]\s*$")
+# A file, a path or an address, which tools open.
+OPENED: Final = re.compile(r"\w\.\w{1,5}\b|/\w")
+_FILE: Final = re.compile(r"[\w./-]+\.\w{1,5}\b")
+WORD: Final = re.compile(rf"[{HAN_AND_KANA}]|[^\W_{HAN_AND_KANA}]+")
+# The writer's own words of before, which are no report.
+_REMINDED: Final = re.compile(
+    r"\bi(?:['\u2019]ve| have)? (?:just |already )?(?:said|told|wrote|sent|posted)\b|(?:^|[.,;!?]\s)tôi (?:đã )?(?:nói|gửi|viết)\b"
+    r"|我[刚剛]?[说說发写]|[顺順]便[说說]|[说說]明|[说說]一下|\btheo (?:tôi|mình|dõi|thứ|cách)\b|\btiếp theo\b",
+    re.IGNORECASE,
+)  # fmt: skip
+# The words before a colon and more words.
+_HEADING: Final = re.compile(r"[^:\uff1a\n]{1,200}(?:[:\uff1a](?=[ \t]*\S)|\uff1a(?=.))")
+_FOLLOWS: Final = re.compile(r"\bfollows\b", re.IGNORECASE)
+# The topic of what follows on the line: `For the report: …`.
+_TOPIC: Final = re.compile(
+    r"\W*(?:for|about|in|on|when|về|cho|khi|关于|对于)\b|\W*(?:关于|对于|写)", re.IGNORECASE
+)
+
+
+def phrases(listed: Sequence[str]) -> re.Pattern[str]:
+    """A pattern of listed phrases; those of Chinese are found anywhere."""
+    latin = "|".join(re.escape(it) for it in listed if it < "\u2e80")
+    chinese = "|".join(re.escape(it) for it in listed if it >= "\u2e80")
+    return re.compile(rf"(?<!\w)(?:{latin})(?!\w)|{chinese}", re.IGNORECASE)
+
+
+def holds_paste(message: str) -> bool:
+    """Whether a message may hold text of others: quoted, pasted as a block, or handed over."""
+    return len(message) > MAX_TYPED_CHARS or bool(quoted(message)) or hands_over_paste(message)
+
+
+def hands_over_paste(message: str) -> bool:
+    """Whether a sentence of a message may introduce text of others behind it."""
+    for start, end in _with_breaks(message):
+        said = message[start:end]
+        # Without anything behind it, what is asked for is done to something else.
+        if message[end:].strip() and introduces_paste(said):
+            return True
+        heading = _HEADING.match(said)
+        if heading is not None and introduces_paste(heading[0], is_lead=True):
+            return True
+    return False
+
+
+def is_introduced(text: str, at: int, *, besides: Sequence[int] = ()) -> bool:
+    """Whether a sentence before an offset may introduce what stands there as text of others.
+
+    Sentences that hold one of the offsets `besides` are not asked. A sentence directly before a
+    pasted block introduces that block and nothing else.
+    """
+    blocks = pasted(text)
+    for start, end in islice(_with_breaks(text[:at]), MAX_SENTENCES):
+        following = end + len(text[end:]) - len(text[end:].lstrip())
+        is_other = any(start <= it < end for it in besides) or any(
+            first <= start < last or end <= first <= following for first, last in blocks
+        )
+        if not is_other and introduces_paste(text[start:end], is_lead=end == at):
+            return True
+    return False
+
+
+def introduces_paste(said: str, *, is_lead: bool = False) -> bool:
+    """Whether a sentence, given with its line break, may introduce text of others behind it.
+
+    Such text has no mark of its own, so what tells of it is the order, the question or the report
+    before it. The name of a text alone counts where it stands as a title; what `is_lead` stands on
+    the same line.
+    """
+    if GREETING.match(said) or NUMBER.match(said):
+        return False
+    is_titled = ENDED.search(said) is None and (is_lead or said.endswith("\n"))
+    if is_lead and _TOPIC.match(said):
+        return False
+    if _finds("reports", _REMINDED.sub("", said)):
+        return True
+    points, has_source = _finds("pointers", said), _finds("sources", _FILE.sub("", said))
+    is_bare = points or is_titled or said.rstrip().endswith(("?", "\uff1f"))
+    if _finds("orders", said) and OPENED.search(said) is None:
+        return is_bare or len(WORD.findall(said)) <= FEW_ORDERED
+    if has_source and _finds("others", said):
+        return is_bare
+    return has_source and (points or is_titled or _FOLLOWS.search(said) is not None)
+
+
+def _with_breaks(text: str) -> Iterator[Span]:
+    """The spans of the sentences of a text, each with the line break behind it."""
+    for start, end in sentences(text):
+        yield start, end + (text[end : end + 1] == "\n")
+
+
+def _finds(role: str, said: str) -> bool:
+    return _listed(role).search(said) is not None
+
+
+@cache
+def _listed(role: str) -> re.Pattern[str]:
+    return phrases(WORDS(f"pastes.{role}") + (WORDS("texts.sources") if role == "sources" else ()))
