@@ -463,6 +463,13 @@ WRONG_BULK: list[tuple[dict[str, Any], str | None]] = [
     ({"action": "reject", "candidate_ids": []}, "/candidate_ids"),
     ({"action": "reject", "candidate_ids": ["x"] * 201}, "/candidate_ids"),
     ({"action": "reject", "candidate_ids": ["x"], "filter": {"state": "pending"}}, "/filter"),
+    ({"action": "reject", "candidates": []}, "/candidates"),
+    ({"action": "reject", "candidates": [{"candidate_id": "x"}] * 201}, "/candidates"),
+    ({"action": "reject", "candidates": [{"version": 1}]}, "/candidates/0/candidate_id"),
+    (
+        {"action": "reject", "candidate_ids": ["x"], "candidates": [{"candidate_id": "x"}]},
+        "/candidates",
+    ),
     ({"action": "reject", "filter": {"state": "open"}}, "/filter/state"),
     ({"action": "reject", "filter": {"scope_id": "s1"}}, "/filter/scope_id"),
     ({"action": "reject", "filter": {"scope_kind": "session"}}, "/filter/scope_id"),

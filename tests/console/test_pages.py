@@ -16,8 +16,9 @@ LISTS = sorted({page.path for page in PAGES if "{" not in page.path} - {"/"})
 HOSTILE = "<script>alert(1)</script> & \"quoted\" 'words'"
 
 
-def propose(console: TestClient | httpx2.Client, content: str) -> str:
-    body = {"scope": {"kind": "workspace", "id": "default"}, "kind": "fact", "content": content}
+def propose(console: TestClient | httpx2.Client, content: str, **more: object) -> str:
+    scope = {"kind": "workspace", "id": "default"}
+    body = {"scope": scope, "kind": "fact", "content": content, **more}
     return str(console.post("/v1/learning-candidates", json=body).json()["candidate_id"])
 
 

@@ -155,12 +155,35 @@ def test_bulk_decisions_are_previewed_before_they_are_taken(console: TestClient)
     assert "2 will be done, 1 blocked" in page
     assert len(console.get("/v1/inbox").json()["items"]) == 2
     fields = forms(page)["learning_candidates.bulk"]
-    assert json.loads(fields["candidate_ids"]) == ids
+    shown = [{"candidate_id": each, "version": 1} for each in ids]
+    assert json.loads(fields["candidates"]) == shown
     done = console.post(
         "/act/learning_candidates.bulk", data={**fields, "reason": "not now"}, headers=OURS
     )
     assert done.headers["location"] == "/review?told=bulk&decided=2&refused=0"
     assert console.get("/v1/inbox").json()["items"] == []
+
+
+def test_a_bulk_publication_shows_scope_and_reach_and_is_taken_as_shown(
+    console: TestClient,
+) -> None:
+    with writing(console) as unit:
+        unit.sessions.add(make_session("s1"))
+    session = {"kind": "session", "id": "s1"}
+    first = propose(console, "I prefer short answers", kind="preference", scope=session)
+    second = propose(console, "The lift is slow", scope=session)
+
+    page = console.get("/review/bulk/publish", params={"id": [first, second]}).text
+
+    assert "<b>workspace</b>" in page
+    assert "told in this session only" in page
+    fields = forms(page)["learning_candidates.bulk"]
+    # Somebody else is quicker with one of them.
+    console.post(f"/v1/learning-candidates/{second}/reject", json={})
+    done = console.post("/act/learning_candidates.bulk", data=fields, headers=OURS)
+    assert done.headers["location"] == "/review?told=bulk&decided=1&refused=1"
+    [learned] = console.get("/v1/learnings").json()["items"]
+    assert learned["scope"]["kind"] == "workspace"
 
 
 def test_a_bulk_decision_about_nothing_or_of_another_sort_is_none(console: TestClient) -> None:

@@ -1,5 +1,6 @@
 """`understudy candidates`: what might be worth knowing, and what becomes of it."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -56,7 +57,7 @@ def publish_many(
     yes: Yes = False,
     key: Key = None,
 ) -> None:
-    """Publish many candidates as they were proposed; one that is refused stops no other."""
+    """Publish many candidates, each for the scope that review suggests."""
     wanted = {"action": "publish", "publish_tier": tier, **_chosen(ids, which)}
     _decide(daemon, wanted, dry_run=dry_run, yes=yes, key=key)
 
@@ -106,11 +107,17 @@ def _confirmed(daemon: DaemonConnection, wanted: dict[str, Any]) -> dict[str, An
     require_somebody(as_json=daemon.as_json)
     seen = daemon.client.candidates.bulk(inputs.request(BulkDecision, **wanted, dry_run=True))
     _show_bulk(seen)
-    ids = [item.candidate_id for item in seen.items if item.done]
-    if not ids:
+    shown = [_as_shown(item) for item in seen.items if item.done]
+    if not shown:
         raise typer.Exit(ExitCode.REFUSED if seen.items else ExitCode.DONE)
-    confirm(f"{wanted['action'].capitalize()} {count(len(ids), 'candidate')}?")
-    return {**wanted, "filter": None, "candidate_ids": ids}
+    confirm(f"{wanted['action'].capitalize()} {count(len(shown), 'candidate')}?")
+    return {**wanted, "filter": None, "candidate_ids": None, "candidates": shown}
+
+
+def _as_shown(item: "BulkOutcome") -> dict[str, Any]:
+    """A candidate with the version and scope that the preview showed."""
+    scope = asdict(item.reach.scope) if item.reach else None
+    return {"candidate_id": item.candidate_id, "version": item.version, "scope": scope}
 
 
 def _show_bulk(view: "BulkResult") -> None:
@@ -128,8 +135,10 @@ def _row(view: "BulkResult", item: "BulkOutcome") -> tuple[object, ...]:
     if not item.done:
         return item.candidate_id, f"{would}refused", f"{item.detail} ({item.code})"
     already = view.dry_run and item.learning_id
-    words = f"is known already as {item.learning_id}" if already else item.learning_id
-    return item.candidate_id, f"{would}{DONE[view.action]}", words
+    words = [f"is known already as {item.learning_id}" if already else item.learning_id]
+    if item.reach is not None:
+        words += [f"for {item.reach.scope.key}: {item.reach.words}", item.reach.unused]
+    return item.candidate_id, f"{would}{DONE[view.action]}", "; ".join(filter(None, words))
 
 
 commands = Commands("Candidates: what might be worth knowing, and waits for a decision.")

@@ -15,7 +15,12 @@ from understudy.core.principal import Principal
 from understudy.core.records import Omitted
 from understudy.learnings.candidates import CandidateService
 from understudy.learnings.checks import check_reason
-from understudy.learnings.decisions import by_hand, reject_with_notices
+from understudy.learnings.decisions import (
+    by_hand,
+    check_undecided,
+    reject_with_notices,
+    require_candidate,
+)
 from understudy.learnings.events import NO_LISTENERS
 from understudy.learnings.guard import SecretGuard
 from understudy.learnings.model import (
@@ -28,6 +33,7 @@ from understudy.learnings.model import (
     Tier,
 )
 from understudy.learnings.publication import Publication, PublishChanges
+from understudy.learnings.reach import Reach, suggested_scope
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
@@ -38,8 +44,8 @@ if TYPE_CHECKING:
 MAX_AT_ONCE: Final = 200
 # Errors that refuse one candidate; any other error stops the whole request.
 REFUSALS: Final = (NotFound, Conflict, Invalid, Rejected, DamagedRecord)
-# Decides one candidate, and answers the learning it became.
-Decide: TypeAlias = Callable[[str], str | None]
+# Decides one candidate.
+Decide: TypeAlias = Callable[["BulkChoice"], "BulkOutcome"]
 
 
 class BulkAction(StrEnum):
@@ -50,11 +56,22 @@ class BulkAction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BulkChoice:
+    """A candidate to decide, as a person saw it."""
+
+    candidate_id: str
+    # The version that was shown: a decision since then refuses this candidate.
+    version: int | None = None
+    # The scope to publish it for; None for the one that review suggests.
+    scope: LearningScope | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BulkRequest:
     """One decision about candidates that are named, or that a filter finds open."""
 
     action: BulkAction
-    candidate_ids: tuple[str, ...] = ()
+    candidates: tuple[BulkChoice, ...] = ()
     narrowed: CandidateFilter = field(default_factory=CandidateFilter)
     # Every open candidate; explicit, so that an empty filter never means all of them.
     everything: bool = False
@@ -69,6 +86,10 @@ class BulkOutcome:
 
     candidate_id: str
     learning_id: Omitted[str] = None
+    # The version that was looked at, to be sent with the decision.
+    version: Omitted[int] = None
+    # The scope of the learning, and in which sessions it is told.
+    reach: Omitted[Reach] = None
     # Why it was refused, as the single call would answer.
     code: Omitted[str] = None
     detail: Omitted[str] = None
@@ -114,29 +135,32 @@ class BulkService:
         """Decide the candidates one after another; a refusal does not stop the others."""
         request = replace(request, reason=check_reason(request.reason))
         self.candidates.guard.check_reason(request.reason)
-        candidate_ids, has_more = self._chosen(request)
+        chosen, has_more = self._chosen(request)
         act = self._preview if request.dry_run else self._carry_out
         return BulkResult(
             action=request.action,
             dry_run=request.dry_run,
-            items=act(principal, request, candidate_ids),
+            items=act(principal, request, chosen),
             has_more=has_more,
         )
 
-    def _chosen(self, request: BulkRequest) -> tuple[tuple[str, ...], bool]:
-        if request.candidate_ids:
-            if len(request.candidate_ids) > self.most_at_once:
+    def _chosen(self, request: BulkRequest) -> tuple[tuple[BulkChoice, ...], bool]:
+        if request.candidates:
+            if len(request.candidates) > self.most_at_once:
                 raise coded_error(
                     "learnings/too_many_candidates",
-                    pointer="/candidate_ids",
+                    pointer="/candidates",
                     limit=self.most_at_once,
                 )
-            return tuple(dict.fromkeys(request.candidate_ids)), False
+            once: dict[str, BulkChoice] = {}
+            for each in request.candidates:
+                once.setdefault(each.candidate_id, each)
+            return tuple(once.values()), False
         if request.narrowed == CandidateFilter() and not request.everything:
             raise coded_error("learnings/filter_required")
         return self._found(request.narrowed)
 
-    def _found(self, narrowed: CandidateFilter) -> tuple[tuple[str, ...], bool]:
+    def _found(self, narrowed: CandidateFilter) -> tuple[tuple[BulkChoice, ...], bool]:
         open_ones = (CandidateState.PENDING, CandidateState.ESCALATED)
         states = open_ones if narrowed.state is None else (narrowed.state,)
         pages = [
@@ -147,23 +171,24 @@ class BulkService:
         ]
         found = sorted(it.candidate_id for page in pages for it in page.items)
         has_more = len(found) > self.most_at_once or any(page.next_cursor for page in pages)
-        return tuple(found[: self.most_at_once]), has_more
+        return tuple(BulkChoice(candidate_id=it) for it in found[: self.most_at_once]), has_more
 
     def _carry_out(
-        self, principal: Principal, request: BulkRequest, candidate_ids: Sequence[str]
+        self, principal: Principal, request: BulkRequest, chosen: Sequence[BulkChoice]
     ) -> tuple[BulkOutcome, ...]:
         act = partial(_ACTIONS[request.action], self.candidates, principal, request)
-        return tuple(_outcome(candidate_id, act) for candidate_id in candidate_ids)
+        return tuple(_outcome(it, act) for it in chosen)
 
     def _preview(
-        self, principal: Principal, request: BulkRequest, candidate_ids: Sequence[str]
+        self, principal: Principal, request: BulkRequest, chosen: Sequence[BulkChoice]
     ) -> tuple[BulkOutcome, ...]:
         """Decide in a unit without writes, so that conflicts between the candidates show too."""
         service = self.candidates
         is_published = request.action is BulkAction.PUBLISH
-        found = candidates_of(service.units, candidate_ids) if is_published else {}
+        ids = [it.candidate_id for it in chosen]
+        found = candidates_of(service.units, ids) if is_published else {}
         check = partial(_check_candidate, service.guard, found)
-        checked = {it: _outcome(it, check) for it in candidate_ids}
+        checked = {it: _outcome(it, check) for it in chosen}
         with service.units.read() as unit:
             preview = _Preview(
                 request=request,
@@ -180,19 +205,34 @@ class BulkService:
 
 
 def _publish(
-    service: CandidateService, principal: Principal, request: BulkRequest, candidate_id: str
-) -> str | None:
-    published = service.publish(
-        principal, candidate_id, PublishChanges(publish_tier=request.publish_tier)
+    service: CandidateService, principal: Principal, request: BulkRequest, chosen: BulkChoice
+) -> BulkOutcome:
+    with service.units.read() as unit:
+        changes = _changes(unit, request, chosen, now_ms=service.clock.now_ms())
+    published = service.publish(principal, chosen.candidate_id, changes)
+    return BulkOutcome(
+        candidate_id=chosen.candidate_id,
+        learning_id=published.learning.learning_id,
+        reach=published.reach,
     )
-    return published.learning.learning_id
+
+
+def _changes(
+    unit: "Unit", request: BulkRequest, chosen: BulkChoice, *, now_ms: int
+) -> PublishChanges:
+    """How a candidate is published: for the scope that was chosen or that review suggests."""
+    scope = chosen.scope
+    if scope is None:
+        candidate = require_candidate(unit, chosen.candidate_id)
+        scope = suggested_scope(unit, candidate, now_ms=now_ms)
+    return PublishChanges(publish_tier=request.publish_tier, scope=scope, version=chosen.version)
 
 
 def _reject(
-    service: CandidateService, principal: Principal, request: BulkRequest, candidate_id: str
-) -> str | None:
-    service.reject(principal, candidate_id, reason=request.reason)
-    return None
+    service: CandidateService, principal: Principal, request: BulkRequest, chosen: BulkChoice
+) -> BulkOutcome:
+    service.reject(principal, chosen.candidate_id, reason=request.reason, version=chosen.version)
+    return BulkOutcome(candidate_id=chosen.candidate_id)
 
 
 _ACTIONS: Final = {BulkAction.PUBLISH: _publish, BulkAction.REJECT: _reject}
@@ -207,39 +247,49 @@ class _Preview:
     # Ids of learnings that only the dry run has made; they are not answered.
     made: set[str] = field(default_factory=set)
 
-    def act(self, candidate_id: str) -> str | None:
-        if self.request.action is BulkAction.PUBLISH:
-            return self._publish(candidate_id)
-        self._reject(candidate_id)
-        return None
+    def act(self, chosen: BulkChoice) -> BulkOutcome:
+        candidate = require_candidate(self.publication.unit, chosen.candidate_id)
+        check_undecided(candidate, chosen.version)
+        act = self._publish if self.request.action is BulkAction.PUBLISH else self._reject
+        return replace(act(chosen), version=candidate.version)
 
-    def _publish(self, candidate_id: str) -> str | None:
-        published = self.publication.publish(
-            candidate_id, PublishChanges(publish_tier=self.request.publish_tier)
-        )
+    def _publish(self, chosen: BulkChoice) -> BulkOutcome:
+        at = self.publication
+        changes = _changes(at.unit, self.request, chosen, now_ms=at.now_ms)
+        published = at.publish(chosen.candidate_id, changes)
         learning_id = published.learning.learning_id
         if published.is_new:
             self.made.add(learning_id)
-        return None if learning_id in self.made else learning_id
-
-    def _reject(self, candidate_id: str) -> None:
-        at = self.publication
-        reject_with_notices(
-            at.unit, candidate_id, by=at.by, now_ms=at.now_ms, reason=self.request.reason
+        return BulkOutcome(
+            candidate_id=chosen.candidate_id,
+            learning_id=None if learning_id in self.made else learning_id,
+            reach=published.reach,
         )
 
+    def _reject(self, chosen: BulkChoice) -> BulkOutcome:
+        at = self.publication
+        reject_with_notices(
+            at.unit, chosen.candidate_id, by=at.by, now_ms=at.now_ms, reason=self.request.reason
+        )
+        return BulkOutcome(candidate_id=chosen.candidate_id)
 
-def _check_candidate(guard: SecretGuard, found: Mapping[str, Candidate], candidate_id: str) -> None:
+
+def _check_candidate(
+    guard: SecretGuard, found: Mapping[str, Candidate], chosen: BulkChoice
+) -> BulkOutcome:
     """Check one candidate for secrets before the read transaction of the dry run."""
-    if candidate_id in found:
-        guard.check_stored(found[candidate_id])
+    if chosen.candidate_id in found:
+        guard.check_stored(found[chosen.candidate_id])
+    return BulkOutcome(candidate_id=chosen.candidate_id)
 
 
-def _outcome(candidate_id: str, decide: Decide) -> BulkOutcome:
+def _outcome(chosen: BulkChoice, decide: Decide) -> BulkOutcome:
     try:
-        return BulkOutcome(candidate_id=candidate_id, learning_id=decide(candidate_id))
+        return decide(chosen)
     except REFUSALS as refused:
-        return BulkOutcome(candidate_id=candidate_id, code=refused.code, detail=refused.detail)
+        return BulkOutcome(
+            candidate_id=chosen.candidate_id, code=refused.code, detail=refused.detail
+        )
 
 
 def candidates_of(units: "Units", candidate_ids: Sequence[str]) -> Mapping[str, Candidate]:

@@ -94,6 +94,12 @@ def reaches_of(unit: "Unit", candidate: Candidate, *, now_ms: int) -> tuple[Reac
     return tuple(replace(it, suggested=it is offered or None) for it in reaches)
 
 
+def suggested_scope(unit: "Unit", candidate: Candidate, *, now_ms: int) -> LearningScope:
+    """The scope that a reviewer is offered first."""
+    reaches = reaches_of(unit, candidate, now_ms=now_ms)
+    return next(it.scope for it in reaches if it.suggested)
+
+
 def _suggested(candidate: Candidate, reaches: Sequence[Reach]) -> Reach:
     """The scope to offer first: its own, or for a wish of a user the next that is returned to.
 

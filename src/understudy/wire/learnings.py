@@ -127,11 +127,23 @@ class CandidateFilterBody(RequestBody):
     state: Lax[CandidateState | None] = None
 
 
+class BulkChoiceBody(RequestBody):
+    """One candidate of a decision about many, as a dry run showed it."""
+
+    candidate_id: Id
+    # If somebody decided since, this candidate is refused.
+    version: Millis | None = None
+    # The scope to publish it for; without one, what the review page suggests.
+    scope: ScopeBody | None = None
+
+
 class BulkDecision(RequestBody):
     """One decision about many candidates: those that are named, or those that a filter finds."""
 
     action: Lax[BulkAction]
     candidate_ids: list[Id] | None = Field(default=None, min_length=1, max_length=MAX_BULK)
+    # Instead of ids alone, with the versions and scopes that were shown.
+    candidates: list[BulkChoiceBody] | None = Field(default=None, min_length=1, max_length=MAX_BULK)
     filter: CandidateFilterBody | None = None
     publish_tier: Lax[Tier | None] = None
     reason: str | None = None

@@ -21,7 +21,7 @@ from understudy.api.services import Caller, Services
 from understudy.core.errors import coded_error
 from understudy.core.page import MAX_LIMIT, Page
 from understudy.core.records import reduced
-from understudy.learnings.bulk import BulkRequest, BulkResult
+from understudy.learnings.bulk import BulkChoice, BulkRequest, BulkResult
 from understudy.learnings.candidates import NextReviewItem, ReviewItem
 from understudy.learnings.checks import scope_filter
 from understudy.learnings.model import Candidate, CandidateFilter, CandidateState, Tier
@@ -29,6 +29,7 @@ from understudy.learnings.proposal import NewCandidate
 from understudy.learnings.publication import PublishChanges, PublishedLearning
 from understudy.review.judge import answers_of_judge
 from understudy.wire.learnings import (
+    BulkChoiceBody,
     BulkDecision,
     CandidateFilterBody,
     CreateCandidate,
@@ -101,14 +102,17 @@ def create(body: CreateCandidate, services: Services, caller: Caller) -> Candida
 @operator()
 def decide_many(body: BulkDecision, services: Services, caller: Caller) -> BulkResult:
     """Publish or reject many; each is told of, and one that is refused does not stop the others."""
-    if body.candidate_ids is not None and body.filter is not None:
-        raise coded_error("learnings/bulk_choice_ambiguous", pointer="/filter")
+    ways = ("candidate_ids", "candidates", "filter")
+    given = [name for name in ways if getattr(body, name) is not None]
+    if len(given) > 1:
+        raise coded_error("learnings/bulk_choice_ambiguous", pointer=f"/{given[-1]}")
+    named = body.candidates or [BulkChoiceBody(candidate_id=it) for it in body.candidate_ids or ()]
     with located("filter"):
         narrowed = _filter(body.filter or CandidateFilterBody())
     wanted = record_of(
         BulkRequest,
         body,
-        candidate_ids=tuple(body.candidate_ids or ()),
+        candidates=tuple(record_of(BulkChoice, it) for it in named),
         narrowed=narrowed,
         publish_tier=body.publish_tier or Tier.ACTIVE,
     )

@@ -155,17 +155,23 @@ async def _bulk(visit: Visit) -> Found | str:
     named = visit.request.path_params["decision"]
     decision = {**BULK.get(named, {"action": named}), "candidate_ids": chosen}
     outcome = await visit.call("learning_candidates.bulk", body={**decision, "dry_run": True})
-    listed = await visit.call("inbox.list", kind="candidate", limit=200)
-    titles = {each["id"]: each["title"] for each in listed["items"]}
+    listed = await visit.call("learning_candidates.list", candidate_id=chosen, limit=len(chosen))
     return {
         "named": named,
         "decision": decision,
         "outcome": outcome,
-        "titles": titles,
-        "ready": [each["candidate_id"] for each in outcome["items"] if each["done"]],
+        "titles": {each["candidate_id"]: each["content"] for each in listed["items"]},
+        "ready": [_as_shown(each) for each in outcome["items"] if each["done"]],
         "twin_operation": "inbox.list",
         "twin": {"kind": "candidate"},
     }
+
+
+def _as_shown(outcome: Mapping[str, Any]) -> Found:
+    """A candidate with the version and scope that the preview showed."""
+    reach = outcome.get("reach")
+    scope = {"scope": reach["scope"]} if reach else {}
+    return {"candidate_id": outcome["candidate_id"], "version": outcome["version"], **scope}
 
 
 def _page(path: str, template: str, load: Load) -> ConsolePage:
