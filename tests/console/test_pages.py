@@ -264,3 +264,33 @@ def test_the_navigation_says_how_much_waits(console: TestClient) -> None:
     propose(console, "The office closes at six")
 
     assert ">2<" in console.get("/waiting").text
+
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml"}
+
+
+def test_an_unknown_page_is_a_page_in_a_browser_and_a_problem_for_programs(
+    console: TestClient,
+) -> None:
+    page = console.get("/nowhere", headers={**BROWSER, "Accept-Language": "vi"})
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "Trang này không tồn tại" in page.text
+    assert "content-security-policy" in page.headers
+    for path, headers in (("/nowhere", {}), ("/v1/nowhere", BROWSER), ("/v1", BROWSER)):
+        answer = console.get(path, headers=headers)
+        assert (answer.status_code, answer.json()["code"]) == (404, "route_not_found")
+
+
+def test_an_unknown_page_under_a_foreign_name_is_refused(console: TestClient) -> None:
+    answer = console.get("/nowhere", headers={**BROWSER, "Host": "evil.example"})
+    assert (answer.status_code, answer.json()["domain"]) == (403, "auth")
+
+
+def test_a_stranger_signs_in_before_an_unknown_page(guarded: TestClient) -> None:
+    assert guarded.get("/nowhere", headers=BROWSER).headers["location"] == "/signin?to=/nowhere"
+
+
+def test_the_audit_tells_why_a_candidate_was_rejected(console: TestClient) -> None:
+    candidate_id = propose(console, "The lift is slow")
+    console.post(f"/v1/learning-candidates/{candidate_id}/reject", json={"reason": "not for long"})
+    assert "not for long" in console.get("/audit").text

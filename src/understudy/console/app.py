@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.access.sign_in import COOKIE, COOKIE_S
+from understudy.api.app import answer_error
 from understudy.api.in_process import OperationRefused
 from understudy.api.problems import refusal_of
 from understudy.api.services import open_streams_of, services_of
@@ -38,6 +39,7 @@ from understudy.console.visits import (
     require_same_site,
 )
 from understudy.core.errors import UnderstudyError, coded_error
+from understudy.i18n.catalogue import say
 from understudy.i18n.locales import spoken_in
 
 HEADERS: Final = {
@@ -62,6 +64,7 @@ LOCATION_SAFE: Final = "/?&=%:@!$'()*+,;~"
 IN_BRACES: Final = re.compile(r"\{(\w+)\}")
 # What pages ask for without anybody doing something.
 UNASKED: Final = ("/live", "/waiting")
+NOT_FOUND: Final = 404
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -70,6 +73,7 @@ def mount(app: FastAPI) -> None:
     console = Console(Surface(app))
     documentation = DocsRoutes(app.state.document.text, HEADERS)
     app.router.routes.extend([*documentation.routes(), *console.routes()])
+    app.add_exception_handler(HTTPException, console.answer_error)
 
 
 class Console:
@@ -139,6 +143,21 @@ class Console:
                 return await _problem(visit, refusal.status, {"detail": refusal.detail})
 
         return answer
+
+    async def answer_error(self, request: Request, error: Exception) -> Response:
+        """The problem for an error of HTTP; whoever opens an unknown page in a browser gets a page."""
+        is_missing = isinstance(error, HTTPException) and error.status_code == NOT_FOUND
+        try:
+            if is_missing and _wants_page(request):
+                return await self._guarded(self._missing)(request)
+        except UnderstudyError as refused:
+            # No handler is asked about what a handler raises.
+            error = refused
+        return await answer_error(request, error)
+
+    async def _missing(self, visit: Visit) -> Response:
+        words = {key: say(visit.language, f"console.missing.{key}") for key in ("title", "detail")}
+        return await _problem(visit, NOT_FOUND, words)
 
     async def act(self, visit: Visit) -> Response:
         """Call an operation with the fields of a form, and go to where the form says.
@@ -282,6 +301,11 @@ async def _form(request: Request) -> dict[str, str]:
         form[place] = value.replace("\r\n", "\n")
         counts[name] += 1
     return form
+
+
+def _wants_page(request: Request) -> bool:
+    is_of_api = request.url.path == "/v1" or request.url.path.startswith("/v1/")
+    return not is_of_api and "text/html" in request.headers.get("accept", "")
 
 
 def _html(text: str, *, status: int = 200) -> HTMLResponse:

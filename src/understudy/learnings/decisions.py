@@ -156,7 +156,7 @@ def decide(
         candidate.candidate_id,
         at_ms=now_ms,
         version=decided.version,
-        reason=learning_id,
+        reason=learning_id or reason,
     )
     unit.audit.add(entry)
     return decided
