@@ -136,12 +136,12 @@ def test_a_call_is_allowed_in_one_tab_and_another_tab_follows(
     expect(tool).to_contain_text("echo here")
 
 
-def test_a_tool_allowed_for_the_session_is_not_asked_about_again(
+def test_a_command_allowed_for_the_session_is_not_asked_about_again(
     tab: Page, live: DaemonProcess, fake: FakeModel, session: str
 ) -> None:
     held(live, fake, session)
     tab.goto(f"/sessions/{session}")
-    tab.get_by_role("button", name="Allow for this session").click()
+    tab.get_by_role("button", name="Allow this exact command in this session").click()
     expect(tab.locator(".said.agent .prose").last).to_have_text("All done")
 
     fake.queue(SHELL, "Again done")

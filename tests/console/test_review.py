@@ -5,6 +5,7 @@ import re
 from html import unescape
 from typing import Any
 
+import pytest
 from starlette.testclient import TestClient
 
 from tests.console.conftest import OURS
@@ -119,7 +120,7 @@ def test_an_approval_shows_its_arguments_and_is_never_markup(console: TestClient
     assert "&lt;b&gt;notes.md&lt;/b&gt;" in page
     assert "<b>notes" not in page
     assert "<del>two</del>" in page
-    assert "Allow edit_file in this session" in page
+    assert "Allow every call of edit_file in this session" in page
 
 
 def test_a_question_offers_its_options(console: TestClient) -> None:
@@ -195,3 +196,19 @@ def test_a_bulk_decision_about_nothing_or_of_another_sort_is_none(console: TestC
 def test_what_is_gone_is_no_longer_found(console: TestClient) -> None:
     assert console.get("/review/cand_none").status_code == 404
     assert console.get("/review?done=cand_none").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("command", "is_offered"), [("git status", True), ("rm *", False)], ids=["exact", "wildcard"]
+)
+def test_a_command_is_allowed_for_the_session_only_as_it_stands(
+    console: TestClient, command: str, *, is_offered: bool
+) -> None:
+    body = {"tool_name": "shell", "scope": "tool", "reason": "asks", "input": {"command": command}}
+    with writing(console) as unit:
+        add_request(unit, RequestKind.APPROVAL, body)
+
+    page = console.get("/review").text
+
+    assert ("Allow this exact command in this session" in page) == is_offered
+    assert "Allow every call" not in page

@@ -9,7 +9,7 @@ from tests.support.learning_factories import SESSION
 from tests.support.learning_harness import LearningHarness
 from tests.support.threads_at_once import together
 from understudy.core.errors import Conflict
-from understudy.learnings.bulk import BulkAction, BulkRequest
+from understudy.learnings.bulk import BulkAction, BulkChoice, BulkRequest
 from understudy.learnings.model import CandidateState, LearningFilter, LearningStatus
 from understudy.storage.unit import Units
 
@@ -77,9 +77,9 @@ def test_those_who_hold_many_records_do_not_lock_each_other_out(plane: LearningH
     proposed = [
         plane.propose(f"Number {number} is odd", scope=scopes[number % 2]) for number in range(12)
     ]
-    chosen = tuple(it.candidate_id for it in proposed)
-    preview = BulkRequest(action=BulkAction.PUBLISH, candidate_ids=chosen, dry_run=True)
-    backwards = BulkRequest(action=BulkAction.PUBLISH, candidate_ids=chosen[::-1])
+    chosen = tuple(BulkChoice(candidate_id=it.candidate_id) for it in proposed)
+    preview = BulkRequest(action=BulkAction.PUBLISH, candidates=chosen, dry_run=True)
+    backwards = BulkRequest(action=BulkAction.PUBLISH, candidates=chosen[::-1])
     answers = together(
         [
             lambda: plane.bulk.decide(ALICE, preview),

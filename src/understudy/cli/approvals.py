@@ -79,7 +79,11 @@ def allow(
     ] = None,
     justification: Annotated[str | None, typer.Option(help="Kept with the decision.")] = None,
     for_session: Annotated[
-        bool, typer.Option("--for-session", help="Run the tool without asking in this session.")
+        bool,
+        typer.Option(
+            "--for-session",
+            help="Allow the tool, or of `shell` this exact command, in this session.",
+        ),
     ] = False,
     key: Key = None,
 ) -> None:

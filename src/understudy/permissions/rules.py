@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from understudy.core.errors import DamagedRecord, FieldError, Invalid, UnderstudyError, coded_error
-from understudy.permissions.globs import matches
+from understudy.permissions.globs import WILDCARDS, matches
 from understudy.permissions.model import CallRule, PermissionDecision
 
 MAX_RULES: Final = 200
@@ -18,6 +18,9 @@ MAX_NAME_CHARS: Final = 100
 MAX_PATTERN_CHARS: Final = 500
 MAX_REASON_CHARS: Final = 500
 MAX_ERRORS: Final = 20
+
+# Tools that run whatever an argument says: to allow one call is not to allow the tool.
+EXACT: Final[Mapping[str, str]] = {"shell": "command"}
 
 _FIELDS: Final = frozenset({"tool", "decision", "arguments", "reason"})
 # Stands for rules that cannot be read: nothing runs where nobody knows what is forbidden.
@@ -36,6 +39,22 @@ def read_document(document: object, *, pointer: str = "") -> tuple[CallRule, ...
     if unknown:
         raise _invalid([_wrong(_below(pointer, key), "is not known here") for key in unknown])
     return read_rules(document.get("rules", []), pointer=f"{pointer}/rules")
+
+
+def rule_for_session(tool: str, arguments: Mapping[str, Any]) -> CallRule | None:
+    """The rule that lets calls like this one run unasked: of a command exactly that command.
+
+    None for a command that a pattern cannot spell out.
+    """
+    name = EXACT.get(tool)
+    if name is None:
+        return CallRule(tool=tool, decision=PermissionDecision.ALLOW)
+    text = arguments.get(name)
+    if not isinstance(text, str) or len(text) > MAX_PATTERN_CHARS or not text.isprintable():
+        return None
+    if any(wildcard in text for wildcard in WILDCARDS):
+        return None
+    return CallRule(tool=tool, decision=PermissionDecision.ALLOW, arguments={name: text})
 
 
 def read_rules(

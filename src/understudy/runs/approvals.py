@@ -9,6 +9,8 @@ from understudy.core.clock import Clock
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
+from understudy.permissions.model import CallRule
+from understudy.permissions.rules import rule_for_session
 from understudy.runs.lifecycle import TERMINAL, run_event
 from understudy.runs.model import Run
 from understudy.runs.offers import hold_offers, is_open, settle_offer
@@ -23,7 +25,7 @@ from understudy.runs.requests import (
 from understudy.runs.service import RunDetail, detail_of
 from understudy.runs.sleep import go_on_or_wait
 from understudy.runs.submission import keep_receipt, known_run, receipt_for
-from understudy.sessions.service import allow_tools
+from understudy.sessions.service import add_rules
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -155,9 +157,9 @@ class ApprovalService:
             self._settled(principal, pending, each, index, now) for index, each in calls.items()
         ]
         _keep(unit, principal, run, settled, now)
-        allowed = {str(each.body.get("tool_name")) for each in settled if _for_session(each)}
-        if allowed:
-            allow_tools(unit, principal, run.session_id, sorted(allowed), at_ms=now)
+        rules = {str(it): it for each in settled if (it := _rule_of(each)) is not None}
+        if rules:
+            add_rules(unit, principal, run.session_id, list(rules.values()), at_ms=now)
         return go_on_or_wait(unit, run, at_ms=now)
 
     def _answer(
@@ -199,13 +201,18 @@ class ApprovalService:
         if resolution.for_session and state is not RequestState.ALLOWED:
             raise coded_error("approvals/only_allowed_for_session", pointer=_session_at(index))
         REQUEST.check(request.state, state)
-        return replace(
+        settled = replace(
             request,
             state=state,
             resolution={**_told(resolution), BY: _signed(principal)},
             resolved_by=principal.actor,
             resolved_at_ms=now,
         )
+        if resolution.for_session and session_rule(settled) is None:
+            tool = str(request.body.get("tool_name"))
+            pointer = _session_at(index)
+            raise coded_error("approvals/not_allowed_for_session", pointer=pointer, tool=tool)
+        return settled
 
     def _check_updated(
         self, request: PersonRequest, resolution: Resolution, updated: Mapping[str, Any], index: int
@@ -233,8 +240,15 @@ def _told(resolution: Resolution) -> dict[str, Any]:
     return {name: value for name, value in asdict(resolution).items() if value not in (None, False)}
 
 
-def _for_session(request: PersonRequest) -> bool:
-    return bool((request.resolution or {}).get(FOR_SESSION))
+def session_rule(request: PersonRequest) -> CallRule | None:
+    """The rule that the session gets where a call is allowed for it; None where there is none."""
+    called = (request.resolution or {}).get("updated_input", request.body.get("input"))
+    arguments = called if isinstance(called, Mapping) else {}
+    return rule_for_session(str(request.body.get("tool_name")), arguments)
+
+
+def _rule_of(request: PersonRequest) -> CallRule | None:
+    return session_rule(request) if (request.resolution or {}).get(FOR_SESSION) else None
 
 
 def _signed(principal: Principal) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from understudy.core.errors import coded_error
 from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
-from understudy.permissions.model import CallRule, PermissionDecision
+from understudy.permissions.model import CallRule
 from understudy.permissions.rules import (
     changed_rules,
     read_rules,
@@ -218,13 +218,12 @@ class SessionService:
         )
 
 
-def allow_tools(
-    unit: "Unit", principal: Principal, session_id: str, tools: Sequence[str], *, at_ms: int
+def add_rules(
+    unit: "Unit", principal: Principal, session_id: str, wanted: Sequence[CallRule], *, at_ms: int
 ) -> None:
-    """Add rules that let a session run these tools without asking; a sidechain only narrows."""
+    """Add permission rules to those of a session; a sidechain only narrows."""
     session = require_session(unit, session_id, lock=True)
     own = read_session_rules(session.permissions).own
-    wanted = (CallRule(tool=tool, decision=PermissionDecision.ALLOW) for tool in tools)
     new = [rule for rule in wanted if rule not in own]
     if not new:
         return
@@ -247,7 +246,8 @@ def allow_tools(
             session_id,
             at_ms=at_ms,
             version=changed.version,
-            reason=f"allow {', '.join(tools)}",
+            # Without arguments: those of a command may hold what no log should.
+            reason=", ".join(sorted({f"{rule.decision} {rule.tool}" for rule in new})),
         )
     )
 

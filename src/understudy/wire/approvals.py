@@ -18,7 +18,7 @@ class ApprovalResolution(RequestBody):
     updated_input: JsonObject | None = None
     justification: Words | None = None
     reason: Words | None = None
-    # With `allow`: the session gets a rule that lets this tool run without asking again.
+    # With `allow`: the session gets the rule `session_rule`, so that nobody is asked again.
     for_session: bool = False
 
 
@@ -83,6 +83,8 @@ class ApprovalView(View):
     user_id: Omitted[str] = None
     purpose: Omitted[str] = None
     origin: Omitted[str] = None
+    # The rule that `for_session` adds: the tool, of `shell` the exact command; absent if it cannot.
+    session_rule: Omitted[JsonObject] = None
     state: RequestState
     created_at_ms: int
     expires_at_ms: Omitted[int] = None

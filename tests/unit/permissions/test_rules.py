@@ -5,13 +5,16 @@ from typing import Any
 import pytest
 
 from understudy.core.errors import Invalid
+from understudy.permissions.decide import why_not
 from understudy.permissions.model import CallRule, PermissionDecision
 from understudy.permissions.rules import (
     MAX_PATTERN_CHARS,
     MAX_RULES,
     read_document,
     read_rules,
+    rule_for_session,
     write_document,
+    write_rules,
 )
 
 GIT = {"tool": "shell", "arguments": {"command": "git *"}, "decision": "allow", "reason": "safe"}
@@ -104,3 +107,26 @@ def test_errors_are_bounded() -> None:
         read_document({"rules": [{}] * MAX_RULES})
 
     assert len(refused.value.errors) == 20
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "rule"),
+    [
+        ("write_file", {"path": "a*"}, "allow write_file"),
+        ("shell", {"command": "git status | wc -l"}, "allow shell(command=git status | wc -l)"),
+        ("shell", {"command": "ls *.py"}, None),
+        ("shell", {"command": "ls ?"}, None),
+        ("shell", {"command": "ls\nrm x"}, None),
+        ("shell", {"command": "x" * 501}, None),
+        ("shell", {}, None),
+    ],
+)
+def test_a_command_is_allowed_for_a_session_exactly_or_not_at_all(
+    tool: str, arguments: dict[str, str], rule: str | None
+) -> None:
+    made = rule_for_session(tool, arguments)
+    assert (made and str(made)) == rule
+    if made is not None:
+        assert read_rules(write_rules((made,))) == (made,)
+        assert why_not(made, tool, arguments) is None
+        assert tool != "shell" or why_not(made, tool, {"command": "rm x"}) is not None

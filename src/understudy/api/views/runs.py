@@ -3,10 +3,12 @@
 from typing import Any, Final
 
 from understudy.core.principal import Principal
+from understudy.permissions.rules import write_rules
+from understudy.runs.approvals import session_rule
 from understudy.runs.deliveries import shown_deliveries
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run
-from understudy.runs.requests import PersonRequest, RequestKind, actions_of, shown
+from understudy.runs.requests import PersonRequest, RequestKind, RequestState, actions_of, shown
 from understudy.runs.service import RunDetail
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.wire.approvals import ApprovalView, QuestionView
@@ -104,7 +106,10 @@ def approval_preview(request: PersonRequest, reader: Principal) -> ApprovalView:
 
 
 def _shown(request: PersonRequest) -> dict[str, Any]:
-    return {**shown(request), "kind": str(request.kind)}
+    is_call = request.kind is RequestKind.APPROVAL and request.state is RequestState.PENDING
+    rule = session_rule(request) if is_call else None
+    added = {"session_rule": write_rules((rule,))[0]} if rule else {}
+    return {**shown(request), "kind": str(request.kind), **added}
 
 
 def _shortened(value: Any) -> Any:
