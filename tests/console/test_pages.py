@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from tests.console.conftest import OURS
 from understudy.console.site_map import PAGES
+from understudy.i18n.terms import table
 
 LISTS = sorted({page.path for page in PAGES if "{" not in page.path} - {"/"})
 HOSTILE = "<script>alert(1)</script> & \"quoted\" 'words'"
@@ -294,3 +295,21 @@ def test_the_audit_tells_why_a_candidate_was_rejected(console: TestClient) -> No
     candidate_id = propose(console, "The lift is slow")
     console.post(f"/v1/learning-candidates/{candidate_id}/reject", json={"reason": "not for long"})
     assert "not for long" in console.get("/audit").text
+
+
+SHOWN_WORD = re.compile(r'<(?:span class="chip[^>]*|dt|option[^>]*|summary|th[^>]*)>([^<]+)<')
+
+
+@pytest.mark.parametrize("language", ["vi", "zh"])
+def test_no_page_shows_an_english_state_field_or_action(console: TestClient, language: str) -> None:
+    first = propose(console, "The lift is slow")
+    console.post(f"/v1/learning-candidates/{first}/publish", json={})
+    propose(console, "The lift is fast")
+    [learned] = console.get("/v1/learnings").json()["items"]
+    english = {word.replace("_", " ") for word in table("terms", language)}
+    english -= set(table("terms", language).values())
+    for path in (*LISTS, "/review/" + first, "/learnings/" + learned["learning_id"]):
+        page = console.get(path, headers={"Accept-Language": language}).text
+        words = {html.unescape(each).strip() for each in SHOWN_WORD.findall(page)}
+        # Names of agents are nobody's language.
+        assert words & english <= {"default", "verification"}, path

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 # The most skills that are listed, in or out.
 MOST_SKILLS: Final = 200
+# The most learnings that are listed; `memory-explain` lists more.
+MOST_LEARNINGS: Final = 100
 # A marker as it is, and as the memory sections quote it.
 _REDACTED: Final = re.compile(r"(?:<|\\u003c)redacted:([a-z-]{1,32})(?:>|\\u003e)")
 
@@ -236,6 +238,7 @@ class PromptPreviews:
                 now_ms=self.clock.now_ms(),
                 chosen=built.recalled.learned,
                 recovered=built.recalled.recovered,
+                most=MOST_LEARNINGS,
             ),
             skills=tuple(self._skills(unit, principal, session, built))[:MOST_SKILLS],
         )

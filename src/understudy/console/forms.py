@@ -31,6 +31,11 @@ class FormField:
     # Words may stand for objects, each with this field alone.
     key: str = ""
 
+    @property
+    def label(self) -> str:
+        """Its name without its unit, to be translated."""
+        return self.name.removesuffix("_at_ms").removesuffix("_ms")
+
 
 def field_of(name: str, kind: Any) -> FormField:
     """The field for one value of a type, or for one of several that a query takes."""

@@ -27,6 +27,7 @@ from understudy.console.site_map import GO_KEYS, NAVIGATION, PAGES
 from understudy.console.values import TONES, fields, shown
 from understudy.console.visits import Visit
 from understudy.i18n.catalogue import say
+from understudy.i18n.terms import operation, sentence, term
 
 ROOT: Final = files("understudy.console")
 # Each in its own language, for whoever cannot read the page.
@@ -84,6 +85,9 @@ def render_now(template: str, visit: Visit | None, language: str, values: Mappin
             visit=visit,
             language=language,
             t=partial(_text, language),
+            term=partial(term, language),
+            operation=partial(operation, language),
+            why=partial(sentence, language),
             ago=partial(_ago, language, now=now),
             navigation=_navigation(visit),
             **values,

@@ -71,8 +71,8 @@ class Shown:
 
     @property
     def label(self) -> str:
-        """The name of the field as people read it."""
-        return self.name.removesuffix("_at_ms").removesuffix("_ms").replace("_", " ")
+        """The name of the field without its unit, to be translated."""
+        return self.name.removesuffix("_at_ms").removesuffix("_ms")
 
 
 def shown(name: str, value: Any) -> Shown:

@@ -137,14 +137,16 @@ def explain(
     now_ms: int,
     chosen: Learned | None = None,
     recovered: Recovered | None = None,
+    most: int = MOST,
 ) -> MemoryExplanation:
     """Explain the choice of a prompt, without changing a counter or a record.
 
-    `chosen` and `recovered` are a choice that was made, with what its budget left out.
+    `chosen` and `recovered` are a choice that was made, with what its budget left out; `most` is how
+    many learnings are listed.
     """
     scopes = visible_scopes(unit, session)
     chosen = learn_context(unit, session, query, now_ms) if chosen is None else chosen
-    others = _others(unit, scopes, chosen)
+    others = _others(unit, scopes, chosen, most)
     known = (
         *chosen.considered,
         *passed_over(
@@ -170,26 +172,28 @@ def explain(
         max_standing_tokens=settings.max_standing_tokens,
         learned_relevance_floor=settings.relevance_floor,
         entries=(
-            *_learnings(known),
+            *_learnings(known, most),
             *(_learning(at, it) for at, it in enumerate(elsewhere, len(known) + 1)),
             *(_run(at, it, session, policy) for at, it in enumerate(recovered.considered, 1)),
         ),
-        truncated=len(known) > MOST,
+        truncated=len(known) > most,
     )
 
 
-def _others(unit: "Unit", scopes: Sequence[LearningScope], chosen: Learned) -> tuple[Learning, ...]:
+def _others(
+    unit: "Unit", scopes: Sequence[LearningScope], chosen: Learned, most: int
+) -> tuple[Learning, ...]:
     """Visible learnings that were not considered: the newest live ones, and ended ones."""
     known = {it.learning.learning_id for it in chosen.considered}
     found = {
         it.learning_id: it
-        for it in unit.learnings.newest_in(scopes, limit=MOST + 1)
+        for it in unit.learnings.newest_in(scopes, limit=most + 1)
         if it.learning_id not in known
     }
     for scope in scopes:
         for status in ENDED:
             narrowed = LearningFilter(scope=scope, status=status)
-            ended = unit.learnings.matching(narrowed, limit=MOST + 1)
+            ended = unit.learnings.matching(narrowed, limit=most + 1)
             found |= {it.learning_id: it for it in ended}
     return tuple(found.values())
 
@@ -212,10 +216,10 @@ def _elsewhere(
     return sorted(considered, key=prompt_order)[:MOST_ELSEWHERE]
 
 
-def _learnings(known: Iterable[ConsideredLearning]) -> list[ExplainedRecord]:
+def _learnings(known: Iterable[ConsideredLearning], most: int) -> list[ExplainedRecord]:
     ranked = [*enumerate(sorted(known, key=prompt_order), 1)]
     told = sum(it.is_included for _, it in ranked)
-    room = MOST - told
+    room = most - told
     listed: list[ExplainedRecord] = []
     for at, it in ranked:
         room -= not it.is_included

@@ -198,7 +198,7 @@ class LearningStore:
         return None if row is None else read_learning(row)
 
     def _all(self, query: sa.Select[Any], values: dict[str, Any]) -> tuple[Learning, ...]:
-        return tuple(readable(self._connection.execute(query, values).all(), read_learning))
+        return tuple(readable(self._connection.execute(query, values).all(), _read_once))
 
 
 # Built once: they run for every prompt and every publication.

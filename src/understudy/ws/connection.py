@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -350,8 +350,7 @@ class WebSocketConnection:
         with self._services.resources.units.read() as unit:
             newest = unit.journal.last_sequence()
             events = unit.journal.read(after_sequence=after, kinds=RUN_EVENTS, limit=MAX_RUN_EVENTS)
-        is_behind = len(events) == MAX_RUN_EVENTS
-        return events[-1].sequence if is_behind else max(newest, after), events
+        return _place(after, newest, events), events
 
     async def _send_event(self, name: str, payload: Mapping[str, object]) -> None:
         frame = event_frame(name, payload, self._seq + 1)
@@ -391,6 +390,15 @@ class WebSocketConnection:
         except (WebSocketDisconnect, RuntimeError):
             # The server closed it before, on what was no WebSocket frame or on a missed ping.
             log.debug("ws.caller_left")
+
+
+def _place(after: int, newest: int, events: Sequence[JournalEvent]) -> int:
+    """How far the journal is read; `newest` was asked for before the events.
+
+    PostgreSQL shows each statement what is committed then, so an event may be newer than `newest`.
+    """
+    sent = events[-1].sequence if events else after
+    return sent if len(events) == MAX_RUN_EVENTS else max(newest, sent)
 
 
 def _last_words(tasks: Iterable["asyncio.Task[Close | None]"]) -> Close | None:

@@ -82,7 +82,15 @@ learning_candidates = sa.Table(
         "is_expired",
     ),
     some_of("ix_learning_candidates_open", "candidate_id", where=OPEN),
-    some_of("ix_learning_candidates_queue", "review_rank", "candidate_id", where=OPEN),
+    # With what a count of the queue asks for, so that it reads no row.
+    some_of(
+        "ix_learning_candidates_queue",
+        "review_rank",
+        "candidate_id",
+        "expires_at_ms",
+        "snoozed_until_ms",
+        where=OPEN,
+    ),
     some_of(
         "ix_learning_candidates_expiring", "expires_at_ms", "candidate_id", where=OPEN_FOR_A_TIME
     ),
