@@ -24,6 +24,7 @@ from understudy.agent.offers import ToolOffers
 from understudy.core.principal import Role
 from understudy.permissions.model import CallVerdict, Level, PermissionDecision
 from understudy.settings import Settings
+from understudy.skills.bundles.folder import read_folder
 from understudy.skills.bundles.limits import MAX_BUNDLE_BYTES, MAX_MANIFEST_BYTES
 from understudy.skills.model import SkillStatus, Visibility
 from understudy.testing.answers import Answer, call
@@ -142,26 +143,21 @@ async def test_creating_keeps_the_text_and_grants_it_to_the_agent(skilled: Skill
 
 
 @pytest.mark.every_database
-async def test_an_agent_that_creates_what_its_user_has_is_granted_it(
-    skilled: SkillRuns, folder: Path
-) -> None:
+async def test_an_agent_that_creates_what_its_user_has_is_granted_it(skilled: SkillRuns) -> None:
     skilled.service.create(author(ANN), OK_MD)
 
     [told] = await skilled.told(create())
     [newer] = await skilled.told(create(f"{OK_MD}More.\n"))
-    [published] = await skilled.told(publish("drafts/report"), session_id="s1")
 
     granted = "It is granted to you; from your next turn on, call use_skill with weekly-report."
     same = "The content of skill weekly-report was this very one already, in version 1."
     assert told == f"{same} {granted}"
     assert newer.startswith("Kept a new version of skill weekly-report")
-    assert published.startswith("Kept a new version of skill weekly-report")
     assert newer.endswith(granted)
-    assert published.endswith(granted)
     skill = skilled.skill()
     assert skill is not None
-    assert (skill.version, skill.visibility) == (3, Visibility.INTERNAL)
-    assert len(skilled.audited("skills.grant")) == 2
+    assert (skill.version, skill.visibility) == (2, Visibility.INTERNAL)
+    assert len(skilled.audited("skills.grant")) == 1
 
 
 async def test_what_cannot_be_a_skill_is_refused_with_the_first_reason(skilled: SkillRuns) -> None:
@@ -208,11 +204,11 @@ async def test_every_unsafe_line_is_named(skilled: SkillRuns) -> None:
 async def test_a_patch_makes_a_version_and_leaves_the_companions(
     skilled: SkillRuns, folder: Path
 ) -> None:
-    told = await skilled.told(
-        publish("drafts/report"), patch("Writes the report", "Writes all reports"), delete("other")
-    )
+    skilled.service.keep(author(ANN), read_folder(folder), action="skills.upload")
 
-    assert told[1] == "Patched skill weekly-report, now version 2: 1 place changed."
+    told = await skilled.told(patch("Writes the report", "Writes all reports"), delete("other"))
+
+    assert told[0] == "Patched skill weekly-report, now version 2: 1 place changed."
     assert b"Writes all reports" in skilled.content(number=2)
     assert skilled.content(number=2, path="scripts/a.py") == b"print('a')\n"
     assert skilled.content(number=1) == OK_MD.encode()
@@ -245,9 +241,9 @@ async def test_a_patch_tells_what_it_did_not_do(skilled: SkillRuns) -> None:
 
 
 async def test_deleting_moves_it_to_the_trash_and_it_can_be_made_anew(skilled: SkillRuns) -> None:
-    told = await skilled.told(
-        create(), delete(), patch("Collect", "x"), delete(), call("list_skills"), create()
-    )
+    told = await skilled.told(create(), delete(), patch("Collect", "x"), delete())
+    told += await skilled.told(call("list_skills"), session_id="s1")
+    told += await skilled.told(create())
 
     assert told[1].startswith("Deleted skill weekly-report and its grants.")
     assert told[2] == told[3] == "there is no skill 'weekly-report' that you may change"
@@ -298,14 +294,20 @@ async def test_an_agent_without_the_switch_publishes_a_folder(
 ) -> None:
     (folder / "link").symlink_to("/etc/hostname")
 
-    told = await skilled.told(publish("drafts/report"), publish(str(folder)), session_id="s1")
+    written = [
+        call("write_file", {"path": f"drafts/report/{name}", "content": content})
+        for name, content in (("SKILL.md", OK_MD), ("scripts/a.py", "print('a')\n"))
+    ]
+    told = await skilled.told(
+        *written, publish("drafts/report"), publish(str(folder)), session_id="s1"
+    )
 
-    assert told[0] == (
+    assert told[2] == (
         "Created skill weekly-report ('Weekly report'), version 1. It has 2 files. Left out as "
         "links or devices: 'link'. It is granted to you; from your next turn on, call use_skill "
         "with weekly-report."
     )
-    assert told[1].startswith("The content of skill weekly-report was this very one already")
+    assert told[3].startswith("The content of skill weekly-report was this very one already")
     assert skilled.content(path="scripts/a.py") == b"print('a')\n"
     assert skilled.content(path="link") == b""
     [entry] = skilled.audited("skills.publish")

@@ -14,8 +14,10 @@ from understudy.core.audit import AuditEntry
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.rollout.worktrees import Worktrees
+from understudy.runs.model import require_run
 from understudy.runs.sidechain_tools import AnswerSidechain, WaitSidechain
 from understudy.runs.submission import Submission
+from understudy.runs.taint import untrusted_path
 from understudy.settings import Settings
 from understudy.skills.access import Author
 from understudy.skills.bundles.store import BundleChecks
@@ -34,6 +36,7 @@ from understudy.skills.tools.use import UseSkill
 from understudy.storage.schema import runs, skill_uses
 from understudy.storage.unit import Units
 from understudy.testing.fake_model import FakeModel
+from understudy.tools.base import ToolContext
 
 ANN = Principal(user_id="ann", role=Role.OPERATOR)
 BOB = Principal(user_id="bob", role=Role.OPERATOR)
@@ -124,6 +127,12 @@ def author(principal: Principal = ANN) -> Author:
     return Author(principal=principal)
 
 
+def read_until_now(units: Units, context: ToolContext) -> tuple[str, ...]:
+    """The untrusted sources that a run has read."""
+    with units.read() as unit:
+        return untrusted_path(unit, require_run(unit, context.run_id))
+
+
 def make_skill_runs(
     units: Units,
     queued: list[tuple[str, str]],
@@ -143,6 +152,7 @@ def make_skill_runs(
         )
         unit.sessions.add(make_session(LEARNER, agent_id=LEARNER))
         unit.sessions.add(make_session("open", agent_id="open"))
+        unit.sessions.add(make_session("fresh", agent_id=LEARNER))
     plain = RunHarness(units, settings)
     service = SkillService(
         units,
@@ -159,6 +169,7 @@ def make_skill_runs(
         units=units,
         clock=plain.clock,
         role_of=lambda context: roles[context.user_id],
+        untrusted_of=lambda context: read_until_now(units, context),
     )
     names = ("read_file", "write_file", "list_files", "use_skill", "skill_manage")
     forks = Forks(sidechains=plain.sidechains, tool_names=lambda: names, worktrees=worktrees)

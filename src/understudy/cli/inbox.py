@@ -42,5 +42,6 @@ def inbox(
     page: PageOptions,
     kind: Annotated[str | None, typer.Option(help=f"Only one kind: {KINDS}.")] = None,
 ) -> object:
-    """List what waits for a person: approvals, questions, proposals, rollout steps, candidates."""
+    """List what waits for a person: approvals, questions, proposals, skill drafts, rollout steps,
+    candidates."""
     return daemon.client.inbox.page(kind=kind, **page)

@@ -1,4 +1,4 @@
-"""`understudy skills upload`, `export`, `versions`, `diff`, `restore`, `files` and `usage`."""
+"""`understudy skills upload`, `export`, `versions`, `diff`, `accept`, `restore`, `files`, `usage`."""
 
 import base64
 import sys
@@ -107,6 +107,9 @@ def _show_versions(page: "SkillVersions") -> None:
         "version": lambda item: (
             f"{item.version} (current)" if item.version == page.current else item.version
         ),
+        "state": lambda item: (
+            f"{item.state}, untrusted" if item.derived_from_untrusted else item.state
+        ),
         "made": "created_at_ms",
         "by": "actor",
         "run": "run_id",
@@ -170,6 +173,56 @@ def restore(
     daemon.show_answer(view, skill_records.tell_kept)
     if not daemon.as_json:
         note(f"  it holds what version {version} held")
+
+
+DraftNumber = Annotated[
+    int | None,
+    typer.Argument(metavar="[VERSION]", min=1, help="Which draft; the newest one by default."),
+]
+Reason = Annotated[str, typer.Option("--reason", help="Why, for the audit.")]
+
+
+def _newest_draft(daemon: DaemonConnection, skill: str) -> int:
+    page = daemon.client.skills.versions_page(skill, limit=200)
+    found = [each.version for each in page.items if each.state == "draft"]
+    if not found:
+        raise typer.BadParameter(
+            f"{skill} has no draft; `skills versions {skill}` lists what it has"
+        )
+    return found[0]
+
+
+@commands("accept")
+def accept(
+    daemon: DaemonConnection,
+    skill: SkillRef,
+    version: DraftNumber = None,
+    reason: Reason = "",
+    acknowledge: Acknowledge = None,
+    key: Key = None,
+) -> None:
+    """Accept a draft: it becomes the current version; `skills diff` shows what it changes."""
+    number = version or _newest_draft(daemon, skill)
+    with answering_for(acknowledge):
+        taken = acknowledged(acknowledge) or None
+        view = daemon.client.skills.accept(
+            skill, number, reason=reason, acknowledged=taken, key=key
+        )
+    daemon.show_answer(view, lambda it: note(f"{it.slug} now serves version {it.version}"))
+
+
+@commands("reject")
+def reject(
+    daemon: DaemonConnection,
+    skill: SkillRef,
+    version: DraftNumber = None,
+    reason: Reason = "",
+    key: Key = None,
+) -> None:
+    """Reject a draft: it is never used, and its text stays in the list of versions."""
+    number = version or _newest_draft(daemon, skill)
+    view = daemon.client.skills.reject(skill, number, reason=reason, key=key)
+    daemon.show_answer(view, lambda it: note(f"version {number} of {it.slug} is rejected"))
 
 
 @commands("files")

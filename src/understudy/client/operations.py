@@ -600,8 +600,9 @@ class InboxCalls(Group[S]):
     @GET("/v1/inbox")
     def page(self, *, kind: str | None = None, **page: Unpack[Paging]) -> InboxPage:
         """What waits for a person: first what runs wait for, candidates last in the order of
-        review. Proposals for files of an agent are shown to its owner and to admins, and offers
-        to the user that they were made to. `counts` tells how much waits of each kind."""
+        review. Proposals for files of an agent and drafts of a skill are shown to its owner and
+        to admins, offers to the user that they were made to. `counts` tells how much waits of
+        each kind."""
 
     list = every(page)
 
@@ -1587,6 +1588,25 @@ class SkillsCalls(SkillUploads[S]):
         """The versions of a skill, newest first, and which of them is current."""
 
     versions = every(versions_page)
+
+    @POST("/v1/skills/{skill_id}/versions/{version}/accept")
+    def accept(
+        self,
+        skill_id: str,
+        version: int,
+        acknowledged: Sequence[AcknowledgedFinding] | None = None,
+        reason: str | None = None,
+        *,
+        key: str | None = None,
+    ) -> SkillChanged:
+        """Serve a draft as the current version; older drafts are rejected. The guard reads it
+        again."""
+
+    @POST("/v1/skills/{skill_id}/versions/{version}/reject")
+    def reject(
+        self, skill_id: str, version: int, reason: str | None = None, *, key: str | None = None
+    ) -> SkillChanged:
+        """Decide that a draft is never served; its text stays for its owner and admins."""
 
     @GET("/v1/skills/{skill_id}/diff", query={"old": "from", "new": "to"})
     def diff(self, skill_id: str, old: int, new: int) -> SkillDiff:

@@ -212,6 +212,7 @@ class Services:
                 skills=self.skills.service,
                 skill_catalogue=self.skills.catalogue,
                 role_of=self.skills.role_of,
+                untrusted_of=self.skills.untrusted_of,
                 context_files=self.agents.context_files,
                 worktrees=self.worktrees,
                 tool_names=self._tool_names,

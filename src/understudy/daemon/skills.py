@@ -12,6 +12,7 @@ from understudy.core.principal import Role
 from understudy.daemon.resources import SKILLS, SKILLS_CACHE, Resources
 from understudy.daemon.skill_status import SkillReport
 from understudy.runs.model import require_run
+from understudy.runs.taint import untrusted_path
 from understudy.settings import Settings
 from understudy.skills.bundles.store import BundleChecks, Settled
 from understudy.skills.catalogue import Catalogue
@@ -131,6 +132,11 @@ class SkillServices:
             now = self._tokens.role_in_runs(unit, context.user_id)
             then = require_run(unit, context.run_id).role
         return now if then.includes(now) else then
+
+    def untrusted_of(self, context: ToolContext) -> tuple[str, ...]:
+        """The codes of the untrusted sources that a run has read until now."""
+        with self._resources.units.read() as unit:
+            return untrusted_path(unit, require_run(unit, context.run_id))
 
 
 def _roots(settings: Settings) -> Sequence[Root]:

@@ -31,7 +31,13 @@ from understudy.skills.catalogue import Catalogue
 from understudy.skills.service import SkillService
 from understudy.skills.tools.catalogue import ListSkills, SkillSearch
 from understudy.skills.tools.fork import Forks
-from understudy.skills.tools.manage import PublishSkill, RoleOf, SkillManage, ToolChangeMaker
+from understudy.skills.tools.manage import (
+    PublishSkill,
+    RoleOf,
+    SkillManage,
+    ToolChangeMaker,
+    UntrustedOf,
+)
 from understudy.skills.tools.use import UseSkill
 from understudy.storage.unit import Units
 from understudy.tools.base import Tool
@@ -60,13 +66,16 @@ def toolkit(
     skills: SkillService,
     skill_catalogue: Catalogue,
     role_of: RoleOf,
+    untrusted_of: UntrustedOf,
     context_files: AgentContextFiles,
     worktrees: Worktrees,
     tool_names: Callable[[], Sequence[str]],
     suggestions: Suggestions,
 ) -> list[Tool]:
     """Every built-in tool, in the order people and models see them."""
-    desk = ToolChangeMaker(service=skills, units=units, clock=clock, role_of=role_of)
+    desk = ToolChangeMaker(
+        service=skills, units=units, clock=clock, role_of=role_of, untrusted_of=untrusted_of
+    )
     forks = Forks(sidechains=sidechains, tool_names=tool_names, worktrees=worktrees)
     return [
         ReadFile(context_files),

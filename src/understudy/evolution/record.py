@@ -16,7 +16,8 @@ from understudy.core.records import OMIT
 from understudy.evolution.proposals import ProposalState
 from understudy.evolution.text_diff import PAGE_STEPS, text_diff_within
 from understudy.runs.requests import RequestState
-from understudy.skills.access import knows
+from understudy.skills.access import knows, owns_or_administers
+from understudy.skills.model import VersionState
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -295,6 +296,8 @@ def _skill(unit: "Unit", principal: Principal, _: str, place: EntryRef) -> _Make
     skill = unit.skills.get(place.id)
     version = None if skill is None else unit.skills.version(skill.skill_id, place.number)
     if skill is None or version is None or not knows(unit, skill, principal):
+        return None
+    if version.state is not VersionState.SERVED and not owns_or_administers(skill, principal):
         return None
     entry = SkillVersionEntry(
         at_ms=version.created_at_ms,

@@ -1,4 +1,4 @@
-"""The inbox: approvals, questions, proposals, rollout steps and candidates that wait for a person."""
+"""The inbox: approvals, questions, proposals, drafts, rollout steps and candidates that wait."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -18,6 +18,7 @@ from understudy.rollout.guards import actions_of as rollout_actions
 from understudy.rollout.service import RolloutService, WaitingStep
 from understudy.runs.expiry import expire_due
 from understudy.runs.requests import PersonRequest, RequestKind, actions_of
+from understudy.skills.model import SkillDraft, SkillVersion
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -41,7 +42,7 @@ class InboxItem:
     """One thing that waits for a person; its own operations show it whole and decide it."""
 
     kind: InboxKind
-    # The id of the candidate, request or proposal; of a rollout step the name of the skill.
+    # The id of the candidate, request, proposal or skill; of a rollout step the name of the skill.
     id: str
     # The first line or so: the statement, the call, the question, the file, the skill.
     title: str
@@ -51,7 +52,7 @@ class InboxItem:
     created_at_ms: int
     # Words that tell items of a kind apart, such as the kind and scope of a candidate.
     tags: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
-    # The version of a candidate, to be sent with the decision.
+    # The version of a candidate, to be sent with the decision; of a skill the draft's number.
     version: Omitted[int] = None
     # The decisions that the caller may take now.
     actions: tuple[str, ...] = ()
@@ -95,8 +96,6 @@ class InboxService:
                 unit, principal, InboxKind.APPROVAL, RequestKind.APPROVAL, RequestKind.OFFER
             ),
             InboxKind.QUESTION: _asked(unit, principal, InboxKind.QUESTION, RequestKind.QUESTION),
-            # Every stored version of a skill is served; none waits for a decision.
-            InboxKind.SKILL_DRAFT: _Shelf(count=lambda: 0, page=lambda _: Page(items=())),
             InboxKind.ROLLOUT_STEP: _Shelf(count=steps.count, page=steps.page),
             InboxKind.CANDIDATE: _Shelf(
                 count=lambda: unit.candidates.queue_length(now_ms=now),
@@ -109,6 +108,10 @@ class InboxService:
         # What was not approved may hold what one user told an agent: owners and admins decide.
         if may_decide:
             owner = None if principal.role.includes(Role.ADMIN) else principal.user_id
+            shelves[InboxKind.SKILL_DRAFT] = _Shelf(
+                count=lambda: unit.skills.draft_count(owner_id=owner),
+                page=lambda request: _each(unit.skills.drafts(request, owner_id=owner), _draft),
+            )
             shelves[InboxKind.SOUL_PROPOSAL] = _Shelf(
                 count=lambda: unit.proposals.pending_count(owner_id=owner),
                 page=lambda request: _each(
@@ -215,6 +218,26 @@ def _said(request: PersonRequest) -> str:
     asked = body.get("questions")
     first = asked[0] if isinstance(asked, list) and asked else {}
     return str(first.get("question", "")) if isinstance(first, Mapping) else ""
+
+
+def _draft(draft: SkillDraft) -> InboxItem:
+    version = draft.version
+    return InboxItem(
+        kind=InboxKind.SKILL_DRAFT,
+        id=draft.skill.skill_id,
+        title=preview(f"{draft.skill.slug}: {draft.skill.name}", TITLE_CHARS),
+        session_id=draft.session_id,
+        run_id=version.run_id,
+        agent_id=draft.agent_id,
+        created_at_ms=version.created_at_ms,
+        tags=("new" if draft.skill.is_draft else f"version {version.number}", *_untrusted(version)),
+        version=version.number,
+        actions=("accept", "reject"),
+    )
+
+
+def _untrusted(version: SkillVersion) -> tuple[str, ...]:
+    return ("untrusted",) if version.derived_from_untrusted else ()
 
 
 def _proposal(proposal: FileProposal) -> InboxItem:

@@ -30,6 +30,7 @@ class AccessReason(StrEnum):
 
     INACTIVE = "inactive"
     DISABLED = "disabled"
+    DRAFT = "draft"
     SYSTEM = "system"
     PUBLIC = "public"
     OWNER = "owner"
@@ -66,6 +67,7 @@ class AccessQuery:
 RULES: Final[tuple[tuple[AccessReason, bool, Callable[[AccessQuery], bool]], ...]] = (
     (AccessReason.INACTIVE, False, lambda it: it.skill.status is not SkillStatus.ACTIVE),
     (AccessReason.DISABLED, False, lambda it: not it.skill.enabled),
+    (AccessReason.DRAFT, False, lambda it: it.skill.is_draft),
     (AccessReason.SYSTEM, True, lambda it: it.skill.is_system),
     (AccessReason.PUBLIC, True, lambda it: it.skill.visibility is Visibility.PUBLIC),
     (AccessReason.OWNER, True, lambda it: it.user_id != "" and it.skill.owner_id == it.user_id),
@@ -102,6 +104,8 @@ class Author:
     principal: Principal
     agent_id: str | None = None
     run_id: str | None = None
+    # The codes of the untrusted sources that the run has read.
+    untrusted: tuple[str, ...] = ()
 
     @property
     def user_id(self) -> str:
@@ -133,11 +137,11 @@ def owns_or_administers(skill: Skill, principal: Principal) -> bool:
 
 def knows(unit: "Unit", skill: Skill, principal: Principal, *, agent_id: str | None = None) -> bool:
     """Whether a skill is visible to a caller; with `agent_id`, to a run of that agent."""
-    if (
-        owns_or_administers(skill, principal)
-        or skill.is_system
-        or skill.visibility is Visibility.PUBLIC
-    ):
+    if owns_or_administers(skill, principal):
+        return True
+    if skill.is_draft:
+        return False
+    if skill.is_system or skill.visibility is Visibility.PUBLIC:
         return True
     granted = unit.skills.with_grants(
         skill.skill_id, agent_id=agent_id or "", user_id=principal.user_id
@@ -184,8 +188,8 @@ def require_known(unit: "Unit", author: Author, ref: str, *, lock: bool = False)
         skill = find(unit, ref)
     if skill is None:
         raise coded_error("skills/skill_not_found", ref=ref)
-    is_private = skill.visibility is Visibility.PRIVATE and not is_id(ref)
-    if is_private and not knows(unit, skill, author.principal, agent_id=author.agent_id):
+    is_hidden = (skill.is_draft or skill.visibility is Visibility.PRIVATE) and not is_id(ref)
+    if is_hidden and not knows(unit, skill, author.principal, agent_id=author.agent_id):
         raise coded_error("skills/skill_not_found", ref=ref)
     return skill
 

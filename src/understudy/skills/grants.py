@@ -11,7 +11,7 @@ from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.store import require_bundle
 from understudy.skills.change import SkillChange
 from understudy.skills.content_guard import Acknowledged
-from understudy.skills.lifecycle import after_grants
+from understudy.skills.lifecycle import after_grants, require_served
 from understudy.skills.model import AgentGrant, Skill, UserGrant
 
 if TYPE_CHECKING:
@@ -39,10 +39,7 @@ def pinned(unit: "Unit", skill: Skill, version: int | None) -> Bundle | None:
     """The bundle of an earlier version that a grant pins; None for the current version."""
     if version is None or version <= 0 or version == skill.version:
         return None
-    kept = unit.skills.version(skill.skill_id, version)
-    if kept is None:
-        raise coded_error("skills/skill_version_not_found", slug=skill.slug, number=version)
-    return require_bundle(unit, skill.slug, kept)
+    return require_bundle(unit, skill.slug, require_served(unit, skill, version))
 
 
 def grant_agent(
@@ -56,8 +53,8 @@ def grant_agent(
     pin = version if version is not None and version > 0 else None
     # While a slug is locked, no agent is deleted.
     require_agent(change.unit, agent_id)
-    if pin is not None and change.unit.skills.version(skill.skill_id, pin) is None:
-        raise coded_error("skills/skill_version_not_found", slug=skill.slug, number=pin)
+    if pin is not None:
+        require_served(change.unit, skill, pin)
     known = agent_grant(change.unit, skill, agent_id)
     if known is not None and known.pinned_version == pin:
         return skill

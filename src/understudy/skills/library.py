@@ -30,6 +30,7 @@ from understudy.skills.content_guard import ContentGuard
 from understudy.skills.diff import SkillDiff, compare
 from understudy.skills.grants import check_agent_id, check_user_id
 from understudy.skills.guard_report import GuardReport, report
+from understudy.skills.lifecycle import require_served
 from understudy.skills.local.skill import LocalSkill, fits, merged, record_of
 from understudy.skills.local.skills import LocalSkills
 from understudy.skills.managed_entries import ManagedEntries
@@ -154,7 +155,9 @@ class SkillLibrary:
         with self._looking(principal, ref) as (unit, source):
             if not isinstance(source, StoredSource):
                 return Page(items=())
-            return unit.skills.versions(source.skill.skill_id, request)
+            return unit.skills.versions(
+                source.skill.skill_id, request, only_served=not source.shows_drafts
+            )
 
     def usage(
         self, principal: Principal, ref: str, request: PageRequest, *, since_ms: int = 0
@@ -231,9 +234,11 @@ class SkillLibrary:
     def export(self, principal: Principal, ref: str, version: int | None) -> SkillArchive:
         """A version as an archive in the Agent Skills format; the current version with the name,
         description and tags of the record."""
-        with self._looking(principal, ref) as (_, source):
-            bundle, skill = source.bundle(version), source.skill
-            is_kept = isinstance(source, StoredSource)
+        with self._looking(principal, ref) as (unit, source):
+            is_kept, skill = isinstance(source, StoredSource), source.skill
+            if is_kept and version is None:
+                require_served(unit, skill, skill.version)
+            bundle = source.bundle(version)
         number = skill.version if version is None else version
         facts = {"version": str(number), "digest": bundle.digest} if number else {}
         # The name of a promoted skill may not be valid as a folder name.
@@ -416,7 +421,9 @@ class SkillFinder:
         kept = None if is_loose else find(unit, ref)
         if kept is None or not knows(unit, kept, principal, agent_id=agent_id):
             return None
-        return StoredSource(unit, kept, self._checks)
+        return StoredSource(
+            unit, kept, self._checks, shows_drafts=owns_or_administers(kept, principal)
+        )
 
     def _is_elsewhere(self, unit: "Unit", ref: str) -> bool:
         """Whether a name means a promoted skill: it has parts, or such a skill exists."""

@@ -1,10 +1,14 @@
-"""The state machines of a skill: visibility and status."""
+"""The state machines of a skill: visibility, status, and the state of a version."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from understudy.core.errors import coded_error
 from understudy.core.machine import Machine
-from understudy.skills.model import SkillStatus, Visibility
+from understudy.skills.model import Skill, SkillStatus, SkillVersion, VersionState, Visibility
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
 
 VISIBILITY: Final = Machine(
     name="skill visibility",
@@ -29,6 +33,18 @@ STATUS: Final = Machine(
     domain="skills",
 )
 
+# A decision stands: a rejected text comes back only as a new version.
+VERSION: Final = Machine(
+    name="skill version",
+    steps={
+        VersionState.DRAFT: frozenset({VersionState.SERVED, VersionState.REJECTED}),
+        VersionState.SERVED: frozenset(),
+        VersionState.REJECTED: frozenset(),
+    },
+    conflict_code="skill_version_decided",
+    domain="skills",
+)
+
 # The visibility that follows from (visibility, whether there is a grant).
 _WITH_GRANTS: Final[Mapping[tuple[Visibility, bool], Visibility]] = {
     (Visibility.PRIVATE, False): Visibility.PRIVATE,
@@ -43,3 +59,24 @@ _WITH_GRANTS: Final[Mapping[tuple[Visibility, bool], Visibility]] = {
 def after_grants(visibility: Visibility, *, granted: bool) -> Visibility:
     """The visibility after a change of grants; `granted` tells whether any are left."""
     return _WITH_GRANTS[visibility, granted]
+
+
+def require_version(unit: "Unit", skill: Skill, number: int) -> SkillVersion:
+    """A version that the skill has, or `NotFound`."""
+    version = unit.skills.version(skill.skill_id, number)
+    if version is None:
+        raise coded_error("skills/skill_version_not_found", slug=skill.slug, number=number)
+    return version
+
+
+def require_served(unit: "Unit", skill: Skill, number: int) -> SkillVersion:
+    """A version that is served or was once; `Conflict` for one that nobody accepted."""
+    version = require_version(unit, skill, number)
+    if version.state is not VersionState.SERVED:
+        raise coded_error(
+            "skills/skill_version_not_served",
+            slug=skill.slug,
+            number=number,
+            state=str(version.state),
+        )
+    return version

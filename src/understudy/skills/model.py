@@ -44,6 +44,14 @@ class SkillStatus(StrEnum):
     DELETED = "deleted"
 
 
+class VersionState(StrEnum):
+    """Whether a version is used."""
+
+    SERVED = "served"
+    DRAFT = "draft"  # not used until a person accepts it
+    REJECTED = "rejected"
+
+
 class SkillOrigin(StrEnum):
     """Where a skill came from."""
 
@@ -83,6 +91,8 @@ class Skill:
     context: SkillContext = SkillContext.INLINE
     # The name of its versions in the trash while it is deleted.
     trash_name: str | None = None
+    # No version was accepted yet: nobody can use it, and only its owner and admins see it.
+    is_draft: bool = False
     # Optimistic lock: counts the changes of this record.
     revision: int = 1
 
@@ -123,6 +133,24 @@ class SkillVersion:
     restored_from: int | None = None
     # The name of its bundle in the trash; a skill that was created again does not list it.
     trash_name: str | None = None
+    state: VersionState = VersionState.SERVED
+    # Whether its text may repeat what others said; until a person accepts it.
+    derived_from_untrusted: bool = False
+    # The codes of the untrusted sources, kept after the acceptance.
+    untrusted_path: tuple[str, ...] = ()
+    decided_by: str | None = None
+    decided_at_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillDraft:
+    """The newest draft of a skill, and the skill as it is served."""
+
+    skill: Skill
+    version: SkillVersion
+    # The agent whose run made it.
+    agent_id: str | None = None
+    session_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,16 +20,16 @@ from understudy.skills.content_guard import Acknowledged, unsafe_error
 from understudy.skills.dependencies.availability import LocalMachine, missing
 from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.fields import WrongValue, line, text, words
-from understudy.skills.lifecycle import VISIBILITY
-from understudy.skills.model import Skill, SkillStatus, Visibility
+from understudy.skills.lifecycle import VISIBILITY, require_served, require_version
+from understudy.skills.model import Skill, SkillStatus, SkillVersion, Visibility
 from understudy.skills.versions import (
-    Draft,
-    DraftMaker,
+    BundleChecker,
+    CheckedBundle,
     Patch,
     StoredSkill,
     StorePlan,
+    must_be_accepted,
     patched,
-    require_version,
     staged,
 )
 
@@ -87,11 +87,13 @@ class VersionEdit:
     bundle: Bundle
     matches: int = 0
     replaced: int = 0
+    # The version that was edited.
+    basis: SkillVersion | None = None
     # The slugs that the SKILL.md may name; None for any, as for an earlier version.
     slugs: frozenset[str] | None = None
 
 
-Editor = Callable[["Unit", Skill], VersionEdit]
+Editor = Callable[["Unit", Skill, Author], VersionEdit]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,16 +109,23 @@ class SkillRevision:
 
 
 def patching(patch: Patch) -> Editor:
-    """An editor that patches SKILL.md in the current version and leaves the other files."""
+    """An editor that patches SKILL.md in the current version and leaves the other files.
 
-    def edit(unit: "Unit", skill: Skill) -> VersionEdit:
-        bundle = require_bundle(unit, skill.slug, require_version(unit, skill, skill.version))
+    A patch that becomes a draft goes on from the newest draft, so that the last one has them all.
+    """
+
+    def edit(unit: "Unit", skill: Skill, author: Author) -> VersionEdit:
+        basis = require_version(unit, skill, skill.version)
+        if must_be_accepted(author, basis):
+            basis = next(iter(unit.skills.drafts_of(skill.skill_id)), basis)
+        bundle = require_bundle(unit, skill.slug, basis)
         text = bundle.manifest_text
         done = patched(text, patch)
         return VersionEdit(
             bundle=bundle.with_manifest(done.text),
             matches=done.matches,
             replaced=done.replaced,
+            basis=basis,
             slugs=frozenset({"", skill.slug, read(text).manifest.slug}),
         )
 
@@ -126,9 +135,9 @@ def patching(patch: Patch) -> Editor:
 def restoring(number: int) -> Editor:
     """An editor that takes an earlier version."""
 
-    def edit(unit: "Unit", skill: Skill) -> VersionEdit:
-        version = require_version(unit, skill, number)
-        return VersionEdit(bundle=require_bundle(unit, skill.slug, version))
+    def edit(unit: "Unit", skill: Skill, _: Author) -> VersionEdit:
+        version = require_served(unit, skill, number)
+        return VersionEdit(bundle=require_bundle(unit, skill.slug, version), basis=version)
 
     return edit
 
@@ -140,7 +149,7 @@ class Reviser:
     the end made while the slug is locked."""
 
     units: "Units"
-    drafting: DraftMaker
+    checker: BundleChecker
     maker: SkillTransactions
     locks: NamedLocks = field(default_factory=NamedLocks)
 
@@ -150,8 +159,8 @@ class Reviser:
             for _ in range(MAX_ATTEMPTS):
                 with self.units.read() as unit:
                     seen = require_mutable(unit, author, revision.ref)
-                    edit = _edit(unit, revision, seen)
-                    if edit.bundle.digest == seen.digest:
+                    edit = _edit(unit, revision, seen, author)
+                    if edit.bundle.digest == seen.digest and not seen.is_draft:
                         return _counted(versions.unchanged(unit, author, seen), edit)
                 kept = self._keep(author, revision, seen, edit)
                 if kept is not None:
@@ -162,39 +171,41 @@ class Reviser:
         self, author: Author, revision: SkillRevision, seen: Skill, edit: VersionEdit
     ) -> StoredSkill | None:
         """The stored version; None when the skill changed meanwhile."""
-        draft = self._draft(author, revision, seen, edit)
-        with staged(self.units, draft.bundle), self.maker.by(author) as change:
+        content = self._checked(author, revision, seen, edit)
+        with staged(self.units, content.bundle), self.maker.by(author) as change:
             skill = require_mutable(change.unit, author, revision.ref, lock=True)
             if (skill.skill_id, skill.version) != (seen.skill_id, seen.version):
                 return None
-            return _counted(versions.keep(change, draft, skill, revision.how), edit)
+            how = replace(revision.how, basis=edit.basis)
+            return _counted(versions.keep(change, content, skill, how), edit)
 
     def _keep_held(self, author: Author, revision: SkillRevision) -> StoredSkill:
         with self.maker.by(author) as change:
             skill = require_mutable(change.unit, author, revision.ref, lock=True)
-            edit = _edit(change.unit, revision, skill)
-            draft = self._draft(author, revision, skill, edit)
-            return _counted(versions.keep(change, draft, skill, revision.how), edit)
+            edit = _edit(change.unit, revision, skill, author)
+            content = self._checked(author, revision, skill, edit)
+            how = replace(revision.how, basis=edit.basis)
+            return _counted(versions.keep(change, content, skill, how), edit)
 
-    def _draft(
+    def _checked(
         self, author: Author, revision: SkillRevision, seen: Skill, edit: VersionEdit
-    ) -> Draft:
-        draft = self.drafting.draft(
+    ) -> CheckedBundle:
+        content = self.checker.check(
             edit.bundle,
             author,
             slug=seen.slug,
             acknowledged=revision.acknowledged,
             pointer=revision.pointer,
         )
-        if edit.slugs is not None and draft.manifest.slug not in edit.slugs:
+        if edit.slugs is not None and content.manifest.slug not in edit.slugs:
             raise coded_error("skills/skill_slug_changed", pointer=revision.pointer, slug=seen.slug)
-        return draft
+        return content
 
 
-def _edit(unit: "Unit", revision: SkillRevision, skill: Skill) -> VersionEdit:
+def _edit(unit: "Unit", revision: SkillRevision, skill: Skill, author: Author) -> VersionEdit:
     if revision.expected_version not in {None, skill.version}:
         raise coded_error("skills/skill_changed", version=skill.version, slug=skill.slug)
-    return revision.edit(unit, skill)
+    return revision.edit(unit, skill, author)
 
 
 def _counted(kept: StoredSkill, edit: VersionEdit) -> StoredSkill:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, NotFound, coded_error
 from understudy.core.principal import Principal
-from understudy.skills import access, grants, revisions, versions
+from understudy.skills import access, drafts, grants, revisions, versions
 from understudy.skills.access import Author, is_live, owns_or_administers, require_mutable
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.store import require_bundle
 from understudy.skills.change import SkillChange, SkillTransactions
 from understudy.skills.content_guard import Acknowledged, ContentGuard
 from understudy.skills.dependencies.availability import LocalMachine
-from understudy.skills.lifecycle import STATUS, after_grants
+from understudy.skills.lifecycle import STATUS, after_grants, require_version
 from understudy.skills.model import Skill, SkillOrigin, SkillStatus, TrashedSkill, is_id
 from understudy.skills.revisions import (
     Reviser,
@@ -27,7 +27,7 @@ from understudy.skills.revisions import (
 )
 from understudy.skills.sources import NO_OTHERS, OtherSkills
 from understudy.skills.versions import (
-    DraftMaker,
+    BundleChecker,
     Patch,
     StoredSkill,
     StorePlan,
@@ -99,8 +99,8 @@ class SkillService:
         self._units = units
         self._guard = guard
         self._maker = maker
-        self._drafting = DraftMaker(guard=guard, machine_for=machine_for)
-        self._reviser = Reviser(units=units, drafting=self._drafting, maker=maker)
+        self._checker = BundleChecker(guard=guard, machine_for=machine_for)
+        self._reviser = Reviser(units=units, checker=self._checker, maker=maker)
         self._switch = SkillSwitch(units=units, machine_for=machine_for, maker=maker)
 
     def create(
@@ -129,7 +129,7 @@ class SkillService:
     ) -> StoredSkill:
         """Store a bundle as a new skill or a next version; `action` is the name in the audit."""
         access.check_author(author)
-        draft = self._drafting.draft(
+        content = self._checker.check(
             bundle,
             author,
             slug=slug,
@@ -137,11 +137,11 @@ class SkillService:
             pointer=_POINTERS.get(action, "/file"),
         )
         with staged(self._units, bundle), self._maker.by(author) as change:
-            change.unit.skills.lock(draft.slug)
-            before = change.unit.skills.by_slug(draft.slug)
-            access.require_free(before, author, draft.slug)
+            change.unit.skills.lock(content.slug)
+            before = change.unit.skills.by_slug(content.slug)
+            access.require_free(before, author, content.slug)
             how = StorePlan(action=action, grant_to=author.agent_id)
-            return versions.keep(change, draft, before, how)
+            return versions.keep(change, content, before, how)
 
     @reject_unstored
     def patch(
@@ -187,6 +187,36 @@ class SkillService:
             acknowledged=tuple(acknowledged),
         )
         return self._reviser.revise(author, revision)
+
+    @reject_unstored
+    def accept(
+        self,
+        author: Author,
+        ref: str,
+        number: int,
+        *,
+        reason: str = "",
+        acknowledged: Sequence[Acknowledged] = (),
+    ) -> Skill:
+        """Serve a draft as the current version; the guard scans it with the rules of today."""
+        with self._units.read() as unit:
+            skill = access.require_mutable(unit, author, ref)
+            bundle = require_bundle(unit, skill.slug, require_version(unit, skill, number))
+        content = self._checker.check(
+            bundle, author, slug=skill.slug, acknowledged=acknowledged, pointer="/version"
+        )
+        with self._maker.by(author) as change:
+            skill = _mutable(change, ref)
+            version = require_version(change.unit, skill, number)
+            return drafts.accept(change, content, skill, version, reason)
+
+    @reject_unstored
+    def reject(self, author: Author, ref: str, number: int, *, reason: str = "") -> Skill:
+        """Decide that a draft is never served."""
+        with self._maker.by(author) as change:
+            skill = _mutable(change, ref)
+            version = require_version(change.unit, skill, number)
+            return drafts.reject(change, skill, version, reason)
 
     @reject_unstored
     def update(self, author: Author, ref: str, changes: SkillFieldChanges) -> Skill:

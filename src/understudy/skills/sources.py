@@ -10,9 +10,10 @@ from understudy.sessions.model import Session
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.store import BundleChecks, BundleFile
 from understudy.skills.catalogue_entry import CatalogueEntry
+from understudy.skills.lifecycle import require_version
 from understudy.skills.local.skill import record_of
 from understudy.skills.local.skills import OpenedSkill
-from understudy.skills.model import Skill, SkillVersion
+from understudy.skills.model import Skill, SkillVersion, VersionState
 
 if TYPE_CHECKING:
     from understudy.skills.catalogue import LoadedSkill
@@ -26,12 +27,14 @@ class StoredSource:
     unit: "Unit"
     skill: Skill
     checks: BundleChecks
+    # Whether drafts and rejected versions are shown: to the owner and admins.
+    shows_drafts: bool = False
 
     def version(self, number: int | None) -> SkillVersion:
         """One of its versions, or `NotFound`."""
         asked = self.skill.version if number is None else number
-        version = self.unit.skills.version(self.skill.skill_id, asked)
-        if version is None:
+        version = require_version(self.unit, self.skill, asked)
+        if version.state is not VersionState.SERVED and not self.shows_drafts:
             raise coded_error("skills/skill_version_not_found", slug=self.skill.slug, number=asked)
         return version
 

@@ -1,4 +1,4 @@
-"""From a bundle to the current version of a skill: checked as a draft, then stored while its slug is locked."""
+"""From a bundle to a version of a skill: checked, then stored while its slug is locked."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,8 +24,15 @@ from understudy.skills.change import SkillChange
 from understudy.skills.content_guard import Acknowledged, ContentGuard
 from understudy.skills.dependencies.availability import LocalMachine, missing, next_steps
 from understudy.skills.dependencies.requirements import find_requirements
-from understudy.skills.lifecycle import after_grants
-from understudy.skills.model import Skill, SkillOrigin, SkillStatus, SkillVersion, Visibility
+from understudy.skills.lifecycle import after_grants, require_version
+from understudy.skills.model import (
+    Skill,
+    SkillOrigin,
+    SkillStatus,
+    SkillVersion,
+    VersionState,
+    Visibility,
+)
 from understudy.skills.runtime_settings import settings_of
 from understudy.skills.slug import slug_for
 
@@ -41,7 +48,7 @@ FROM_MANIFEST: Final[Mapping[str, Callable[[ManifestReading], object]]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class CheckedBundle:
     """A bundle that passed all checks, with its manifest."""
 
     slug: str
@@ -58,13 +65,13 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DraftMaker:
-    """Makes drafts; the guard may take seconds, so mostly outside of a transaction."""
+class BundleChecker:
+    """Checks bundles; the guard may take seconds, so mostly outside of a transaction."""
 
     guard: ContentGuard
     machine_for: Callable[[str], LocalMachine]
 
-    def draft(
+    def check(
         self,
         bundle: Bundle,
         author: Author,
@@ -72,7 +79,7 @@ class DraftMaker:
         slug: str | None,
         acknowledged: Sequence[Acknowledged] = (),
         pointer: str = "/content",
-    ) -> Draft:
+    ) -> CheckedBundle:
         """Check a bundle: not blank, safe, readable, named, with a slug; the first failure is raised."""
         text = bundle.manifest_text
         check_not_blank(text, pointer=pointer)
@@ -82,7 +89,7 @@ class DraftMaker:
         settings_of(bundle)
         slug = slug_for(given=slug, written=manifest.slug, name=manifest.name)
         needed = find_requirements(bundle, manifest)
-        return Draft(
+        return CheckedBundle(
             slug=slug,
             bundle=bundle,
             reading=reading,
@@ -164,7 +171,7 @@ def patched(text: str, patch: Patch) -> Patched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSkill:
-    """A skill and its current version; `unchanged` when the content was the same already."""
+    """A skill and the version of its content; `unchanged` when it had that version already."""
 
     skill: Skill
     version: SkillVersion
@@ -174,6 +181,11 @@ class StoredSkill:
     # Of a patch: the number of replacements and of matches.
     replaced: int = 0
     matches: int = 0
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether the version waits for a person."""
+        return self.version.state is VersionState.DRAFT
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -190,36 +202,76 @@ class StoredSkill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorePlan:
-    """How a draft is stored."""
+    """How a bundle is stored."""
 
     action: str
     # The agent that gets a grant.
     grant_to: str | None = None
     restored_from: int | None = None
+    # The version that the content was made from, whose mark it carries on.
+    basis: SkillVersion | None = None
 
 
-def keep(change: SkillChange, draft: Draft, before: Skill | None, how: StorePlan) -> StoredSkill:
-    """Store a draft as the current version; `before` is the row of its slug, if there is one."""
+def keep(
+    change: SkillChange, content: CheckedBundle, before: Skill | None, how: StorePlan
+) -> StoredSkill:
+    """Store a version: the current one, or a draft where a person has to accept it first.
+
+    `before` is the row of its slug, if there is one.
+    """
+    if must_be_accepted(change.author, how.basis):
+        return _keep_draft(change, content, before, how)
     if how.grant_to is not None and not grants.is_agent(change.unit, how.grant_to):
         # The agent was deleted meanwhile; a new agent with its id must not get the grant.
         how = replace(how, grant_to=None)
     if before is not None and is_live(before):
         before, how = _granted(change, before, how)
-    if before is not None and is_current(change.unit, before, draft.bundle):
+    if before is not None and is_current(change.unit, before, content.bundle):
         return unchanged(change.unit, change.author, before)
-    number = next_number(change.unit, draft.slug)
-    skill = _row(change, draft, before, number, how)
+    number = next_number(change.unit, content.slug)
+    skill = next_row(change, content, before, number, how)
     change.require_name(skill.slug, skill.name, before if before and is_live(before) else None)
     version = _version(change, skill, how)
-    put(change.unit, skill, version, draft.bundle, before)
+    put(change.unit, skill, version, content.bundle, before)
     if how.grant_to is not None:
         grants.give_agent(change, skill, how.grant_to)
-    change.record(how.action, skill, acknowledged=draft.acknowledged)
+    change.record(how.action, skill, acknowledged=content.acknowledged)
     return StoredSkill(
         skill=skill,
         version=version,
         granted=grants.is_caller_granted(change.unit, change.author, skill),
     )
+
+
+def must_be_accepted(author: Author, basis: SkillVersion | None) -> bool:
+    """Whether a version is stored as a draft: it may repeat untrusted text, or changes a draft."""
+    is_of_draft = basis is not None and basis.state is not VersionState.SERVED
+    return bool(author.untrusted) or is_of_draft
+
+
+def _keep_draft(
+    change: SkillChange, content: CheckedBundle, before: Skill | None, how: StorePlan
+) -> StoredSkill:
+    """Store a version that is not served; a skill that is new is a draft as a whole."""
+    unit, bundle = change.unit, content.bundle
+    live = before if before is not None and is_live(before) else None
+    if live is not None and is_current(unit, live, bundle):
+        return unchanged(unit, change.author, live)
+    waiting = () if live is None else unit.skills.drafts_of(live.skill_id)
+    if live is not None and waiting and waiting[0].digest == bundle.digest:
+        return StoredSkill(skill=live, version=waiting[0], unchanged=True)
+    number = next_number(unit, content.slug)
+    fresh = next_row(change, content, before, number, replace(how, grant_to=None))
+    version = _version(change, fresh, how, VersionState.DRAFT)
+    if live is None:
+        fresh = replace(fresh, is_draft=True)
+        change.require_name(fresh.slug, fresh.name)
+        put(unit, fresh, version, bundle, before)
+    else:
+        unit.skill_bundles.put(live.slug, number, bundle)
+        unit.skills.add_version(version)
+    change.record(how.action, fresh, "as a draft", content.acknowledged)
+    return StoredSkill(skill=live or fresh, version=version)
 
 
 def unchanged(unit: "Unit", author: Author, skill: Skill) -> StoredSkill:
@@ -234,7 +286,7 @@ def unchanged(unit: "Unit", author: Author, skill: Skill) -> StoredSkill:
 
 def is_current(unit: "Unit", skill: Skill, bundle: Bundle) -> bool:
     """Whether the bundle is the current version already, and is not damaged."""
-    is_same = is_live(skill) and skill.digest == bundle.digest
+    is_same = is_live(skill) and not skill.is_draft and skill.digest == bundle.digest
     return is_same and unit.skill_bundles.get(skill.slug, skill.version) == bundle
 
 
@@ -250,14 +302,6 @@ def put(
         unit.skills.update(skill, expected_revision=before.revision)
 
 
-def require_version(unit: "Unit", skill: Skill, number: int) -> SkillVersion:
-    """A version that the skill has, or `NotFound`."""
-    version = unit.skills.version(skill.skill_id, number)
-    if version is None:
-        raise coded_error("skills/skill_version_not_found", slug=skill.slug, number=number)
-    return version
-
-
 def _granted(change: SkillChange, skill: Skill, how: StorePlan) -> tuple[Skill, StorePlan]:
     """A live skill with a grant to the agent of the plan, and the plan without the grant.
 
@@ -269,24 +313,25 @@ def _granted(change: SkillChange, skill: Skill, how: StorePlan) -> tuple[Skill, 
     return skill, replace(how, grant_to=None)
 
 
-def _row(
-    change: SkillChange, draft: Draft, before: Skill | None, number: int, how: StorePlan
+def next_row(
+    change: SkillChange, content: CheckedBundle, before: Skill | None, number: int, how: StorePlan
 ) -> Skill:
+    """The row of a skill in a version: a new skill, or the next version of `before`."""
     fresh = Skill(
         skill_id=new_id("skl"),
-        slug=draft.slug,
-        name=draft.manifest.name,
-        description=described(draft.reading),
-        tags=draft.manifest.tags,
+        slug=content.slug,
+        name=content.manifest.name,
+        description=described(content.reading),
+        tags=content.manifest.tags,
         origin=SkillOrigin.MANAGED,
         owner_id=change.author.user_id,
         version=number,
-        digest=draft.bundle.digest,
-        size=draft.bundle.size,
+        digest=content.bundle.digest,
+        size=content.bundle.size,
         visibility=after_grants(Visibility.PRIVATE, granted=how.grant_to is not None),
-        frontmatter=dict(draft.manifest.written),
-        missing_deps=draft.missing,
-        context=settings_of(draft.bundle).context,
+        frontmatter=dict(content.manifest.written),
+        missing_deps=content.missing,
+        context=settings_of(content.bundle).context,
         created_at_ms=change.at_ms,
         updated_at_ms=change.at_ms,
     )
@@ -294,7 +339,7 @@ def _row(
         return fresh
     if not is_live(before):
         return replace(fresh, skill_id=before.skill_id, revision=before.revision + 1)
-    return _next(change.unit, fresh, before, draft.reading)
+    return _next(change.unit, fresh, before, content.reading)
 
 
 def _next(unit: "Unit", fresh: Skill, before: Skill, after: ManifestReading) -> Skill:
@@ -310,6 +355,7 @@ def _next(unit: "Unit", fresh: Skill, before: Skill, after: ManifestReading) -> 
         frontmatter=fresh.frontmatter,
         missing_deps=fresh.missing_deps,
         context=fresh.context,
+        is_draft=False,
         updated_at_ms=fresh.updated_at_ms,
         revision=before.revision + 1,
     )
@@ -326,7 +372,11 @@ def _said(unit: "Unit", before: Skill, after: ManifestReading) -> dict[str, Any]
     }
 
 
-def _version(change: SkillChange, skill: Skill, how: StorePlan) -> SkillVersion:
+def _version(
+    change: SkillChange, skill: Skill, how: StorePlan, state: VersionState = VersionState.SERVED
+) -> SkillVersion:
+    carried = () if how.basis is None else how.basis.untrusted_path
+    is_marked = how.basis is not None and how.basis.derived_from_untrusted
     return SkillVersion(
         skill_id=skill.skill_id,
         number=skill.version,
@@ -336,4 +386,7 @@ def _version(change: SkillChange, skill: Skill, how: StorePlan) -> SkillVersion:
         created_at_ms=change.at_ms,
         run_id=change.author.run_id,
         restored_from=how.restored_from,
+        state=state,
+        derived_from_untrusted=is_marked or bool(change.author.untrusted),
+        untrusted_path=tuple(dict.fromkeys((*carried, *change.author.untrusted))),
     )

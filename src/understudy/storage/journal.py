@@ -1,6 +1,6 @@
 """The journal store: append events in order, read them by offset or by sequence."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -85,6 +85,16 @@ class JournalStore:
             .limit(limit)
         )
         return tuple(event_of(row) for row in self._connection.execute(query))
+
+    def each(self, session_id: str, kind: EventKind) -> Iterator[JournalEvent]:
+        """The events of one kind in a session, oldest first; rows are read as they are asked for."""
+        query = (
+            sa.select(journal)
+            .where(journal.c.session_id == session_id, journal.c.kind == kind)
+            .order_by(journal.c.offset)
+        )
+        for row in self._connection.execute(query):
+            yield event_of(row)
 
     def runs_heard(
         self, session_id: str, *, from_offset: int, before_offset: int

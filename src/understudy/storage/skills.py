@@ -15,12 +15,14 @@ from understudy.skills.model import (
     AgentGrant,
     GrantedSkill,
     Skill,
+    SkillDraft,
     SkillFilter,
     SkillOrigin,
     SkillStatus,
     SkillVersion,
     TrashedSkill,
     UserGrant,
+    VersionState,
     Visibility,
     sort_name,
 )
@@ -113,6 +115,7 @@ MAYBE_OPEN: Final = (
         skills.c.skill_id.in_(_maybe_open()),
         skills.c.status == str(SkillStatus.ACTIVE),
         skills.c.enabled,
+        ~skills.c.is_draft,
     )
     .order_by(skills.c.sort_name, skills.c.slug)
 )
@@ -132,6 +135,7 @@ OPEN_TO_EVERYBODY: Final = (
     .where(
         skills.c.status == str(SkillStatus.ACTIVE),
         skills.c.enabled,
+        ~skills.c.is_draft,
         sa.or_(
             skills.c.origin == str(SkillOrigin.SYSTEM),
             skills.c.visibility == str(Visibility.PUBLIC),
@@ -259,12 +263,57 @@ class SkillStore:
         row = self._connection.execute(_VERSION, {"skill": skill_id, "number": number}).first()
         return None if row is None else _read_version(row)
 
-    def versions(self, skill_id: str, request: PageRequest) -> Page[SkillVersion]:
+    def versions(
+        self, skill_id: str, request: PageRequest, *, only_served: bool = False
+    ) -> Page[SkillVersion]:
         """The versions of a skill, newest first, without those of an earlier skill of its slug."""
         query = _VERSIONS.where(skill_versions.c.skill_id == skill_id)
+        if only_served:
+            query = query.where(skill_versions.c.state == str(VersionState.SERVED))
         by = (skill_versions.c.number,)
         return select_page(
             self._connection, query, request, by=by, read=_read_version, descending=True
+        )
+
+    def decide(self, version: SkillVersion) -> None:
+        """Store the state of a version, who decided it, and its mark."""
+        decided = {name: getattr(version, name) for name in _DECIDED}
+        self._connection.execute(
+            sa.update(skill_versions)
+            .where(
+                skill_versions.c.skill_id == version.skill_id,
+                skill_versions.c.number == version.number,
+            )
+            .values(decided)
+        )
+
+    def drafts_of(self, skill_id: str) -> tuple[SkillVersion, ...]:
+        """The drafts of a skill that wait for a person, newest first."""
+        rows = self._connection.execute(_DRAFTS_OF, {"skill": skill_id})
+        return tuple(map(_read_version, rows))
+
+    def drafts(self, request: PageRequest, *, owner_id: str | None = None) -> Page[SkillDraft]:
+        """The newest draft of each skill of all owners or of one, newest first."""
+        query = _drafts(owner_id)
+        by = (skill_versions.c.created_at_ms, skill_versions.c.skill_id)
+        return select_page(
+            self._connection, query, request, by=by, read=self._draft, descending=True
+        )
+
+    def draft_count(self, *, owner_id: str | None = None) -> int:
+        """How many skills have a draft that waits for a person."""
+        counted = sa.select(sa.func.count()).select_from(_drafts(owner_id).subquery())
+        return self._connection.execute(counted).scalar_one()
+
+    def _draft(self, row: Any) -> SkillDraft:
+        skill = self.get(row.skill_id)
+        if skill is None:
+            raise coded_error("storage/record_damaged", what=f"skill {row.skill_id}")
+        return SkillDraft(
+            skill=skill,
+            version=_read_version(row),
+            agent_id=row.agent_id,
+            session_id=row.session_id,
         )
 
     def last_number(self, slug: str) -> int:
@@ -373,6 +422,7 @@ def _conditions(narrowed: SkillFilter, dialect: Dialect) -> Iterator[sa.ColumnEl
             skill_user_grants.c.user_id == narrowed.seen_by,
         )
         yield sa.or_(*open_to(narrowed.seen_by), granted)
+        yield sa.or_(~skills.c.is_draft, skills.c.owner_id == narrowed.seen_by)
     if narrowed.query is not None:
         yield dialect.contains(skills.c.search, folded(narrowed.query))
 
@@ -392,6 +442,31 @@ _VERSION: Final = _VERSIONS.where(
     skill_versions.c.skill_id == sa.bindparam("skill"),
     skill_versions.c.number == sa.bindparam("number"),
 )
+# What a decision changes of a version.
+_DECIDED: Final = ("state", "derived_from_untrusted", "decided_by", "decided_at_ms")
+_IS_DRAFT: Final = skill_versions.c.state == sa.literal_column("'draft'")
+_DRAFTS_OF: Final = _VERSIONS.where(
+    skill_versions.c.skill_id == sa.bindparam("skill"), _IS_DRAFT
+).order_by(skill_versions.c.number.desc())
+
+
+def _drafts(owner_id: str | None) -> sa.Select[Any]:
+    """The newest draft of each skill that is not deleted, with the session of its run."""
+    later = skill_versions.alias()
+    newer = sa.exists().where(
+        later.c.skill_id == skill_versions.c.skill_id,
+        later.c.number > skill_versions.c.number,
+        later.c.state == sa.literal_column("'draft'"),
+    )
+    query = (
+        sa.select(skill_versions, runs.c.session_id)
+        .join(skills, skills.c.skill_id == skill_versions.c.skill_id)
+        .outerjoin(runs, runs.c.run_id == skill_versions.c.run_id)
+        .where(_IS_DRAFT, IS_OF_THIS_LIFE, ~newer, skills.c.status != str(SkillStatus.DELETED))
+    )
+    return query if owner_id is None else query.where(skills.c.owner_id == owner_id)
+
+
 _BY_SKILL: Final = skill_versions.join(skills, skills.c.skill_id == skill_versions.c.skill_id)
 _LAST_NUMBER: Final = (
     sa.select(sa.func.max(skill_versions.c.number))
@@ -465,6 +540,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
     "version": 1,
     "digest": "",
     "size": 0,
+    "is_draft": True,
     "revision": 1,
     "created_at_ms": 0,
     "updated_at_ms": 0,

@@ -8,7 +8,7 @@ from understudy.core.principal import Principal
 from understudy.core.records import OMIT_EMPTY
 from understudy.skills.access import AccessReason, actions_of
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.model import Skill, SkillOrigin, SkillStatus, Visibility
+from understudy.skills.model import Skill, SkillOrigin, SkillStatus, VersionState, Visibility
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
 from understudy.skills.usage import UsageFigures
 from understudy.skills.versions import StoredSkill
@@ -17,6 +17,7 @@ from understudy.wire.base import Int32, Items, Lax, Omitted, RequestBody, Versio
 # More findings than this nobody has looked at one by one.
 MAX_ACKNOWLEDGED: Final = 50
 MAX_USER_ID_CHARS: Final = 255
+MAX_REASON_CHARS: Final = 1000
 # What a SKILL.md may say and mostly does not.
 Unsaid: TypeAlias = Annotated[str, OMIT_EMPTY]
 
@@ -33,6 +34,8 @@ class SkillView(View):
     visibility: Visibility
     status: SkillStatus
     enabled: bool
+    # No version was accepted yet, so that nobody can use it.
+    is_draft: bool
     # The number of the current version. A promoted or local skill has no stored versions: what its
     # SKILL.md calls it, or null.
     version: int | str | None
@@ -80,6 +83,8 @@ class SkillKept(SkillView):
     """A skill after a version was stored; `unchanged` says that it had this content already."""
 
     unchanged: bool
+    # The number of the version, where it is a draft that waits for a person.
+    draft_version: Omitted[int] = None
     deps_warning: Omitted[str] = None
 
     @classmethod
@@ -89,6 +94,7 @@ class SkillKept(SkillView):
             caller,
             stored.skill,
             unchanged=stored.unchanged,
+            draft_version=stored.version.number if stored.is_draft else None,
             deps_warning=stored.deps_warning,
             **more,
         )
@@ -168,6 +174,12 @@ class SkillVersionView(View):
     created_at_ms: int
     run_id: Omitted[str] = None
     restored_from: Omitted[int] = None
+    state: VersionState
+    # Whether its text may repeat what others said, and the codes of where that came from.
+    derived_from_untrusted: bool
+    untrusted_path: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
+    decided_by: Omitted[str] = None
+    decided_at_ms: Omitted[int] = None
 
 
 class SkillVersions(Items[SkillVersionView]):
@@ -270,6 +282,16 @@ class RestoreSkill(_Guarded):
     """Which earlier version to bring back, as a new one."""
 
     version: VersionNumber
+
+
+class RejectDraft(RequestBody):
+    """Why a draft is decided so, for the audit."""
+
+    reason: str = Field(default="", max_length=MAX_REASON_CHARS)
+
+
+class AcceptDraft(RejectDraft, _Guarded):
+    """How a draft becomes the current version."""
 
 
 class UndeleteSkill(_Guarded):

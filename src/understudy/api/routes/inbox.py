@@ -23,7 +23,7 @@ def list_inbox(
 ) -> InboxPage:
     """What waits for a person: first what runs wait for, candidates last in the order of review.
 
-    Proposals for files of an agent are shown to its owner and to admins, and offers to the user that
+    Proposals for files of an agent and drafts of a skill are shown to its owner and to admins, offers to the user that
     they were made to. `counts` tells how much waits of each kind.
     """
     return services.inbox.page(caller, page, kind=kind)

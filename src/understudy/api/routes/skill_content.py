@@ -6,24 +6,33 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Path, Query, Response
 
 from understudy.api.gate import GatedRoute
-from understudy.api.operations import RAW_HEADERS, viewer
+from understudy.api.operations import RAW_HEADERS, operator, viewer
 from understudy.api.paging import Paging, items
-from understudy.api.routes.skills import ONE, SkillRef
+from understudy.api.routes.skills import ONE, SkillRef, acknowledged
 from understudy.api.services import Caller, Services
 from understudy.core.clock import DAY_MS
 from understudy.core.page import Page
+from understudy.skills.access import Author
 from understudy.skills.bundles.store import BundleFile
 from understudy.skills.diff import SkillDiff
 from understudy.skills.guard_report import GuardReport
 from understudy.skills.model import number_of
 from understudy.skills.usage import SkillUsage, day_begin
 from understudy.wire.base import VersionNumber
-from understudy.wire.skills import SkillFile, SkillVersions, SkillVersionView
+from understudy.wire.skills import (
+    AcceptDraft,
+    RejectDraft,
+    SkillChanged,
+    SkillFile,
+    SkillVersions,
+    SkillVersionView,
+)
 
 router = APIRouter(tags=["skills"], route_class=GatedRoute)
 InVersion = Annotated[
     VersionNumber | None, Query(description="which version; the current one if none")
 ]
+OfVersion = Annotated[VersionNumber, Path(description="number of the version")]
 MAX_DAYS: Final = 3650
 ARCHIVE: Final[dict[int | str, dict[str, Any]]] = {
     200: {"content": {"application/zip": {}}, "description": "The archive"}
@@ -40,6 +49,44 @@ def versions(skill_id: SkillRef, services: Services, caller: Caller, page: Pagin
     )
     current = services.skills.library.current(caller, skill_id)
     return SkillVersions.of(found, current=number_of(current))
+
+
+@router.post(ONE + "/versions/{version}/accept", operation_id="skills.accept")
+@operator()
+def accept(
+    skill_id: SkillRef,
+    version: OfVersion,
+    services: Services,
+    caller: Caller,
+    body: AcceptDraft | None = None,
+) -> SkillChanged:
+    """Serve a draft as the current version; older drafts are rejected. The guard reads it again."""
+    said = body or AcceptDraft()
+    skill = services.skills.service.accept(
+        Author(principal=caller),
+        skill_id,
+        version,
+        reason=said.reason,
+        acknowledged=acknowledged(said.acknowledged),
+    )
+    return SkillChanged.seen_by(caller, skill)
+
+
+@router.post(ONE + "/versions/{version}/reject", operation_id="skills.reject")
+@operator()
+def reject(
+    skill_id: SkillRef,
+    version: OfVersion,
+    services: Services,
+    caller: Caller,
+    body: RejectDraft | None = None,
+) -> SkillChanged:
+    """Decide that a draft is never served; its text stays for its owner and admins."""
+    reason = "" if body is None else body.reason
+    skill = services.skills.service.reject(
+        Author(principal=caller), skill_id, version, reason=reason
+    )
+    return SkillChanged.seen_by(caller, skill)
 
 
 @router.get(ONE + "/diff", operation_id="skills.diff")

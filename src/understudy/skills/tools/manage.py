@@ -1,8 +1,9 @@
 """The tools `skill_manage` and `publish_skill`: an agent creates, patches and deletes skills."""
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
@@ -13,8 +14,10 @@ from understudy.core.clock import Clock
 from understudy.core.errors import Unavailable, UnderstudyError
 from understudy.core.principal import Principal, Role
 from understudy.core.text import quoted
+from understudy.sessions.journal import EventKind
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
 from understudy.skills.access import Author, known_id
+from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.folder import read_open_folder
 from understudy.skills.dependencies.availability import missing_sentence
 from understudy.skills.service import SkillService
@@ -32,11 +35,16 @@ T = TypeVar("T")
 CHANGE_TIMEOUT_S: Final = 600.0
 # The role of a run's user.
 RoleOf = Callable[[ToolContext], Role]
+# The codes of the untrusted sources that a run has read.
+UntrustedOf = Callable[[ToolContext], tuple[str, ...]]
+# A file of the workspace that the session did not write: its text may be anybody's.
+FOUND_FILE: Final = "workspace_file"
 # One text for both, so that guessing slugs does not reveal private skills.
 NOT_FOR_YOU: Final = frozenset({"skill_not_found", "skill_not_yours"})
 # How many file names an answer lists.
 MAX_LISTED: Final = 10
 ACTIONS: Final = ("create", "patch", "delete")
+WRITE: Final = "write_file"
 # The required and the optional parameters of each action.
 NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "create": ("content",),
@@ -60,6 +68,7 @@ class ToolChangeMaker:
     units: "Units"
     clock: Clock
     role_of: RoleOf
+    untrusted_of: UntrustedOf
 
     async def make(
         self, context: ToolContext, action: str, ref: str, change: Callable[[Author], T]
@@ -74,7 +83,12 @@ class ToolChangeMaker:
         self, context: ToolContext, action: str, ref: str, change: Callable[[Author], T]
     ) -> T:
         principal = Principal(user_id=context.user_id, role=self.role_of(context))
-        author = Author(principal=principal, agent_id=context.agent_id, run_id=context.run_id)
+        author = Author(
+            principal=principal,
+            agent_id=context.agent_id,
+            run_id=context.run_id,
+            untrusted=self.untrusted_of(context),
+        )
         try:
             return change(author)
         except Unavailable:
@@ -159,7 +173,7 @@ class SkillManage:
 
 def _create(service: SkillService, wanted: SkillManageParameters, author: Author) -> str:
     stored = service.create(author, wanted.content, slug=wanted.slug or None)
-    return _sentences(_stored(stored), _granted(stored), missing_sentence(stored.missing))
+    return _sentences(*_told_of(stored), missing_sentence(stored.missing))
 
 
 def _patch(service: SkillService, wanted: SkillManageParameters, author: Author) -> str:
@@ -183,7 +197,11 @@ def _patch(service: SkillService, wanted: SkillManageParameters, author: Author)
         if stored.replaced < stored.matches
         else ""
     )
-    changed = f"Patched skill {slug}, now version {number}: {places} changed."
+    changed = (
+        f"Patched skill {slug} in a draft, version {number}: {places} changed. {_waits(stored)}"
+        if stored.is_draft
+        else f"Patched skill {slug}, now version {number}: {places} changed."
+    )
     return _sentences(changed, others, missing_sentence(stored.missing))
 
 
@@ -235,13 +253,32 @@ class PublishSkill:
         path = folder_in(context.workspace, given)
         with readable_errors(path), open_directory(context.place, path.parts) as folder:
             bundle, left_out = read_open_folder(folder, str(path))
+        if not self._is_written(context, path, bundle):
+            author = replace(author, untrusted=(*author.untrusted, FOUND_FILE))
         stored = self._maker.service.keep(author, bundle, action="skills.publish")
         files = len(bundle)
         counted = "" if stored.unchanged else f"It has {files} file{'' if files == 1 else 's'}."
         without = f"Left out as links or devices: {_listed(left_out)}." if left_out else ""
-        return _sentences(
-            _stored(stored), counted, without, _granted(stored), missing_sentence(stored.missing)
-        )
+        said, more = _told_of(stored)
+        return _sentences(said, counted, without, more, missing_sentence(stored.missing))
+
+    def _is_written(self, context: ToolContext, path: WorkspacePath, bundle: Bundle) -> bool:
+        """Whether the session's own calls wrote every file, byte for byte."""
+        with self._maker.units.read() as unit:
+            calls = unit.journal.each(context.session_id, EventKind.TOOL_CALL)
+            given = [each.data.get("arguments") for each in calls if each.data["name"] == WRITE]
+        written = set(map(_written, given))
+        prefix = "" if str(path) == "." else f"{path}/"
+        return all((f"{prefix}{name}", data) in written for name, data in bundle.items())
+
+
+def _written(arguments: object) -> tuple[str, bytes] | None:
+    """Path and content of a call of `write_file`; None where they cannot be read."""
+    try:
+        given = json.loads(str(arguments))
+        return str(parse_path(given["path"])), given["content"].encode()
+    except (ValueError, TypeError, KeyError, AttributeError, ToolError):
+        return None
 
 
 def folder_in(workspace: Path, given: str) -> WorkspacePath:
@@ -257,11 +294,25 @@ def folder_in(workspace: Path, given: str) -> WorkspacePath:
     return parse_path(given)
 
 
+def _told_of(stored: StoredSkill) -> tuple[str, str]:
+    """What was stored, and what comes next."""
+    return _stored(stored), _waits(stored) if stored.is_draft else _granted(stored)
+
+
+def _waits(stored: StoredSkill) -> str:
+    return (
+        "Nobody uses it until a person accepts it in the inbox: what this session read may be in it "
+        f"({', '.join(stored.version.untrusted_path)}). Tell your user so."
+    )
+
+
 def _stored(stored: StoredSkill) -> str:
     skill, number = stored.skill, stored.version.number
     if stored.unchanged:
         # It may well be granted only now, so this does not say that nothing changed.
         return f"The content of skill {skill.slug} was this very one already, in version {number}."
+    if stored.is_draft:
+        return f"Kept version {number} of skill {skill.slug} ({quoted(skill.name)}) as a draft."
     verb = "Created" if number == 1 else "Kept a new version of"
     return f"{verb} skill {skill.slug} ({quoted(skill.name)}), version {number}."
 

@@ -2,13 +2,14 @@
 
 import sqlalchemy as sa
 
-from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
+from understudy.skills.model import SkillOrigin, SkillStatus, VersionState, Visibility
 from understudy.storage.rows import Json, Ms, Sorted
-from understudy.storage.schema.metadata import metadata, one_of
+from understudy.storage.schema.metadata import metadata, one_of, some_of
 
 # Written out, as a database knows what an index is for only from the words of a query.
 MADE_BY_RUNS = sa.text("agent_id IS NOT NULL")
 OF_PROMOTED = sa.text("fingerprint IS NOT NULL")
+DRAFTS = sa.text("state = 'draft'")
 
 skills = sa.Table(
     "skills",
@@ -26,6 +27,7 @@ skills = sa.Table(
     sa.Column("digest", sa.Text, nullable=False),
     sa.Column("size", sa.Integer, nullable=False),
     sa.Column("trash_name", sa.Text),
+    sa.Column("is_draft", sa.Boolean, nullable=False, server_default=sa.false()),
     # The name as lists are sorted by it, and everything that a query is looked for in.
     sa.Column("sort_name", Sorted, nullable=False),
     sa.Column("search", sa.Text, nullable=False),
@@ -52,12 +54,19 @@ skill_versions = sa.Table(
     sa.Column("run_id", sa.Text),
     sa.Column("restored_from", sa.Integer),
     sa.Column("trash_name", sa.Text, index=True),
+    sa.Column("state", sa.Text, nullable=False, server_default=str(VersionState.SERVED)),
+    sa.Column("derived_from_untrusted", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("untrusted_path", Json, nullable=False, server_default="[]"),
+    sa.Column("decided_by", sa.Text),
+    sa.Column("decided_at_ms", Ms),
     # Whose run made it, if one did.
     sa.Column("agent_id", sa.Text),
     # Its part in the chain of digests; none in rows from before there was one.
     sa.Column("place", sa.BigInteger, index=True),
     sa.Column("content_digest", sa.Text),
     sa.Column("link", sa.Text),
+    one_of("state", VersionState),
+    some_of("ix_skill_versions_drafts", "skill_id", "number", where=DRAFTS),
     sa.Index(
         "ix_skill_versions_made_by",
         "agent_id",
