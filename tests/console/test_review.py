@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from typing import Any
 
@@ -13,8 +14,10 @@ from tests.console.test_pages import propose
 from tests.support.factories import NOW, make_agent, make_file, make_run, make_session
 from tests.support.rollout_factories import make_evidence, make_rollout
 from tests.support.rollout_harness import make_procedure
+from understudy.core.principal import Principal, Role
 from understudy.evolution.proposals import FileProposal, ProposalState
 from understudy.runs.requests import PersonRequest, RequestKind
+from understudy.skills.access import Author
 from understudy.storage.unit import Unit
 
 HIDDEN = re.compile(r"""<input type="hidden" name="([^"]+)" value=(["'])(.*?)\2>""", re.DOTALL)
@@ -85,6 +88,30 @@ def test_a_proposal_is_compared_with_the_file_and_approved(console: TestClient) 
     assert to == "/review?told=approved"
     assert "the file has a new version" in console.get(to).text
     assert console.get("/v1/agents/scribe/files/SOUL.md").json()["content"] == "Speak warmly."
+
+
+def test_a_skill_draft_is_compared_with_what_is_served_and_accepted(console: TestClient) -> None:
+    service = console.app.state.services.skills.service  # type: ignore[attr-defined]
+    person = Author(principal=Principal(user_id="local", role=Role.ADMIN))
+    tainted = replace(person, agent_id="default", run_id="run_1", untrusted=("tool_result",))
+    text = "---\nname: Weekly report\ndescription: Writes it\n---\nCollect calmly.\n"
+    service.create(person, text)
+    service.create(tainted, text.replace("calmly", "warmly"))
+    service.create(tainted, text.replace("Weekly", "Daily"))
+    assert console.get("/skills").text.count("draft waits") == 2
+
+    page = console.get("/review?kind=skill_draft").text
+    assert "Collect calmly." in page
+    assert "new skill" in page
+    to = act(console, page, "skills.reject", reason="no")
+    page = console.get(to).text
+    assert re.search(r"Collect .*calmly.*Collect .*warmly", page, re.DOTALL)
+    assert "the result of a tool" in page
+    to = act(console, page, "skills.accept")
+
+    assert "serves this version now" in console.get(to).text
+    assert console.get("/v1/skills/weekly-report").json()["version"] == 2
+    assert "rejected" in console.get("/skills/daily-report?tab=versions").text
 
 
 def test_a_rollout_step_says_what_is_there_and_is_taken(console: TestClient) -> None:

@@ -14,7 +14,7 @@ from understudy.guard.scan import MAX_TEXT_CHARS
 from understudy.skills.access import RULES, AccessReason, actions_of
 from understudy.skills.bundles import limits
 from understudy.skills.bundles.manifest import FIELDS
-from understudy.skills.lifecycle import VISIBILITY, after_grants
+from understudy.skills.lifecycle import VERSION, VISIBILITY, after_grants
 from understudy.skills.local.roots import HOME_ROOTS, WORKSPACE_ROOTS
 from understudy.skills.model import SkillOrigin, Visibility
 from understudy.skills.prompt import MAX_INLINE, MAX_INLINE_TOKENS
@@ -54,6 +54,10 @@ def rows(heading: str) -> list[list[str]]:
 
 def test_the_visibility_is_drawn_as_it_is() -> None:
     assert re.findall(r"```mermaid\n(.*?)\n```", PAGE, re.DOTALL) == [VISIBILITY.mermaid()]
+
+
+def test_the_states_of_a_version_are_drawn_as_they_are() -> None:
+    assert VERSION.mermaid() in (DOCS / "concepts" / "skill-drafts.md").read_text()
 
 
 def test_what_grants_make_of_a_visibility_is_told_for_every_case() -> None:

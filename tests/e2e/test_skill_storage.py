@@ -112,6 +112,7 @@ def test_twenty_megabytes_of_companions_are_copied_and_one_byte_more_is_refused(
     )
     slug = next(iter(file_users.ann.listed(owner_id=file_users.ann.user_id)))
     assert told.answers
+    file_users.ann.ok("POST", f"{ALL}/{slug}/versions/1/accept")
     assert file_users.ann.patch(slug, "Weigh", "Lift").status_code == 200
     lies = file_users.skill_daemon.store / slug
     assert all((lies / "2" / path).read_bytes() == data for path, data in files.items())

@@ -169,13 +169,17 @@ def test_a_folder_is_published_also_by_an_agent_that_may_not_learn_skills(
     told = users.ann.run(
         ("publish_skill", {"path": folder}), agent=users.plain, words="Save as skill."
     )
+    waits = users.ann.get("published-one")
+    users.ann.ok("POST", f"{ALL}/published-one/versions/1/accept")
     then = users.ann.run(("use_skill", {"name": "published-one"}), session=told.session_id)
 
     assert "skill_manage" not in told.tools
+    # Nobody knows who wrote the folder.
+    assert waits["is_draft"]
     made = users.ann.get("published-one")
     assert (made["owner_id"], made["version"]) == (users.ann.user_id, 1)
-    assert made["visibility"] == "internal"
-    assert users.ann.grants("published-one") == {users.plain}
+    assert made["visibility"] == "private"
+    assert users.ann.grants("published-one") == set()
     assert users.skill_daemon.bytes_of("published-one", 1) == content.encode()
     files = [it["path"] for it in users.ann.get("published-one/files")["items"]]
     assert files == ["SKILL.md", "scripts/a.py"]

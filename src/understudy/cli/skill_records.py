@@ -98,6 +98,7 @@ COLUMNS: Final[screen.Layout] = {
 REASONS: Final = {
     "inactive": "it is archived (what it needs is missing) or deleted",
     "disabled": "it is switched off",
+    "draft": "nobody has accepted a version of it yet",
     "system": "it comes with the product",
     "public": "it is public",
     "owner": "the user owns it",

@@ -16,6 +16,12 @@ from understudy.core.clock import DAY_MS
 QUEUE: Final = 100
 NOT_FOUND: Final = 404
 Found = dict[str, Any]
+MANIFEST: Final = "SKILL.md"
+# What names a thing beside its id.
+IN_ADDRESS: Final[Mapping[str, tuple[str, ...]]] = {
+    "soul_proposal": ("agent_id",),
+    "skill_draft": ("version",),
+}
 
 
 async def _review(visit: Visit) -> Found:
@@ -47,13 +53,13 @@ async def _review(visit: Visit) -> Found:
     }
 
 
-def _address(item: Mapping[str, Any] | None, **query: str | None) -> str:
+def _address(item: Mapping[str, Any] | None, **query: Any) -> str:
     """The page of a thing that waits, or of whatever is first."""
     path = "/review"
     if item is not None:
         kind = "" if item["kind"] == "candidate" else f"/{item['kind']}"
         path = f"/review{kind}/{quote(item['id'], safe='')}"
-        query["agent_id"] = item.get("agent_id") if item["kind"] == "soul_proposal" else None
+        query |= {name: item.get(name) for name in IN_ADDRESS.get(item["kind"], ())}
     said = {name: value for name, value in query.items() if value}
     # Braces stand for fields of an answer.
     return f"{path}?{urlencode(said, safe='{}')}" if said else path
@@ -72,7 +78,8 @@ def _chosen(visit: Visit) -> Found | None:
     kind = values.get("kind", "candidate")
     if kind not in DETAILS:
         raise OperationRefused(NOT_FOUND, {"title": "Not found", "status": NOT_FOUND})
-    return {"kind": kind, "id": values["id"], "agent_id": visit.query.get("agent_id", "")}
+    said = {name: visit.query.get(name, "") for name in IN_ADDRESS.get(kind, ())}
+    return {"kind": kind, "id": values["id"], **said}
 
 
 def _first(items: list[Found]) -> Found | None:
@@ -126,6 +133,32 @@ async def _proposal(visit: Visit, chosen: Mapping[str, Any]) -> Found:
     return {"item": item, "base": base["content"] if base else ""}
 
 
+async def _draft(visit: Visit, chosen: Mapping[str, Any]) -> Found:
+    """A draft beside the version that is served; the whole SKILL.md where none is."""
+    ids = {"skill_id": chosen["id"]}
+    skill = await visit.call("skills.get", **ids)
+    listed = await visit.call("skills.versions", **ids, limit=200)
+    asked = str(chosen["version"])
+    found = [each for each in listed["items"] if asked in ("", str(each["version"]))]
+    if not found:
+        raise OperationRefused(NOT_FOUND, {"title": "Not found", "status": NOT_FOUND})
+    number = found[0]["version"]
+    text = difference = None
+    if skill["is_draft"]:
+        text = await visit.call("skills.file", **ids, path=MANIFEST, version=number)
+    else:
+        served = {"from": listed["current"], "to": number}
+        difference = await visit.call("skills.diff", **served, **ids)
+    report = await visit.call("skills.guard_report", **ids, version=number)
+    return {
+        "item": found[0],
+        "skill": skill,
+        "text": text,
+        "difference": difference,
+        "report": report,
+    }
+
+
 async def _rollout(visit: Visit, chosen: Mapping[str, Any]) -> Found:
     return {"item": await visit.call("rollouts.get", skill_name=chosen["id"])}
 
@@ -135,6 +168,7 @@ DETAILS: Final[Mapping[str, Callable[[Visit, Mapping[str, Any]], Awaitable[Found
     "approval": _approval,
     "question": _question,
     "soul_proposal": _proposal,
+    "skill_draft": _draft,
     "rollout_step": _rollout,
 }
 

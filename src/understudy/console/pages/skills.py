@@ -19,8 +19,10 @@ PERIODS: Final = (7, 30, 90)
 
 async def _list(visit: Visit) -> dict[str, Any]:
     page = await visit.call("skills.list", **{"limit": 50, **visit.query})
+    drafts = await visit.call("inbox.list", kind="skill_draft", limit=200)
     return {
         "items": page["items"],
+        "drafts": {each["id"]: each["version"] for each in drafts["items"]},
         "next": page.get("next_cursor"),
         "filters": await visit.filters("skills.list"),
     }
