@@ -48,6 +48,8 @@ def test_what_is_missing_is_told_and_keeps_nobody_from_the_skill(users: SkillUse
     for slug in users.ann.listed(owner_id=users.ann.user_id):
         shown = users.ann.get(slug)
         assert (shown["status"], shown["missing_deps"]) == ("active", [label])
+        if shown["is_draft"]:
+            users.ann.ok("POST", f"/v1/skills/{slug}/versions/1/accept")
         used = users.ann.run(("use_skill", {"name": slug}), agent=users.plain)
         assert slug in used.offered
         assert not used.result.is_error
