@@ -54,7 +54,7 @@ from understudy.schedules.model import (
 from understudy.sessions.learning_scopes import WORKSPACE
 from understudy.sessions.model import SessionStatus
 from understudy.sessions.tasks import TaskStatus
-from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
+from understudy.skills.model import SkillOrigin, SkillStatus, VersionState, Visibility
 from understudy.storage.agents import AgentStore
 from understudy.storage.engine import dialect_of, open_engine
 from understudy.storage.learning_rows import (
@@ -115,6 +115,7 @@ CHECKED: list[tuple[str, str, type[StrEnum]]] = [
     ("skills", "origin", SkillOrigin),
     ("skills", "visibility", Visibility),
     ("skills", "status", SkillStatus),
+    ("skill_versions", "state", VersionState),
     ("rollouts", "status", Stage),
     ("rollout_events", "event", RolloutEventName),
     ("rollout_evidence", "kind", EvidenceKind),
