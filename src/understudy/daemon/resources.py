@@ -20,6 +20,7 @@ from understudy.settings import Settings
 from understudy.storage.assets import FileBlobs, SqlBlobs
 from understudy.storage.engine import open_engine
 from understudy.storage.postgres import EventListener
+from understudy.storage.query_cache import QueryCache
 from understudy.storage.run_memory_files import FileRunMemories
 from understudy.storage.run_memory_rows import SqlRunMemories
 from understudy.storage.skill_bundle_cache import BundleCache
@@ -56,6 +57,7 @@ class Resources:
         self.engine = DurableEngine(
             self.database, executor_id=LOCAL_EXECUTOR if settings.is_sqlite else _executor_id()
         )
+        self.cache = QueryCache()
         self.units = Units(
             self.database,
             enqueue=self.engine.enqueue,
@@ -64,6 +66,7 @@ class Resources:
             blobs=open_blobs(settings),
             run_memories=open_run_memories(settings),
             skill_bundles=open_skill_bundles(settings),
+            cache=self.cache,
         )
 
     def listeners(self) -> tuple[EventListener | Heartbeat, ...]:
@@ -72,7 +75,7 @@ class Resources:
             return ()
         url = self.settings.database_url
         return (
-            EventListener(url, lambda session_id: self.units.ring({session_id})),
+            EventListener(url, lambda session_id: self.units.ring({session_id}), self.cache),
             Heartbeat(url, self.engine.executor_id),
         )
 

@@ -12,6 +12,7 @@ from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Role
 from understudy.runs.model import Receipt
 from understudy.storage.chains import CONTENT, Chains
+from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import DAMAGED, from_row, insert_new, select_page, to_row
 from understudy.storage.schema import audit, receipts, responses, tokens
 
@@ -19,8 +20,9 @@ from understudy.storage.schema import audit, receipts, responses, tokens
 class TokenStore:
     """Tokens in a table, as hashes."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
         self._connection = connection
+        self._cached = cached
 
     def add(self, token: TokenRecord) -> None:
         """Store a new token."""
@@ -28,7 +30,9 @@ class TokenStore:
 
     def by_hash(self, token_hash: str) -> TokenRecord | None:
         """The token with this hash."""
-        return self._one(tokens.c.token_hash == token_hash)
+        return self._cached(
+            ("token", token_hash), (tokens,), lambda: self._one(tokens.c.token_hash == token_hash)
+        )
 
     def get(self, token_id: str) -> TokenRecord | None:
         """The token with this id."""
@@ -53,7 +57,10 @@ class TokenStore:
 
     def any(self) -> bool:
         """Whether there is a token."""
-        return self._connection.execute(sa.select(tokens.c.token_id).limit(1)).first() is not None
+        query = sa.select(tokens.c.token_id).limit(1)
+        return self._cached(
+            "any_token", (tokens,), lambda: self._connection.execute(query).first() is not None
+        )
 
     def roles_of(self, user_id: str) -> frozenset[Role]:
         """The roles of a user's tokens."""

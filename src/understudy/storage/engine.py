@@ -1,6 +1,7 @@
 """Opening the database, and the dialect of SQLite."""
 
 import sqlite3
+from collections.abc import Collection
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -73,7 +74,9 @@ class SqliteDialect:
         """Nothing to do: there is no other writer."""
         return query
 
-    def announce(self, connection: sa.Connection, session_ids: set[str]) -> None:
+    def announce(
+        self, connection: sa.Connection, session_ids: set[str], tables: Collection[str]
+    ) -> None:
         """Nobody to tell: one daemon per database."""
 
 

@@ -24,17 +24,31 @@ class JournalStore:
         self, session_id: str, events: Sequence[NewEvent], *, at_ms: int
     ) -> tuple[JournalEvent, ...]:
         """Append events; returns them with their offsets, which come from the session's row."""
+        if not events:
+            return ()
         length = self._connection.execute(_GROW, {"grown": session_id, "by": len(events)}).scalar()
         if length is None:
             raise coded_error("sessions/session_not_found", session_id=session_id)
         self._dialect.lock_journal(self._connection)
         first = length - len(events) + 1
-        written = tuple(
-            self._insert(session_id, first + index, event, at_ms)
-            for index, event in enumerate(events)
-        )
+        rows = [_row(session_id, first + index, it, at_ms) for index, it in enumerate(events)]
+        # One event, as most have, is not worth the statement for many.
+        values: Any = rows if len(rows) > 1 else rows[0]
+        sequences = self._connection.execute(_INSERT, values).scalars().all()
         self._touched.add(session_id)
-        return written
+        return tuple(
+            JournalEvent(
+                sequence=sequence,
+                offset=row["offset"],
+                session_id=session_id,
+                kind=event.kind,
+                at_ms=at_ms,
+                run_id=event.run_id,
+                key=event.key,
+                data=event.data,
+            )
+            for sequence, row, event in zip(sequences, rows, events, strict=True)
+        )
 
     def read(
         self,
@@ -129,29 +143,6 @@ class JournalStore:
         """The sequence of the newest event of all sessions."""
         return self._connection.execute(sa.select(sa.func.max(journal.c.sequence))).scalar() or 0
 
-    def _insert(self, session_id: str, offset: int, event: NewEvent, at_ms: int) -> JournalEvent:
-        row = {
-            "session_id": session_id,
-            "offset": offset,
-            "kind": str(event.kind),
-            "run_id": event.run_id,
-            "key": event.key,
-            "at_ms": at_ms,
-            "data": event.data,
-            "agent_id": event.data.get("agent_id") if event.kind is EventKind.NUDGE else None,
-        }
-        sequence = self._connection.execute(_INSERT, row).scalar_one()
-        return JournalEvent(
-            sequence=sequence,
-            offset=offset,
-            session_id=session_id,
-            kind=event.kind,
-            at_ms=at_ms,
-            run_id=event.run_id,
-            key=event.key,
-            data=event.data,
-        )
-
 
 _GROW = (
     sa.update(sessions)
@@ -159,7 +150,7 @@ _GROW = (
     .values(journal_length=sessions.c.journal_length + sa.bindparam("by", type_=sa.Integer))
     .returning(sessions.c.journal_length)
 )
-_INSERT = sa.insert(journal).returning(journal.c.sequence)
+_INSERT = sa.insert(journal).returning(journal.c.sequence, sort_by_parameter_order=True)
 _OUTPUTS = (
     sa.select(journal)
     .where(
@@ -168,6 +159,19 @@ _OUTPUTS = (
     )
     .order_by(journal.c.run_id, journal.c.offset)
 )
+
+
+def _row(session_id: str, offset: int, event: NewEvent, at_ms: int) -> dict[str, Any]:
+    return {
+        "session_id": session_id,
+        "offset": offset,
+        "kind": str(event.kind),
+        "run_id": event.run_id,
+        "key": event.key,
+        "at_ms": at_ms,
+        "data": event.data,
+        "agent_id": event.data.get("agent_id") if event.kind is EventKind.NUDGE else None,
+    }
 
 
 def event_of(row: Any) -> JournalEvent:

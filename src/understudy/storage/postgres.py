@@ -6,7 +6,7 @@ run memories last. Skills come before sessions: `SKILLS_LOCK` shared, the slug, 
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any, Final, Self, cast
@@ -16,9 +16,12 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from understudy.storage.query_cache import QueryCache
+
 log = structlog.get_logger()
 
 CHANNEL: Final = "understudy_events"
+TABLES_CHANNEL: Final = "understudy_tables"
 # Advisory lock numbers; the first half says that they are ours.
 LOCK_SPACE: Final = 0x554E4453
 JOURNAL_LOCK: Final = 1
@@ -128,18 +131,24 @@ class PostgresDialect:
         """Hold the rows that nobody else holds, and leave out the others."""
         return query.with_for_update(skip_locked=True)
 
-    def announce(self, connection: sa.Connection, session_ids: set[str]) -> None:
+    def announce(
+        self, connection: sa.Connection, session_ids: set[str], tables: Collection[str]
+    ) -> None:
         """Tell the other daemons, once this commits."""
         for session_id in session_ids:
             connection.execute(sa.select(sa.func.pg_notify(CHANNEL, session_id)))
+        for table in tables:
+            connection.execute(sa.select(sa.func.pg_notify(TABLES_CHANNEL, table)))
 
 
 class EventListener:
     """Hears what other daemons announce, in a thread of its own."""
 
-    def __init__(self, url: str, heard: Callable[[str], None]) -> None:
+    def __init__(self, url: str, heard: Callable[[str], None], cache: QueryCache) -> None:
         self._url = url
         self._heard = heard
+        self._cache = cache
+        cache.switch(is_on=False)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._listen, name="event-listener", daemon=True)
 
@@ -157,10 +166,16 @@ class EventListener:
             try:
                 with psycopg.connect(self._url, autocommit=True, connect_timeout=10) as connection:
                     connection.execute(f"LISTEN {CHANNEL}")
+                    connection.execute(f"LISTEN {TABLES_CHANNEL}")
+                    self._cache.switch(is_on=True)
                     while not self._stopping.is_set():
                         for notice in connection.notifies(timeout=0.5):
-                            self._heard(notice.payload)
+                            if notice.channel == TABLES_CHANNEL:
+                                self._cache.changed((notice.payload,))
+                            else:
+                                self._heard(notice.payload)
             except psycopg.Error as problem:
+                self._cache.switch(is_on=False)
                 log.warning("events.listener_lost", reason=type(problem).__name__)
                 self._stopping.wait(1)
 

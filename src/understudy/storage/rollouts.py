@@ -19,6 +19,7 @@ from understudy.rollout.model import (
 )
 from understudy.skills.catalogue_entry import folded
 from understudy.storage.engine import Dialect
+from understudy.storage.query_cache import CachedReads
 from understudy.storage.rollout_evidence import EvidenceQueries
 from understudy.storage.rollout_snapshots import (
     SnapshotQueries,
@@ -48,9 +49,10 @@ from understudy.storage.schema.rollouts import FLAGGED, LIVE, MOUNTED, WATCHED
 class RolloutStore(EvidenceQueries, SnapshotQueries):
     """Rollouts by the name of their skill, with their events, evidence and snapshots."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: sa.Connection, dialect: Dialect, cached: CachedReads) -> None:
         super().__init__(connection)
         self._dialect = dialect
+        self._cached = cached
 
     def get(self, skill_name: str, *, lock: bool = False) -> Rollout | None:
         """One rollout; `lock` holds its row until the unit ends."""
@@ -132,7 +134,11 @@ class RolloutStore(EvidenceQueries, SnapshotQueries):
 
     def stamp(self, stages: Collection[Stage]) -> dict[str, RolloutMark]:
         """The marks of all rollouts of some stages by name; much faster than reading the rollouts."""
-        rows = self._connection.execute(_STAMP, {"wanted": [str(stage) for stage in stages]})
+        wanted = sorted(str(stage) for stage in stages)
+        return self._cached(("rollout_stamp", *wanted), (rollouts,), lambda: self._stamp(wanted))
+
+    def _stamp(self, wanted: Sequence[str]) -> dict[str, RolloutMark]:
+        rows = self._connection.execute(_STAMP, {"wanted": wanted})
         return {row[0]: RolloutMark(*row) for row in rows}
 
     def watched_since_ms(self, skill_name: str, *, before_ms: int) -> int:

@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 from understudy.runtime.service import Revision
+from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import from_row, insert_new, to_row
 from understudy.storage.schema import runtime_revisions, tool_switches
 
@@ -10,11 +11,15 @@ from understudy.storage.schema import runtime_revisions, tool_switches
 class RevisionStore:
     """Revisions in a table."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
         self._connection = connection
+        self._cached = cached
 
     def latest(self) -> Revision | None:
         """The revision in force."""
+        return self._cached("latest_revision", (runtime_revisions,), self._latest)
+
+    def _latest(self) -> Revision | None:
         row = self._connection.execute(_LATEST).first()
         return None if row is None else from_row(row, Revision)
 
@@ -48,12 +53,17 @@ _LATEST = sa.select(runtime_revisions).order_by(runtime_revisions.c.revision.des
 class ToolSwitchStore:
     """Tool switches in a table; a tool that is not mentioned is on."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
         self._connection = connection
+        self._cached = cached
 
     def disabled(self) -> frozenset[str]:
         """The tools that are off."""
-        return frozenset(self._connection.execute(_DISABLED).scalars())
+        return self._cached(
+            "disabled_tools",
+            (tool_switches,),
+            lambda: frozenset(self._connection.execute(_DISABLED).scalars()),
+        )
 
     def set(self, name: str, *, enabled: bool) -> None:
         """Switch a tool on or off."""

@@ -31,6 +31,7 @@ from understudy.storage.messages import MessageStore
 from understudy.storage.overview import OverviewStore
 from understudy.storage.postgres import START_LOCK, hold_lock, try_lock
 from understudy.storage.projects import PersonaStore, ProjectStore
+from understudy.storage.query_cache import CachedReads, QueryCache, watch_changes
 from understudy.storage.requests import RequestStore
 from understudy.storage.rollout_outcomes import OutcomeStore
 from understudy.storage.rollout_trials import ReplayCaseStore, TrialStore
@@ -54,17 +55,20 @@ from understudy.storage.term_index import TermIndex
 class Stores:
     """The stores of a unit of work, built on first use; all share its connection."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(
+        self, connection: sa.Connection, dialect: Dialect, cached: CachedReads | None = None
+    ) -> None:
         self.connection = connection
         self._dialect = dialect
+        self._cached = cached or CachedReads(connection, None, 0)
 
     @cached_property
     def agents(self) -> AgentStore:
-        return AgentStore(self.connection)
+        return AgentStore(self.connection, self._cached)
 
     @cached_property
     def user_files(self) -> UserFileStore:
-        return UserFileStore(self.connection)
+        return UserFileStore(self.connection, self._cached)
 
     @cached_property
     def proposals(self) -> ProposalStore:
@@ -128,7 +132,7 @@ class Stores:
 
     @cached_property
     def skills(self) -> SkillStore:
-        return SkillStore(self.connection, self._dialect, self.chains)
+        return SkillStore(self.connection, self._dialect, self.chains, self._cached)
 
     @cached_property
     def skill_grants(self) -> GrantStore:
@@ -140,7 +144,7 @@ class Stores:
 
     @cached_property
     def rollouts(self) -> RolloutStore:
-        return RolloutStore(self.connection, self._dialect)
+        return RolloutStore(self.connection, self._dialect, self._cached)
 
     @cached_property
     def rollout_trials(self) -> TrialStore:
@@ -180,7 +184,7 @@ class Stores:
 
     @cached_property
     def tokens(self) -> TokenStore:
-        return TokenStore(self.connection)
+        return TokenStore(self.connection, self._cached)
 
     @cached_property
     def audit(self) -> AuditStore:
@@ -208,7 +212,7 @@ class Stores:
 
     @cached_property
     def revisions(self) -> RevisionStore:
-        return RevisionStore(self.connection)
+        return RevisionStore(self.connection, self._cached)
 
     @cached_property
     def mcp_servers(self) -> SessionServerStore:
@@ -216,7 +220,7 @@ class Stores:
 
     @cached_property
     def tool_switches(self) -> ToolSwitchStore:
-        return ToolSwitchStore(self.connection)
+        return ToolSwitchStore(self.connection, self._cached)
 
     @cached_property
     def deliveries(self) -> DeliveryStore:
@@ -257,8 +261,9 @@ class Unit(Stores):
         run_memories: OpenRunMemories = SqlRunMemories,
         term_counts: TermCounts | None = None,
         skill_bundles: OpenSkillBundles = _bundles_as_rows,
+        cached: CachedReads | None = None,
     ) -> None:
-        super().__init__(connection, dialect)
+        super().__init__(connection, dialect, cached)
         self._term_counts = term_counts or TermCounts()
         self._blobs = blobs
         self._run_memories = run_memories
@@ -301,6 +306,11 @@ class Unit(Stores):
     @cached_property
     def skill_bundles(self) -> BundleStore:
         return self._skill_bundles(self)
+
+    @property
+    def changed_tables(self) -> frozenset[str]:
+        """The cached tables that this unit has changed."""
+        return self._cached.changed
 
     def after_commit(self, act: Callable[[], None]) -> None:
         """Call `act` after this unit has committed; not after a rollback."""
@@ -350,8 +360,12 @@ class Units:
         blobs: OpenBlobs = SqlBlobs,
         run_memories: OpenRunMemories = SqlRunMemories,
         skill_bundles: OpenSkillBundles = _bundles_as_rows,
+        cache: QueryCache | None = None,
     ) -> None:
         self.engine = engine
+        self.cache = cache
+        if cache is not None:
+            watch_changes(engine)
         self._blobs = blobs
         self._run_memories = run_memories
         self._skill_bundles = skill_bundles
@@ -367,13 +381,15 @@ class Units:
     @contextmanager
     def read(self) -> Iterator[Unit]:
         """A unit that only reads."""
+        since = self._now()
         with self._one_at_a_time(), reachable(), self.engine.connect() as connection:
-            yield self._unit(connection)
+            yield self._unit(connection, since)
 
     @contextmanager
     def write(self) -> Iterator[Unit]:
         """A unit that writes; it commits at the end, or rolls back on an exception."""
         regrets: list[Callable[[BaseException], None]] = []
+        since = self._now()
         try:
             with (
                 self._one_at_a_time(),
@@ -382,22 +398,28 @@ class Units:
                 connection.begin(),
             ):
                 self._dialect.begin_write(connection)
-                unit = self._unit(connection)
+                unit = self._unit(connection, since)
                 regrets = unit.if_rolled_back
                 yield unit
                 unit.chains.settle()
-                self._dialect.announce(connection, unit.touched)
+                changed = unit.changed_tables
+                self._dialect.announce(connection, unit.touched, changed)
         except BaseException as problem:
             for regret in regrets:
                 regret(problem)
             raise
+        if self.cache is not None and changed:
+            self.cache.changed(changed)
         for act in unit.if_committed:
             act()
         if unit.has_enqueued:
             self._enqueued()
         self.ring(unit.touched, COMMITS)
 
-    def _unit(self, connection: sa.Connection) -> Unit:
+    def _now(self) -> int:
+        return 0 if self.cache is None else self.cache.now()
+
+    def _unit(self, connection: sa.Connection, since: int) -> Unit:
         return Unit(
             connection,
             self._dialect,
@@ -406,6 +428,7 @@ class Units:
             self._run_memories,
             self._term_counts,
             self._skill_bundles,
+            CachedReads(connection, self.cache, since),
         )
 
     @contextmanager

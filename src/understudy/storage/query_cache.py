@@ -1,0 +1,141 @@
+"""Results of hot queries, kept between units of work until a commit changes one of their tables.
+
+A unit that began before a change may have read what was there before it, so its results are kept
+only if none of their tables changed since it began. On PostgreSQL other daemons announce their
+changes; without a connection that hears them nothing is kept.
+"""
+
+import threading
+from collections.abc import Callable, Collection, Hashable
+from typing import Any, Final, TypeVar, cast
+
+import sqlalchemy as sa
+
+from understudy.storage.schema import (
+    agent_files,
+    agents,
+    rollouts,
+    runtime_revisions,
+    skill_agent_grants,
+    skill_user_grants,
+    skill_versions,
+    skills,
+    tokens,
+    tool_switches,
+    user_context_files,
+)
+
+T = TypeVar("T")
+
+MAX_ENTRIES: Final = 4096
+# The tables whose results may be kept: read by every run, and seldom changed.
+CACHED: Final = frozenset(
+    table.name
+    for table in (
+        agent_files,
+        agents,
+        rollouts,
+        runtime_revisions,
+        skill_agent_grants,
+        skill_user_grants,
+        skill_versions,
+        skills,
+        tokens,
+        tool_switches,
+        user_context_files,
+    )
+)
+# Key of the changed tables in `Connection.info`.
+CHANGED: Final = "understudy_changed_tables"
+WRITES: Final = ("INSERT", "UPDATE", "DELETE", "REPLACE")
+
+
+def watch_changes(engine: sa.Engine) -> None:
+    """Note for each connection of the engine which tables it changed."""
+    sa.event.listen(engine, "after_cursor_execute", _note_change)
+
+
+def _note_change(
+    connection: sa.Connection, _cursor: Any, statement: str, _values: Any, context: Any, _many: bool
+) -> None:
+    if context.compiled is None:
+        # Plain SQL, which may change anything.
+        changed = CACHED if statement.lstrip()[:7].upper().startswith(WRITES) else ()
+    elif context.isinsert or context.isupdate or context.isdelete:
+        changed = CACHED & {context.compiled.statement.table.name}
+    else:
+        return
+    if changed:
+        connection.info.setdefault(CHANGED, set()).update(changed)
+
+
+class QueryCache:
+    """Shared by the units of a daemon; safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_on = True
+        self._tick = 0
+        # When each table last changed, in ticks.
+        self._changed_at: dict[str, int] = {}
+        self._results: dict[Hashable, tuple[Any, frozenset[str]]] = {}
+
+    def now(self) -> int:
+        """The current tick; taken before a unit begins."""
+        return self._tick
+
+    def find(self, key: Hashable) -> tuple[Any, frozenset[str]] | None:
+        """A kept result with its tables."""
+        return self._results.get(key)
+
+    def keep(self, key: Hashable, result: Any, tables: frozenset[str], *, since: int) -> None:
+        """Keep a result that a unit of tick `since` has read, unless a table changed meanwhile."""
+        with self._lock:
+            if not self._is_on or any(self._changed_at.get(name, 0) > since for name in tables):
+                return
+            if len(self._results) >= MAX_ENTRIES:
+                self._results.clear()
+            self._results[key] = (result, tables)
+
+    def changed(self, names: Collection[str]) -> None:
+        """Drop the results of tables after a commit that changed them."""
+        with self._lock:
+            self._tick += 1
+            self._changed_at.update(dict.fromkeys(names, self._tick))
+            touched = frozenset(names)
+            for key in [key for key, (_, of) in self._results.items() if of & touched]:
+                del self._results[key]
+
+    def switch(self, *, is_on: bool) -> None:
+        """Drop everything; while off, nothing is kept."""
+        self.changed(CACHED)
+        self._is_on = is_on
+
+
+class CachedReads:
+    """The cache as one unit of work sees it: not for tables that the unit has changed itself."""
+
+    def __init__(self, connection: sa.Connection, cache: QueryCache | None, since: int) -> None:
+        self._connection = connection
+        self._cache = cache
+        self._since = since
+        connection.info.pop(CHANGED, None)
+
+    @property
+    def changed(self) -> frozenset[str]:
+        """The tables that the unit has changed."""
+        return frozenset(self._connection.info.get(CHANGED, ()))
+
+    def __call__(self, key: Hashable, tables: tuple[sa.Table, ...], load: Callable[[], T]) -> T:
+        """The result of `load`, which reads only these tables; the key tells it from others."""
+        if self._cache is None:
+            return load()
+        names = frozenset(table.name for table in tables)
+        if names & self.changed:
+            return load()
+        kept = self._cache.find(key)
+        if kept is not None:
+            return cast("T", kept[0])
+        result = load()
+        self._cache.keep(key, result, names, since=self._since)
+        return result
