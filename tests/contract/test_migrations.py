@@ -64,6 +64,7 @@ from understudy.storage.learning_rows import (
     read_learning,
 )
 from understudy.storage.migrate import VERSION_TABLE, alembic_config, migrate
+from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import to_row
 from understudy.storage.schema import (
     learning_candidates,
@@ -261,7 +262,7 @@ def test_runs_of_before_keep_their_receipts_and_have_no_capture(engine: sa.Engin
     run = make_run()
     pointer = {"run_id": run.run_id, "session_id": "s1", "recorded_at_ms": NOW, "stamp": ""}
     with engine.begin() as connection:
-        AgentStore(connection).add(make_agent())
+        AgentStore(connection, CachedReads(connection, None, 0)).add(make_agent())
         SessionStore(connection, dialect_of(engine)).add(make_session("s1"))
         connection.execute(sa.insert(runs).values(to_row(run, runs, state=("usage",))))
         connection.execute(sa.insert(run_memories).values(semantic_capture="completed", **pointer))

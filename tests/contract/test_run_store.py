@@ -131,7 +131,7 @@ def test_odd_characters_survive(units: Units, odd: str) -> None:
     )
     add(units, run)
     with units.write() as unit:
-        unit.runs.set_snapshot(run.run_id, replace(SNAPSHOT, system=odd))
+        unit.runs.update(run, snapshot=replace(SNAPSHOT, system=odd))
 
     assert get(units, run.run_id) == run
     with units.read() as unit:
@@ -142,7 +142,7 @@ def test_a_snapshot_is_stored_as_json_and_read_back(units: Units) -> None:
     run = make_run()
     add(units, run)
     with units.write() as unit:
-        unit.runs.set_snapshot(run.run_id, SNAPSHOT)
+        unit.runs.update(run, snapshot=SNAPSHOT)
 
     with units.read() as unit:
         assert unit.runs.snapshot(run.run_id) == SNAPSHOT
@@ -154,8 +154,8 @@ def test_only_the_reports_of_a_snapshot_outlast_its_prompt(units: Units) -> None
     run = make_run()
     add(units, run)
     with units.write() as unit:
-        unit.runs.set_snapshot(run.run_id, SNAPSHOT)
-        unit.runs.drop_prompt(run.run_id)
+        unit.runs.update(run, snapshot=SNAPSHOT)
+        unit.runs.update(run, reports=SNAPSHOT.reports)
 
     with units.read() as unit:
         assert unit.runs.reports(run.run_id) == SNAPSHOT.reports

@@ -64,7 +64,8 @@ class LearningRuns(RunHarness):
     def claimed(self, worker: QueueWorker | None = None) -> tuple[Job, ...]:
         """What is due, claimed as if its lane was known already."""
         worker = worker or self.worker()
-        return tuple(replace(job, may_ask=True) for job in worker.claim(100).items)
+        lanes = (worker.claim(100, may_ask=may_ask).items for may_ask in (False, True))
+        return tuple(replace(job, may_ask=True) for jobs in lanes for job in jobs)
 
     async def learn(self, worker: QueueWorker | None = None) -> int:
         """Work off what is due now; tells how many runs that were."""

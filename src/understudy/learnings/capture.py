@@ -22,6 +22,7 @@ from understudy.learnings.extraction import (
     Material,
     labelled,
 )
+from understudy.learnings.labels import has_label
 from understudy.learnings.model import (
     MAX_CONTENT_CHARS,
     Candidate,
@@ -96,7 +97,9 @@ class CaptureReceipts:
         """Queue a run whose run memory is stored in this transaction."""
         now = self.clock.now_ms()
         if record.semantic_capture is SemanticCapture.PENDING:
-            unit.capture_queue.put_missing([record.run_id], due_at_ms=now)
+            # Labelled statements do not wait behind runs for which a model is asked.
+            needs_model = not has_label(run.input.text)
+            unit.capture_queue.put_missing([record.run_id], due_at_ms=now, needs_model=needs_model)
             unit.after_commit(self.capture)
         elif run.status is not RunStatus.COMPLETED and self._is_on(unit):
             unit.run_memory_index.keep_capture(record.run_id, NOT_COMPLETED, at_ms=now)

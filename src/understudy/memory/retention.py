@@ -106,7 +106,8 @@ class Keeper:
         """
         index = unit.run_memory_index
         index.hold()
-        record = _with_earlier_receipt(index, record)
+        earlier = index.get(record.run_id)
+        record = _with_earlier_receipt(earlier, record)
         try:
             _check_place(unit)
             stamp = unit.run_memories.put(record)
@@ -114,7 +115,7 @@ class Keeper:
             log.warning("run_memory.postponed", run_id=record.run_id, reason=problem.detail)
             index.postpone(record.run_id, reason=problem.code, at_ms=self.clock.now_ms())
             return False
-        index.add(record, stamp=stamp)
+        index.add(record, stamp=stamp, is_new=earlier is None)
         index.keep_evidence(evidence)
         index.clear_postponed(record.run_id)
         unit.after_commit(partial(self.counters.add, stored_total=1))
@@ -172,9 +173,8 @@ def _check_place(unit: "Unit") -> None:
         raise coded_error("run_memories/run_memory_store_gone")
 
 
-def _with_earlier_receipt(index: "RunMemoryIndex", record: RunMemoryRecord) -> RunMemoryRecord:
+def _with_earlier_receipt(earlier: Pointer | None, record: RunMemoryRecord) -> RunMemoryRecord:
     """The record with the receipt that was settled for this run before."""
-    earlier = index.get(record.run_id)
     if earlier is None or earlier.semantic_capture is SemanticCapture.PENDING:
         return record
     return replace(record, semantic_capture=earlier.semantic_capture)

@@ -20,6 +20,7 @@ from understudy.runs.model import (
     EndingHook,
     Run,
     RunEnd,
+    RunReports,
     RunSnapshot,
     RunStatus,
     RunUsage,
@@ -189,7 +190,7 @@ class RunExecutor:
                     return False
                 ending = await self._work(execution)
             await asyncio.to_thread(self.prescrub, run, _last_words(steps))
-            ended, more = await retry_while_db_down(self._end, steps, ending)
+            ended, more = await retry_while_db_down(self._end, execution, ending)
             self._count(ended)
         except RunTakenOver:
             log.warning("run.taken_over", run_id=run_id)
@@ -300,8 +301,7 @@ class RunExecutor:
             run.session_id, (status_event(run), input_event(run)), at_ms=now
         )
         snapshot = self.worker.prepare(unit, run, session, input_offset=events[1].offset)
-        unit.runs.set_snapshot(run.run_id, snapshot)
-        unit.runs.update(run)
+        unit.runs.update(run, snapshot=snapshot)
         if hints := self.hints(unit, run, session):
             unit.journal.append(run.session_id, hints, at_ms=now)
         return run, snapshot
@@ -324,15 +324,23 @@ class RunExecutor:
         unit.journal.append(run.session_id, (event,), at_ms=run.updated_at_ms)
         return run
 
-    def _end(self, steps: Steps, ending: RunEnd) -> tuple[Run, bool]:
+    def _end(self, execution: RunExecution, ending: RunEnd) -> tuple[Run, bool]:
+        steps = execution.steps
         with self.units.write() as unit:
             run = unit.runs.get(steps.run.run_id, lock=True)
             if run is None or run.attempt != steps.run.attempt or run.status in TERMINAL:
                 raise RunTakenOver(steps.run.run_id)
-            return self._finish(unit, run, ending, tuple(steps.done.values()))
+            done, reports = tuple(steps.done.values()), execution.snapshot.reports
+            return self._finish(unit, run, ending, done, reports=reports)
 
     def _finish(
-        self, unit: "Unit", run: Run, ending: RunEnd, done: tuple[JournalEvent, ...]
+        self,
+        unit: "Unit",
+        run: Run,
+        ending: RunEnd,
+        done: tuple[JournalEvent, ...],
+        *,
+        reports: RunReports | None = None,
     ) -> tuple[Run, bool]:
         RUN.check(run.status, ending.status)
         now = self.clock.now_ms()
@@ -346,20 +354,20 @@ class RunExecutor:
             usage=_usage(done),
         )
         run = replace(run, deliveries=settle_local(run))
-        unit.runs.update(run)
+        # Of the prompt only the reports stay: a memory recalled for it may be deleted one day.
+        unit.runs.update(run, reports=reports or self._reports(unit, run))
         queue_deliveries(unit, run)
         more = {"error": run.error} if run.error else {}
         # Locks the session's row, so `wake_next` reads the line after this.
         unit.journal.append(run.session_id, (status_event(run, **more),), at_ms=now)
         unit.requests.withdraw(run.run_id, at_ms=now)
-        self._clear(unit, run)
         self.run_ended(unit, run)
         return run, wake_next(unit, run.session_id, at_ms=now)
 
-    def _clear(self, unit: "Unit", run: Run) -> None:
-        """Delete the prompt: a memory that was recalled for it may be deleted one day."""
+    def _reports(self, unit: "Unit", run: Run) -> RunReports | None:
         with suppress(DamagedRecord):
-            unit.runs.drop_prompt(run.run_id)
+            return unit.runs.reports(run.run_id)
+        return None
 
 
 def _last_words(steps: Steps) -> str:

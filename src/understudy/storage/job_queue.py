@@ -20,9 +20,9 @@ ANEW: Final = {"attempts": 0, "claim": None, "again_at_ms": None, "needs_model":
 class JobQueue:
     """Work by the id of what it is about, each at most once; any number of daemons share it.
 
-    It has two lanes, so that what needs no model never waits for what does. All begin in the first
-    one; who finds that a model must be asked gives the job back to the second. A claim is a word that
-    only its holder knows.
+    It has two lanes, so that what needs no model never waits for what does. Who finds in the first one
+    that a model must be asked gives the job back to the second. A claim is a word that only its holder
+    knows.
     """
 
     def __init__(self, connection: sa.Connection, dialect: Dialect, jobs: sa.Table) -> None:
@@ -40,12 +40,15 @@ class JobQueue:
         again = _put(self._jobs, self._connection.dialect.name)
         self._connection.execute(again, _new(job_ids, due_at_ms))
 
-    def put_missing(self, job_ids: Sequence[str], *, due_at_ms: int) -> int:
+    def put_missing(
+        self, job_ids: Sequence[str], *, due_at_ms: int, needs_model: bool = False
+    ) -> int:
         """Have those of these done that nobody waits for yet; tells how many that were."""
         if not job_ids:
             return 0
         new = _put_missing(self._jobs, self._connection.dialect.name)
-        return len(self._connection.execute(new, _new(job_ids, due_at_ms)).all())
+        rows = [{**row, "needs_model": needs_model} for row in _new(job_ids, due_at_ms)]
+        return len(self._connection.execute(new, rows).all())
 
     def next_due_ms(
         self, *, needs_model: bool = False, besides: Collection[str] = ()

@@ -31,15 +31,15 @@ class JournalStore:
             raise coded_error("sessions/session_not_found", session_id=session_id)
         self._dialect.lock_journal(self._connection)
         first = length - len(events) + 1
-        rows = [_row(session_id, first + index, it, at_ms) for index, it in enumerate(events)]
+        rows = [_row(session_id, offset, it, at_ms) for offset, it in enumerate(events, first)]
         # One event, as most have, is not worth the statement for many.
         values: Any = rows if len(rows) > 1 else rows[0]
-        sequences = self._connection.execute(_INSERT, values).scalars().all()
+        sequences = {row.offset: row.sequence for row in self._connection.execute(_INSERT, values)}
         self._touched.add(session_id)
         return tuple(
             JournalEvent(
-                sequence=sequence,
-                offset=row["offset"],
+                sequence=sequences[offset],
+                offset=offset,
                 session_id=session_id,
                 kind=event.kind,
                 at_ms=at_ms,
@@ -47,7 +47,7 @@ class JournalStore:
                 key=event.key,
                 data=event.data,
             )
-            for sequence, row, event in zip(sequences, rows, events, strict=True)
+            for offset, event in enumerate(events, first)
         )
 
     def read(
@@ -150,7 +150,7 @@ _GROW = (
     .values(journal_length=sessions.c.journal_length + sa.bindparam("by", type_=sa.Integer))
     .returning(sessions.c.journal_length)
 )
-_INSERT = sa.insert(journal).returning(journal.c.sequence, sort_by_parameter_order=True)
+_INSERT = sa.insert(journal).returning(journal.c.offset, journal.c.sequence)
 _OUTPUTS = (
     sa.select(journal)
     .where(

@@ -74,7 +74,7 @@ class QueryCache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._is_on = True
+        self.is_on = True
         self._tick = 0
         # When each table last changed, in ticks.
         self._changed_at: dict[str, int] = {}
@@ -91,7 +91,7 @@ class QueryCache:
     def keep(self, key: Hashable, result: Any, tables: frozenset[str], *, since: int) -> None:
         """Keep a result that a unit of tick `since` has read, unless a table changed meanwhile."""
         with self._lock:
-            if not self._is_on or any(self._changed_at.get(name, 0) > since for name in tables):
+            if not self.is_on or any(self._changed_at.get(name, 0) > since for name in tables):
                 return
             if len(self._results) >= MAX_ENTRIES:
                 self._results.clear()
@@ -109,7 +109,7 @@ class QueryCache:
     def switch(self, *, is_on: bool) -> None:
         """Drop everything; while off, nothing is kept."""
         self.changed(CACHED)
-        self._is_on = is_on
+        self.is_on = is_on
 
 
 class CachedReads:

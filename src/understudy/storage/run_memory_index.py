@@ -48,8 +48,8 @@ class RunMemoryIndex:
             self._dialect.lock_run_memories(self._connection)
             self._is_held = True
 
-    def add(self, record: RunMemoryRecord, *, stamp: str = "") -> None:
-        """Index a record, replacing an older pointer of the same run."""
+    def add(self, record: RunMemoryRecord, *, stamp: str = "", is_new: bool = False) -> None:
+        """Index a record, replacing an older pointer of the same run unless it `is_new`."""
         run_id, at_ms = record.run_id, record.memory.recorded_at_ms
         values = {
             "run_id": run_id,
@@ -59,12 +59,15 @@ class RunMemoryIndex:
             "stamp": stamp,
         }
         self._connection.execute(_POINT[self._connection.dialect.name], values)
-        self._connection.execute(_DROP_SCOPES, {"of": run_id})
+        if not is_new:
+            self._connection.execute(_DROP_SCOPES, {"of": run_id})
         scopes = tuple(dict.fromkeys(record.scope_keys))
         if scopes:
             rows = [{"scope_key": key, "recorded_at_ms": at_ms, "run_id": run_id} for key in scopes]
             self._connection.execute(_ADD_SCOPES, rows)
-        self._terms.put(TERM_KIND, run_id, scopes=scopes, terms=words_of(record), at_ms=at_ms)
+        self._terms.put(
+            TERM_KIND, run_id, scopes=scopes, terms=words_of(record), at_ms=at_ms, is_new=is_new
+        )
 
     def forget(self, run_ids: Sequence[str]) -> int:
         """Delete pointers and their evidence; answers how many."""

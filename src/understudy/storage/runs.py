@@ -68,15 +68,20 @@ class RunStore:
         # A record that is torn says that there was one.
         return row.taints if isinstance(row.taints, dict) else {TaintSource.TOOL_RESULT: []}
 
-    def update(self, run: Run) -> None:
-        """Write the changing columns of a run whose row this unit has locked."""
-        row = _row(run)
-        del row["wanted"]
-        self._connection.execute(sa.update(runs).where(runs.c.run_id == run.run_id).values(row))
+    def update(
+        self, run: Run, *, snapshot: RunSnapshot | None = None, reports: RunReports | None = None
+    ) -> None:
+        """Write the changing columns of a run whose row this unit has locked.
 
-    def set_snapshot(self, run_id: str, snapshot: RunSnapshot) -> None:
-        """Store the snapshot of a run's prompt."""
-        self._connection.execute(_SET_SNAPSHOT, {"of": run_id, "given": _snapshot_json(snapshot)})
+        With `snapshot`, the prompt is stored as well; with `reports`, only they are left of it.
+        """
+        row = _row(run)
+        values = {name: row[name] for name in _CHANGING}
+        if snapshot is not None:
+            values["snapshot"] = _snapshot_json(snapshot)
+        elif reports is not None:
+            values["snapshot"] = _reports_json(reports)
+        self._connection.execute(_UPDATE, {**values, "of": run.run_id})
 
     def snapshot(self, run_id: str) -> RunSnapshot:
         """The snapshot of the prompt of a run that has not ended."""
@@ -87,11 +92,6 @@ class RunStore:
         """The reports on how the prompt of a run was built."""
         row = self._connection.execute(_SNAPSHOT, {"of": run_id}).one()
         return read_record(row, _reports, what=f"snapshot of run {run_id}")
-
-    def drop_prompt(self, run_id: str) -> None:
-        """Delete the prompt from a snapshot; its reports stay."""
-        left = _reports_json(self.reports(run_id))
-        self._connection.execute(_SET_SNAPSHOT, {"of": run_id, "given": left})
 
     def close(self, run_id: str, status: RunStatus, *, reason: str, at_ms: int) -> str | None:
         """End a run whose row cannot be read; returns its session, or None when it had ended."""
@@ -247,11 +247,7 @@ _RUNS = sa.select(*(it for it in runs.c if it.name not in ("snapshot", "taints")
 _RUN = _RUNS.where(runs.c.run_id == sa.bindparam("wanted"))
 _SNAPSHOT = sa.select(runs.c.run_id, runs.c.snapshot).where(runs.c.run_id == sa.bindparam("of"))
 _TAINTS = sa.select(runs.c.taints).where(runs.c.run_id == sa.bindparam("of"))
-_SET_SNAPSHOT = (
-    sa.update(runs)
-    .where(runs.c.run_id == sa.bindparam("of"))
-    .values(snapshot=sa.bindparam("given"))
-)
+_UPDATE = sa.update(runs).where(runs.c.run_id == sa.bindparam("of"))
 _FIRST_IN_LINE = (
     sa.select(runs.c.run_id)
     .where(runs.c.session_id == sa.bindparam("of"), runs.c.finished_at_ms.is_(None))
@@ -274,6 +270,18 @@ _FOLLOWS_TAINTED = sa.select(
 
 # Where a run stands beyond the columns.
 _STATE: Final = ("error", "usage", "deliveries", "crashes", "progress", "nudged")
+_CHANGING: Final = (
+    "status",
+    "stop_request",
+    "parked",
+    "asleep",
+    "wakes",
+    "attempt",
+    "updated_at_ms",
+    "started_at_ms",
+    "finished_at_ms",
+    "state",
+)
 
 
 def _row(run: Run) -> dict[str, Any]:

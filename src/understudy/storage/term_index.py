@@ -69,13 +69,20 @@ class TermIndex:
         self._asked_totals: dict[str, tuple[int, int]] = {}
 
     def put(
-        self, kind: str, source_id: str, *, scopes: Sequence[str], terms: Sequence[str], at_ms: int
+        self,
+        kind: str,
+        source_id: str,
+        *,
+        scopes: Sequence[str],
+        terms: Sequence[str],
+        at_ms: int,
+        is_new: bool = False,
     ) -> None:
-        """Index an entry, replacing an older one of the same source."""
+        """Index an entry, replacing an older one of the same source unless it `is_new`."""
         self._forget()
         distinct = frozenset(terms)
         tokens = packed(kind, scopes=scopes, terms=distinct)
-        if self._postings.must_be_told:
+        if self._postings.must_be_told and not is_new:
             self._postings.remove(self._entries.of(kind, [source_id]))
         number = self._entries.put(
             kind,

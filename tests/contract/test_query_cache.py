@@ -1,0 +1,131 @@
+"""Cached reads: kept until a commit changes their table, never older than the last commit."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+
+from tests.support.daemon import wait_for
+from tests.support.factories import make_agent
+from understudy.core.bell import Bell
+from understudy.storage.engine import open_engine
+from understudy.storage.migrate import migrate
+from understudy.storage.postgres import EventListener
+from understudy.storage.query_cache import QueryCache
+from understudy.storage.unit import Units
+
+
+class CountedUnits(Units):
+    """Units with a cache, and the statements on the table of agents that they sent."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        super().__init__(engine, enqueue=lambda *_: None, bell=Bell(), cache=QueryCache())
+        self.reads = 0
+        sa.event.listen(engine, "after_cursor_execute", self._count)
+
+    def _count(self, _c: object, _cursor: object, statement: str, *_: object) -> None:
+        self.reads += statement.startswith("SELECT") and "FROM agents" in statement
+
+    def name(self) -> str | None:
+        with self.read() as unit:
+            agent = unit.agents.get("a1")
+        return None if agent is None else agent.display_name
+
+
+@pytest.fixture
+def units(database_url: str) -> Iterator[CountedUnits]:
+    engine = open_engine(database_url)
+    migrate(engine)
+    units = CountedUnits(engine)
+    with units.write() as unit:
+        unit.agents.add(make_agent("a1", display_name="Ann"))
+    yield units
+    engine.dispose()
+
+
+def test_what_did_not_change_is_read_once(units: CountedUnits) -> None:
+    assert [units.name() for _ in range(3)] == ["Ann"] * 3
+    assert units.reads == 1
+
+
+def test_a_commit_that_changes_the_table_is_seen_at_once(units: CountedUnits) -> None:
+    units.name()
+    with units.write() as unit:
+        unit.agents.delete("a1")
+    assert units.name() is None
+
+
+def test_plain_sql_that_writes_is_taken_as_a_change_of_everything(units: CountedUnits) -> None:
+    units.name()
+    with units.write() as unit:
+        unit.connection.exec_driver_sql("UPDATE agents SET display_name = 'Bob'")
+    assert units.name() == "Bob"
+
+
+def test_a_unit_reads_its_own_changes(units: CountedUnits) -> None:
+    units.name()
+    with units.write() as unit:
+        unit.agents.delete("a1")
+        assert unit.agents.get("a1") is None
+
+
+def test_a_change_that_is_rolled_back_is_not_kept(units: CountedUnits) -> None:
+    units.name()
+
+    def fail() -> None:
+        with units.write() as unit:
+            unit.agents.delete("a1")
+            unit.agents.get("a1")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert units.name() == "Ann"
+
+
+def test_a_unit_that_began_before_a_change_keeps_nothing_older(units: CountedUnits) -> None:
+    began, changed = threading.Event(), threading.Event()
+
+    def read_late() -> None:
+        with units.read() as unit:
+            unit.connection.execute(sa.text("SELECT 1 FROM agents"))
+            began.set()
+            changed.wait(30)
+            unit.agents.get("a1")
+
+    reader = threading.Thread(target=read_late)
+    reader.start()
+    began.wait(30)
+    with units.write() as unit:
+        unit.agents.delete("a1")
+    changed.set()
+    reader.join(30)
+    assert units.name() is None
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@pytest.mark.postgres
+def test_a_change_by_another_daemon_is_heard(units: CountedUnits, database_url: str) -> None:
+    other = CountedUnits(open_engine(database_url))
+    listener = EventListener(database_url, lambda _: None, units.cache or QueryCache())
+    listener.start()
+    try:
+        wait_for(lambda: units.cache and units.cache.is_on, what="the listener to hear")
+        assert units.name() == "Ann"
+        with other.write() as unit:
+            unit.agents.delete("a1")
+        wait_for(lambda: units.name() is None, what="the change to arrive")
+    finally:
+        listener.stop()
+        other.engine.dispose()
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@pytest.mark.postgres
+def test_nothing_is_kept_while_nobody_hears_other_daemons(
+    units: CountedUnits, database_url: str
+) -> None:
+    EventListener(database_url, lambda _: None, units.cache or QueryCache())
+    assert [units.name() for _ in range(3)] == ["Ann"] * 3
+    assert units.reads == 3
