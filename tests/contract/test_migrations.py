@@ -18,6 +18,8 @@ from tests.support.learning_factories import make_learning
 from tests.support.postgres import MakeDatabase
 from understudy.agents.model import AgentType
 from understudy.assets.model import ReferenceKind
+from understudy.channels.model import EventName, ThreadStatus, TopicKind
+from understudy.channels.stimulus_model import StimulusStatus
 from understudy.core.audit import AuditOutcome
 from understudy.core.principal import Role
 from understudy.deliveries.model import TryOutcome
@@ -52,7 +54,7 @@ from understudy.schedules.model import (
     ScheduleStatus,
 )
 from understudy.sessions.learning_scopes import WORKSPACE
-from understudy.sessions.model import SessionStatus
+from understudy.sessions.model import MemberKind, SessionStatus
 from understudy.sessions.tasks import TaskStatus
 from understudy.skills.model import SkillOrigin, SkillStatus, VersionState, Visibility
 from understudy.storage.agents import AgentStore
@@ -82,6 +84,11 @@ CHECKED: list[tuple[str, str, type[StrEnum]]] = [
     ("agents", "agent_type", AgentType),
     ("file_proposals", "state", ProposalState),
     ("asset_references", "kind", ReferenceKind),
+    ("channel_members", "member_kind", MemberKind),
+    ("channel_threads", "topic_kind", TopicKind),
+    ("channel_threads", "status", ThreadStatus),
+    ("channel_stimuli", "status", StimulusStatus),
+    ("channel_events", "name", EventName),
     ("sessions", "status", SessionStatus),
     ("runs", "status", RunStatus),
     ("tokens", "role", Role),

@@ -39,10 +39,22 @@ USE_SKILL: Final = "use_skill"
 SKILL_SEARCH: Final = "skill_search"
 
 
-def tools_of(registry: ToolRegistry, unit: "Unit", agent: Agent | None) -> tuple[str, ...]:
+def tools_of(
+    registry: ToolRegistry, unit: "Unit", agent: Agent | None, run: Run
+) -> tuple[str, ...]:
     """The names of the tools that a run of an agent is given, fixed when it starts."""
     without = unit.tool_switches.disabled() | hidden_tools(agent)
-    return tuple(name for name in registry.names() if name not in without)
+    return tuple(
+        tool.name
+        for tool in registry.all()
+        if tool.name not in without and _is_offered(tool, unit, run)
+    )
+
+
+def _is_offered(tool: Tool, unit: "Unit", run: Run) -> bool:
+    """Whether a run gets a tool that says itself which runs it exists in."""
+    says: Callable[[Unit, Run], bool] | None = getattr(tool, "is_offered", None)
+    return says is None or says(unit, run)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

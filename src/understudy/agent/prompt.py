@@ -170,7 +170,7 @@ class PromptBuilder:
 
     routes: "Routes"
     registry: ToolRegistry
-    enabled_tools: Callable[["Unit", Agent | None], tuple[str, ...]]
+    enabled_tools: Callable[["Unit", Agent | None, Run], tuple[str, ...]]
     memories: Recollector
     skills: CatalogueSkills
     coach: EvolutionCoach
@@ -190,7 +190,7 @@ class PromptBuilder:
         agent = unit.agents.get(run.agent_id)
         files = files_in_force(unit, agent, run.user_id)
         withheld = withheld_in(agent, session)
-        enabled = self.enabled_tools(unit, agent)
+        enabled = self.enabled_tools(unit, agent, run)
         tools = Offer(registry=self.registry, names=enabled, withheld=withheld).told
         window = self.routes.window(run.route.route_id, run.route.model).tokens
         limit = prompt_limit(window)

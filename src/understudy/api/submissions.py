@@ -42,7 +42,7 @@ def submission_of(body: SubmitInput, *, accept_language: str | None = None) -> S
     return Submission(
         content=body.content,
         input_items=tuple(
-            _item(item, f"/input_items/{index}") for index, item in enumerate(body.input_items)
+            item_of(item, f"/input_items/{index}") for index, item in enumerate(body.input_items)
         ),
         attachments=tuple(body.attachments),
         provider=body.provider,
@@ -57,7 +57,8 @@ def submission_of(body: SubmitInput, *, accept_language: str | None = None) -> S
     )
 
 
-def _item(item: InputItemBody, pointer: str) -> InputItem | AssetDraft:
+def item_of(item: InputItemBody, pointer: str) -> InputItem | AssetDraft:
+    """An item of a body; `pointer` leads to where it stands in the request."""
     match item:
         case TextItem():
             return InputItem(type="text", text=item.text)

@@ -36,11 +36,12 @@ class ReferenceKind(StrEnum):
 
     RUN = "run"
     SCHEDULE = "schedule"
+    CHANNEL = "channel"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssetReference:
-    """A reference from a run or a schedule, which keeps the asset from being deleted."""
+    """A reference from a run, a schedule or a channel, which keeps the asset from being deleted."""
 
     asset_id: str
     kind: ReferenceKind

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from understudy.access.tokens import Token, TokenCreated
     from understudy.agent.preview import PromptPreview
     from understudy.assets.model import Asset, AssetReference
+    from understudy.channels.model import (
+        Channel,
+        ChannelMember,
+        ChannelMessage,
+        ThreadWork,
+        TurnLease,
+    )
     from understudy.core.audit import AuditEntry, AuditVerification
     from understudy.core.page import Page
     from understudy.deliveries.model import DeliveryLog
@@ -73,6 +80,12 @@ if TYPE_CHECKING:
     )
     from understudy.wire.assets import CollectedView
     from understudy.wire.base import Deleted, Items
+    from understudy.wire.channels import (
+        CreateChannel,
+        PostChannelMessage,
+        PutChannelMember,
+        UpdateChannel,
+    )
     from understudy.wire.checkpoints import CheckpointView
     from understudy.wire.events import RunEventView
     from understudy.wire.lab import InspectText, LabReportView
@@ -149,6 +162,7 @@ ANSWERS: Final = {
     "understudy.access.tokens": "Token TokenCreated",
     "understudy.agent.preview": "PromptPreview",
     "understudy.assets.model": "Asset AssetReference",
+    "understudy.channels.model": "Channel ChannelMember ChannelMessage ThreadWork TurnLease",
     "understudy.core.audit": "AuditEntry AuditVerification",
     "understudy.core.page": "Page",
     "understudy.deliveries.model": "DeliveryLog",
@@ -551,6 +565,95 @@ class CandidatesCalls(Group[S]):
     @POST("/v1/learning-candidates/{candidate_id}/snooze")
     def snooze(self, candidate_id: str, until_ms: int, *, key: str | None = None) -> Candidate:
         """Leave it out of the queue of review until a time; lists still show it."""
+
+
+class ChannelsCalls(Group[S]):
+    """Calls about channels."""
+
+    @POST("/v1/channels")
+    def create(self, body: CreateChannel, *, key: str | None = None) -> Channel:
+        """Create a channel, with members if some are given."""
+
+    @GET("/v1/channels")
+    def page(self, *, query: str | None = None, **page: Unpack[Paging]) -> Page[Channel]:
+        """Channels by id."""
+
+    list = every(page)
+
+    @GET("/v1/channels/{channel_id}")
+    def get(self, channel_id: str) -> Channel:
+        """One channel with its members."""
+
+    @PUT("/v1/channels/{channel_id}")
+    def update(self, channel_id: str, body: UpdateChannel) -> Channel:
+        """Change a channel; what is left out keeps its value."""
+
+    @DELETE("/v1/channels/{channel_id}")
+    def delete(self, channel_id: str) -> Deleted:
+        """Delete a channel with its log, reactions, leases and stimuli."""
+
+    @GET("/v1/channels/{channel_id}/members")
+    def members_page(self, channel_id: str, **page: Unpack[Paging]) -> Page[ChannelMember]:
+        """The roster of a channel, in the order of joining."""
+
+    members = every(members_page)
+
+    @POST("/v1/channels/{channel_id}/members")
+    def put_member(
+        self, channel_id: str, body: PutChannelMember, *, key: str | None = None
+    ) -> Channel:
+        """Let a person or a session join, or change how they take part."""
+
+    @DELETE("/v1/channels/{channel_id}/members/{member_id}")
+    def remove_member(self, channel_id: str, member_id: str) -> Channel:
+        """Let a member go; what its run still says is not published."""
+
+    @GET("/v1/channels/{channel_id}/messages")
+    def messages_page(
+        self,
+        channel_id: str,
+        *,
+        thread_root_message_id: str | None = None,
+        query: str | None = None,
+        **page: Unpack[Paging],
+    ) -> Page[ChannelMessage]:
+        """The latest messages in order; `next_cursor` leads to the ones before."""
+
+    messages = every(messages_page)
+
+    @POST("/v1/channels/{channel_id}/messages")
+    def post(
+        self, channel_id: str, body: PostChannelMessage, *, key: str | None = None
+    ) -> ChannelMessage:
+        """Say something; a message of a person makes an agent speak."""
+
+    @POST("/v1/channels/{channel_id}/messages/{message_id}/reactions")
+    def react(
+        self,
+        channel_id: str,
+        message_id: str,
+        emoji: str,
+        actor_id: str | None = None,
+        *,
+        key: str | None = None,
+    ) -> ChannelMessage:
+        """React to a message; again it changes nothing."""
+
+    @DELETE("/v1/channels/{channel_id}/messages/{message_id}/reactions")
+    def unreact(self, channel_id: str, message_id: str, emoji: str) -> ChannelMessage:
+        """Take a reaction back; again it changes nothing."""
+
+    @GET("/v1/channels/{channel_id}/leases")
+    def leases_page(self, channel_id: str, **page: Unpack[Paging]) -> Page[TurnLease]:
+        """Who has the floor, thread by thread, and who is queued."""
+
+    leases = every(leases_page)
+
+    @GET("/v1/channels/{channel_id}/thread-work")
+    def thread_work_page(self, channel_id: str, **page: Unpack[Paging]) -> Page[ThreadWork]:
+        """What goes on in each thread, newest first."""
+
+    thread_work = every(thread_work_page)
 
 
 class CheckpointsCalls(Group[S]):
@@ -1758,6 +1861,7 @@ class Operations(Generic[S]):
         self.assets: AssetsCalls[S] = AssetsCalls(transport)
         self.audit: AuditCalls[S] = AuditCalls(transport)
         self.candidates: CandidatesCalls[S] = CandidatesCalls(transport)
+        self.channels: ChannelsCalls[S] = ChannelsCalls(transport)
         self.checkpoints: CheckpointsCalls[S] = CheckpointsCalls(transport)
         self.console: ConsoleCalls[S] = ConsoleCalls(transport)
         self.daemon: DaemonCalls[S] = DaemonCalls(transport)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import structlog
 
+from understudy.channels.worker import ChannelDuty, channel_topic
 from understudy.core.bell import COMMITS, Bell
 from understudy.core.clock import DAY_MS
 from understudy.daemon.services import Services
@@ -134,6 +135,7 @@ class Background:
             "mail": self._worker(self._mail()),
             "expiry": self._worker(TimedLook(self._expire, EVERY_SECOND)),
             "signals": self._worker(TimedLook(self._follow_signals, EVERY_SECOND)),
+            "channels": self._worker(self._channels()),
         }
         if not resources.settings.is_sqlite:
             workers["reaper"] = Reaper(resources.settings.database_url, resources.engine).run
@@ -189,6 +191,15 @@ class Background:
             return self._resources.clock.now_ms()
         with self._resources.units.read() as unit:
             return unit.signals.next_due_ms()
+
+    def _channels(self) -> ChannelDuty:
+        resources, services = self._resources, self._services
+        return ChannelDuty(
+            units=resources.units,
+            clock=resources.clock,
+            turns=services.turns,
+            changed=lambda channel_id: resources.bell.ring(channel_topic(channel_id)),
+        )
 
     def _put_back(self) -> None:
         # While draining, work that no execution holds is left to the next start.

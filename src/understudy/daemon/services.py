@@ -14,7 +14,14 @@ from understudy.agent.prompt import PromptBuilder
 from understudy.agents.service import AgentService
 from understudy.agents.user_files import UserFileService
 from understudy.assets.service import AssetService
-from understudy.core.principal import Principal
+from understudy.channels.posting import Posting
+from understudy.channels.service import ChannelService
+from understudy.channels.tools import TurnDesk
+from understudy.channels.turns import Turns
+from understudy.channels.worker import TOPIC as CHANNELS_TOPIC
+from understudy.channels.worker import channel_topic
+from understudy.channels.worker import run_ended as channel_run_ended
+from understudy.core.principal import DAEMON, Principal
 from understudy.daemon.learning import LearningServices
 from understudy.daemon.overview import OverviewReport
 from understudy.daemon.resources import Resources
@@ -42,6 +49,7 @@ from understudy.memory.maintenance import Maintenance, policy_hook
 from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
 from understudy.memory.service import RunMemoryService
+from understudy.redaction.scrub import scrub
 from understudy.retrieval.inspection import MemoryInspection
 from understudy.retrieval.jump import JumpSearch
 from understudy.retrieval.recollect import Recollector
@@ -128,6 +136,20 @@ class Services:
         self.mailboxes = MailboxService(
             units=units, clock=clock, changed=partial(resources.bell.ring, MAIL_TOPIC)
         )
+        posting = Posting(clock=clock)
+        self.turns = Turns(
+            clock=clock,
+            intake=self.intake,
+            posting=posting,
+            cancel_run=self._cancel_turn,
+        )
+        self.channels = ChannelService(
+            units=units,
+            clock=clock,
+            posting=posting,
+            changed=self._channel_changed,
+            cancel_run=self._cancel_turn,
+        )
         self.deliveries = DeliveryService(units, clock)
         self.webhook_secret = _webhook_secret(resources)
         self.mcp = mcp_servers(settings, clock, resources.children)
@@ -179,6 +201,8 @@ class Services:
             self.rollout.replay_news.ended,
             # After the commit: notes what became of the promoted skills that it used.
             self.outcomes.ended,
+            # After the commit, if it was a turn in a channel: settles that.
+            partial(channel_run_ended, self._turn_ended),
             # Tells the session above, stops the sidechains below.
             self.runs.sidechain_links.ended,
         ):
@@ -205,6 +229,12 @@ class Services:
                 tasks=self.tasks,
                 sidechains=self.runs.sidechains,
                 mail=RunMail(self.mailboxes),
+                turn_desk=TurnDesk(
+                    units=resources.units,
+                    clock=resources.clock,
+                    scrub=partial(scrub, literals=settings.secrets),
+                    changed=self._channel_changed,
+                ),
                 fetch_allow=settings.fetch_allow,
                 may_go_on=Onward(resources.units, Gatekeeper()),
                 environment=settings.environment,
@@ -285,6 +315,15 @@ class Services:
     def _cancel_run(self, principal: Principal, run_id: str) -> object:
         # Asked for when they are there: runs tell trials of their end.
         return self.runs.service.cancel(principal, run_id)
+
+    def _cancel_turn(self, run_id: str) -> None:
+        self._cancel_run(DAEMON, run_id)
+
+    def _turn_ended(self) -> None:
+        self.resources.bell.ring(CHANNELS_TOPIC)
+
+    def _channel_changed(self, channel_id: str) -> None:
+        self.resources.bell.ring(CHANNELS_TOPIC, channel_topic(channel_id))
 
     def _stop_trials(self, skill_name: str) -> None:
         # Asked for when they are there: trials change rollouts, and these end trials.

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from understudy.channels.tools import EmitOutput, ReadChannelThread, SetChannelReaction, TurnDesk
 from understudy.core.clock import Clock
 from understudy.evolution.context_files import AgentContextFiles
 from understudy.learnings.remember import Remember, Suggestions
@@ -59,6 +60,7 @@ def toolkit(
     tasks: TaskService,
     sidechains: SidechainService,
     mail: RunMail,
+    turn_desk: TurnDesk,
     fetch_allow: Collection[str],
     may_go_on: RedirectCheck,
     environment: Mapping[str, str],
@@ -91,6 +93,9 @@ def toolkit(
         AnswerSidechain(sidechains),
         CancelSidechain(sidechains),
         SendMail(mail),
+        EmitOutput(turn_desk),
+        SetChannelReaction(turn_desk),
+        ReadChannelThread(turn_desk),
         AskUser(units, clock, question_expires_s),
         ReadArtifact(units),
         Remember(suggestions),

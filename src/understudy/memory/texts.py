@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from understudy.channels.briefing import turn_words
 from understudy.mailboxes.letters import letter_words
 from understudy.redaction.marker import before_marker
 from understudy.redaction.scrub import scrub_counted
@@ -20,6 +21,7 @@ LONGEST_ITEM: Final = 256
 # Kinds of runs whose input is wrapped in a fixed template, and how to unwrap it.
 FRAMED: Final[Mapping[RunKind, Callable[[str], str]]] = {
     RunKind.MAILBOX_DELIVERY: letter_words,
+    RunKind.CHANNEL_DELIVERY: turn_words,
     RunKind.PARENT_CLARIFICATION: clarification_words,
 }
 

@@ -121,6 +121,14 @@ def _require(unit: "Unit", project_id: str, *, lock: bool = False) -> Project:
 
 def _checked(unit: "Unit", project: Project) -> Project:
     """The project with each of its members checked as if it had just joined."""
+    for index, channel_id in enumerate(project.channel_links):
+        # Locked, or it could be deleted between this look and the commit.
+        if unit.channels.get(channel_id, lock=True) is None:
+            raise coded_error(
+                "channels/channel_not_found:linked",
+                pointer=f"/channel_links/{index}",
+                channel_id=channel_id,
+            )
     checked = replace(project, members=())
     for member in project.members:
         checked = _joined(unit, checked, member)

@@ -163,7 +163,7 @@ class SessionService:
             below = hold_below(unit, session_id)
             # Once more, now that nobody can submit to those below either.
             require_idle(unit, session_id)
-            check_in_no_project(unit, (session, *below))
+            check_in_no_group(unit, (session, *below))
             end_with_parent(unit, principal, below, now_ms=self.clock.now_ms())
             return replace(session, status=SessionStatus.ENDED, ended_reason=reason)
 
@@ -266,9 +266,16 @@ def hold_below(unit: "Unit", session_id: str) -> tuple[Session, ...]:
     )
 
 
-def check_in_no_project(unit: "Unit", sessions: Sequence[Session]) -> None:
-    """Refuse to end a member of a project."""
+def check_in_no_group(unit: "Unit", sessions: Sequence[Session]) -> None:
+    """Refuse to end a member of a project or of a channel."""
     for session in sessions:
+        channels = unit.channels.of_session(session.session_id)
+        if channels:
+            raise coded_error(
+                "sessions/session_in_channel",
+                session_id=session.session_id,
+                channel_id=channels[0],
+            )
         projects = unit.projects.ids_for_session(session.session_id)
         if projects:
             raise coded_error(

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy.dialects import postgresql, sqlite
 
-from understudy.assets.model import MAX_ASSET_BYTES, Asset, AssetReference
+from understudy.assets.model import MAX_ASSET_BYTES, Asset, AssetReference, ReferenceKind
 from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.storage.engine import Dialect
@@ -68,6 +68,14 @@ class AssetStore:
     def refer(self, reference: AssetReference) -> None:
         """Note a reference; noting it again changes nothing."""
         insert_new(self._connection, asset_references, to_row(reference, asset_references))
+
+    def unrefer(self, kind: ReferenceKind, ref_id: str) -> None:
+        """Drop all references of a record."""
+        self._connection.execute(
+            sa.delete(asset_references).where(
+                asset_references.c.kind == kind, asset_references.c.ref_id == ref_id
+            )
+        )
 
     def references(self, asset_id: str, request: PageRequest) -> Page[AssetReference]:
         """What refers to an asset."""

@@ -67,6 +67,12 @@ class ProjectStore:
         found = self._connection.execute(_OF_SESSIONS, {"members": tuple(session_ids)})
         return tuple(found.scalars())
 
+    def ids_linking(self, channel_id: str) -> tuple[str, ...]:
+        """The projects that link a channel."""
+        found = self._connection.execute(sa.select(projects).order_by(projects.c.project_id))
+        linked = (from_row(row, Project) for row in found)
+        return tuple(each.project_id for each in linked if channel_id in each.channel_links)
+
     def _link(self, project: Project) -> None:
         self._unlink(project.project_id)
         links = [

@@ -20,6 +20,9 @@ from understudy.storage.artifacts import ArtifactStore, DebugStore
 from understudy.storage.assets import AssetStore, SqlBlobs
 from understudy.storage.candidates import CandidateStore, ReviewStore
 from understudy.storage.chains import Chains
+from understudy.storage.channel_messages import ChannelMessageStore
+from understudy.storage.channel_turns import ChannelTurnStore
+from understudy.storage.channels import ChannelStore
 from understudy.storage.deliveries import DeliveryStore, WebhookSecretStore
 from understudy.storage.engine import Dialect, dialect_of
 from understudy.storage.erasure import ErasureStore
@@ -181,6 +184,18 @@ class Stores:
     @cached_property
     def messages(self) -> MessageStore:
         return MessageStore(self.connection, self._dialect)
+
+    @cached_property
+    def channels(self) -> ChannelStore:
+        return ChannelStore(self.connection, self._dialect)
+
+    @cached_property
+    def channel_messages(self) -> ChannelMessageStore:
+        return ChannelMessageStore(self.connection, self._dialect)
+
+    @cached_property
+    def channel_turns(self) -> ChannelTurnStore:
+        return ChannelTurnStore(self.connection, self._dialect)
 
     @cached_property
     def tokens(self) -> TokenStore:

@@ -10,6 +10,16 @@ from understudy.storage.schema.access import (
 )
 from understudy.storage.schema.agents import agent_files, agents, file_proposals, user_context_files
 from understudy.storage.schema.assets import asset_blobs, asset_references, assets
+from understudy.storage.schema.channels import (
+    channel_events,
+    channel_leases,
+    channel_members,
+    channel_messages,
+    channel_reactions,
+    channel_stimuli,
+    channel_threads,
+    channels,
+)
 from understudy.storage.schema.deliveries import (
     deliveries,
     delivery_tries,
@@ -85,6 +95,14 @@ __all__ = [
     "canary_secret",
     "capture_jobs",
     "chains",
+    "channel_events",
+    "channel_leases",
+    "channel_members",
+    "channel_messages",
+    "channel_reactions",
+    "channel_stimuli",
+    "channel_threads",
+    "channels",
     "debug_requests",
     "deliveries",
     "delivery_tries",

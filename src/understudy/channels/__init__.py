@@ -1,0 +1,1 @@
+"""Channels: public rooms whose members take turns, each agent in a run of its own session."""

@@ -1,0 +1,244 @@
+"""The store of what was said in channels: messages, reactions, threads."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from understudy.channels.model import OVER, ChannelMessage, MessageReactions, ThreadWork, TopicKind
+from understudy.core.page import Page, PageRequest
+from understudy.storage.engine import Dialect
+from understudy.storage.rows import (
+    folded,
+    from_row,
+    insert_new,
+    search_text,
+    select_page,
+    to_row,
+    upsert_of,
+)
+from understudy.storage.schema import (
+    channel_messages,
+    channel_reactions,
+    channel_threads,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastWord:
+    """When a session spoke last, and where that stands in the log."""
+
+    position: int
+    at_ms: int
+
+
+class ChannelMessageStore:
+    """Messages, reactions and threads in three tables."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+        self._connection = connection
+        self._dialect = dialect
+
+    def get(self, message_id: str) -> ChannelMessage | None:
+        """One message with its reactions."""
+        return self._one(channel_messages.c.message_id == message_id)
+
+    def of_run(self, run_id: str) -> ChannelMessage | None:
+        """The message that a run has published."""
+        return self._one(channel_messages.c.source_run_id == run_id)
+
+    def add(self, message: ChannelMessage) -> None:
+        """Store a new message."""
+        names = (part.file_name for part in message.parts if part.file_name)
+        searched = (message.sender.id, message.sender.display_name, message.content, *names)
+        row = {
+            **to_row(message, channel_messages),
+            "root_id": message.root_id,
+            "source_run_id": message.metadata.get("source_run_id"),
+            "search": search_text(*searched),
+        }
+        self._connection.execute(sa.insert(channel_messages), row)
+
+    def latest(
+        self,
+        channel_id: str,
+        request: PageRequest,
+        *,
+        root_id: str | None = None,
+        query: str | None = None,
+    ) -> Page[ChannelMessage]:
+        """The latest messages in order; the cursor leads to the ones before them."""
+        select = sa.select(channel_messages).where(channel_messages.c.channel_id == channel_id)
+        if root_id is not None:
+            select = select.where(channel_messages.c.root_id == root_id)
+        if query:
+            select = select.where(self._dialect.contains(channel_messages.c.search, folded(query)))
+        page = select_page(
+            self._connection,
+            select,
+            request,
+            by=(channel_messages.c.position,),
+            read=_read,
+            descending=True,
+        )
+        return replace(page, items=self.with_reactions(tuple(reversed(page.items))))
+
+    def by_ids(self, message_ids: Sequence[str]) -> dict[str, ChannelMessage]:
+        """Those of these messages that there are, with their reactions."""
+        query = sa.select(channel_messages).where(channel_messages.c.message_id.in_(message_ids))
+        found = tuple(_read(row) for row in self._connection.execute(query))
+        return {message.message_id: message for message in self.with_reactions(found)}
+
+    def with_reactions(self, messages: Sequence[ChannelMessage]) -> tuple[ChannelMessage, ...]:
+        """The messages with what people think of them."""
+        of = [message.message_id for message in messages]
+        reacted: dict[str, dict[str, list[str]]] = {}
+        for row in self._connection.execute(_REACTIONS, {"ids": of}):
+            by_emoji = reacted.setdefault(row.message_id, {})
+            by_emoji.setdefault(row.emoji, []).append(row.actor_id)
+        return tuple(
+            replace(message, reactions=_grouped(reacted.get(message.message_id, {})))
+            for message in messages
+        )
+
+    def react(self, message_id: str, actor_id: str, emoji: str, *, at_ms: int) -> bool:
+        """Set a reaction; False when it is set."""
+        row = {"message_id": message_id, "actor_id": actor_id, "emoji": emoji}
+        return insert_new(self._connection, channel_reactions, {**row, "created_at_ms": at_ms})
+
+    def unreact(self, message_id: str, actor_id: str, emoji: str) -> bool:
+        """Take a reaction back; False when there is none."""
+        statement = sa.delete(channel_reactions).where(
+            channel_reactions.c.message_id == message_id,
+            channel_reactions.c.actor_id == actor_id,
+            channel_reactions.c.emoji == emoji,
+        )
+        return self._connection.execute(statement).rowcount > 0
+
+    def count_reactions(self, message_id: str) -> int:
+        """How many reactions a message has."""
+        query = sa.select(sa.func.count()).select_from(channel_reactions)
+        found = self._connection.execute(query.where(channel_reactions.c.message_id == message_id))
+        return found.scalar_one()
+
+    def last_words(self, channel_id: str, root_id: str | None = None) -> Mapping[str, LastWord]:
+        """When each session spoke last in the channel, or in one thread of it."""
+        query = _SPOKEN.where(channel_messages.c.channel_id == channel_id)
+        if root_id is not None:
+            query = query.where(channel_messages.c.root_id == root_id)
+        return {
+            row.sender_session_id: LastWord(position=row.position, at_ms=row.at_ms)
+            for row in self._connection.execute(query)
+        }
+
+    def replies_since(self, root_id: str, position: int) -> int:
+        """How many messages of agents stand in a thread after a place."""
+        query = (
+            sa.select(sa.func.count())
+            .select_from(channel_messages)
+            .where(channel_messages.c.root_id == root_id, channel_messages.c.position > position)
+            .where(channel_messages.c.sender_session_id.is_not(None))
+        )
+        return self._connection.execute(query).scalar_one()
+
+    def thread(self, root_id: str) -> ThreadWork | None:
+        """The work of a thread."""
+        query = sa.select(channel_threads).where(
+            channel_threads.c.thread_root_message_id == root_id
+        )
+        row = self._connection.execute(query).first()
+        return None if row is None else from_row(row, ThreadWork)
+
+    def open_thread(self, channel_id: str, dedupe_key: str) -> ThreadWork | None:
+        """The newest thread of a key that is not over."""
+        query = (
+            sa.select(channel_threads)
+            .where(channel_threads.c.channel_id == channel_id)
+            .where(channel_threads.c.dedupe_key == dedupe_key)
+            .where(channel_threads.c.status.not_in(OVER))
+            .order_by(channel_threads.c.created_at_ms.desc())
+            .limit(1)
+        )
+        row = self._connection.execute(query).first()
+        return None if row is None else from_row(row, ThreadWork)
+
+    def put_thread(self, thread: ThreadWork) -> None:
+        """Store a thread, new or changed."""
+        row = to_row(thread, channel_threads)
+        self._connection.execute(_PUT_THREAD[self._connection.dialect.name], row)
+
+    def threads(self, channel_id: str, request: PageRequest) -> Page[ThreadWork]:
+        """The threads of a channel, newest first."""
+        return select_page(
+            self._connection,
+            sa.select(channel_threads).where(channel_threads.c.channel_id == channel_id),
+            request,
+            by=(channel_threads.c.created_at_ms, channel_threads.c.thread_root_message_id),
+            read=lambda row: from_row(row, ThreadWork),
+            descending=True,
+        )
+
+    def autonomous_roots(self, channel_id: str, *, since_ms: int) -> tuple[ThreadWork, ...]:
+        """The threads that no person opened and in which something was said since a time."""
+        query = (
+            sa.select(channel_threads)
+            .where(channel_threads.c.channel_id == channel_id)
+            .where(channel_threads.c.topic_kind != TopicKind.HUMAN)
+            .where(channel_threads.c.updated_at_ms > since_ms)
+            .order_by(channel_threads.c.created_at_ms)
+        )
+        return tuple(from_row(row, ThreadWork) for row in self._connection.execute(query))
+
+    def due_threads(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
+        """The threads with a wish that is due, as channel and root."""
+        found = self._connection.execute(_DUE, {"now": now_ms, "at_most": limit})
+        return tuple((row.channel_id, row.thread_root_message_id) for row in found)
+
+    def next_due_ms(self) -> int | None:
+        """When the next wish is due."""
+        return self._connection.execute(_NEXT_DUE).scalar()
+
+    def _one(self, is_it: sa.ColumnElement[bool]) -> ChannelMessage | None:
+        row = self._connection.execute(sa.select(channel_messages).where(is_it)).first()
+        return None if row is None else self.with_reactions((_read(row),))[0]
+
+
+_REACTIONS = (
+    sa.select(channel_reactions)
+    .where(channel_reactions.c.message_id.in_(sa.bindparam("ids", expanding=True)))
+    .order_by(channel_reactions.c.created_at_ms, channel_reactions.c.actor_id)
+)
+_SPOKEN = (
+    sa.select(
+        channel_messages.c.sender_session_id,
+        sa.func.max(channel_messages.c.position).label("position"),
+        sa.func.max(channel_messages.c.created_at_ms).label("at_ms"),
+    )
+    .where(channel_messages.c.sender_session_id.is_not(None))
+    .group_by(channel_messages.c.sender_session_id)
+)
+_IS_DUE = channel_threads.c.due_at_ms.is_not(None)
+_DUE = (
+    sa.select(channel_threads.c.channel_id, channel_threads.c.thread_root_message_id)
+    .where(_IS_DUE, channel_threads.c.due_at_ms <= sa.bindparam("now"))
+    .order_by(channel_threads.c.due_at_ms)
+    .limit(sa.bindparam("at_most"))
+)
+_NEXT_DUE = (
+    sa.select(channel_threads.c.due_at_ms)
+    .where(_IS_DUE)
+    .order_by(channel_threads.c.due_at_ms)
+    .limit(1)
+)
+_PUT_THREAD = upsert_of(channel_threads)
+
+
+def _grouped(by_emoji: Mapping[str, Sequence[str]]) -> tuple[MessageReactions, ...]:
+    return tuple(
+        MessageReactions(emoji=emoji, actor_ids=tuple(actors)) for emoji, actors in by_emoji.items()
+    )
+
+
+def _read(row: Any) -> ChannelMessage:
+    return from_row(row, ChannelMessage, reactions=[])

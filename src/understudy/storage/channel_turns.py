@@ -1,0 +1,188 @@
+"""The store of what goes on in channels: leases of turns, and stimuli."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import sqlalchemy as sa
+
+from understudy.channels.model import TurnLease, TurnOutput
+from understudy.channels.stimulus_model import Stimulus, StimulusStatus
+from understudy.core.page import Page, PageRequest
+from understudy.runs.model import RunKind
+from understudy.storage.engine import Dialect
+from understudy.storage.rows import from_row, insert_new, select_page, to_row
+from understudy.storage.schema import channel_leases, channel_stimuli, runs
+
+
+class ChannelTurnStore:
+    """Leases and stimuli in two tables."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+        self._connection = connection
+        self._dialect = dialect
+
+    def lease(self, turn_id: str) -> TurnLease | None:
+        """One lease."""
+        return self._one(channel_leases.c.turn_id == turn_id)
+
+    def of_run(self, run_id: str) -> TurnLease | None:
+        """The lease that a run holds."""
+        return self._one(channel_leases.c.active_run_id == run_id)
+
+    def of_channel(self, channel_id: str) -> tuple[TurnLease, ...]:
+        """The leases of a channel, oldest first."""
+        return self._leases(channel_leases.c.channel_id == channel_id)
+
+    def of_thread(self, root_id: str) -> tuple[TurnLease, ...]:
+        """The leases of a thread, oldest first."""
+        return self._leases(channel_leases.c.thread_root_message_id == root_id)
+
+    def add(self, lease: TurnLease) -> None:
+        """Store a new lease."""
+        self._connection.execute(sa.insert(channel_leases), to_row(lease, channel_leases))
+
+    def update(self, lease: TurnLease) -> None:
+        """Replace a lease, but for what its run wants to say: the run may say it meanwhile."""
+        row = to_row(lease, channel_leases)
+        del row["output"]
+        is_it = channel_leases.c.turn_id == lease.turn_id
+        self._connection.execute(sa.update(channel_leases).where(is_it).values(row))
+
+    def remove(self, turn_id: str) -> bool:
+        """End a lease; False when it is gone."""
+        statement = sa.delete(channel_leases).where(channel_leases.c.turn_id == turn_id)
+        return self._connection.execute(statement).rowcount == 1
+
+    def set_output(self, run_id: str, output: TurnOutput) -> bool:
+        """Note what a run wants to say; False when it has the floor no longer."""
+        statement = (
+            sa.update(channel_leases)
+            .where(channel_leases.c.active_run_id == run_id)
+            .values(output=asdict(output))
+        )
+        return self._connection.execute(statement).rowcount == 1
+
+    def due(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
+        """Leases whose run has ended or whose time is up, as channel and turn."""
+        found = self._connection.execute(_DUE, {"now": now_ms, "at_most": limit})
+        return tuple((row.channel_id, row.turn_id) for row in found)
+
+    def next_expiry_ms(self) -> int | None:
+        """When the first lease runs out; None without leases."""
+        return self._connection.execute(_NEXT_EXPIRY).scalar()
+
+    def active_runs(self, session_ids: Collection[str]) -> Mapping[str, int]:
+        """How many runs of each session have not ended."""
+        query = (
+            sa.select(runs.c.session_id, sa.func.count().label("unfinished"))
+            .where(runs.c.session_id.in_(session_ids), runs.c.finished_at_ms.is_(None))
+            .group_by(runs.c.session_id)
+        )
+        return {row.session_id: row.unfinished for row in self._connection.execute(query)}
+
+    def threads_under_way(self, session_ids: Collection[str]) -> frozenset[tuple[str, str]]:
+        """The sessions with a run for a channel that has not ended, each with the thread."""
+        query = (
+            sa.select(runs.c.session_id, runs.c.wanted)
+            .where(runs.c.session_id.in_(session_ids), runs.c.finished_at_ms.is_(None))
+            .where(runs.c.kind == RunKind.CHANNEL_DELIVERY)
+        )
+        found = self._connection.execute(query)
+        return frozenset((row.session_id, _thread_of(row.wanted)) for row in found)
+
+    def stimulus(self, stimulus_id: str, *, lock: bool = False) -> Stimulus | None:
+        """One stimulus."""
+        query = sa.select(channel_stimuli).where(channel_stimuli.c.stimulus_id == stimulus_id)
+        row = self._connection.execute(self._dialect.locked(query) if lock else query).first()
+        return None if row is None else from_row(row, Stimulus)
+
+    def stimulus_of_call(self, call_digest: str) -> Stimulus | None:
+        """The stimulus that a tool call has asked for."""
+        query = sa.select(channel_stimuli).where(channel_stimuli.c.call_digest == call_digest)
+        row = self._connection.execute(query).first()
+        return None if row is None else from_row(row, Stimulus)
+
+    def add_stimulus(self, stimulus: Stimulus) -> bool:
+        """Store a new stimulus; False when its tool call has made one already."""
+        return insert_new(self._connection, channel_stimuli, to_row(stimulus, channel_stimuli))
+
+    def update_stimulus(self, stimulus: Stimulus) -> None:
+        """Replace a stimulus."""
+        statement = sa.update(channel_stimuli).where(
+            channel_stimuli.c.stimulus_id == stimulus.stimulus_id
+        )
+        self._connection.execute(statement.values(to_row(stimulus, channel_stimuli)))
+
+    def pending_stimuli(self, channel_id: str) -> tuple[Stimulus, ...]:
+        """The stimuli of a channel that wait, oldest first."""
+        query = (
+            sa.select(channel_stimuli)
+            .where(channel_stimuli.c.channel_id == channel_id)
+            .where(channel_stimuli.c.status == StimulusStatus.PENDING)
+            .order_by(channel_stimuli.c.created_at_ms, channel_stimuli.c.stimulus_id)
+        )
+        return tuple(from_row(row, Stimulus) for row in self._connection.execute(query))
+
+    def stimuli(
+        self, channel_id: str, request: PageRequest, *, status: StimulusStatus | None = None
+    ) -> Page[Stimulus]:
+        """The stimuli of a channel, newest first."""
+        query = sa.select(channel_stimuli).where(channel_stimuli.c.channel_id == channel_id)
+        if status is not None:
+            query = query.where(channel_stimuli.c.status == status)
+        return select_page(
+            self._connection,
+            query,
+            request,
+            by=(channel_stimuli.c.created_at_ms, channel_stimuli.c.stimulus_id),
+            read=lambda row: from_row(row, Stimulus),
+            descending=True,
+        )
+
+    def due_stimuli(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
+        """Stimuli whose time has come, as channel and stimulus."""
+        query = (
+            sa.select(channel_stimuli.c.channel_id, channel_stimuli.c.stimulus_id)
+            .where(channel_stimuli.c.due_at_ms.is_not(None))
+            .where(channel_stimuli.c.due_at_ms <= now_ms)
+            .order_by(channel_stimuli.c.due_at_ms, channel_stimuli.c.stimulus_id)
+            .limit(limit)
+        )
+        found = self._connection.execute(query)
+        return tuple((row.channel_id, row.stimulus_id) for row in found)
+
+    def next_stimulus_ms(self) -> int | None:
+        """When the next stimulus is due."""
+        query = sa.select(sa.func.min(channel_stimuli.c.due_at_ms)).where(
+            channel_stimuli.c.due_at_ms.is_not(None)
+        )
+        return self._connection.execute(query).scalar()
+
+    def _one(self, is_it: sa.ColumnElement[bool]) -> TurnLease | None:
+        row = self._connection.execute(sa.select(channel_leases).where(is_it)).first()
+        return None if row is None else from_row(row, TurnLease)
+
+    def _leases(self, which: sa.ColumnElement[bool]) -> tuple[TurnLease, ...]:
+        query = sa.select(channel_leases).where(which).order_by(channel_leases.c.turn_id)
+        return tuple(from_row(row, TurnLease) for row in self._connection.execute(query))
+
+
+def _thread_of(wanted: Any) -> str:
+    """The thread that a run was submitted for; empty where its record does not tell."""
+    stored = wanted if isinstance(wanted, dict) else {}
+    metadata = (stored.get("input") or {}).get("metadata") or {}
+    return str(metadata.get("thread_root_message_id", ""))
+
+
+# A lease whose run is gone is over as well.
+_GOES_ON = sa.exists().where(
+    runs.c.run_id == channel_leases.c.active_run_id, runs.c.finished_at_ms.is_(None)
+)
+_DUE = (
+    sa.select(channel_leases.c.channel_id, channel_leases.c.turn_id)
+    .where(sa.or_(channel_leases.c.expires_at_ms <= sa.bindparam("now"), ~_GOES_ON))
+    .order_by(channel_leases.c.expires_at_ms)
+    .limit(sa.bindparam("at_most"))
+)
+_NEXT_EXPIRY = sa.select(sa.func.min(channel_leases.c.expires_at_ms))

@@ -1,0 +1,237 @@
+"""The channel store: rooms, their rosters and their events."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from understudy.channels.model import (
+    Channel,
+    ChannelEvent,
+    ChannelMember,
+    DisplayNameMode,
+    EventName,
+)
+from understudy.core.page import Page, PageRequest
+from understudy.storage.engine import Dialect
+from understudy.storage.rows import (
+    folded,
+    from_row,
+    insert_new,
+    replace_version,
+    search_text,
+    select_page,
+    to_row,
+    upsert_of,
+)
+from understudy.storage.schema import agents, channel_events, channel_members, channels, sessions
+
+# Counted by the database while messages come in, so never written from a record.
+COUNTED: Final = ("message_count", "last_message_id", "last_message_preview", "sequence")
+
+
+class ChannelStore:
+    """Channels, members and events in three tables."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+        self._connection = connection
+        self._dialect = dialect
+
+    def get(self, channel_id: str, *, lock: bool = False) -> Channel | None:
+        """One channel without its members; `lock` holds its row until the unit ends."""
+        query = self._dialect.locked(_CHANNEL) if lock else _CHANNEL
+        row = self._connection.execute(query, {"wanted": channel_id}).first()
+        return None if row is None else from_row(row, Channel)
+
+    def add(self, channel: Channel) -> bool:
+        """Store a new channel without its members; False when the id is taken."""
+        return insert_new(self._connection, channels, _row(channel))
+
+    def update(self, channel: Channel, *, expected_version: int) -> None:
+        """Write what people set."""
+        row = {name: value for name, value in _row(channel).items() if name not in COUNTED}
+        is_it = channels.c.channel_id == channel.channel_id
+        replace_version(self._connection, channels, is_it, row, expected_version=expected_version)
+
+    def delete(self, channel_id: str) -> None:
+        """Remove a channel with all that is in it."""
+        statement = sa.delete(channels).where(channels.c.channel_id == channel_id)
+        self._connection.execute(statement)
+
+    def page(self, request: PageRequest, *, query: str | None = None) -> Page[Channel]:
+        """Channels by id, with their members."""
+        select = sa.select(channels)
+        if query:
+            select = select.where(self._dialect.contains(channels.c.search, folded(query)))
+        page = select_page(
+            self._connection,
+            select,
+            request,
+            by=(channels.c.channel_id,),
+            read=lambda row: from_row(row, Channel),
+        )
+        found = self._rosters([channel.channel_id for channel in page.items])
+        items = (replace(each, members=found.get(each.channel_id, ())) for each in page.items)
+        return replace(page, items=tuple(items))
+
+    def with_members(self, channel: Channel) -> Channel:
+        """A channel with its roster."""
+        return replace(channel, members=self.members(channel.channel_id))
+
+    def members(self, channel_id: str) -> tuple[ChannelMember, ...]:
+        """The roster of a channel, in the order of joining."""
+        return self._rosters([channel_id]).get(channel_id, ())
+
+    def member(self, channel_id: str, member_id: str) -> ChannelMember | None:
+        """One member."""
+        return self._member(channel_id, channel_members.c.member_id == member_id)
+
+    def member_of(
+        self, channel_id: str, *, session_id: str | None = None, actor_id: str | None = None
+    ) -> ChannelMember | None:
+        """The member that a session or a person is."""
+        if session_id is not None:
+            return self._member(channel_id, channel_members.c.session_id == session_id)
+        return self._member(channel_id, channel_members.c.actor_id == actor_id)
+
+    def names(self, channel_id: str) -> Sequence[tuple[str, str]]:
+        """The id and the name of each member."""
+        found = self._connection.execute(_NAMES, {"of": channel_id})
+        return [(row.member_id, _name_of(row)) for row in found]
+
+    def count_members(self, channel_id: str) -> int:
+        """How many there are."""
+        query = sa.select(sa.func.count()).select_from(channel_members)
+        found = self._connection.execute(query.where(channel_members.c.channel_id == channel_id))
+        return found.scalar_one()
+
+    def put_member(self, channel_id: str, member: ChannelMember) -> None:
+        """Store a member, new or changed."""
+        row = {**to_row(member, channel_members), "channel_id": channel_id}
+        self._connection.execute(_PUT_MEMBER[self._connection.dialect.name], row)
+
+    def remove_member(self, channel_id: str, member_id: str) -> None:
+        """Take a member off the roster."""
+        self._connection.execute(
+            sa.delete(channel_members).where(
+                channel_members.c.channel_id == channel_id,
+                channel_members.c.member_id == member_id,
+            )
+        )
+
+    def of_session(self, session_id: str) -> tuple[str, ...]:
+        """The channels that a session is a member of."""
+        return tuple(self._connection.execute(_OF_SESSION, {"session": session_id}).scalars())
+
+    def event(
+        self, channel_id: str, name: EventName, data: Mapping[str, Any], *, at_ms: int
+    ) -> int:
+        """Note an event of a channel whose row this unit holds; returns its number."""
+        number: int = self._connection.execute(_NEXT, {"of": channel_id}).scalar_one()
+        self._add_event(channel_id, number, name, data, at_ms)
+        return number
+
+    def message_event(self, channel_id: str, message_id: str, preview: str, *, at_ms: int) -> int:
+        """Count a message and note its event; returns its place in the log."""
+        values = {"of": channel_id, "newest": message_id, "shown": preview, "at": at_ms}
+        number: int = self._connection.execute(_COUNT, values).scalar_one()
+        data = {"message_id": message_id}
+        self._add_event(channel_id, number, EventName.MESSAGE, data, at_ms)
+        return number
+
+    def events(self, channel_id: str, *, after: int, limit: int) -> tuple[ChannelEvent, ...]:
+        """The next events after a number."""
+        found = self._connection.execute(
+            _EVENTS, {"of": channel_id, "after": after, "at_most": limit}
+        )
+        return tuple(from_row(row, ChannelEvent) for row in found)
+
+    def _add_event(
+        self, channel_id: str, number: int, name: EventName, data: Mapping[str, Any], at_ms: int
+    ) -> None:
+        row = {"channel_id": channel_id, "sequence": number, "name": str(name)}
+        values = {**row, "data": dict(data), "at_ms": at_ms}
+        self._connection.execute(sa.insert(channel_events), values)
+
+    def _member(self, channel_id: str, is_it: sa.ColumnElement[bool]) -> ChannelMember | None:
+        query = _MEMBERS.where(channel_members.c.channel_id == channel_id, is_it)
+        row = self._connection.execute(query).first()
+        return None if row is None else _read_member(row)
+
+    def _rosters(self, channel_ids: Sequence[str]) -> dict[str, tuple[ChannelMember, ...]]:
+        rosters: dict[str, tuple[ChannelMember, ...]] = {}
+        for row in self._connection.execute(_ROSTERS, {"ids": list(channel_ids)}):
+            known = rosters.get(row.channel_id, ())
+            rosters[row.channel_id] = (*known, _read_member(row))
+        return rosters
+
+
+_CHANNEL = sa.select(channels).where(channels.c.channel_id == sa.bindparam("wanted"))
+_NEXT = (
+    sa.update(channels)
+    .where(channels.c.channel_id == sa.bindparam("of"))
+    .values(sequence=channels.c.sequence + 1)
+    .returning(channels.c.sequence)
+)
+_COUNT = (
+    sa.update(channels)
+    .where(channels.c.channel_id == sa.bindparam("of"))
+    .values(
+        sequence=channels.c.sequence + 1,
+        message_count=channels.c.message_count + 1,
+        last_message_id=sa.bindparam("newest"),
+        last_message_preview=sa.bindparam("shown"),
+        updated_at_ms=sa.bindparam("at"),
+    )
+    .returning(channels.c.sequence)
+)
+_EVENTS = (
+    sa.select(channel_events)
+    .where(
+        channel_events.c.channel_id == sa.bindparam("of"),
+        channel_events.c.sequence > sa.bindparam("after"),
+    )
+    .order_by(channel_events.c.sequence)
+    .limit(sa.bindparam("at_most"))
+)
+_AGENT_NAME = agents.c.display_name.label("agent_name")
+_WITH_AGENTS = channel_members.outerjoin(
+    sessions, sessions.c.session_id == channel_members.c.session_id
+).outerjoin(agents, agents.c.agent_id == sessions.c.agent_id)
+# A member that follows its agent has the name that the agent has now.
+_MEMBERS = sa.select(channel_members, _AGENT_NAME).select_from(_WITH_AGENTS)
+_ROSTERS = _MEMBERS.where(
+    channel_members.c.channel_id.in_(sa.bindparam("ids", expanding=True))
+).order_by(channel_members.c.joined_at_ms, channel_members.c.member_id)
+_NAMES = (
+    sa.select(
+        channel_members.c.member_id,
+        channel_members.c.display_name,
+        channel_members.c.body,
+        _AGENT_NAME,
+    )
+    .select_from(_WITH_AGENTS)
+    .where(channel_members.c.channel_id == sa.bindparam("of"))
+)
+_OF_SESSION = (
+    sa.select(channel_members.c.channel_id)
+    .where(channel_members.c.session_id == sa.bindparam("session"))
+    .order_by(channel_members.c.channel_id)
+)
+_PUT_MEMBER = upsert_of(channel_members)
+
+
+def _row(channel: Channel) -> dict[str, Any]:
+    row = to_row(replace(channel, members=()), channels)
+    found_by = (channel.channel_id, channel.title, channel.description, channel.purpose)
+    return {**row, "search": search_text(*(part or "" for part in found_by))}
+
+
+def _name_of(row: Any) -> str:
+    follows = row.body.get("display_name_mode") == DisplayNameMode.FOLLOW_AGENT
+    return str(row.agent_name if follows and row.agent_name else row.display_name)
+
+
+def _read_member(row: Any) -> ChannelMember:
+    return from_row(row, ChannelMember, display_name=_name_of(row))
