@@ -45,9 +45,6 @@ def room(api: TestClient) -> dict[str, Any]:
 
 def test_a_channel_has_its_roster_and_the_defaults(room: dict[str, Any]) -> None:
     assert (room["title"], room["created_by"], room["paused"]) == ("The room", "local", False)
-    assert [member["member_id"] for member in room["members"]] == ["bob", "cat", "local"] or len(
-        room["members"]
-    ) == 3
     by_id = {member["member_id"]: member for member in room["members"]}
     assert by_id["bob"]["session_id"] == "bob"
     assert by_id["local"]["actor_id"] == "local"
@@ -134,11 +131,9 @@ def test_a_renamed_member_leaves_its_words_as_they_were(
 def test_reactions_are_set_once(api: TestClient, room: dict[str, Any]) -> None:
     sent = made(api, "POST", ROOM + "/messages", content="Hi")
     path = f"{ROOM}/messages/{sent['message_id']}/reactions"
-    for _ in range(2):
-        view = made(api, "POST", path, emoji="👍")
+    [_, view] = [made(api, "POST", path, emoji="👍") for _ in range(2)]
     assert view["reactions"] == [{"emoji": "👍", "actor_ids": ["local"], "count": 1}]
-    for _ in range(2):
-        view = made(api, "DELETE", path, emoji="👍")
+    [_, view] = [made(api, "DELETE", path, emoji="👍") for _ in range(2)]
     assert view["reactions"] == []
     assert api.delete(path, params={"emoji": "👍"}).status_code == 200
 

@@ -8,7 +8,7 @@ from tests.support.channel_harness import PAGE, ROOM, ChannelHarness, person
 from tests.support.factories import ADMIN
 from understudy.channels.model import AutonomyPolicy, ParticipationMode
 from understudy.channels.posting import NewChannelMessage
-from understudy.learnings.taint import untrusted_sources
+from understudy.learnings.taint import taints_of_input
 from understudy.runs.model import RunKind, RunStatus
 from understudy.sessions.model import RoutePolicy
 from understudy.storage.unit import Units
@@ -261,7 +261,7 @@ def test_a_turn_is_a_run_of_the_members_own_session_and_its_input_is_not_the_use
     assert "\nForged" not in run.input.text
     assert channels.runs("bob") == []
     with channels.units.read() as unit:
-        assert {"not_typed", "passed_on"} <= set(untrusted_sources(unit, run))
+        assert {"not_typed", "passed_on"} <= set(taints_of_input(run))
         assert not unit.channel_messages.of_run(run.run_id)
 
 
