@@ -13,6 +13,8 @@ from understudy.learnings.publication import PublishChanges
 from understudy.learnings.publication import publish as publish_in
 
 PATH = "/v1/learnings"
+# In the year 2100.
+LATER = 4_102_444_800_000
 
 
 def published_by(daemon: Daemon, candidate_id: str, rule: str) -> str:
@@ -167,6 +169,34 @@ def test_when_a_learning_applies_is_proposed_by_its_content_and_changed_by_a_per
     events = ok(api, "GET", "/v1/sessions/s1/events")["items"]
     told = [it["data"]["what"] for it in events if it["kind"] == "learning"]
     assert told.count("learning_changed") == 1
+
+
+def test_expiry_and_sensitivity_are_changed_in_place(api: TestClient) -> None:
+    sky = learn(api, "The sky is blue.")
+    path = f"{PATH}/{sky['learning_id']}"
+
+    ending = ok(api, "PUT", path, {"expires_at_ms": LATER, "sensitivity": "sensitive"})
+    endless = ok(api, "PUT", path, {"expires_at_ms": None})
+
+    assert (ending["expires_at_ms"], ending["sensitivity"]) == (LATER, "sensitive")
+    assert (endless.get("expires_at_ms"), endless["sensitivity"]) == (None, "sensitive")
+    assert endless["version"] == sky["version"] + 2
+    reasons = [it["reason"] for it in ok(api, "GET", "/v1/audit?resource=learnings")["items"]]
+    assert sorted(reasons) == ["expires_at_ms never", f"sensitive, expires_at_ms {LATER}"]
+    assert refused(api, "PUT", path, {"expires_at_ms": 1}) == (400, "learnings/expiry_is_past")
+
+
+def test_learnings_are_found_by_age_and_use(daemon: Daemon, api: TestClient) -> None:
+    sky = learn(api, "The sky is blue.")
+    at, id_ = sky["published_at_ms"], sky["learning_id"]
+    assert ids(api, f"published_after_ms={at}") == [id_]
+    assert ids(api, f"published_before_ms={at}") == []
+    assert ids(api, f"published_before_ms={at + 1}") == [id_]
+    assert (ids(api, "used=true"), ids(api, "used=false")) == ([], [id_])
+    use = LearningUse(learning_id=id_, learning_version=1, run_id="r", session_id="s", at_ms=1)
+    with daemon.resources.units.write() as unit:
+        unit.learning_uses.add([use])
+    assert (ids(api, "used=true"), ids(api, "used=false")) == ([id_], [])
 
 
 def test_a_wrong_change_of_a_learning_is_refused(api: TestClient) -> None:

@@ -316,3 +316,15 @@ def test_what_was_typed_in_a_session_and_waits_is_not_proposed_twice(
     assert len({first.candidate_id, *(it.candidate_id for it in others)}) == 4
     plane.candidates.reject(ALICE, first.candidate_id)
     assert plane.propose("I prefer tabs", scope=scope, source=typed) != first
+
+
+def test_a_candidate_is_shown_beside_what_says_something_similar(plane: LearningHarness) -> None:
+    known = plane.learn("Release notes are written in English by the docs team")
+    plane.learn("The canteen closes at three")
+    near = plane.propose("The docs team writes release notes in English every time")
+    far = plane.propose("Parking costs two euros")
+
+    assert [it.learning_id for it in plane.candidates.item(near.candidate_id).similar] == [
+        known.learning_id
+    ]
+    assert plane.candidates.item(far.candidate_id).similar == ()

@@ -79,7 +79,7 @@ class ReviewOptions:
         typer.Option("--applies", help="Only those told `always`, or only `when_relevant`."),
     ] = None
 
-    def fields(self, **more: str | None) -> dict[str, Any]:
+    def fields(self, **more: Any) -> dict[str, Any]:
         """The options that were given, under the field names of the API."""
         from understudy.client.calls import given
 
@@ -94,7 +94,7 @@ class CandidateOptions(ReviewOptions):
 
     state: Annotated[str | None, typer.Option("--state", help=f"Only in a state: {STATES}.")] = None
 
-    def fields(self, **more: str | None) -> dict[str, Any]:
+    def fields(self, **more: Any) -> dict[str, Any]:
         """The options that were given, under the field names of the API."""
         return ReviewOptions.fields(self, state=self.state, **more)
 
@@ -118,10 +118,21 @@ class LearningOptions(ReviewOptions):
         typer.Option("--rule", metavar="NAME", help="Only from candidates that this rule matched."),
     ] = None
 
-    def fields(self, **more: str | None) -> dict[str, Any]:
+    used: Annotated[
+        bool | None,
+        typer.Option("--used/--unused", help="Only those that a run was told of, or the others."),
+    ] = None
+    older_than: Annotated[
+        str | None,
+        typer.Option("--older-than", metavar="SPAN", help="Only those published before, as 30d."),
+    ] = None
+
+    def fields(self, **more: Any) -> dict[str, Any]:
         """The options that were given, under the field names of the API."""
         return ReviewOptions.fields(
             self,
+            used=self.used,
+            published_before_ms=beginning(self.older_than),
             status=self.status,
             policy_decision=self.decision,
             policy_actor=self.actor,
@@ -194,6 +205,19 @@ def tomorrow_ms() -> int:
     """The beginning of tomorrow where this person is."""
     tomorrow = datetime.now().astimezone().date() + timedelta(days=1)
     return round(datetime.combine(tomorrow, datetime.min.time()).astimezone().timestamp() * 1000)
+
+
+def beginning(text: str | None, now_ms: int | None = None) -> int | None:
+    """The time that lies a span before now."""
+    if text is None:
+        return None
+    now = time.time_ns() // 1_000_000 if now_ms is None else now_ms
+    try:
+        return max(0, now - 1000 * span(text))
+    except typer.BadParameter:
+        raise typer.BadParameter(
+            f"--older-than takes a span like 12h or 30d; got {text!r}"
+        ) from None
 
 
 def ending(text: str | None, now_ms: int | None = None, *, option: str = "--expires") -> int | None:

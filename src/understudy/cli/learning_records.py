@@ -219,6 +219,7 @@ def _around(view: "ReviewItem") -> Pairs:
         ("too late", "its time is over: it can no longer be published" if view.expired else None),
         ("conflicts with", related(conflict) if conflict else None),
         ("contradicts", "\n".join(related(each) for each in view.contradicts)),
+        ("similar", "\n".join(related(each) for each in view.similar)),
         ("says the same", related(same) if same else None),
         ("rejected before", "\n".join(_no(each) for each in view.rejected_before)),
         ("revoked before", "\n".join(_back(each) for each in view.revoked_before)),

@@ -77,14 +77,35 @@ def update(
     daemon: DaemonConnection,
     learning_id: LearningId,
     applies: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="`when_relevant`, or `always`: every run is told of it, whatever its input."
         ),
-    ],
+    ] = None,
+    sensitivity: Annotated[
+        str | None,
+        typer.Option(help="`scoped`, or `sensitive`, which no prompt and no search tells of."),
+    ] = None,
+    expires: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHEN|never", help="When it ends, as `30d` or a time; `never` for no end."
+        ),
+    ] = None,
 ) -> object:
-    """Change when prompts are told of a learning."""
-    return daemon.client.learnings.change(learning_id, applies)
+    """Change when prompts are told of a learning, whether it is sensitive, or when it ends."""
+    from understudy.client.calls import given
+    from understudy.wire.learnings import ChangeLearning
+
+    ends: dict[str, Any] = {}
+    if expires is not None:
+        ends["expires_at_ms"] = None if expires == "never" else ending(expires)
+    fields = given(applies=applies, sensitivity=sensitivity)
+    if not fields and not ends:
+        raise typer.BadParameter("name what to change: --applies, --sensitivity or --expires")
+    return daemon.client.learnings.change(
+        learning_id, inputs.request(ChangeLearning, **fields, **ends)
+    )
 
 
 @commands("revoke", show="learning {view.learning_id} is {view.status}")

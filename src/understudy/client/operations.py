@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from understudy.wire.lab import InspectText, LabReportView
     from understudy.wire.learnings import (
         BulkDecision,
+        ChangeLearning,
         CreateCandidate,
         CreateLearning,
         PublishCandidate,
@@ -780,6 +781,9 @@ class LearningsCalls(Group[S]):
         policy_decision: str | None = None,
         policy_actor: str | None = None,
         matched_rule_name: str | None = None,
+        published_after_ms: int | None = None,
+        published_before_ms: int | None = None,
+        used: bool | None = None,
         **page: Unpack[Paging],
     ) -> Page[Learning]:
         """Learnings of every status, oldest or newest first."""
@@ -802,8 +806,8 @@ class LearningsCalls(Group[S]):
         """One learning."""
 
     @PUT("/v1/learnings/{learning_id}")
-    def change(self, learning_id: str, applies: str) -> Learning:
-        """Say when prompts are told of it: `when_relevant`, or `always`."""
+    def change(self, learning_id: str, body: ChangeLearning) -> Learning:
+        """Change when prompts are told of it, whether it is sensitive, or when it expires."""
 
     @GET("/v1/learnings/{learning_id}/lineage")
     def lineage(self, learning_id: str, **page: Unpack[Paging]) -> Lineage:

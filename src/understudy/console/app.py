@@ -26,6 +26,7 @@ from understudy.console.documentation.routes import DocsRoutes
 from understudy.console.forms import body_of
 from understudy.console.live import place_of, signals
 from understudy.console.page import ConsolePage
+from understudy.console.pages.review import ReviewWatch
 from understudy.console.rendering import ASSETS, render
 from understudy.console.site_map import PAGES
 from understudy.console.surface import Surface
@@ -71,6 +72,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 def mount(app: FastAPI) -> None:
     """Have an app serve the console at `/`."""
     console = Console(Surface(app))
+    app.state.review_watch = ReviewWatch()
     documentation = DocsRoutes(app.state.document.text, HEADERS)
     app.router.routes.extend([*documentation.routes(), *console.routes()])
     app.add_exception_handler(HTTPException, console.answer_error)

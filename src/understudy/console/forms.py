@@ -13,6 +13,8 @@ from understudy.core.errors import coded_error
 
 # Keywords of a JSON schema that wrap another schema.
 WRAPPERS: Final = ("anyOf", "oneOf", "allOf")
+# What a form sends to take a time away.
+NEVER: Final = "never"
 # How far down the name of a form's field may lead.
 MAX_DEPTH: Final = 6
 # No field of an operation takes a number with as many digits.
@@ -112,7 +114,7 @@ def _value(field: FormField, text: str) -> object:
             case "flag":
                 return text in ("true", "on", "yes")
             case "moment":
-                return _moment(text)
+                return None if text == NEVER else _moment(text)
             case "words":
                 return _words(text, field.key)
             case "json":

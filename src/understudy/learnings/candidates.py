@@ -10,7 +10,13 @@ from understudy.core.principal import Principal
 from understudy.core.records import OMIT_EMPTY, Omitted, extended, reduced
 from understudy.learnings.already_decided import declined, revoked_learnings
 from understudy.learnings.checks import check_reason, check_says_something
-from understudy.learnings.conflicts import conflict_with, contradictions, duplicate_of
+from understudy.learnings.conflicts import (
+    MAX_ALIKE,
+    alike,
+    conflict_with,
+    contradictions,
+    duplicate_of,
+)
 from understudy.learnings.decisions import by_hand, reject, require_candidate
 from understudy.learnings.events import NO_LISTENERS, Listeners
 from understudy.learnings.guard import NO_LITERALS, SecretGuard, texts_of, texts_of_changes
@@ -83,6 +89,8 @@ class ReviewItem(Candidate):
     contradicts: tuple[RelatedLearning, ...] = ()
     # A learning that says the same; publishing answers it instead of making another.
     duplicate_of: Omitted[RelatedLearning] = None
+    # Learnings that say something similar in other words, likest first.
+    similar: Annotated[tuple[RelatedLearning, ...], OMIT_EMPTY] = ()
     # Newest first.
     rejected_before: tuple[RejectedBefore, ...] = ()
     # In any scope that is visible together with this one, newest first.
@@ -96,6 +104,9 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
     conflict = conflict_with(unit, candidate, now_ms=now_ms)
     duplicate = duplicate_of(unit, candidate, now_ms=now_ms)
     key = (candidate.scope, candidate.kind, candidate.semantic_key)
+    contrary = contradictions(unit, candidate, now_ms=now_ms)
+    shown = {it.learning_id for it in (conflict, duplicate, *contrary) if it is not None}
+    alikes = [it for it in alike(unit, candidate, now_ms=now_ms) if it.learning_id not in shown]
     return extended(
         ReviewItem,
         candidate,
@@ -104,7 +115,8 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
         reaches=reaches_of(unit, candidate, now_ms=now_ms),
         expired=candidate.is_expired(now_ms),
         conflicts_with=reduced(RelatedLearning, conflict) if conflict else None,
-        contradicts=related(contradictions(unit, candidate, now_ms=now_ms)),
+        contradicts=related(contrary),
+        similar=related(alikes[:MAX_ALIKE]),
         duplicate_of=reduced(RelatedLearning, duplicate) if duplicate else None,
         rejected_before=tuple(
             reduced(RejectedBefore, it, reason=it.decision_reason)

@@ -16,6 +16,10 @@ MAX_CONTRADICTIONS: Final = 10
 # The most learnings of one subject that are read, and the most sessions of a scope.
 MAX_LOOKED_AT: Final = 1000
 MAX_SESSIONS: Final = 100
+# The part of all words that two statements have in common to be shown side by side.
+LEAST_ALIKE: Final = 0.5
+MAX_ALIKE_LOOKED_AT: Final = 20
+MAX_ALIKE: Final = 3
 # A record with content, scope and kind.
 Statement: TypeAlias = Candidate | Learning
 
@@ -61,6 +65,14 @@ def duplicate_of(unit: "Unit", said: Statement, *, now_ms: int) -> Learning | No
     same = unit.learnings.with_key(said.scope, said.kind, said.semantic_key)
     found = prompt_visible(unit.learnings, same, now_ms=now_ms)
     return found[0] if found else None
+
+
+def alike(unit: "Unit", said: Statement, *, now_ms: int) -> tuple[Learning, ...]:
+    """Prompt-visible learnings in sight of this one that have most of its words, likest first."""
+    found = unit.learnings.like(said.content, least=LEAST_ALIKE, limit=MAX_ALIKE_LOOKED_AT)
+    scopes = _RELATED[said.scope.kind](unit, said.scope.id)
+    near = [it for it in found if scopes is None or it.scope in {*scopes, said.scope}]
+    return prompt_visible(unit.learnings, near, now_ms=now_ms)
 
 
 def _others(

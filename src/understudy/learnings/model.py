@@ -405,6 +405,11 @@ class LearningFilter:
     policy_actor: str | None = None
     # The rule that matched in the review of its candidate.
     matched_rule_name: str | None = None
+    # From this time on, and before that one.
+    published_after_ms: int | None = None
+    published_before_ms: int | None = None
+    # Whether any run was told of it.
+    used: bool | None = None
 
     def __post_init__(self) -> None:
         _drop_blanks(self, "query", "policy_actor", "matched_rule_name")

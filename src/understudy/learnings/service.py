@@ -1,6 +1,7 @@
 """Use cases of learnings: list, revoke, supersede, and trace their lineage."""
 
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -70,6 +71,27 @@ class Replacement:
     applies: Applies | None = None
     confidence: int | None = None
     expires_at_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningChanges:
+    """Changes to a learning that stays; None keeps its value."""
+
+    applies: Applies | None = None
+    sensitivity: Sensitivity | None = None
+    expires_at_ms: int | None = None
+    # Whether no time means that it does not expire any more.
+    ends_never: bool = False
+
+    def of(self, learning: Learning) -> Learning:
+        """The learning as it shall be."""
+        is_kept = self.expires_at_ms is None and not self.ends_never
+        return replace(
+            learning,
+            applies=self.applies or learning.applies,
+            sensitivity=self.sensitivity or learning.sensitivity,
+            expires_at_ms=learning.expires_at_ms if is_kept else self.expires_at_ms,
+        )
 
 
 def check_replacement(wanted: Replacement) -> Replacement:
@@ -156,6 +178,16 @@ def _replacing(target: Learning, wanted: Replacement, *, now_ms: int) -> Learnin
     return learning
 
 
+def _differences(before: Learning, after: Learning) -> Iterator[str]:
+    """What a change is about, in words for the audit."""
+    if before.applies is not after.applies:
+        yield str(after.applies)
+    if before.sensitivity is not after.sensitivity:
+        yield str(after.sensitivity)
+    if before.expires_at_ms != after.expires_at_ms:
+        yield f"expires_at_ms {after.expires_at_ms or 'never'}"
+
+
 @dataclass(frozen=True, slots=True)
 class LearningService:
     """Everything a person does with learnings, each in one transaction."""
@@ -204,16 +236,20 @@ class LearningService:
             tell(unit, told, at_ms=ending.now_ms)
             return revoked
 
-    def change(self, principal: Principal, learning_id: str, *, applies: Applies) -> Learning:
-        """Change when a live learning is injected; the same value again changes nothing."""
+    def change(self, principal: Principal, learning_id: str, wanted: LearningChanges) -> Learning:
+        """Change when a live learning is injected or found; the same values change nothing."""
+        now = self.clock.now_ms()
+        check_expiry(wanted.expires_at_ms)
+        if wanted.expires_at_ms is not None and wanted.expires_at_ms <= now:
+            raise coded_error("learnings/expiry_is_past", pointer="/expires_at_ms")
         with self.units.write() as unit:
             learning = require_learning(unit, learning_id, lock=True)
             if learning.status not in LIVE:
                 raise not_live_error(learning)
-            if learning.applies is applies:
+            changed = wanted.of(learning)
+            if changed == learning:
                 return learning
-            now = self.clock.now_ms()
-            changed = replace(learning, applies=applies, version=learning.version + 1)
+            changed = replace(changed, version=learning.version + 1)
             unit.learnings.update(changed, expected_version=learning.version)
             entry = audit.done(
                 principal,
@@ -221,7 +257,7 @@ class LearningService:
                 learning_id,
                 at_ms=now,
                 version=changed.version,
-                reason=str(applies),
+                reason=", ".join(_differences(learning, changed)),
             )
             unit.audit.add(entry)
             tell(unit, (of_learning(LearningEvent.LEARNING_CHANGED, changed),), at_ms=now)

@@ -15,6 +15,7 @@ from understudy.retrieval.documents import Document, Field, Scored, Statistics
 from understudy.retrieval.frame import Note, text_tokens
 from understudy.retrieval.memory_request import asks_for_memory
 from understudy.retrieval.score import least_coverage, rank, relevant
+from understudy.retrieval.syllables import shares_word
 from understudy.retrieval.terms import terms_of
 from understudy.retrieval.tuning import TUNING
 from understudy.retrieval.vocabulary import general_weight
@@ -197,7 +198,7 @@ def choose(
     matching = [(it, scored) for it, scored in free if scored is not None and scored.score > 0]
     floor = settings.relevance_floor
     least = (least_coverage([scored for _, scored in matching], floor), floor * TOPIC_SHARE)
-    near = [it for it, scored in matching if _is_near(it, scored, least)]
+    near = [it for it, scored in matching if _is_near(it, scored, least, query)]
     # An input that asks for memories is not about their words.
     asks = query is not None and (not near or len(near) < len(matching)) and asks_for_memory(query)
     is_browsed = asks and not near
@@ -206,7 +207,12 @@ def choose(
     said = _said((*judged, *rivals))
     considered = [
         _considered(
-            it, scores.get(it.learning.learning_id), said, must_match=not is_browsed, least=least
+            it,
+            scores.get(it.learning.learning_id),
+            said,
+            must_match=not is_browsed,
+            least=least,
+            query=query,
         )
         for it in judged
     ]
@@ -240,6 +246,7 @@ def passed_over(
             said,
             must_match=not chosen.is_browsed,
             least=chosen.least_coverage,
+            query=query,
         )
         for it in judged
     )
@@ -276,7 +283,7 @@ def found_elsewhere(
         if not it.blockers
         and (scored := scores.get(it.learning.learning_id))
         and scored.score > 0
-        and _is_near(it.learning, scored, least)
+        and _is_near(it.learning, scored, least, query)
     )
 
 
@@ -347,13 +354,19 @@ def _said(judged: Iterable[Judged]) -> _Said:
     return said
 
 
-def _is_near(learning: Learning, scored: Scored, least: tuple[float, float]) -> bool:
+def _is_near(
+    learning: Learning, scored: Scored, least: tuple[float, float], query: str | None
+) -> bool:
     """Whether a match covers enough of the input, or the input names what a wish is about."""
     floor, on_topic = least
-    if relevant(scored, floor):
-        return True
-    is_wish = learning.kind is not Kind.FACT
-    return is_wish and relevant(scored, on_topic) and _names_subject(learning, scored)
+    if learning.kind is Kind.FACT:
+        return relevant(scored, floor)
+    is_covering = relevant(scored, floor)
+    if not is_covering and not (relevant(scored, on_topic) and _names_subject(learning, scored)):
+        return False
+    # One syllable of the subject says little where the rest of the input is about something else.
+    alone = (learning.subject_key or "") if is_covering else ""
+    return query is None or shares_word(query, learning.content, alone)
 
 
 def _names_subject(learning: Learning, scored: Scored) -> bool:
@@ -368,7 +381,13 @@ def _rarity(terms: Iterable[str]) -> float:
 
 
 def _considered(
-    it: Judged, scored: Scored | None, said: _Said, *, must_match: bool, least: tuple[float, float]
+    it: Judged,
+    scored: Scored | None,
+    said: _Said,
+    *,
+    must_match: bool,
+    least: tuple[float, float],
+    query: str | None,
 ) -> ConsideredLearning:
     """A learning with all reasons that keep it out, except lack of room."""
     learning = it.learning
@@ -378,7 +397,7 @@ def _considered(
     if must_match and not is_always(learning) and scored is not None:
         if scored.score <= 0:
             reasons.append(LearningReason.NO_MATCH)
-        elif not _is_near(learning, scored, least):
+        elif not _is_near(learning, scored, least, query):
             reasons.append(LearningReason.BELOW_FLOOR)
     return ConsideredLearning(learning=learning, reasons=tuple(reasons), scored=scored)
 

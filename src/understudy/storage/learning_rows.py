@@ -23,7 +23,7 @@ from understudy.learnings.model import (
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import folded, read_record, search_text, to_row
-from understudy.storage.schema import learning_candidates, learnings
+from understudy.storage.schema import learning_candidates, learning_uses, learnings
 from understudy.storage.schema.learnings import OPEN as OPEN_ROW
 
 # Fields that every stored body has; a body without one is damaged, although the record has a
@@ -156,6 +156,13 @@ def learning_conditions(
         (learnings.c.policy_decision, narrowed.policy_decision),
         (learnings.c.actor_folded, _fold(narrowed.policy_actor)),
     )
+    if narrowed.published_after_ms is not None:
+        yield learnings.c.published_at_ms >= narrowed.published_after_ms
+    if narrowed.published_before_ms is not None:
+        yield learnings.c.published_at_ms < narrowed.published_before_ms
+    if narrowed.used is not None:
+        was_told = sa.exists().where(learning_uses.c.learning_id == learnings.c.learning_id)
+        yield was_told if narrowed.used else ~was_told
     if narrowed.matched_rule_name is not None:
         yield sa.exists().where(
             learning_candidates.c.candidate_id == learnings.c.source_candidate_id,

@@ -1,6 +1,6 @@
 """The stores of learnings, which are also in the term index, and of their uses in runs."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import asdict
 from itertools import chain
 from operator import attrgetter
@@ -172,6 +172,14 @@ class LearningStore:
         )
         return _newest(chain.from_iterable(found))
 
+    def like(self, content: str, *, least: float, limit: int) -> tuple[Learning, ...]:
+        """Learnings of any scope that share at least this part of their terms, likest first."""
+        terms = set(terms_of(content))
+        ids = self._terms.anywhere(TERM_KIND, terms=sorted(terms), limit=limit) if terms else ()
+        found = ((_likeness(terms, it), it) for it in self.readable(ids).values())
+        like = sorted((-share, it.learning_id, it) for share, it in found if share >= least)
+        return tuple(it for _, _, it in like)
+
     def count_by_status(self) -> dict[str, int]:
         """How many there are of each status."""
         return {row.status: row.number for row in self._connection.execute(_BY_STATUS)}
@@ -279,6 +287,12 @@ def _read_once(row: Any) -> Learning:
         known = (stored, read_learning(row))
         _READ.put(row.learning_id, known)
     return known[1]
+
+
+def _likeness(terms: Set[str], learning: Learning) -> float:
+    """The part of all terms of two texts that both have."""
+    others = set(terms_of(learning.content))
+    return len(terms & others) / len(terms | others)
 
 
 def _newest(found: Iterable[Learning]) -> tuple[Learning, ...]:

@@ -164,9 +164,12 @@ class SupersedeLearning(RequestBody):
 
 
 class ChangeLearning(RequestBody):
-    """What to change of a learning that stays."""
+    """What to change of a learning that stays; what is left out is kept."""
 
-    applies: Lax[Applies]
+    applies: Lax[Applies | None] = None
+    sensitivity: Lax[Sensitivity | None] = None
+    # `null` takes its end away.
+    expires_at_ms: Millis | None = None
 
 
 class RevokeLearning(RequestBody):
@@ -189,6 +192,9 @@ class LearningFilterBody(RequestBody):
     policy_decision: Lax[PolicyDecision | None] = None
     policy_actor: Id | None = None
     matched_rule_name: Id | None = None
+    published_after_ms: Millis | None = None
+    published_before_ms: Millis | None = None
+    used: bool | None = None
 
 
 class RevokeMatching(LearningFilterBody):

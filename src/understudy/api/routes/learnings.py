@@ -9,6 +9,7 @@ from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging
 from understudy.api.services import Caller, Services
+from understudy.core.errors import coded_error
 from understudy.core.page import Page
 from understudy.core.principal import Role
 from understudy.core.records import extended
@@ -27,7 +28,7 @@ from understudy.learnings.model import (
 )
 from understudy.learnings.proposal import NewCandidate
 from understudy.learnings.publication import Published, PublishedLearning
-from understudy.learnings.service import Replacement
+from understudy.learnings.service import LearningChanges, Replacement
 from understudy.sessions.learning_scopes import ScopeKind
 from understudy.wire.learnings import (
     ChangeLearning,
@@ -41,6 +42,8 @@ from understudy.wire.learnings import (
 
 router = APIRouter(tags=["learning"], route_class=GatedRoute)
 LearningId = Annotated[str, Path(description="id of the learning")]
+# The last time that every database can hold.
+LAST_MS: Final = 2**53 - 1
 ALL: Final = "/v1/learnings"
 ONE: Final = ALL + "/{learning_id}"
 
@@ -84,6 +87,16 @@ def _filter_of_query(
     matched_rule_name: Annotated[
         str | None, Query(description="only from candidates that this rule matched")
     ] = None,
+    published_after_ms: Annotated[
+        int | None,
+        Query(ge=0, le=LAST_MS, description="only those published at this time or later"),
+    ] = None,
+    published_before_ms: Annotated[
+        int | None, Query(ge=0, le=LAST_MS, description="only those published before this time")
+    ] = None,
+    used: Annotated[
+        bool | None, Query(description="only those that a run was told of, or only the others")
+    ] = None,
 ) -> LearningFilter:
     return learning_filter(
         LearningFilterBody(
@@ -98,6 +111,9 @@ def _filter_of_query(
             policy_decision=policy_decision,
             policy_actor=policy_actor,
             matched_rule_name=matched_rule_name,
+            published_after_ms=published_after_ms,
+            published_before_ms=published_before_ms,
+            used=used,
         )
     )
 
@@ -154,8 +170,11 @@ def get(learning_id: LearningId, services: Services) -> Learning:
 def change(
     learning_id: LearningId, body: ChangeLearning, services: Services, caller: Caller
 ) -> Learning:
-    """Say when prompts are told of it: `when_relevant`, or `always`."""
-    return services.learning.learnings.change(caller, learning_id, applies=body.applies)
+    """Change when prompts are told of it, whether it is sensitive, or when it expires."""
+    if not body.model_fields_set:
+        raise coded_error("learnings/nothing_to_change")
+    wanted = record_of(LearningChanges, body, ends_never="expires_at_ms" in body.model_fields_set)
+    return services.learning.learnings.change(caller, learning_id, wanted)
 
 
 @router.get(ONE + "/lineage", operation_id="learnings.lineage")

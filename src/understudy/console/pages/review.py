@@ -22,6 +22,29 @@ IN_ADDRESS: Final[Mapping[str, tuple[str, ...]]] = {
     "soul_proposal": ("agent_id",),
     "skill_draft": ("version",),
 }
+# How long somebody counts as looking at a thing after they opened it.
+LOOKING_S: Final = 60.0
+# As many things as are remembered; nobody waits for the rest.
+MAX_LOOKED_AT: Final = 1_000
+
+
+class ReviewWatch:
+    """Who looks at what, so that two reviewers do not read the same thing; in memory alone."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: dict[tuple[str, str], dict[str, float]] = {}
+
+    def others(self, kind: str, id_: str, user_id: str) -> list[str]:
+        """The other users who look at a thing; this user counts as one from now on."""
+        now = self._clock()
+        here = self._seen.pop((kind, id_), {})
+        fresh = {who: at for who, at in here.items() if now - at < LOOKING_S}
+        # The one looked at last is dropped last.
+        self._seen[kind, id_] = {**fresh, user_id: now}
+        while len(self._seen) > MAX_LOOKED_AT:
+            del self._seen[next(iter(self._seen))]
+        return sorted(who for who in fresh if who != user_id)
 
 
 async def _review(visit: Visit) -> Found:
@@ -47,6 +70,7 @@ async def _review(visit: Visit) -> Found:
         "here": _address(chosen, kind=kind) if chosen else "/review",
         "onward": partial(_address, following, kind=kind),
         "done": await _done(visit),
+        "watching": _watching(visit, chosen),
         "tomorrow": time.time_ns() // 1_000_000 + DAY_MS,
         "twin": {"kind": kind} if kind else {},
         **shown,
@@ -80,6 +104,12 @@ def _chosen(visit: Visit) -> Found | None:
         raise OperationRefused(NOT_FOUND, {"title": "Not found", "status": NOT_FOUND})
     said = {name: visit.query.get(name, "") for name in IN_ADDRESS.get(kind, ())}
     return {"kind": kind, "id": values["id"], **said}
+
+
+def _watching(visit: Visit, chosen: Mapping[str, Any] | None) -> list[str]:
+    watch: ReviewWatch = visit.request.app.state.review_watch
+    user_id = visit.caller.user_id
+    return watch.others(chosen["kind"], chosen["id"], user_id) if chosen else []
 
 
 def _first(items: list[Found]) -> Found | None:
