@@ -106,7 +106,7 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
     key = (candidate.scope, candidate.kind, candidate.semantic_key)
     contrary = contradictions(unit, candidate, now_ms=now_ms)
     shown = {it.learning_id for it in (conflict, duplicate, *contrary) if it is not None}
-    alikes = [it for it in alike(unit, candidate, now_ms=now_ms) if it.learning_id not in shown]
+    similar = [it for it in alike(unit, candidate, now_ms=now_ms) if it.learning_id not in shown]
     return extended(
         ReviewItem,
         candidate,
@@ -116,7 +116,7 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
         expired=candidate.is_expired(now_ms),
         conflicts_with=reduced(RelatedLearning, conflict) if conflict else None,
         contradicts=related(contrary),
-        similar=related(alikes[:MAX_ALIKE]),
+        similar=related(similar[:MAX_ALIKE]),
         duplicate_of=reduced(RelatedLearning, duplicate) if duplicate else None,
         rejected_before=tuple(
             reduced(RejectedBefore, it, reason=it.decision_reason)
