@@ -67,7 +67,9 @@ def test_what_a_run_did_to_its_agent_is_in_the_record(live: Live, agent: str) ->
     make = call("skill_manage", {"action": "create", "content": SKILL.format(name=slug)})
     live.model.rule = working(9, name="list_files")
     nudging = live.run(agent, "tidy up")
-    accepted = tell(live, agent, "save as skill", make, soul)
+    tell(live, agent, "save as skill", make)
+    # The session has read what tools answered, so the user asks for it by name.
+    accepted = tell(live, agent, "Please write SOUL.md anew, in a warmer tone.", soul)
 
     found = entries(live, agent)
 

@@ -49,6 +49,8 @@ class NewVersion:
     run_id: str | None = None
     # Whose words they are, where somebody else puts them in force.
     author: str | None = None
+    reviewed_by: str | None = None
+    untrusted_sources: tuple[str, ...] = ()
     # The version that it was made from, 0 for none; another one meanwhile is a conflict.
     made_from: int | None = None
 
@@ -87,6 +89,8 @@ def _next(wanted: NewVersion, number: int, principal: Principal, clock: Clock) -
         actor=wanted.author or principal.actor,
         run_id=wanted.run_id,
         created_at_ms=clock.now_ms(),
+        reviewed_by=wanted.reviewed_by,
+        untrusted_sources=wanted.untrusted_sources,
     )
 
 

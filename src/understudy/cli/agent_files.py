@@ -174,7 +174,7 @@ def _tell_change(view: "FileVersionDetail") -> None:
     print()
 
 
-proposals = Commands("Changes to SOUL.md that wait for a decision (`soul_review` is on).")
+proposals = Commands("Changes to context files that runs propose and people decide on.")
 
 ProposalId = Annotated[str, typer.Argument(metavar="PROPOSAL", help="The proposal's id.")]
 State = Annotated[
@@ -212,7 +212,9 @@ PROPOSAL: Final[screen.Layout] = {
     "state": lambda view: f"{view.state}, outdated" if view.outdated else view.state,
     "made from": lambda view: f"version {view.base_version}" if view.base_version else "nothing",
     "for": "actor",
+    "copy of": "user_id",
     "run": "run_id",
+    "read text of others": lambda view: ", ".join(view.untrusted_sources) or None,
     "made": "created_at_ms",
     "decided by": "decided_by",
     "reason": "reason",

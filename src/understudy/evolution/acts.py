@@ -20,6 +20,8 @@ from understudy.evolution.requests.grammar import (
 from understudy.evolution.requests.skill_requests import asks_for
 from understudy.evolution.visible_text import plain, word_line
 from understudy.learnings.normal_form import HAN_AND_KANA
+from understudy.learnings.pastes import holds_paste
+from understudy.learnings.quotations import sentences
 from understudy.redaction.scrub import scrub as without_secrets
 from understudy.skills.bundles.limits import MAX_MANIFEST_BYTES
 from understudy.skills.bundles.manifest import read
@@ -32,6 +34,14 @@ MAX_NAME_CHARS: Final = 200
 _PART: Final = rf"[^\W{HAN_AND_KANA}]"
 _AS_WRITTEN: Final = rf"(?<!{_PART})(?<![/\\.~-]){{}}(?!{_PART}|[/\\-]|\.\w)"
 _HYPHENATED: Final = re.compile(r"\w+(?:-\w+)+")
+# Verbs by which somebody wants a file written, and words that take it back.
+_WRITES: Final = re.compile(
+    r"\b(?:write|update|put|add|save|note|record|edit|change|set|store|append|replace|fill|remember|keep|clear|empty|delete|remove"
+    r"|ghi|cập nhật|lưu|thêm|sửa|viết|xoá|xóa)\b|[写寫记記加改存删]|更新|清空"
+)  # fmt: skip
+_REFUSES: Final = re.compile(
+    r"\b(?:not|never|no|without|don['\u2019]?t|if|why|who|what|did|does|has|was|đừng|không|nếu|ai)\b|[不别勿没]|如果|为什么|谁"
+)
 MAX_SHOWN_CHARS: Final = 80
 MANAGE: Final = "skill_manage"
 PUBLISH: Final = "publish_skill"
@@ -56,6 +66,18 @@ def asks_to_publish(text: str, path: str) -> bool:
     """Whether the writer asks that this folder be published, by its path or its name."""
     names = (path, path.rstrip("/").rpartition("/")[2])
     return _asks(text, _grammars("publish", names))
+
+
+def asks_to_write(text: str, name: str) -> bool:
+    """Whether the writer asks that a context file be written, by its name.
+
+    A message that hands over a text of others asks for nothing.
+    """
+    if len(text) > MAX_MESSAGE_CHARS or holds_paste(text):
+        return False
+    named = re.compile(rf"(?<![\w/.-]){re.escape(plain(name))}(?![\w/-])")
+    said = [plain(text[start:end]) for start, end in sentences(text)]
+    return any(named.search(it) and _WRITES.search(it) and not _REFUSES.search(it) for it in said)
 
 
 def _asks(text: str, grammars: Sequence[Grammar]) -> bool:

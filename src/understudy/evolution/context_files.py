@@ -35,18 +35,24 @@ from understudy.core.errors import (
     coded_error,
 )
 from understudy.core.principal import Principal, Role
+from understudy.evolution.acts import asks_to_write
+from understudy.evolution.consent import own_words
 from understudy.evolution.file_checks import FileChecks
 from understudy.evolution.names import MAX_PATH_CHARS, locked_name
 from understudy.evolution.proposals import FileProposal, ProposedFile, draft_of, propose, supersede
 from understudy.evolution.run_settings import settings_in, soul_at_start
+from understudy.runs.model import require_run
+from understudy.runs.taint import untrusted_path
+from understudy.sessions.model import require_session
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
-from understudy.tools.base import ToolContext, ToolError
+from understudy.tools.base import OwnWords, ToolContext, ToolError
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
 # Attempts at a change when another writer was faster.
 TRIES: Final = 4
+READ_OTHERS: Final = "this run has read text of others"
 UNCHANGED: Final = "nothing changed: {name} is like that already"
 
 
@@ -74,8 +80,21 @@ class _Task:
             return _content(self.unit.agents.file(self.agent.agent_id, self.name))
         return _content(self.stored)
 
+    @property
+    def untrusted(self) -> tuple[str, ...]:
+        """Whose text the run has read so far."""
+        return untrusted_path(self.unit, require_run(self.unit, self.context.run_id))
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether the user asked in their own words that this file be written."""
+        run = require_run(self.unit, self.context.run_id)
+        words = own_words(run, require_session(self.unit, run.session_id))
+        return words is not None and asks_to_write(words, self.name)
+
     def version(self, content: str) -> NewVersion:
         return NewVersion(
+            untrusted_sources=self.untrusted,
             agent_id=self.agent.agent_id,
             user_id=self.owner,
             name=self.name,
@@ -108,7 +127,10 @@ class AgentContextFiles:
     def read(self, name: str, context: ToolContext) -> str | None:
         """The text that counts for the user of the run, or what the run itself has proposed."""
         with _as_tool_errors(), self.units.read() as unit:
-            return _seen(_task(unit, name, context))
+            task = _task(unit, name, context)
+            text = _seen(task)
+            is_read = task.stored is not None and task.stored.derived_from_untrusted
+            return text if text is None or is_read or _draft(task) else OwnWords(text)
 
     def write(self, name: str, content: str, context: ToolContext) -> str:
         """Replace the text, where that is allowed."""
@@ -167,10 +189,10 @@ class AgentContextFiles:
 
     def own_copy(self, task: _Task, make: _Make) -> str:
         """Change the user's own copy, which overrides the agent's file."""
-        content = make(task.text)
+        content = make(_seen(task))
         if content or task.name == SOUL:
             self.checks.copy_by_agent(task.name, content)
-        return self._keep(task, content)
+        return self._written(task, content)
 
     def soul(self, task: _Task, make: _Make) -> str:
         """Change SOUL.md for all users: with the switch, unless frozen; under review as a proposal."""
@@ -188,13 +210,19 @@ class AgentContextFiles:
             at_start=soul_at_start(task.unit, task.context.run_id),
             identity=_content(identity),
         )
-        return self._proposed(task, content) if locks.review else self._keep(task, content)
+        return self._proposed(task, content) if locks.review else self._written(task, content)
 
     def removal(self, task: _Task, make: _Make) -> str:
         """Empty the file for all users; any other change is refused."""
         if make(task.text).strip():
             raise coded_error("evolution/file_locked:only_emptied", name=task.name)
-        return UNCHANGED.format(name=task.name) if task.text is None else self._keep(task, "")
+        return UNCHANGED.format(name=task.name) if task.text is None else self._written(task, "")
+
+    def _written(self, task: _Task, content: str) -> str:
+        """Keep a change, or only propose it: text of others needs the user's word or a person."""
+        if task.untrusted and not task.is_asked_for:
+            return self._proposed(task, content)
+        return self._keep(task, content)
 
     def _keep(self, task: _Task, content: str) -> str:
         had_text = task.text is not None
@@ -218,10 +246,13 @@ class AgentContextFiles:
             content=content,
             base_version=number_of(task.stored),
             run_id=task.context.run_id,
+            user_id=task.owner,
+            untrusted_sources=task.untrusted,
         )
         proposal = propose(task.unit, self.clock, task.principal, proposed)
+        why = READ_OTHERS if task.untrusted else "changes of {name} are reviewed"
         return (
-            f"proposed as {proposal.proposal_id}: changes of {task.name} are reviewed, so it stays "
+            f"proposed as {proposal.proposal_id}: {why.format(name=task.name)}, so it stays "
             "as it is until a person has decided. There is nothing more to do for it."
         )
 
@@ -282,9 +313,9 @@ def _seen(task: _Task) -> str | None:
 
 
 def _draft(task: _Task) -> FileProposal | None:
-    if task.owner is not None or not soul_locks(task.agent).review:
-        return None
-    return draft_of(task.unit, task.agent.agent_id, task.name, task.context.run_id)
+    return draft_of(
+        task.unit, task.agent.agent_id, task.name, task.context.run_id, user_id=task.owner
+    )
 
 
 def _content(file: ContextFile | None) -> str | None:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Final
 
 from understudy.agents.model import CONTEXT_FILES, SOUL
@@ -70,10 +69,13 @@ def _check_size(name: str, content: str) -> None:
 
 def _check_headings(name: str, content: str) -> None:
     """Refuse lines that imitate the heading of another part of the prompt."""
-    lines = islice(imitating_lines(content, name), MAX_FINDINGS)
+    found = (
+        *((line, "stands as the heading of") for line in imitating_lines(content, name)),
+        *((line, "holds a mark of") for line in marked_lines(content)),
+    )
     errors = tuple(
-        wrong("imitates_prompt", f"line {line} stands as the heading of another part of the prompt")
-        for line in lines
+        wrong("imitates_prompt", f"line {line} {does} another part of the prompt")
+        for line, does in found[:MAX_FINDINGS]
     )
     if errors:
         code = "soul_unsafe" if name == SOUL else "agent_file_unsafe"
@@ -92,6 +94,11 @@ SECTIONS: Final = (
     "Skill creation",
     "learned_context",
     "recovered_memory",
+)
+# Tags and lines of frames, as `plain` shows them.
+_MARKS: Final = re.compile(
+    r"</?\s*(?:available[_ -]?skills?|skills?\b|learned[_ -]?context|recovered[_ -]?memory|system\b"
+    r"|context[_ -]?files?)|\(end of [\w-]+, [0-9a-f]{6,}\)|```json [0-9a-f]{6,}"
 )
 # Prefix of a list item or a quotation.
 _LEAD: Final = r"(?:[\s>]|[-+*]\s|\d{1,3}[.)]\s)*+"
@@ -129,6 +136,13 @@ def imitating_lines(text: str, own: str) -> Iterator[int]:
             continue
         if _imitates(_DRESS.sub("", title).strip(_AROUND), plain(own)):
             yield index + 1
+
+
+def marked_lines(text: str) -> Iterator[int]:
+    """The numbers, from 1, of lines that hold a tag or a mark by which the prompt frames its parts."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if _MARKS.search(plain(as_seen(line))):
+            yield number
 
 
 def _imitates(title: str, own: str) -> bool:

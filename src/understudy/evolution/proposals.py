@@ -4,15 +4,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from understudy.agents.file_versions import NewVersion, keep_version, number_of
+from understudy.agents.file_versions import NewVersion, keep_version, number_of, stored_version
 from understudy.agents.ownership import require_owned
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import coded_error
+from understudy.core.errors import Rejected, coded_error
 from understudy.core.ids import new_id
 from understudy.core.machine import Machine
 from understudy.core.page import Page, PageRequest
-from understudy.core.principal import Principal
+from understudy.core.principal import Principal, Role
 from understudy.evolution.text_diff import text_diff
 
 if TYPE_CHECKING:
@@ -103,6 +103,8 @@ class ProposedFile:
     content: str
     base_version: int
     run_id: str
+    user_id: str | None = None
+    untrusted_sources: tuple[str, ...] = ()
 
     def is_that_of(self, proposal: FileProposal) -> bool:
         """Whether the proposal has the same text already."""
@@ -118,9 +120,12 @@ class ProposedFile:
         return proposal.run_id == self.run_id or proposal.base_version != self.base_version
 
 
-def draft_of(unit: "Unit", agent_id: str, name: str, run_id: str) -> FileProposal | None:
-    """The pending proposal of a run for a file."""
-    own = [each for each in unit.proposals.waiting(agent_id, name) if each.run_id == run_id]
+def draft_of(
+    unit: "Unit", agent_id: str, name: str, run_id: str, *, user_id: str | None = None
+) -> FileProposal | None:
+    """The pending proposal of a run for a file, or for the copy of a user."""
+    waiting = unit.proposals.waiting(agent_id, name, user_id=user_id)
+    own = [each for each in waiting if each.run_id == run_id]
     return own[-1] if own else None
 
 
@@ -130,7 +135,8 @@ def propose(
     """Add a pending proposal; supersedes the former one of the same run."""
     now = clock.now_ms()
     waiting = 0
-    for each in unit.proposals.waiting(proposed.agent_id, proposed.name):
+    others = unit.proposals.waiting(proposed.agent_id, proposed.name, user_id=proposed.user_id)
+    for each in others:
         if proposed.is_that_of(each):
             return each
         if proposed.overtakes(each):
@@ -148,6 +154,8 @@ def propose(
         actor=principal.actor,
         run_id=proposed.run_id,
         created_at_ms=now,
+        user_id=proposed.user_id,
+        untrusted_sources=proposed.untrusted_sources,
     )
     unit.proposals.add(proposal)
     unit.audit.add(
@@ -206,15 +214,20 @@ class ProposalService:
     ) -> Page[FileProposal]:
         """The proposals of an agent, newest first."""
         with self.units.read() as unit:
-            require_owned(unit, principal, agent_id)
-            return unit.proposals.page(agent_id, request, state=state)
+            whose = _whose(unit, principal, agent_id)
+            found = unit.proposals.page(agent_id, request, state=state, user_id=whose)
+            if whose is not None and not found.items:
+                # As before anything was proposed for a copy of theirs.
+                require_owned(unit, principal, agent_id)
+            return found
 
     def get(self, principal: Principal, agent_id: str, proposal_id: str) -> ShownProposal:
         """One proposal with its diff."""
         with self.units.read() as unit:
-            require_owned(unit, principal, agent_id)
-            proposal = require_proposal(unit, agent_id, proposal_id)
-            base = unit.agents.file(agent_id, proposal.name, version=proposal.base_version)
+            proposal = _decidable(unit, principal, agent_id, proposal_id)
+            base = stored_version(
+                unit, agent_id, proposal.user_id, proposal.name, proposal.base_version
+            )
             version = _version(unit, proposal)
         waits = proposal.state is ProposalState.PENDING
         return ShownProposal(
@@ -226,18 +239,18 @@ class ProposalService:
     def approve(self, principal: Principal, agent_id: str, proposal_id: str) -> FileProposal:
         """Approve a proposal: it becomes a new version, and others for the file are superseded."""
         with self.units.write() as unit:
-            require_owned(unit, principal, agent_id)
-            proposal = require_proposal(unit, agent_id, proposal_id)
+            proposal = _decidable(unit, principal, agent_id, proposal_id)
             PROPOSAL.check(proposal.state, ProposalState.APPROVED)
             if proposal.state is ProposalState.APPROVED:
                 return proposal
             if _version(unit, proposal) != proposal.base_version:
                 raise coded_error("evolution/proposal_outdated", name=proposal.name)
-            file = keep_version(unit, self.clock, principal, _new_version(proposal))
+            file = keep_version(unit, self.clock, principal, _new_version(proposal, principal))
             decided = self._decided(principal, proposal, ProposalState.APPROVED)
             decided = replace(decided, file_version=file.version)
             self._keep(unit, principal, decided, "agents.approve_proposal")
-            for other in unit.proposals.waiting(agent_id, proposal.name):
+            waiting = unit.proposals.waiting(agent_id, proposal.name, user_id=proposal.user_id)
+            for other in waiting:
                 supersede(unit, other, at_ms=file.created_at_ms)
             return decided
 
@@ -250,8 +263,7 @@ class ProposalService:
                 "evolution/invalid_reason", pointer="/reason", max_reason_chars=MAX_REASON_CHARS
             )
         with self.units.write() as unit:
-            require_owned(unit, principal, agent_id)
-            proposal = require_proposal(unit, agent_id, proposal_id)
+            proposal = _decidable(unit, principal, agent_id, proposal_id)
             PROPOSAL.check(proposal.state, ProposalState.REJECTED)
             if proposal.state is ProposalState.REJECTED:
                 return proposal
@@ -286,11 +298,34 @@ class ProposalService:
 
 def _version(unit: "Unit", proposal: FileProposal) -> int:
     """The current version of the file; 0 without one."""
-    return number_of(unit.agents.file(proposal.agent_id, proposal.name))
+    stored = stored_version(unit, proposal.agent_id, proposal.user_id, proposal.name)
+    return number_of(stored)
 
 
-def _new_version(proposal: FileProposal) -> NewVersion:
+def _whose(unit: "Unit", principal: Principal, agent_id: str) -> str | None:
+    """Whose proposals somebody decides on: all of an agent, or those for their own copies."""
+    try:
+        require_owned(unit, principal, agent_id)
+    except Rejected:
+        if principal.role.includes(Role.OPERATOR):
+            return principal.user_id
+        raise
+    return None
+
+
+def _decidable(unit: "Unit", principal: Principal, agent_id: str, proposal_id: str) -> FileProposal:
+    """A proposal that somebody decides on, or `NotFound`, or the refusal."""
+    whose = _whose(unit, principal, agent_id)
+    proposal = require_proposal(unit, agent_id, proposal_id)
+    if whose not in (None, proposal.user_id):
+        require_owned(unit, principal, agent_id)
+    return proposal
+
+
+def _new_version(proposal: FileProposal, principal: Principal) -> NewVersion:
     return NewVersion(
+        user_id=proposal.user_id,
+        reviewed_by=principal.actor,
         agent_id=proposal.agent_id,
         name=proposal.name,
         content=proposal.content,

@@ -244,7 +244,8 @@ def _proposal(proposal: FileProposal) -> InboxItem:
     return InboxItem(
         kind=InboxKind.SOUL_PROPOSAL,
         id=proposal.proposal_id,
-        title=f"{proposal.agent_id}: {proposal.name}",
+        title=f"{proposal.agent_id}: {proposal.name}"
+        + (f" ({proposal.user_id})" if proposal.user_id else ""),
         run_id=proposal.run_id,
         agent_id=proposal.agent_id,
         created_at_ms=proposal.created_at_ms,

@@ -168,9 +168,11 @@ class ProposalStore:
         )
         return self._connection.execute(statement).rowcount == 1
 
-    def waiting(self, agent_id: str, name: str) -> Sequence[FileProposal]:
-        """Those that wait for a file of an agent, oldest first."""
-        values = {"of_agent": agent_id, "file_name": name}
+    def waiting(
+        self, agent_id: str, name: str, *, user_id: str | None = None
+    ) -> Sequence[FileProposal]:
+        """Those that wait for a file of an agent, or for the copy of a user, oldest first."""
+        values = {"of_agent": agent_id, "file_name": name, "of_user": user_id or ""}
         return readable(
             self._connection.execute(_WAITING, values).all(), partial(from_row, kind=FileProposal)
         )
@@ -191,10 +193,17 @@ class ProposalStore:
         return self._connection.execute(query).scalar_one()
 
     def page(
-        self, agent_id: str, request: PageRequest, *, state: ProposalState | None = None
+        self,
+        agent_id: str,
+        request: PageRequest,
+        *,
+        state: ProposalState | None = None,
+        user_id: str | None = None,
     ) -> Page[FileProposal]:
-        """Those of an agent, newest first."""
+        """Those of an agent, or for the copies of a user, newest first."""
         query = sa.select(file_proposals).where(file_proposals.c.agent_id == agent_id)
+        if user_id is not None:
+            query = query.where(file_proposals.c.user_id == user_id)
         if state is not None:
             query = query.where(file_proposals.c.state == str(state))
         return select_page(
@@ -216,6 +225,7 @@ _WAITING: Final = (
         file_proposals.c.agent_id == sa.bindparam("of_agent"),
         file_proposals.c.state == str(ProposalState.PENDING),
         file_proposals.c.name == sa.bindparam("file_name"),
+        sa.func.coalesce(file_proposals.c.user_id, "") == sa.bindparam("of_user"),
     )
     .order_by(file_proposals.c.proposal_id)
 )
@@ -223,13 +233,15 @@ _WAITING: Final = (
 
 def _pending_of(owner_id: str | None) -> tuple[sa.ColumnElement[bool], ...]:
     """The SQL conditions that a proposal waits; by agents, as the index of waiting ones has them."""
-    owned = sa.select(agents.c.agent_id)
+    owned: sa.ColumnElement[bool] = file_proposals.c.agent_id.in_(sa.select(agents.c.agent_id))
     if owner_id is not None:
-        owned = owned.where(agents.c.owner_id == owner_id)
-    return (
-        file_proposals.c.agent_id.in_(owned),
-        file_proposals.c.state == str(ProposalState.PENDING),
-    )
+        theirs = sa.select(agents.c.agent_id).where(agents.c.owner_id == owner_id)
+        # Users decide on their own copies, whosever the agent is.
+        is_theirs = sa.or_(
+            file_proposals.c.agent_id.in_(theirs), file_proposals.c.user_id == owner_id
+        )
+        owned = sa.and_(owned, is_theirs)
+    return (owned, file_proposals.c.state == str(ProposalState.PENDING))
 
 
 # What tools answered comes along, so not many runs at once are looked at.

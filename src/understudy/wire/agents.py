@@ -99,6 +99,11 @@ class FileVersionView(View):
     size: int
     # Whether this version took the file out of force; it has no content then.
     deleted: bool = False
+    # Who looked at the text of a run before it came into force.
+    reviewed_by: Omitted[str] = None
+    # Whether a run wrote it that had read text of others, and from where.
+    derived_from_untrusted: bool = False
+    untrusted_sources: list[str] = Field(default_factory=list)
 
 
 class FileSummary(FileVersionView):
@@ -142,6 +147,10 @@ class ProposalView(View):
     decided_at_ms: Omitted[int] = None
     reason: Omitted[str] = None
     file_version: Omitted[int] = None
+    # Whose copy it is for; absent: the agent's own file, for all.
+    user_id: Omitted[str] = None
+    # From where the run had text of others that proposes it.
+    untrusted_sources: list[str] = Field(default_factory=list)
     actions: list[str]
 
 
