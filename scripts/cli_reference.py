@@ -206,6 +206,11 @@ SETTINGS: Final = (
         default="`72`",
     ),
     Setting(
+        name="isolation",
+        meaning="`per_user`: what belongs to other users exists for admins alone",
+        default="`shared`",
+    ),
+    Setting(
         name="approval_expires_s",
         meaning="seconds after which an approval that nobody gave counts as denied",
         default="never",

@@ -19,8 +19,10 @@ from understudy.api.multipart import read_form
 from understudy.api.operations import SAFE_METHODS, Operation, canonical, operation_of
 from understudy.api.problems import language_of
 from understudy.api.services import Services, open_streams_of, services_of
+from understudy.api.veil import veiled
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal, Role
+from understudy.core.sight import current_sight, sight_of
 from understudy.core.strict_json import check_text, parse
 from understudy.i18n.locales import DEFAULT, current_locale
 
@@ -82,11 +84,14 @@ class GatedRoute(APIRoute):
             await _read_body(strict, operation)
             claim = claim_of(strict, operation, name)
             if claim is None:
-                answer = without_stream(request.scope, await inner(strict))
+                answer = await veiled(
+                    strict, services, without_stream(request.scope, await inner(strict))
+                )
                 if isinstance(answer, StreamingResponse) and answer.media_type == EVENT_STREAM:
                     _watch(request, services, operation, answer)
                 return answer
-            return await answer_once(services, claim, lambda: inner(strict))
+            answer = await answer_once(services, claim, lambda: inner(strict))
+            return await veiled(strict, services, answer)
 
         return handle
 
@@ -108,6 +113,7 @@ async def _admit(request: Request, services: Services, operation: Operation) -> 
         return
     principal = await run_in_threadpool(_identify, request, services)
     request.state.principal = principal
+    current_sight.set(sight_of(principal, services.resources.settings.isolation))
     current_locale.set(language_of(request.scope) or DEFAULT)
     principal.require(operation.role)
     if request.method not in SAFE_METHODS:

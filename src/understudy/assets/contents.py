@@ -18,6 +18,7 @@ from understudy.core import audit
 from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
+from understudy.core.sight import whole_sight
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -53,9 +54,15 @@ def keep(
     )
     known = unit.assets.find(draft.media_type, draft.sha256)
     if known is None and not unit.assets.add(asset):
-        # Another transaction inserted it between the query and the insert.
+        # Another transaction inserted it between the query and the insert, or it is somebody's
+        # whose assets do not exist for this caller.
+        with whole_sight():
+            taken = unit.assets.find(draft.media_type, draft.sha256)
+        if taken is not None:
+            unit.assets.claim(taken.asset_id, principal.user_id)
         known = unit.assets.find(draft.media_type, draft.sha256)
     if known is not None:
+        unit.assets.claim(known.asset_id, principal.user_id)
         return known, False
     unit.audit.add(audit.done(principal, "assets.upload", asset.asset_id, at_ms=now_ms))
     return asset, True

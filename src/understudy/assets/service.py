@@ -85,7 +85,8 @@ class AssetService:
         grace = GRACE_MS if older_than_ms is None else _checked_age(older_than_ms)
         now = self.clock.now_ms()
         if dry_run:
-            with self.units.read() as unit:
+            # As a change would find them: what others refer to is not to be collected.
+            with self.units.write() as unit:
                 found = unit.assets.unreferenced(before_ms=now - grace, limit=MAX_COLLECTED + 1)
                 doomed = [asset.asset_id for asset in found[:MAX_COLLECTED]]
                 return _cleanup(found, blobs=len(_unused(unit, besides=doomed)))

@@ -40,6 +40,7 @@ from understudy.console.visits import (
     require_same_site,
 )
 from understudy.core.errors import UnderstudyError, coded_error
+from understudy.core.sight import current_sight, sight_of
 from understudy.i18n.catalogue import say
 from understudy.i18n.locales import spoken_in
 
@@ -130,6 +131,7 @@ class Console:
                 if not is_stranger(error):
                     raise
                 return _to_sign_in(request)
+            current_sight.set(sight_of(caller, services.resources.settings.isolation))
             visit = Visit(
                 request=request,
                 surface=self._surface,

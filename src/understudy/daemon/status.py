@@ -2,10 +2,12 @@
 
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy import __version__
+from understudy.core.sight import current_sight
 from understudy.daemon.health import warning
 from understudy.daemon.learning_status import learning_warnings
 from understudy.daemon.memory_status import memory_sections, memory_warnings
@@ -17,6 +19,8 @@ from understudy.runs.model import RunStatus
 if TYPE_CHECKING:
     from understudy.daemon.services import Services
 
+# Where each part of the report keeps what the process has counted.
+METRICS: Final = "metrics"
 LOW_DISK_BYTES: Final = 256 * 1024 * 1024
 
 
@@ -48,7 +52,7 @@ class StatusReport:
             *rollout_warnings(rollouts),
             *self._disk_warnings(),
         ]
-        return {
+        report = {
             "snapshot_at_ms": began,
             "version": __version__,
             "process_id": os.getpid(),
@@ -76,6 +80,7 @@ class StatusReport:
                 "snapshot_duration_ms": resources.clock.now_ms() - began,
             },
         }
+        return report if current_sight.get().user_id is None else _without_sums(report)
 
     def _route_warnings(self) -> list[dict[str, Any]]:
         warnings = [
@@ -119,3 +124,13 @@ class StatusReport:
             return []
         text = f"only {free // (1024 * 1024)} MiB are free where the home is"
         return [warning("error", "disk_low", text, action="free some space")]
+
+
+def _without_sums(value: Any, *, is_sum: bool = False) -> Any:
+    """The report without the counters of the process, which are of all users."""
+    if isinstance(value, Mapping):
+        return {
+            name: _without_sums(item, is_sum=is_sum or name == METRICS)
+            for name, item in value.items()
+        }
+    return 0 if is_sum and isinstance(value, int | float) else value

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from understudy.core.allowlist import parse_allowance
+from understudy.core.sight import Isolation
 from understudy.settings.mcp import McpConfig, McpServerConfig
 
 DebugLevel = Literal["off", "requests", "full"]
@@ -119,6 +120,8 @@ class FileConfig(BaseModel):
     bind: str | None = None
     database_url: str | None = None
     workspace: Path | None = None
+    # Whether users see each other's sessions and all that comes of them.
+    isolation: Isolation = "shared"
     default_route: str | None = None
     debug_level: DebugLevel | None = None
     log_level: Literal["debug", "info", "warning", "error"] | None = None

@@ -27,6 +27,7 @@ def setting_rows(settings: Settings) -> list[dict[str, Any]]:
         "skills": _skills(settings),
         "guard": f"allow_acknowledged {str(settings.guard_allow_acknowledged).lower()}",
         "evolution": f"soul_change_percent {settings.soul_change_percent}",
+        "isolation": settings.isolation,
         "admin_token": "set" if settings.admin_token else "not set",
         "webhook_secret": "set" if settings.webhook_secret else "not set",
     }
@@ -45,6 +46,8 @@ def _from_file(settings: Settings) -> Iterator[str]:
         yield "fetch"
     if settings.skill_roots or not settings.local_skills:
         yield "skills"
+    if settings.isolation != "shared":
+        yield "isolation"
     if settings.guard_allow_acknowledged:
         yield "guard"
     if settings.soul_change_percent != SOUL_CHANGE_PERCENT:

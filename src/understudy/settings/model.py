@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from understudy.core.sight import Isolation
 from understudy.core.urls import is_loopback
 from understudy.settings.config_file import SOUL_CHANGE_PERCENT, DebugLevel, RouteConfig
 from understudy.settings.mcp import McpServerConfig, credentials
@@ -42,6 +43,8 @@ class Settings:
     local_skills: bool = True
     # Whether an admin may keep a skill that the guard refuses.
     guard_allow_acknowledged: bool = False
+    # Whether users see each other's sessions and all that comes of them.
+    isolation: Isolation = "shared"
     # How much of its SOUL.md an agent may change in one run.
     soul_change_percent: int = SOUL_CHANGE_PERCENT
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 import structlog
@@ -16,10 +16,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from understudy.assets.model import MAX_ASSET_BYTES, Asset, AssetReference, ReferenceKind
 from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
+from understudy.core.sight import current_sight, whole_sight
 from understudy.storage.engine import Dialect
 from understudy.storage.files import LEFTOVER, opened, read_file, replace_file
 from understudy.storage.rows import from_row, insert_new, select_page, to_row
-from understudy.storage.schema import asset_blobs, asset_references, assets
+from understudy.storage.schema import asset_blobs, asset_owners, asset_references, assets
 
 log = structlog.get_logger()
 
@@ -48,10 +49,26 @@ class AssetStore:
 
     def add(self, asset: Asset) -> bool:
         """Store a new asset; False when one of that type and content is there."""
-        return insert_new(self._connection, assets, to_row(asset, assets))
+        is_new = insert_new(self._connection, assets, to_row(asset, assets))
+        if is_new:
+            self.claim(asset.asset_id, asset.owner_id)
+        return is_new
+
+    def claim(self, asset_id: str, owner_id: str) -> None:
+        """Note that an asset is somebody's, too."""
+        claim = {"asset_id": asset_id, "owner_id": owner_id}
+        insert_new(self._connection, asset_owners, claim)
 
     def delete(self, asset_id: str) -> None:
-        """Remove an asset."""
+        """Remove an asset; one that is somebody else's, too, only for whoever sees their own."""
+        claims = asset_owners.c.asset_id == asset_id
+        user_id = current_sight.get().user_id
+        if user_id is not None:
+            own = sa.delete(asset_owners).where(claims, asset_owners.c.owner_id == user_id)
+            self._connection.execute(own)
+            if self._connection.execute(sa.select(asset_owners).where(claims)).first() is not None:
+                return
+        self._connection.execute(sa.delete(asset_owners).where(claims))
         self._connection.execute(sa.delete(assets).where(assets.c.asset_id == asset_id))
 
     def page(self, request: PageRequest) -> Page[Asset]:
@@ -61,7 +78,7 @@ class AssetStore:
             sa.select(assets),
             request,
             by=(assets.c.created_at_ms, assets.c.asset_id),
-            read=partial(from_row, kind=Asset),
+            read=_read_asset,
             descending=True,
         )
 
@@ -101,10 +118,15 @@ class AssetStore:
             .order_by(assets.c.created_at_ms, assets.c.asset_id)
             .limit(limit)
         )
-        return tuple(from_row(row, Asset) for row in self._connection.execute(query))
+        return tuple(map(_read_asset, self._connection.execute(query)))
 
     def used(self, sha256s: Collection[str], *, besides: Collection[str] = ()) -> frozenset[str]:
         """Which of these contents some asset has, as if those `besides` were not there."""
+        # Also of assets that do not exist for the caller: their bytes do.
+        with whole_sight():
+            return self._used(sha256s, besides)
+
+    def _used(self, sha256s: Collection[str], besides: Collection[str]) -> frozenset[str]:
         found: set[str] = set()
         names = iter(sha256s)
         while batch := list(islice(names, BATCH)):
@@ -116,7 +138,13 @@ class AssetStore:
 
     def _one(self, where: sa.ColumnElement[bool]) -> Asset | None:
         row = self._connection.execute(sa.select(assets).where(where)).first()
-        return None if row is None else from_row(row, Asset)
+        return None if row is None else _read_asset(row)
+
+
+def _read_asset(row: sa.Row[Any]) -> Asset:
+    """The asset of a row; to whoever sees their own it is theirs, whoever had it first."""
+    seen_by = current_sight.get().user_id
+    return from_row(row, Asset, **({} if seen_by is None else {"owner_id": seen_by}))
 
 
 class SqlBlobs:

@@ -43,6 +43,7 @@ from understudy.storage.schema import learning_candidates as candidates
 from understudy.storage.schema import learning_reviews, review_jobs
 from understudy.storage.schema import learning_reviews as reviews
 from understudy.storage.schema.learnings import BY_DAEMON, DECIDED, OPEN, OPEN_FOR_A_TIME
+from understudy.storage.sight import require_existing
 
 MOST_REJECTED: Final = 50
 
@@ -66,6 +67,7 @@ class CandidateStore:
         That is a daemon's candidate of the same run with the same scope, kind and semantic key,
         or any second run summary of one run.
         """
+        require_existing(self._connection, candidate.scope, candidate.source.run_id)
         statement = _ADD[self._connection.dialect.name]
         return self._connection.execute(statement, candidate_row(candidate)).first() is not None
 

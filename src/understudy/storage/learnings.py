@@ -33,6 +33,7 @@ from understudy.storage.schema.learnings import (
     STANDING,
     TAKEN_BACK,
 )
+from understudy.storage.sight import require_existing
 from understudy.storage.term_index import TermIndex
 
 MOST_REVOKED: Final = 50
@@ -48,6 +49,7 @@ class LearningStore:
 
     def hold(self, scope: LearningScope) -> None:
         """Lock publications in this scope until the unit ends."""
+        require_existing(self._connection, scope)
         self._dialect.lock_scope(self._connection, scope.key)
 
     def get(self, learning_id: str, *, lock: bool = False) -> Learning | None:

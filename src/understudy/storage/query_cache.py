@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar, cast
 
 import sqlalchemy as sa
 
+from understudy.core.sight import WHOLE, current_sight
 from understudy.storage.schema import (
     agent_files,
     agents,
@@ -128,7 +129,8 @@ class CachedReads:
 
     def __call__(self, key: Hashable, tables: tuple[sa.Table, ...], load: Callable[[], T]) -> T:
         """The result of `load`, which reads only these tables; the key tells it from others."""
-        if self._cache is None:
+        # What one caller may see of a table is not what another may.
+        if self._cache is None or current_sight.get() != WHOLE:
             return load()
         names = frozenset(table.name for table in tables)
         if names & self.changed:

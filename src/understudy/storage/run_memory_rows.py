@@ -11,10 +11,11 @@ import structlog
 
 from understudy.core.batches import batches
 from understudy.core.errors import DamagedRecord, coded_error
-from understudy.memory.ports import Found
+from understudy.memory.ports import Found, RunMemoryStore
 from understudy.memory.record import RunMemoryRecord, read_record, record_json
 from understudy.storage.rows import upsert_of
 from understudy.storage.schema import run_memory_bodies as bodies
+from understudy.storage.schema import runs
 
 log = structlog.get_logger()
 
@@ -106,3 +107,29 @@ def _of(run_id: str, stored: Any) -> RunMemoryRecord:
     if record.run_id != run_id:
         raise ValueError("of another run")
     return record
+
+
+class OwnRunMemories:
+    """The run memories of runs that exist for the caller: files know no owner, their runs do."""
+
+    def __init__(self, records: RunMemoryStore, connection: sa.Connection) -> None:
+        self._records = records
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._records, name)
+
+    def get(self, run_id: str) -> RunMemoryRecord | None:
+        """The record of a run."""
+        return self._records.get(run_id) if self._existing([run_id]) else None
+
+    def readable(self, run_ids: Sequence[str]) -> dict[str, RunMemoryRecord]:
+        """The records of these runs."""
+        return self._records.readable(self._existing(run_ids))
+
+    def _existing(self, run_ids: Sequence[str]) -> list[str]:
+        found: set[str] = set()
+        for some in batches(run_ids):
+            query = sa.select(runs.c.run_id).where(runs.c.run_id.in_(some))
+            found.update(self._connection.execute(query).scalars())
+        return [run_id for run_id in run_ids if run_id in found]

@@ -1,16 +1,17 @@
 """A unit of work: one transaction, with every store on it."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Final
+from typing import Final, cast
 
 import sqlalchemy as sa
 
 from understudy.assets.model import BlobStore
 from understudy.core.bell import COMMITS, Bell
 from understudy.core.errors import coded_error
+from understudy.core.sight import current_sight
 from understudy.memory.ports import RunMemoryStore
 from understudy.runs.model import Run
 from understudy.skills.bundles.store import BundleStore
@@ -40,13 +41,14 @@ from understudy.storage.rollout_outcomes import OutcomeStore
 from understudy.storage.rollout_trials import ReplayCaseStore, TrialStore
 from understudy.storage.rollouts import CanarySecretStore, RolloutSourceStore, RolloutStore
 from understudy.storage.run_memory_index import RunMemoryIndex
-from understudy.storage.run_memory_rows import SqlRunMemories
+from understudy.storage.run_memory_rows import OwnRunMemories, SqlRunMemories
 from understudy.storage.runs import RunStore
 from understudy.storage.runtime import RevisionStore, ToolSwitchStore
 from understudy.storage.schedules import ScheduleStore
 from understudy.storage.schema import capture_jobs, review_jobs
 from understudy.storage.sessions import SessionServerStore, SessionStore
 from understudy.storage.sidechains import SidechainStore, SignalStore, TaskStore
+from understudy.storage.sight import READS, complete_queries, foreign_among, sensitive_words
 from understudy.storage.skill_bundle_rows import SqlSkillBundles
 from understudy.storage.skill_grants import GrantStore
 from understudy.storage.skill_uses import SkillUseStore
@@ -298,9 +300,15 @@ class Unit(Stores):
     def journal(self) -> JournalStore:
         return JournalStore(self.connection, self._dialect, self.touched)
 
-    @cached_property
+    @property
     def run_memories(self) -> RunMemoryStore:
-        return self._run_memories(self.connection)
+        """What runs left behind; files have no rows, so a narrowed sight asks the runs first."""
+        found = self._run_memories(self.connection)
+        return (
+            found
+            if current_sight.get().user_id is None
+            else cast("RunMemoryStore", OwnRunMemories(found, self.connection))
+        )
 
     @cached_property
     def run_memory_index(self) -> RunMemoryIndex:
@@ -326,6 +334,16 @@ class Unit(Stores):
     def changed_tables(self) -> frozenset[str]:
         """The cached tables that this unit has changed."""
         return self._cached.changed
+
+    def foreign_among(
+        self, session_ids: Sequence[str], ids: Sequence[str], user_id: str
+    ) -> Iterator[str]:
+        """Those of the ids that name something which does not exist for a user."""
+        return foreign_among(self.connection, session_ids, ids, user_id)
+
+    def sensitive_words(self, session_ids: Sequence[str], run_ids: Sequence[str]) -> Iterator[str]:
+        """What the sensitive learnings and candidates say that came of sessions and runs."""
+        return sensitive_words(self.connection, session_ids, run_ids)
 
     def after_commit(self, act: Callable[[], None]) -> None:
         """Call `act` after this unit has committed; not after a rollback."""
@@ -381,6 +399,7 @@ class Units:
         self.cache = cache
         if cache is not None:
             watch_changes(engine)
+        complete_queries(engine)
         self._blobs = blobs
         self._run_memories = run_memories
         self._skill_bundles = skill_bundles
@@ -398,7 +417,7 @@ class Units:
         """A unit that only reads."""
         since = self._now()
         with self._one_at_a_time(), reachable(), self.engine.connect() as connection:
-            yield self._unit(connection, since)
+            yield self._unit(connection.execution_options(**{READS: True}), since)
 
     @contextmanager
     def write(self) -> Iterator[Unit]:

@@ -8,6 +8,7 @@ from understudy.access.browsers import refuse_foreign_host
 from understudy.access.tokens import ACT_FOR, bearer_token
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
+from understudy.core.sight import current_sight, sight_of
 from understudy.i18n.locales import from_accept_language, locale_of
 from understudy.wire.websocket import Connected, ConnectParams, ServerHello
 from understudy.ws.quota import QuotaSlot
@@ -67,4 +68,7 @@ class Caller:
     def _authenticate(self) -> Principal:
         if self._token is None and self._services.resources.settings.is_loopback:
             refuse_foreign_host(self._headers)
-        return self._services.tokens.authenticate(self._token, act_for=self._act_for)
+        principal = self._services.tokens.authenticate(self._token, act_for=self._act_for)
+        # Everything that is read for this caller is read after this, on the same thread.
+        current_sight.set(sight_of(principal, self._services.resources.settings.isolation))
+        return principal

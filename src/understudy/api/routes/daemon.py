@@ -9,6 +9,7 @@ from understudy.api.gate import GatedRoute, require_ready
 from understudy.api.operations import admin, anyone, viewer
 from understudy.api.services import Caller, Services
 from understudy.core.principal import Role
+from understudy.core.sight import PER_USER
 from understudy.settings.effective import route_rows, setting_rows
 from understudy.telemetry.metrics import CONTENT_TYPE
 from understudy.wire.overview import EffectiveSettings, OverviewView
@@ -35,8 +36,11 @@ async def readiness(services: Services) -> PlainTextResponse:
 
 @router.get("/metrics", operation_id="metrics.read", response_class=PlainTextResponse)
 @viewer()
-def metrics(services: Services) -> Response:
-    """Counters in the text format of Prometheus."""
+def metrics(services: Services, caller: Caller) -> Response:
+    """Counters in the text format of Prometheus; they are of all users, so with isolation per user
+    an admin's."""
+    if services.resources.settings.isolation == PER_USER:
+        caller.require(Role.ADMIN)
     return Response(services.metrics.render(), media_type=CONTENT_TYPE)
 
 

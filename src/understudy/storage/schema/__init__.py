@@ -9,7 +9,7 @@ from understudy.storage.schema.access import (
     tool_switches,
 )
 from understudy.storage.schema.agents import agent_files, agents, file_proposals, user_context_files
-from understudy.storage.schema.assets import asset_blobs, asset_references, assets
+from understudy.storage.schema.assets import asset_blobs, asset_owners, asset_references, assets
 from understudy.storage.schema.channels import (
     channel_events,
     channel_leases,
@@ -89,6 +89,7 @@ __all__ = [
     "agents",
     "artifacts",
     "asset_blobs",
+    "asset_owners",
     "asset_references",
     "assets",
     "audit",

@@ -29,6 +29,20 @@ asset_references = sa.Table(
     one_of("kind", ReferenceKind),
 )
 
+# Whose asset it is: everybody's who uploaded its content.
+asset_owners = sa.Table(
+    "asset_owners",
+    metadata,
+    sa.Column("owner_id", sa.Text, primary_key=True),
+    sa.Column(
+        "asset_id",
+        sa.Text,
+        sa.ForeignKey("assets.asset_id", ondelete="CASCADE"),
+        primary_key=True,
+        index=True,
+    ),
+)
+
 # No foreign key: with the embedded database the bytes are files, and this table is empty.
 asset_blobs = sa.Table(
     "asset_blobs",

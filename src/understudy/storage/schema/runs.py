@@ -17,7 +17,7 @@ runs = sa.Table(
     sa.Column("run_id", sa.Text, primary_key=True),
     sa.Column("session_id", sa.Text, sa.ForeignKey("sessions.session_id"), nullable=False),
     sa.Column("agent_id", sa.Text, nullable=False),
-    sa.Column("user_id", sa.Text, nullable=False),
+    sa.Column("user_id", sa.Text, nullable=False, index=True),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("stop_request", sa.Text),

@@ -13,7 +13,7 @@ sessions = sa.Table(
     metadata,
     sa.Column("session_id", sa.Text, primary_key=True),
     sa.Column("agent_id", sa.Text, sa.ForeignKey("agents.agent_id"), nullable=False, index=True),
-    sa.Column("owner_id", sa.Text, nullable=False),
+    sa.Column("owner_id", sa.Text, nullable=False, index=True),
     sa.Column("thread_id", sa.Text),
     sa.Column("parent_session_id", sa.Text, sa.ForeignKey("sessions.session_id"), index=True),
     sa.Column("status", sa.Text, nullable=False),

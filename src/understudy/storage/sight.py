@@ -1,0 +1,291 @@
+"""What a query finds for whom: rows that a caller may not know of are not there.
+
+Each query is completed on its way to the database, so there is no store that could forget it. A
+change goes by what was found before it, and is left as it is.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import sqlalchemy as sa
+from sqlalchemy.sql import visitors
+
+from understudy.core.batches import batches
+from understudy.core.errors import coded_error
+from understudy.core.sight import Sight, current_sight
+from understudy.learnings.model import Kind, Sensitivity
+from understudy.sessions.learning_scopes import LearningScope, ScopeKind
+from understudy.storage import schema as t
+
+Columns: TypeAlias = Any
+Condition: TypeAlias = Any
+Rule: TypeAlias = Callable[[Columns, str], Condition]
+
+SESSION_KEY: Final = f"{ScopeKind.SESSION}:"
+
+
+def _sessions(user_id: str) -> sa.Select[Any]:
+    own = t.sessions.alias("own_sessions")
+    return sa.select(own.c.session_id).where(own.c.owner_id == user_id)
+
+
+def _runs(user_id: str) -> sa.Select[Any]:
+    """A run is of whoever submitted it, and of the owner of its session."""
+    own = t.runs.alias("own_runs")
+    is_own = sa.or_(own.c.user_id == user_id, own.c.session_id.in_(_sessions(user_id)))
+    return sa.select(own.c.run_id).where(is_own)
+
+
+def _session_keys(user_id: str) -> sa.Select[Any]:
+    own = t.sessions.alias("own_scopes")
+    return sa.select(SESSION_KEY + own.c.session_id).where(own.c.owner_id == user_id)
+
+
+def _is_own_scope(c: Columns, user_id: str) -> Condition:
+    """A scope that is no session's is for all."""
+    is_session = sa.func.substr(c.scope_key, 1, len(SESSION_KEY)) == SESSION_KEY
+    return sa.or_(sa.not_(is_session), c.scope_key.in_(_session_keys(user_id)))
+
+
+def _of_owner(c: Columns, user_id: str) -> Condition:
+    return c.owner_id == user_id
+
+
+def _of_user(c: Columns, user_id: str) -> Condition:
+    return c.user_id == user_id
+
+
+def _of_session(c: Columns, user_id: str) -> Condition:
+    return c.session_id.in_(_sessions(user_id))
+
+
+def _of_run(c: Columns, user_id: str) -> Condition:
+    return c.run_id.in_(_runs(user_id))
+
+
+def _of_either(c: Columns, user_id: str) -> Condition:
+    return sa.or_(_of_session(c, user_id), _of_run(c, user_id))
+
+
+def _of_schedule(c: Columns, user_id: str) -> Condition:
+    own = t.schedules.alias("own_schedules")
+    return c.schedule_id.in_(sa.select(own.c.schedule_id).where(own.c.owner_id == user_id))
+
+
+def _of_delivery(c: Columns, user_id: str) -> Condition:
+    own = t.deliveries.alias("own_deliveries")
+    return c.delivery_id.in_(sa.select(own.c.delivery_id).where(own.c.run_id.in_(_runs(user_id))))
+
+
+def _of_claim(c: Columns, user_id: str) -> Condition:
+    """An asset is of everybody who uploaded its content."""
+    claims = t.asset_owners.alias("own_assets")
+    return c.asset_id.in_(sa.select(claims.c.asset_id).where(claims.c.owner_id == user_id))
+
+
+def _of_candidate(c: Columns, user_id: str) -> Condition:
+    """What was found in a run is of that run; what somebody proposed outright, of its scope."""
+    is_own_run = c.source_run_id.in_(_runs(user_id))
+    return sa.or_(is_own_run, sa.and_(c.source_run_id.is_(None), _is_own_scope(c, user_id)))
+
+
+def _of_proposal(c: Columns, user_id: str) -> Condition:
+    """A proposal is of the run that made it, and of the agent's owner, who decides."""
+    own = t.agents.alias("own_agents")
+    agents = sa.select(own.c.agent_id).where(own.c.owner_id == user_id)
+    return sa.or_(_of_run(c, user_id), c.agent_id.in_(agents))
+
+
+def _of_actor(c: Columns, user_id: str) -> Condition:
+    return sa.or_(c.actor == user_id, c.actor.endswith(f" as {user_id}", autoescape=True))
+
+
+def _of_review(c: Columns, user_id: str) -> Condition:
+    own = t.learning_candidates.alias("own_candidates")
+    return c.job_id.in_(sa.select(own.c.candidate_id).where(_of_candidate(own.c, user_id)))
+
+
+def _nobodys(_: Columns, __: str) -> Condition:
+    """Sums over all users, which cannot be told apart."""
+    return sa.false()
+
+
+# What exists for one user alone. A table that is not here holds what is shared, or what is only
+# reached through a row of one that is.
+OWNED: Final[Mapping[sa.Table, Rule]] = {
+    t.sessions: _of_owner,
+    t.runs: lambda c, user_id: sa.or_(_of_user(c, user_id), _of_session(c, user_id)),
+    t.journal: _of_either,
+    t.requests: _of_either,
+    t.tasks: _of_session,
+    t.sidechains: _of_session,
+    t.session_mcp_servers: _of_session,
+    t.project_sessions: _of_session,
+    t.messages: _of_session,
+    t.artifacts: _of_run,
+    t.debug_requests: _of_run,
+    t.deliveries: _of_run,
+    t.delivery_tries: _of_delivery,
+    t.run_memories: _of_run,
+    t.run_memory_scopes: _of_run,
+    t.run_memory_bodies: _of_run,
+    t.run_memory_evidence: _of_run,
+    t.run_memory_backlog: _of_run,
+    t.run_captures: _of_run,
+    t.schedules: _of_owner,
+    t.schedule_executions: _of_schedule,
+    t.assets: _of_claim,
+    t.learning_candidates: _of_candidate,
+    t.learnings: _is_own_scope,
+    t.learning_uses: _of_run,
+    t.file_proposals: _of_proposal,
+    t.user_context_files: _of_user,
+    t.skill_uses: _of_user,
+    t.audit: _of_actor,
+}
+# What a change has to count for everybody, and a reader only for themselves.
+OWNED_FOR_READERS: Final[Mapping[sa.Table, Rule]] = {
+    t.asset_references: lambda c, user_id: sa.or_(
+        c.ref_id.in_(_runs(user_id)), c.ref_id.in_(_sessions(user_id))
+    ),
+    t.review_jobs: _of_review,
+    t.capture_jobs: lambda c, user_id: c.job_id.in_(_runs(user_id)),
+    t.rollout_evidence: _of_run,
+    t.rollout_outcomes: _of_run,
+    t.rollout_replay_cases: _of_owner,
+    t.skill_listings: _of_run,
+    t.skill_listing_days: _nobodys,
+}
+SENSITIVE: Final = frozenset({t.learnings, t.learning_candidates})
+# The option of a connection that only reads.
+READS: Final = "understudy_reads"
+
+
+def complete_queries(engine: sa.Engine) -> None:
+    """Have every query of an engine find only what its caller may know of."""
+    if not sa.event.contains(engine, "before_execute", _completed):
+        sa.event.listen(engine, "before_execute", _completed, retval=True)
+
+
+def _completed(
+    _: sa.Connection, statement: Any, multiparams: Any, params: Any, options: Mapping[str, Any]
+) -> tuple[Any, Any, Any]:
+    sight = current_sight.get()
+    if sight != Sight() and isinstance(statement, sa.SelectBase):
+        statement = narrowed(statement, sight, reads=bool(options.get(READS)))
+    return statement, multiparams, params
+
+
+def narrowed(statement: Any, sight: Sight, *, reads: bool) -> Any:
+    """A query that finds only what the sight allows, in each of its parts."""
+
+    def rules_of(part: Any) -> Iterator[Condition]:
+        table: Any = part.element if isinstance(part, sa.Alias) else part
+        if not sight.sees_sensitive and table in SENSITIVE:
+            yield part.c.sensitivity != str(Sensitivity.SENSITIVE)
+        rule = OWNED.get(table) or (OWNED_FOR_READERS.get(table) if reads else None)
+        if sight.user_id is not None and rule is not None:
+            yield rule(part.c, sight.user_id)
+
+    def complete_select(select: sa.Select[Any]) -> None:
+        for source in select.get_final_froms():
+            for part in _required(source):
+                select._where_criteria += tuple(rules_of(part))  # noqa: SLF001 - a copy of our own
+
+    def complete_join(join: sa.Join) -> None:
+        # Outside of the join's own condition, a row without a partner would be lost.
+        if join.isouter and isinstance(join.right, sa.Table | sa.Alias):
+            join.onclause = sa.and_(
+                sa.true() if join.onclause is None else join.onclause, *rules_of(join.right)
+            )
+
+    return visitors.cloned_traverse(
+        statement, {}, {"select": complete_select, "join": complete_join}
+    )
+
+
+def _required(source: Any) -> Iterator[Any]:
+    """The tables of a source without which there is no row."""
+    if isinstance(source, sa.Join):
+        yield from _required(source.left)
+        if not source.isouter:
+            yield from _required(source.right)
+    elif isinstance(source, sa.Table) or (
+        isinstance(source, sa.Alias) and isinstance(source.element, sa.Table)
+    ):
+        yield source
+
+
+def require_existing(
+    connection: sa.Connection, scope: LearningScope, source_run_id: str | None = None
+) -> None:
+    """Refuse to learn for a session, or from a run, that does not exist for the caller.
+
+    Whoever sees everything may prepare knowledge for a session that is yet to come.
+    """
+    if current_sight.get().user_id is None:
+        return
+    if scope.kind is ScopeKind.SESSION and not _exists(connection, t.sessions, scope.id):
+        raise coded_error("sessions/session_not_found", session_id=scope.id)
+    if source_run_id is not None and not _exists(connection, t.runs, source_run_id):
+        raise coded_error("runs/run_not_found", run_id=source_run_id)
+
+
+def _exists(connection: sa.Connection, table: sa.Table, row_id: str) -> bool:
+    [column] = table.primary_key.columns
+    return connection.execute(sa.select(column).where(column == row_id)).first() is not None
+
+
+# The ids by which shared records name what belongs to users, and the rows that they name.
+NAMED: Final = tuple(
+    table.primary_key.columns[0]
+    for table in (
+        t.runs,
+        t.requests,
+        t.artifacts,
+        t.assets,
+        t.schedules,
+        t.messages,
+        t.deliveries,
+        t.learning_candidates,
+        t.learnings,
+    )
+)
+
+
+def foreign_among(
+    connection: sa.Connection, session_ids: Sequence[str], ids: Sequence[str], user_id: str
+) -> Iterator[str]:
+    """Those of the ids that name something which does not exist for a user."""
+    given = [(t.sessions.c.session_id, session_ids), *((column, ids) for column in NAMED)]
+    for column, names in given:
+        table = column.table
+        for some in batches(names):
+            named = sa.select(column).where(
+                column.in_(some), sa.not_(OWNED[table](table.c, user_id))
+            )
+            yield from connection.execute(named).scalars()
+
+
+def sensitive_words(
+    connection: sa.Connection, session_ids: Sequence[str], run_ids: Sequence[str]
+) -> Iterator[str]:
+    """What the sensitive learnings and candidates say that came of these sessions and runs.
+
+    The summary of a run quotes nothing: the run is there to be read.
+    """
+    found, learned = t.learning_candidates, t.learnings
+    in_sessions = sa.select(t.runs.c.run_id).where(t.runs.c.session_id.in_(session_ids))
+    is_source = sa.or_(found.c.source_run_id.in_(run_ids), found.c.source_run_id.in_(in_sessions))
+    sensitive = str(Sensitivity.SENSITIVE)
+    query = (
+        sa.select(found.c.body, learned.c.body)
+        .outerjoin_from(found, learned, learned.c.source_candidate_id == found.c.candidate_id)
+        .where(
+            is_source,
+            found.c.kind != str(Kind.RUN_SUMMARY),
+            sa.or_(found.c.sensitivity == sensitive, learned.c.sensitivity == sensitive),
+        )
+    )
+    for row in connection.execute(query):
+        yield from (str(body["content"]) for body in row if isinstance(body, dict))

@@ -1,0 +1,122 @@
+"""What is sensitive, viewers do not see: on no operation that could tell of it."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.api.conftest import ADMIN, idle_daemon
+from tests.api.skill_users import Person
+from tests.api.test_isolation import FIXED, OPERATIONS, person
+from tests.support.factories import make_new_event, make_run
+from understudy.api.app import create_app
+from understudy.daemon.wiring import Daemon
+from understudy.runs.model import RunRequest
+from understudy.sessions.journal import EventKind
+
+MARK = "zanzibar"
+LEARNED = f"The door code is {MARK} 4711"
+PROPOSED = f"The spare code is {MARK} 4712"
+# That something was learned is told; what, is not.
+NAMING = frozenset({"audit.list", "sessions.events"})
+READS = sorted(name for name, (method, _) in OPERATIONS.items() if method == "GET")
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory, fresh_database: Path) -> Iterator[Daemon]:
+    home = tmp_path_factory.mktemp("sensitive") / "home"
+    daemon = idle_daemon(home, fresh_database, UNDERSTUDY_ADMIN_TOKEN=ADMIN)
+    yield daemon
+    daemon.resources.database.dispose()
+
+
+@pytest.fixture(scope="module")
+def client(daemon: Daemon) -> Iterator[TestClient]:
+    with TestClient(create_app(daemon.services), base_url="http://127.0.0.1:4600") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def root(client: TestClient) -> Person:
+    return Person(client, {"Authorization": f"Bearer {ADMIN}"})
+
+
+@pytest.fixture(scope="module")
+def viewer(client: TestClient) -> Person:
+    return person(client, "vera", "viewer")
+
+
+@pytest.fixture(scope="module")
+def ids(daemon: Daemon, root: Person) -> Mapping[str, str]:
+    """A session whose run says two sensitive things: one was published, one waits."""
+    root.ok("POST", "/v1/sessions", {"session_id": "s1"})
+    said = f"remember:  the DOOR code\nis {MARK} 4711. And {PROPOSED}!"
+    run = make_run("s1", user_id="admin", request=RunRequest(text_preview=said))
+    with daemon.resources.units.write() as unit:
+        unit.runs.add(run)
+        events = [
+            make_new_event(EventKind.RUN, data={"status": "queued"}, run_id=run.run_id),
+            make_new_event(EventKind.OUTPUT, data={"text": said}, run_id=run.run_id),
+        ]
+        unit.journal.append("s1", events, at_ms=run.submitted_at_ms)
+    made = {}
+    for name, content in (("learning", f"{LEARNED}."), ("candidate", f"{PROPOSED}.")):
+        wanted = {
+            "scope": {"kind": "workspace", "id": "default"},
+            "kind": "fact",
+            "content": content,
+            "sensitivity": "sensitive",
+            "source": {"run_id": run.run_id, "session_id": "s1"},
+        }
+        made[name] = root.ok("POST", "/v1/learning-candidates", wanted)["candidate_id"]
+    path = f"/v1/learning-candidates/{made['learning']}/publish"
+    learning_id = root.ok("POST", path, {})["learning_id"]
+    return {
+        "session_id": "s1",
+        "run_id": run.run_id,
+        "candidate_id": made["candidate"],
+        "learning_id": learning_id,
+    }
+
+
+def answers(caller: Person, name: str, ids: Mapping[str, str]) -> Iterator[Any]:
+    """What an operation says, asked plainly and asked for the very words."""
+    _, path = OPERATIONS[name]
+    for field in re.findall(r"{(\w+)(?::path)?}", path):
+        path = re.sub(rf"{{{field}(:path)?}}", ids.get(field, FIXED.get(field, "x")), path)
+    yield caller.call("GET", path)
+    yield caller.call("GET", path, params={"query": "code 4711 4712"})
+    yield caller.call("GET", path, params={"query": MARK})
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_viewer_is_told_nothing_sensitive(
+    name: str, ids: Mapping[str, str], viewer: Person
+) -> None:
+    for answer in answers(viewer, name, ids):
+        # What was asked may be repeated.
+        text = answer.text.replace(f'"{MARK}"', "")
+        assert MARK not in text
+        if name not in NAMING:
+            assert ids["learning_id"] not in text or answer.status_code == 404
+            assert ids["candidate_id"] not in text or answer.status_code == 404
+
+
+TOLD = ("learnings.get", "learning_candidates.get", "learnings.list", "runs.events", "inbox.list")
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_an_operator_is(name: str, ids: Mapping[str, str], client: TestClient) -> None:
+    [plain, *_] = answers(person(client, "olga"), name, ids)
+
+    assert MARK in plain.text
+
+
+def test_the_rest_of_what_a_run_says_stays(ids: Mapping[str, str], viewer: Person) -> None:
+    said = viewer.ok("GET", "/v1/sessions/s1/events")
+
+    [text] = [it["data"]["text"] for it in said["items"] if "text" in it.get("data", {})]
+    assert text == "remember:  [sensitive]. And [sensitive]!"
