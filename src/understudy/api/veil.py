@@ -6,7 +6,7 @@ everybody may read names the run of somebody else, or a journal holds the senten
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.concurrency import run_in_threadpool
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from understudy.daemon.services import Services
 
 TEXTS: Final = ("application/json", "text/", "application/problem+json")
+BAD_REQUEST: Final = 400
 HIDDEN_ID: Final = "hidden"
 HIDDEN_WORDS: Final = "[sensitive]"
 # Fields that name a session, whose id may be any word that a caller chose.
@@ -40,14 +41,24 @@ async def veiled(request: Request, services: "Services", answer: Response) -> Re
     if isinstance(answer, StreamingResponse):
         answer.body_iterator = _chunks(services, sight, answer.body_iterator)
         return answer
-    given = b"" if request.method in SAFE_METHODS else await request.body()
-    named = "\n".join((*map(str, request.path_params.values()), *request.query_params.values()))
-    asked = f"{named}\n{given.decode(errors='replace')}"
+    asked = await _asked(request, is_read=answer.status_code < BAD_REQUEST)
     body = await run_in_threadpool(veil, services, sight, bytes(answer.body), asked)
     if body != answer.body:
         answer.body = body
         answer.headers["content-length"] = str(len(body))
     return answer
+
+
+async def _asked(request: Request, *, is_read: bool) -> str:
+    """What the request itself said, which an answer may repeat; a list repeats nothing of it."""
+    if request.method not in SAFE_METHODS:
+        return (await request.body()).decode(errors="replace") + "\n".join(_named(request))
+    return "" if is_read else "\n".join(_named(request))
+
+
+def _named(request: Request) -> Iterator[str]:
+    yield from map(str, request.path_params.values())
+    yield from request.query_params.values()
 
 
 async def _chunks(services: "Services", sight: Sight, chunks: Any) -> AsyncIterator[bytes]:
