@@ -7,6 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 from starlette.testclient import TestClient
 
 from tests.console.test_memory import taught
+from tests.console.test_pages import propose
 from tests.support.browser import PHONE, assert_accessible, assert_fits, tab_of
 from tests.support.daemon import DaemonProcess
 from understudy.console.lineage_graph import MOST_USES, graph_of
@@ -93,3 +94,17 @@ def test_a_learning_fits_a_phone(browser: Browser, live: DaemonProcess, told: st
     with tab_of(browser, live.url, viewport=PHONE) as tab:
         tab.goto(f"/learnings/{told}")
         assert_fits(tab)
+
+
+def test_learnings_are_filtered_by_a_time_as_a_browser_sends_it(console: TestClient) -> None:
+    candidate_id = propose(console, "The lift is slow")
+    console.post(f"/v1/learning-candidates/{candidate_id}/publish", json={})
+
+    page = console.get("/learnings?published_after_ms=2020-01-31T09:00").text
+    none = console.get("/learnings?published_before_ms=2020-01-31T09:00").text
+    wrong = console.get("/learnings?published_before_ms=yesterday")
+
+    assert "The lift is slow" in page
+    assert 'value="2020-01-31T09:00"' in page
+    assert "The lift is slow" not in none
+    assert wrong.status_code == 400

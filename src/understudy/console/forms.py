@@ -13,6 +13,8 @@ from understudy.core.errors import coded_error
 
 # Keywords of a JSON schema that wrap another schema.
 WRAPPERS: Final = ("anyOf", "oneOf", "allOf")
+# How fields that hold a time end.
+MOMENTS: Final = ("_at_ms", "_after_ms", "_before_ms")
 # What a form sends to take a time away.
 NEVER: Final = "never"
 # How far down the name of a form's field may lead.
@@ -77,6 +79,15 @@ def body_of(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, A
     # A part of a field counts more than the field, where a form has both.
     body |= {name: _listed(value) for name, value in parts.items()}
     return body if fields else None
+
+
+def query_of(query: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, str]:
+    """The parameters of a list, with times as the API takes them."""
+    moments = {field.name: field for field in fields if field.kind == "moment"}
+    return {
+        name: str(_value(moments[name], text)) if name in moments else text
+        for name, text in query.items()
+    }
 
 
 def number_of(text: str) -> int | str:
@@ -188,7 +199,7 @@ def _only_key(items: Mapping[str, Any]) -> str:
 def _kind(name: str, schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return "choice"
-    if name.endswith("_at_ms"):
+    if name.endswith(MOMENTS):
         return "moment"
     items = schema.get("items", {})
     if items.get("type") == "string" or _only_key(items):

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from understudy.console.forms import query_of
 from understudy.console.lineage_graph import graph_of
 from understudy.console.page import ConsolePage
 from understudy.console.visits import Visit
@@ -24,14 +25,15 @@ PAGE: Final = 50
 
 
 async def _learnings(visit: Visit) -> dict[str, Any]:
-    asked = {"newest": "true", "limit": PAGE, **visit.query}
+    filters = [it for it in await visit.filters("learnings.list") if it.name != "newest"]
+    asked = {"newest": "true", "limit": PAGE, **query_of(visit.query, filters)}
     page = await visit.call("learnings.list", **asked)
     return {
         "items": page["items"],
         "next": page.get("next_cursor"),
         "columns": COLUMNS,
         "seldom": SELDOM,
-        "filters": [it for it in await visit.filters("learnings.list") if it.name != "newest"],
+        "filters": filters,
         "twin": asked,
     }
 
