@@ -18,6 +18,7 @@ from tests.support.learning_factories import make_learning
 from tests.support.postgres import MakeDatabase
 from understudy.agents.model import AgentType
 from understudy.assets.model import ReferenceKind
+from understudy.channels.bridge_model import BridgeDeliveryStatus, Connector
 from understudy.channels.model import EventName, ThreadStatus, TopicKind
 from understudy.channels.stimulus_model import StimulusStatus
 from understudy.core.audit import AuditOutcome
@@ -84,6 +85,8 @@ CHECKED: list[tuple[str, str, type[StrEnum]]] = [
     ("agents", "agent_type", AgentType),
     ("file_proposals", "state", ProposalState),
     ("asset_references", "kind", ReferenceKind),
+    ("channel_bridges", "connector", Connector),
+    ("bridge_deliveries", "status", BridgeDeliveryStatus),
     ("channel_members", "member_kind", MemberKind),
     ("channel_threads", "topic_kind", TopicKind),
     ("channel_threads", "status", ThreadStatus),

@@ -14,6 +14,7 @@ from understudy.channels.model import (
 )
 from understudy.channels.posting import NewChannelMessage, Posting
 from understudy.channels.service import ChannelService
+from understudy.channels.stimuli import StimulusService
 from understudy.channels.turns import Turns
 from understudy.channels.worker import ChannelDuty
 from understudy.core.page import PageRequest
@@ -40,17 +41,27 @@ class ChannelHarness:
     def __post_init__(self) -> None:
         defaults = RuntimeDefaults(route_id="a", debug_level=DebugLevel.OFF)
         self.intake = Intake(self.clock, self.catalogue, lambda _: defaults)
-        posting = Posting(clock=self.clock)
-        self.service = ChannelService(
-            units=self.units, clock=self.clock, posting=posting, cancel_run=self.cancelled.append
-        )
+        self.use(Posting(clock=self.clock))
+
+    def use(self, posting: Posting) -> None:
+        """Have messages written like this."""
         self.turns = Turns(
             clock=self.clock,
             intake=self.intake,
             posting=posting,
             cancel_run=self.cancelled.append,
         )
-        self.duty = ChannelDuty(units=self.units, clock=self.clock, turns=self.turns)
+        self.service = ChannelService(
+            units=self.units,
+            clock=self.clock,
+            posting=posting,
+            arbitration=self.turns.for_message,
+            cancel_run=self.cancelled.append,
+        )
+        self.stimuli = StimulusService(units=self.units, clock=self.clock, posting=posting)
+        self.duty = ChannelDuty(
+            units=self.units, clock=self.clock, turns=self.turns, stimuli=self.stimuli
+        )
 
     def beside(self) -> "ChannelHarness":
         """Another daemon on the same database, or this one after a restart."""

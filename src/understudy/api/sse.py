@@ -8,12 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from fastapi.sse import format_sse_event
+from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from understudy.agent.model_call import Spoken, delta_topic
 from understudy.api.services import Services
 from understudy.api.views.runs import event_body, step_of
+from understudy.channels.model import ChannelEvent, ChannelMessage
+from understudy.channels.worker import channel_topic
 from understudy.core.errors import coded_error
 from understudy.core.showable import showable
 from understudy.runs.lifecycle import TERMINAL
@@ -122,6 +125,9 @@ HEARTBEAT_S: Final = 15.0
 HEARTBEAT: Final = b": heartbeat\n\n"
 HEADERS: Final = {"X-Accel-Buffering": "no"}
 Read = Callable[[], Sequence[JournalEvent]]
+# An event of a channel, and the message that it is about.
+SeenEvent = tuple[ChannelEvent, ChannelMessage | None]
+_MESSAGES: Final = TypeAdapter(ChannelMessage)
 T = TypeVar("T")
 P = TypeVar("P")
 
@@ -357,6 +363,31 @@ async def follow_all(services: Services, after: int) -> AsyncIterator[bytes]:
     pulse = StreamHeartbeat(services, ("events",))
     async for chunk in _follow(pulse, all_events(services), after, lambda e: e.sequence):
         yield chunk
+
+
+async def follow_channel(services: Services, channel_id: str, after: int) -> AsyncIterator[bytes]:
+    """The events of a channel after a number, as they come."""
+
+    def read(after: int) -> Sequence[SeenEvent]:
+        return services.channels.events(channel_id, after=after, limit=BATCH)
+
+    pulse = StreamHeartbeat(services, (channel_topic(channel_id),))
+    yield f"id: {after}\n\n".encode()
+    async for events in batches(pulse, read, after, lambda seen: seen[0].sequence):
+        for event, message in events:
+            pulse.sent()
+            yield channel_frame(event, message).encode()
+        if not events:
+            pulse.sent()
+            yield HEARTBEAT
+
+
+def channel_frame(event: ChannelEvent, message: ChannelMessage | None) -> StreamFrame:
+    """An event of a channel as a stream event; a message is told in full."""
+    data = {**event.data, "channel_id": event.channel_id, "timestamp_ms": event.at_ms}
+    if message is not None:
+        data["message"] = _MESSAGES.dump_python(message, mode="json", by_alias=True)
+    return StreamFrame(event=str(event.name), data=data, id=str(event.sequence))
 
 
 def all_events(services: Services) -> Callable[[int], Sequence[JournalEvent]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.assets.contents import refer
 from understudy.assets.model import ReferenceKind
+from understudy.channels.arbitration import Arbitration
 from understudy.channels.checks import (
     check_emoji,
     check_metadata,
@@ -49,6 +50,8 @@ class ChannelService:
     posting: Posting
     # Wakes the readers of a channel, and whoever chooses who speaks.
     changed: Callable[[str], None] = lambda _: None
+    # Who may answer a message, in order, and who may not.
+    arbitration: Callable[["Unit", Channel, ChannelMessage], Arbitration]
     # Cancels the run of a turn that nobody waits for any more.
     cancel_run: Callable[[str], None] = lambda _: None
 
@@ -212,6 +215,17 @@ class ChannelService:
         with self.units.read() as unit:
             require_channel(unit, channel_id)
             return unit.channel_turns.of_channel(channel_id)
+
+    def next_speakers(self, channel_id: str, root_id: str | None = None) -> Arbitration:
+        """Who would answer the last message of a person, in a thread or in the channel, and why."""
+        with self.units.read() as unit:
+            channel = require_channel(unit, channel_id)
+            if root_id is not None:
+                require_message(unit, channel_id, root_id)
+            message = unit.channel_messages.last_of_people(channel_id, root_id)
+            if message is None:
+                return Arbitration(speakers=(), passed_over=())
+            return self.arbitration(unit, channel, message)
 
     def threads(self, channel_id: str, request: PageRequest) -> Page[ThreadWork]:
         """What goes on in the threads of a channel, newest first."""

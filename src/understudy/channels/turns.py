@@ -97,6 +97,10 @@ class Turns:
             root_id=message.root_id, origin=message, human=message, priority=priority
         )
 
+    def for_message(self, unit: "Unit", channel: Channel, message: ChannelMessage) -> Arbitration:
+        """Who would answer a message if it were said now."""
+        return self.arbitration(unit, channel, self.question(unit, channel, message))
+
     def drive(self, unit: "Unit", channel: Channel, thread: ThreadWork) -> None:
         """Let somebody answer the message that a thread waits with, or have it wait for its turn."""
         message = unit.channel_messages.get(thread.wish_message_id or "")
@@ -105,7 +109,9 @@ class Turns:
         if message is None or channel.paused:
             return
         question = self.question(unit, channel, message)
-        speakers = self.arbitration(unit, channel, question).speakers
+        # Nobody answers themselves: what an agent says by a stimulus is for the others.
+        besides = message.sender_session_id
+        speakers = self.arbitration(unit, channel, question, besides=besides).speakers
         under_way = unit.channel_turns.of_thread(question.root_id)
         started = self._start(unit, channel, question, speakers)
         taken = {lease.holder_session_id for lease in started}
@@ -392,7 +398,8 @@ def _priority(unit: "Unit", channel: Channel, message: ChannelMessage) -> tuple[
         if answered is not None and answered.sender_session_id is not None:
             return (answered.sender_session_id,)
     is_root = message.thread_root_message_id is None
-    spoken = messages.last_words(channel.channel_id, None if is_root else message.root_id)
+    spoken = dict(messages.last_words(channel.channel_id, None if is_root else message.root_id))
+    spoken.pop(message.sender_session_id or "", None)
     if spoken:
         return (max(spoken, key=lambda session_id: spoken[session_id].position),)
     leases = unit.channel_turns.of_thread(message.root_id)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 import structlog
 
 from understudy.channels.model import Channel
+from understudy.channels.stimuli import StimulusService
 from understudy.channels.turns import Turns
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable
@@ -46,6 +47,7 @@ class ChannelDuty:
     units: "Units"
     clock: Clock
     turns: Turns
+    stimuli: StimulusService
     # Wakes the readers of a channel.
     changed: Callable[[str], None] = lambda _: None
 
@@ -56,7 +58,11 @@ class ChannelDuty:
             pass
         with self.units.read() as unit:
             expiry = unit.channel_turns.next_expiry_ms()
-            dues = (expiry, unit.channel_messages.next_due_ms())
+            dues = (
+                expiry,
+                unit.channel_messages.next_due_ms(),
+                unit.channel_turns.next_stimulus_ms(),
+            )
         due = min((each for each in dues if each is not None), default=None)
         if failed:
             due = self.clock.now_ms() + BACK_OFF_MS
@@ -71,8 +77,10 @@ class ChannelDuty:
         with self.units.read() as unit:
             over = unit.channel_turns.due(now, limit=AT_ONCE)
             waiting = unit.channel_messages.due_threads(now, limit=AT_ONCE)
+            stimuli = unit.channel_turns.due_stimuli(now, limit=AT_ONCE)
         done = [
             *self._each(over, self._end_turn, failed),
+            *self._each(stimuli, self.stimuli.dispatch, failed),
             *self._each(waiting, self._drive, failed),
         ]
         return any(done)

@@ -4,7 +4,7 @@ from typing import Annotated, Final, TypeAlias
 
 import typer
 
-from understudy.cli import inputs, screen
+from understudy.cli import bridges, inputs, screen
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.options import Key, PageOptions, Text, TextFile
 
@@ -13,6 +13,7 @@ members = Commands("Who is in a channel, and how they take part.")
 messages = Commands("What was said in a channel.")
 commands.app.add_typer(members.app, name="members")
 commands.app.add_typer(messages.app, name="messages")
+commands.app.add_typer(bridges.commands.app, name="bridges")
 
 ChannelId: TypeAlias = Annotated[str, typer.Argument(metavar="CHANNEL", help="The channel's id.")]
 ChannelMessageId: TypeAlias = Annotated[

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from understudy.access.tokens import Token, TokenCreated
     from understudy.agent.preview import PromptPreview
     from understudy.assets.model import Asset, AssetReference
+    from understudy.channels.arbitration import Arbitration
+    from understudy.channels.bridge_model import Bridge, BridgeDelivery, NewBridge
     from understudy.channels.model import (
         Channel,
         ChannelMember,
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
         ThreadWork,
         TurnLease,
     )
+    from understudy.channels.stimulus_model import Stimulus
     from understudy.core.audit import AuditEntry, AuditVerification
     from understudy.core.page import Page
     from understudy.deliveries.model import DeliveryLog
@@ -80,8 +83,10 @@ if TYPE_CHECKING:
     )
     from understudy.wire.assets import CollectedView
     from understudy.wire.base import Deleted, Items
+    from understudy.wire.bridges import CreateBridge, UpdateBridge
     from understudy.wire.channels import (
         CreateChannel,
+        CreateStimulus,
         PostChannelMessage,
         PutChannelMember,
         UpdateChannel,
@@ -163,7 +168,10 @@ ANSWERS: Final = {
     "understudy.access.tokens": "Token TokenCreated",
     "understudy.agent.preview": "PromptPreview",
     "understudy.assets.model": "Asset AssetReference",
+    "understudy.channels.arbitration": "Arbitration",
+    "understudy.channels.bridge_model": "Bridge BridgeDelivery NewBridge",
     "understudy.channels.model": "Channel ChannelMember ChannelMessage ThreadWork TurnLease",
+    "understudy.channels.stimulus_model": "Stimulus",
     "understudy.core.audit": "AuditEntry AuditVerification",
     "understudy.core.page": "Page",
     "understudy.deliveries.model": "DeliveryLog",
@@ -487,6 +495,18 @@ class AuditCalls(Group[S]):
         of digests, and an edited, added or removed row breaks it."""
 
 
+class BridgesCalls(Group[S]):
+    """Calls about bridges."""
+
+    @POST("/v1/bridges/{bridge_id}/messages")
+    def receive(self, bridge_id: str, *, key: str | None = None) -> bytes:
+        """Take what the other end of a bridge sends, signed as its connector signs."""
+
+    @PUT("/v1/bridges/{bridge_id}/messages/_matrix/app/v1/transactions/{transaction_id}")
+    def receive_matrix(self, bridge_id: str, transaction_id: str) -> bytes:
+        """The same for a Matrix homeserver, which calls the application service like this."""
+
+
 class CandidatesCalls(Group[S]):
     """Calls about candidates."""
 
@@ -650,11 +670,63 @@ class ChannelsCalls(Group[S]):
 
     leases = every(leases_page)
 
+    @GET("/v1/channels/{channel_id}/next-speakers")
+    def next_speakers(
+        self, channel_id: str, *, thread_root_message_id: str | None = None
+    ) -> Arbitration:
+        """Who would answer the last message of a person, in order, who would not, and why."""
+
+    @GET("/v1/channels/{channel_id}/stimuli")
+    def stimuli_page(
+        self, channel_id: str, *, status: str | None = None, **page: Unpack[Paging]
+    ) -> Page[Stimulus]:
+        """What is to be said by and by, and what became of it, newest first."""
+
+    stimuli = every(stimuli_page)
+
+    @POST("/v1/channels/{channel_id}/stimuli")
+    def create_stimulus(
+        self, channel_id: str, body: CreateStimulus, *, key: str | None = None
+    ) -> Stimulus:
+        """Have something said when its time has come, within the channel's policy."""
+
     @GET("/v1/channels/{channel_id}/thread-work")
     def thread_work_page(self, channel_id: str, **page: Unpack[Paging]) -> Page[ThreadWork]:
         """What goes on in each thread, newest first."""
 
     thread_work = every(thread_work_page)
+
+    @POST("/v1/channels/{channel_id}/bridges")
+    def create_bridge(
+        self, channel_id: str, body: CreateBridge, *, key: str | None = None
+    ) -> NewBridge:
+        """Make a bridge; a secret that was made for it is shown this once."""
+
+    @GET("/v1/channels/{channel_id}/bridges")
+    def bridges_page(self, channel_id: str, **page: Unpack[Paging]) -> Page[Bridge]:
+        """The bridges of a channel; credentials are named, never shown."""
+
+    bridges = every(bridges_page)
+
+    @GET("/v1/channels/{channel_id}/bridges/{bridge_id}")
+    def get_bridge(self, channel_id: str, bridge_id: str) -> Bridge:
+        """One bridge."""
+
+    @PUT("/v1/channels/{channel_id}/bridges/{bridge_id}")
+    def update_bridge(self, channel_id: str, bridge_id: str, body: UpdateBridge) -> Bridge:
+        """Change a bridge; what is left out keeps its value."""
+
+    @DELETE("/v1/channels/{channel_id}/bridges/{bridge_id}")
+    def delete_bridge(self, channel_id: str, bridge_id: str) -> Deleted:
+        """Delete a bridge with its credentials."""
+
+    @GET("/v1/channels/{channel_id}/bridges/{bridge_id}/deliveries")
+    def bridge_deliveries_page(
+        self, channel_id: str, bridge_id: str, **page: Unpack[Paging]
+    ) -> Page[BridgeDelivery]:
+        """What went out over a bridge, newest first."""
+
+    bridge_deliveries = every(bridge_deliveries_page)
 
 
 class CheckpointsCalls(Group[S]):
@@ -1864,6 +1936,7 @@ class Operations(Generic[S]):
         self.approvals: ApprovalsCalls[S] = ApprovalsCalls(transport)
         self.assets: AssetsCalls[S] = AssetsCalls(transport)
         self.audit: AuditCalls[S] = AuditCalls(transport)
+        self.bridges: BridgesCalls[S] = BridgesCalls(transport)
         self.candidates: CandidatesCalls[S] = CandidatesCalls(transport)
         self.channels: ChannelsCalls[S] = ChannelsCalls(transport)
         self.checkpoints: CheckpointsCalls[S] = CheckpointsCalls(transport)

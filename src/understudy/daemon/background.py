@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import structlog
 
+from understudy.channels.bridge_worker import BridgeDuty
 from understudy.channels.worker import ChannelDuty, channel_topic
 from understudy.core.bell import COMMITS, Bell
 from understudy.core.clock import DAY_MS
@@ -136,6 +137,7 @@ class Background:
             "expiry": self._worker(TimedLook(self._expire, EVERY_SECOND)),
             "signals": self._worker(TimedLook(self._follow_signals, EVERY_SECOND)),
             "channels": self._worker(self._channels()),
+            "bridges": self._worker(self._bridges()),
         }
         if not resources.settings.is_sqlite:
             workers["reaper"] = Reaper(resources.settings.database_url, resources.engine).run
@@ -192,12 +194,21 @@ class Background:
         with self._resources.units.read() as unit:
             return unit.signals.next_due_ms()
 
+    def _bridges(self) -> BridgeDuty:
+        return BridgeDuty(
+            units=self._resources.units,
+            clock=self._resources.clock,
+            service=self._services.bridges,
+            sender=WebhookSender(),
+        )
+
     def _channels(self) -> ChannelDuty:
         resources, services = self._resources, self._services
         return ChannelDuty(
             units=resources.units,
             clock=resources.clock,
             turns=services.turns,
+            stimuli=services.stimuli,
             changed=lambda channel_id: resources.bell.ring(channel_topic(channel_id)),
         )
 

@@ -14,8 +14,11 @@ from understudy.agent.prompt import PromptBuilder
 from understudy.agents.service import AgentService
 from understudy.agents.user_files import UserFileService
 from understudy.assets.service import AssetService
+from understudy.channels.bridges import BridgeService
+from understudy.channels.model import Channel, ChannelMessage
 from understudy.channels.posting import Posting
 from understudy.channels.service import ChannelService
+from understudy.channels.stimuli import StimulusService
 from understudy.channels.tools import TurnDesk
 from understudy.channels.turns import Turns
 from understudy.channels.worker import TOPIC as CHANNELS_TOPIC
@@ -136,7 +139,13 @@ class Services:
         self.mailboxes = MailboxService(
             units=units, clock=clock, changed=partial(resources.bell.ring, MAIL_TOPIC)
         )
-        posting = Posting(clock=clock)
+        self.bridges = BridgeService(
+            units=units,
+            clock=clock,
+            posting=Posting(clock=clock, posted=self._queue_for_bridges),
+            changed=self._channel_changed,
+        )
+        posting = self.bridges.posting
         self.turns = Turns(
             clock=clock,
             intake=self.intake,
@@ -147,8 +156,12 @@ class Services:
             units=units,
             clock=clock,
             posting=posting,
+            arbitration=self.turns.for_message,
             changed=self._channel_changed,
             cancel_run=self._cancel_turn,
+        )
+        self.stimuli = StimulusService(
+            units=units, clock=clock, posting=posting, changed=self._channel_changed
         )
         self.deliveries = DeliveryService(units, clock)
         self.webhook_secret = _webhook_secret(resources)
@@ -229,10 +242,11 @@ class Services:
                 tasks=self.tasks,
                 sidechains=self.runs.sidechains,
                 mail=RunMail(self.mailboxes),
+                stimuli=self.stimuli,
                 turn_desk=TurnDesk(
                     units=resources.units,
                     clock=resources.clock,
-                    scrub=partial(scrub, literals=settings.secrets),
+                    scrub=self._scrub_for_channels,
                     changed=self._channel_changed,
                 ),
                 fetch_allow=settings.fetch_allow,
@@ -315,6 +329,14 @@ class Services:
     def _cancel_run(self, principal: Principal, run_id: str) -> object:
         # Asked for when they are there: runs tell trials of their end.
         return self.runs.service.cancel(principal, run_id)
+
+    def _queue_for_bridges(self, unit: Unit, channel: Channel, message: ChannelMessage) -> None:
+        # Asked for when they are there: bridges post, and posts go out over bridges.
+        self.bridges.queue(unit, channel, message)
+
+    def _scrub_for_channels(self, text: str) -> str:
+        secrets = (*self.resources.settings.secrets, *self.bridges.secrets())
+        return scrub(text, literals=secrets)
 
     def _cancel_turn(self, run_id: str) -> None:
         self._cancel_run(DAEMON, run_id)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from understudy.channels.stimuli import CreateChannelStimulus, StimulusService
 from understudy.channels.tools import EmitOutput, ReadChannelThread, SetChannelReaction, TurnDesk
 from understudy.core.clock import Clock
 from understudy.evolution.context_files import AgentContextFiles
@@ -61,6 +62,7 @@ def toolkit(
     sidechains: SidechainService,
     mail: RunMail,
     turn_desk: TurnDesk,
+    stimuli: StimulusService,
     fetch_allow: Collection[str],
     may_go_on: RedirectCheck,
     environment: Mapping[str, str],
@@ -96,6 +98,7 @@ def toolkit(
         EmitOutput(turn_desk),
         SetChannelReaction(turn_desk),
         ReadChannelThread(turn_desk),
+        CreateChannelStimulus(stimuli, turn_desk.scrub),
         AskUser(units, clock, question_expires_s),
         ReadArtifact(units),
         Remember(suggestions),

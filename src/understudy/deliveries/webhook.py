@@ -45,11 +45,13 @@ class WebhookSender:
     resolve: Resolve = resolve
     timeout_s: float = TIMEOUT_S
 
-    async def post(self, address: str, headers: Mapping[str, str], body: bytes) -> TargetAnswer:
+    async def post(
+        self, address: str, headers: Mapping[str, str], body: bytes, *, method: str = "POST"
+    ) -> TargetAnswer:
         """Send a body and tell how it was received; what the target says beyond that is dropped."""
         try:
             async with asyncio.timeout(self.timeout_s):
-                return await self._post(httpx2.URL(address), headers, body)
+                return await self._post(httpx2.URL(address), headers, body, method)
         except RefusedTarget as refused:
             return TargetAnswer(error=str(refused), is_final=True)
         except (httpx2.InvalidURL, UnicodeError):
@@ -62,14 +64,16 @@ class WebhookSender:
             # Only its kind: the words of a library may hold the address.
             return TargetAnswer(error=f"the target cannot be reached ({type(problem).__name__})")
 
-    async def _post(self, url: httpx2.URL, headers: Mapping[str, str], body: bytes) -> TargetAnswer:
+    async def _post(
+        self, url: httpx2.URL, headers: Mapping[str, str], body: bytes, method: str
+    ) -> TargetAnswer:
         addresses = await self._checked(url)
         for address in addresses[:-1]:
             try:
-                return await _send(url, address, headers, body)
+                return await _send(url, address, headers, body, method)
             except httpx2.ConnectError:
                 continue
-        return await _send(url, addresses[-1], headers, body)
+        return await _send(url, addresses[-1], headers, body, method)
 
     async def _checked(self, url: httpx2.URL) -> Sequence[Address]:
         port = url.port or PORTS.get(url.scheme, 0)
@@ -88,7 +92,7 @@ class WebhookSender:
 
 
 async def _send(
-    url: httpx2.URL, address: Address, headers: Mapping[str, str], body: bytes
+    url: httpx2.URL, address: Address, headers: Mapping[str, str], body: bytes, method: str
 ) -> TargetAnswer:
     pinned = url.copy_with(host=str(address), fragment=None)
     sent = {**headers, "Host": url.netloc.decode("ascii")}
@@ -104,7 +108,7 @@ async def _send(
             # The whole of it is bounded by the caller.
             timeout=None,
         ) as client,
-        client.stream("POST", pinned, content=body, headers=sent, extensions=extensions) as answer,
+        client.stream(method, pinned, content=body, headers=sent, extensions=extensions) as answer,
     ):
         retry_after = answer.headers.get("Retry-After", "")
         return TargetAnswer(

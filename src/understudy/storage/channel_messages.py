@@ -132,6 +132,20 @@ class ChannelMessageStore:
             for row in self._connection.execute(query)
         }
 
+    def last_of_people(self, channel_id: str, root_id: str | None) -> ChannelMessage | None:
+        """The last message of a person, in the channel or in one thread of it."""
+        query = (
+            sa.select(channel_messages)
+            .where(channel_messages.c.channel_id == channel_id)
+            .where(channel_messages.c.sender_session_id.is_(None))
+            .order_by(channel_messages.c.position.desc())
+            .limit(1)
+        )
+        if root_id is not None:
+            query = query.where(channel_messages.c.root_id == root_id)
+        row = self._connection.execute(query).first()
+        return None if row is None else self.with_reactions((_read(row),))[0]
+
     def replies_since(self, root_id: str, position: int) -> int:
         """How many messages of agents stand in a thread after a place."""
         query = (

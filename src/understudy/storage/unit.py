@@ -19,6 +19,7 @@ from understudy.storage.access import AuditStore, ReceiptStore, ResponseStore, T
 from understudy.storage.agents import AgentStore, UserFileStore
 from understudy.storage.artifacts import ArtifactStore, DebugStore
 from understudy.storage.assets import AssetStore, SqlBlobs
+from understudy.storage.bridges import BridgeStore
 from understudy.storage.candidates import CandidateStore, ReviewStore
 from understudy.storage.chains import Chains
 from understudy.storage.channel_messages import ChannelMessageStore
@@ -186,6 +187,10 @@ class Stores:
     @cached_property
     def messages(self) -> MessageStore:
         return MessageStore(self.connection, self._dialect)
+
+    @cached_property
+    def bridges(self) -> BridgeStore:
+        return BridgeStore(self.connection, self._dialect)
 
     @cached_property
     def channels(self) -> ChannelStore:

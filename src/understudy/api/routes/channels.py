@@ -1,16 +1,21 @@
 """Channels: rooms, rosters, messages and reactions."""
 
+import asyncio
 from dataclasses import replace
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import StreamingResponse
 
 from understudy.api.bodies import check_same_id, record_of
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging
+from understudy.api.routes.streams import EVENT_STREAM, Cursor
 from understudy.api.services import Caller, Services
+from understudy.api.sse import follow_channel, stream_response, wanted_position
 from understudy.api.submissions import item_of
+from understudy.channels.arbitration import Arbitration
 from understudy.channels.model import (
     AutonomyPolicy,
     Channel,
@@ -20,12 +25,14 @@ from understudy.channels.model import (
     TurnLease,
 )
 from understudy.channels.posting import NewChannelMessage
+from understudy.channels.stimulus_model import NewStimulus, Stimulus, StimulusStatus
 from understudy.core.page import Page
 from understudy.wire.base import Deleted
 from understudy.wire.channels import (
     AutonomyPolicyBody,
     ChannelFields,
     CreateChannel,
+    CreateStimulus,
     PostChannelMessage,
     PutChannelMember,
     React,
@@ -183,6 +190,57 @@ def unreact(
 def leases(channel_id: ChannelId, services: Services, page: Paging) -> Page[TurnLease]:
     """Who has the floor, thread by thread, and who is queued."""
     return Page.cut(services.channels.leases(channel_id), page)
+
+
+@router.get(ONE + "/next-speakers", operation_id="channels.next_speakers")
+@viewer()
+def next_speakers(
+    channel_id: ChannelId,
+    services: Services,
+    thread_root_message_id: Annotated[
+        str | None, Query(description="the thread; the whole channel if left out")
+    ] = None,
+) -> Arbitration:
+    """Who would answer the last message of a person, in order, who would not, and why."""
+    return services.channels.next_speakers(channel_id, thread_root_message_id)
+
+
+@router.get(ONE + "/stimuli", operation_id="channels.stimuli")
+@viewer()
+def stimuli(
+    channel_id: ChannelId,
+    services: Services,
+    page: Paging,
+    status: Annotated[StimulusStatus | None, Query(description="only those")] = None,
+) -> Page[Stimulus]:
+    """What is to be said by and by, and what became of it, newest first."""
+    return services.stimuli.page(channel_id, page, status=status)
+
+
+@router.post(ONE + "/stimuli", operation_id="channels.create_stimulus", status_code=201)
+@operator()
+def create_stimulus(
+    channel_id: ChannelId, body: CreateStimulus, services: Services, caller: Caller
+) -> Stimulus:
+    """Have something said when its time has come, within the channel's policy."""
+    return services.stimuli.create(caller, channel_id, record_of(NewStimulus, body))
+
+
+@router.get(
+    ONE + "/stream",
+    operation_id="channels.stream",
+    response_class=StreamingResponse,
+    responses=EVENT_STREAM,
+)
+@viewer()
+async def stream(
+    channel_id: ChannelId, services: Services, request: Request, cursor: Cursor = None
+) -> StreamingResponse:
+    """What happens in a channel from now on, or after the cursor."""
+    position = wanted_position(request, cursor)
+    channel = await asyncio.to_thread(services.channels.get, channel_id)
+    after = channel.sequence if position is None else position.offset
+    return stream_response(follow_channel(services, channel_id, after))
 
 
 @router.get(ONE + "/thread-work", operation_id="channels.thread_work")

@@ -11,6 +11,9 @@ from understudy.storage.schema.access import (
 from understudy.storage.schema.agents import agent_files, agents, file_proposals, user_context_files
 from understudy.storage.schema.assets import asset_blobs, asset_owners, asset_references, assets
 from understudy.storage.schema.channels import (
+    bridge_deliveries,
+    bridge_links,
+    channel_bridges,
     channel_events,
     channel_leases,
     channel_members,
@@ -93,9 +96,12 @@ __all__ = [
     "asset_references",
     "assets",
     "audit",
+    "bridge_deliveries",
+    "bridge_links",
     "canary_secret",
     "capture_jobs",
     "chains",
+    "channel_bridges",
     "channel_events",
     "channel_leases",
     "channel_members",

@@ -4,6 +4,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from understudy.channels.bridge_model import BridgeDeliveryStatus, Connector
 from understudy.channels.model import EventName, ThreadStatus, TopicKind
 from understudy.channels.stimulus_model import StimulusStatus
 from understudy.sessions.model import MemberKind
@@ -152,4 +153,52 @@ channel_events = sa.Table(
     sa.Column("at_ms", Ms, nullable=False),
     sa.Column("data", Json, nullable=False),
     one_of("name", EventName),
+)
+
+channel_bridges = sa.Table(
+    "channel_bridges",
+    metadata,
+    sa.Column("bridge_id", sa.Text, primary_key=True),
+    _channel_id(index=True),
+    sa.Column("connector", sa.Text, nullable=False),
+    sa.Column("body", Json, nullable=False),
+    # Never in an answer, and removed from what agents publish.
+    sa.Column("credentials", Json, nullable=False),
+    # When its mailbox is looked into; null without one.
+    sa.Column("due_at_ms", Ms),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False),
+    sa.Column("updated_at_ms", Ms, nullable=False),
+    one_of("connector", Connector),
+    some_of("ix_channel_bridges_due", "due_at_ms", where=WAITING),
+)
+
+
+def _bridge_id(**options: Any) -> sa.Column[str]:
+    key = sa.ForeignKey("channel_bridges.bridge_id", ondelete="CASCADE")
+    return sa.Column("bridge_id", sa.Text, key, nullable=False, **options)
+
+
+bridge_links = sa.Table(
+    "bridge_links",
+    metadata,
+    _bridge_id(primary_key=True),
+    sa.Column("external_id", sa.Text, primary_key=True),
+    sa.Column("message_id", sa.Text, nullable=False, index=True),
+)
+
+bridge_deliveries = sa.Table(
+    "bridge_deliveries",
+    metadata,
+    sa.Column("delivery_id", sa.Text, primary_key=True),
+    _bridge_id(),
+    sa.Column("message_id", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("due_at_ms", Ms),
+    sa.Column("last_error", sa.Text),
+    sa.Column("created_at_ms", Ms, nullable=False),
+    one_of("status", BridgeDeliveryStatus),
+    sa.Index("ix_bridge_deliveries_newest", "bridge_id", "created_at_ms", "delivery_id"),
+    some_of("ix_bridge_deliveries_due", "due_at_ms", where=WAITING),
 )

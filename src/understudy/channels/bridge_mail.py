@@ -1,0 +1,145 @@
+"""E-mail over IMAP and SMTP, with the standard library alone."""
+
+import imaplib
+import smtplib
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from email.utils import make_msgid, parseaddr
+from typing import Any, Final
+
+from understudy.channels.bridge_mapping import heard_in
+from understudy.channels.bridge_model import Bridge, IncomingMessage
+
+TIMEOUT_S: Final = 20.0
+MAX_FETCHED: Final = 50
+MAX_MAIL_BYTES: Final = 2 * 1024 * 1024
+# How a server is spoken to, by `imap_security` and `smtp_security`.
+TLS: Final = "tls"
+
+
+class MailFailed(Exception):
+    """The mail server cannot be reached or refuses; the message names no credential."""
+
+
+def fetch(bridge: Bridge) -> tuple[list[tuple[bytes, IncomingMessage]], list[bytes]]:
+    """New mail with its numbers in the mailbox, and the numbers of what says nothing to us."""
+    heard, empty = [], []
+    with _mailbox(bridge) as box:
+        for number in _unseen(box):
+            found = _fetched(box, number)
+            messages = heard_in(bridge, found) if found is not None else []
+            if messages:
+                heard.append((number, messages[0]))
+            else:
+                empty.append(number)
+    return heard, empty
+
+
+def mark_seen(bridge: Bridge, numbers: list[bytes]) -> None:
+    """Mark mail as read, now that it is in the channel."""
+    if not numbers:
+        return
+    with _mailbox(bridge) as box:
+        for number in numbers:
+            box.uid("STORE", number.decode(), "+FLAGS", r"(\Seen)")
+
+
+def send(
+    bridge: Bridge, *, text: str, subject: str, sender_name: str, thread: str | None, key: str
+) -> None:
+    """Send a message to the bridge's recipients; `key` makes its id, the same for each try."""
+    settings, secrets = bridge.settings, bridge.credentials
+    mail = EmailMessage()
+    mail["From"] = settings.get("from", "")
+    mail["To"] = settings.get("to", "")
+    mail["Subject"] = " ".join(f"{sender_name}: {subject}".split())[:200]
+    mail["Message-ID"] = message_id_of(bridge, key)
+    if thread:
+        mail["In-Reply-To"] = mail["References"] = " ".join(thread.split())
+    mail.set_content(text)
+    try:
+        with _smtp(settings) as server:
+            if secrets.get("smtp_password"):
+                server.login(settings.get("smtp_user", ""), secrets["smtp_password"])
+            server.send_message(mail)
+    except (OSError, smtplib.SMTPException) as problem:
+        raise MailFailed(f"SMTP: {type(problem).__name__}") from problem
+
+
+def message_id_of(bridge: Bridge, key: str) -> str:
+    """The Message-ID of what goes out for a message of the channel."""
+    domain = parseaddr(bridge.settings.get("from", ""))[1].rpartition("@")[2]
+    return f"<{key}@{domain or 'localhost'}>" if key else make_msgid()
+
+
+@contextmanager
+def _mailbox(bridge: Bridge) -> Iterator[imaplib.IMAP4]:
+    settings = bridge.settings
+    host, port = settings.get("imap_host", ""), int(settings.get("imap_port", "993"))
+    try:
+        if settings.get("imap_security", TLS) == TLS:
+            context = ssl.create_default_context()
+            box: imaplib.IMAP4 = imaplib.IMAP4_SSL(
+                host, port, ssl_context=context, timeout=TIMEOUT_S
+            )
+        else:
+            box = imaplib.IMAP4(host, port, timeout=TIMEOUT_S)
+    except (OSError, imaplib.IMAP4.error) as problem:
+        raise MailFailed(f"IMAP: {type(problem).__name__}") from problem
+    try:
+        box.login(settings.get("imap_user", ""), bridge.credentials.get("imap_password", ""))
+        box.select(settings.get("imap_folder", "INBOX"))
+        yield box
+    except (OSError, imaplib.IMAP4.error) as problem:
+        # The words of the library may hold what was sent.
+        raise MailFailed(f"IMAP: {type(problem).__name__}") from problem
+    finally:
+        with suppress(OSError, imaplib.IMAP4.error):
+            box.logout()
+
+
+def _smtp(settings: Mapping[str, str]) -> smtplib.SMTP:
+    host, port = settings.get("smtp_host", ""), int(settings.get("smtp_port", "465"))
+    if settings.get("smtp_security", TLS) == TLS:
+        context = ssl.create_default_context()
+        return smtplib.SMTP_SSL(host, port, timeout=TIMEOUT_S, context=context)
+    return smtplib.SMTP(host, port, timeout=TIMEOUT_S)
+
+
+def _unseen(box: imaplib.IMAP4) -> list[bytes]:
+    _, found = box.uid("SEARCH", "UNSEEN")
+    return [number for line in found if line for number in line.split()][:MAX_FETCHED]
+
+
+def _fetched(box: imaplib.IMAP4, number: bytes) -> dict[str, Any] | None:
+    """A mail as the mapping reads it; None when it is too large or no mail."""
+    _, sizes = box.uid("FETCH", number.decode(), f"(BODY.PEEK[]<0.{MAX_MAIL_BYTES}>)")
+    raw = next((part[1] for part in sizes if isinstance(part, tuple)), None)
+    if not isinstance(raw, bytes):
+        return None
+    mail = message_from_bytes(raw, policy=policy.default)
+    name, address = parseaddr(str(mail.get("From", "")))
+    body = mail.get_body(preferencelist=("plain",))
+    try:
+        text = "" if body is None else str(body.get_content())
+    except (LookupError, ValueError, KeyError):
+        text = ""
+    return {
+        "id": str(mail.get("Message-ID", "")).strip(),
+        "from": address.lower(),
+        "from_name": name or None,
+        "text": _without_quotation(text),
+        "in_reply_to": str(mail.get("In-Reply-To", "")).strip() or None,
+        "subject": str(mail.get("Subject", "")),
+    }
+
+
+def _without_quotation(text: str) -> str:
+    """The text without the mail that it answers, which the channel has."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    while lines and (not lines[-1].strip() or lines[-1].startswith(">")):
+        lines.pop()
+    return "\n".join(lines)

@@ -1,0 +1,180 @@
+"""Presets of connectors, and paths into what they send: a small part of JSONPath."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+from urllib.parse import quote
+
+from understudy.channels.bridge_model import Bridge, Connector, IncomingMessage
+from understudy.core.errors import coded_error
+
+MAX_MESSAGES: Final = 200
+MAX_ID_CHARS: Final = 400
+MAX_NAME_CHARS: Final = 200
+_STEP: Final = re.compile(r"\.([A-Za-z_][\w-]*)|\['([^'\]]{1,200})'\]|\[(\d{1,4})\]|(\[\*\])")
+_NAME: Final = re.compile(r"\{([a-z_]+)\}")
+PATHS: Final = ("each", "id", "text", "author", "author_name", "thread")
+SEPARATOR: Final = " | "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutgoingShape:
+    """The request that takes a message to a connector, with names to be filled in."""
+
+    url: str
+    method: str = "POST"
+    needs: tuple[str, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """How a connector speaks."""
+
+    required: tuple[str, ...]
+    incoming: Mapping[str, Any]
+    outgoing: OutgoingShape | None = None
+
+
+@cache
+def presets() -> Mapping[Connector, Preset]:
+    """The preset of every connector."""
+    text = files("understudy.channels").joinpath("bridge_presets.toml").read_text("utf-8")
+    table = tomllib.loads(text)
+    return {
+        connector: Preset(
+            required=tuple(table[connector]["required"]),
+            incoming=table[connector]["incoming"],
+            outgoing=_outgoing(table[connector].get("outgoing")),
+        )
+        for connector in Connector
+    }
+
+
+def check_mapping(mapping: Mapping[str, Any]) -> None:
+    """Refuse what is no mapping, with the path that cannot be read."""
+    for name, value in mapping.items():
+        pointer = f"/mapping/{name}"
+        if name in PATHS and isinstance(value, str):
+            given = [value]
+        elif name == "never" and isinstance(value, list | tuple):
+            given = [str(each) for each in value]
+        elif name == "only" and isinstance(value, Mapping):
+            given = list(value)
+        else:
+            known = ", ".join((*PATHS, "only", "never"))
+            raise coded_error(
+                "channels/mapping_invalid:field", pointer=pointer, name=name, known=known
+            )
+        for path in given:
+            for one in path.split(SEPARATOR):
+                if _steps(one) is None:
+                    raise coded_error("channels/mapping_invalid", pointer=pointer, path=one)
+
+
+def heard_in(bridge: Bridge, document: Any) -> list[IncomingMessage]:
+    """The messages in what a connector has sent; what is none of ours to hear is left out."""
+    mapping = {**presets()[bridge.connector].incoming, **bridge.mapping}
+    parts = values_at(document, mapping["each"]) if mapping.get("each") else iter([document])
+    heard: list[IncomingMessage] = []
+    for part in parts:
+        if len(heard) >= MAX_MESSAGES:
+            break
+        message = _message(mapping, part)
+        if message is not None:
+            heard.append(message)
+    return heard
+
+
+def values_at(document: Any, paths: str) -> Iterator[Any]:
+    """The values that the first of the paths to lead anywhere leads to."""
+    for path in paths.split(SEPARATOR):
+        found = [document]
+        for step in _steps(path) or ():
+            found = [value for each in found for value in _below(each, step)]
+        found = [value for value in found if value is not None]
+        if found:
+            yield from found
+            return
+
+
+def filled(template: Any, names: Mapping[str, str], *, is_url: bool = False) -> Any:
+    """A template with its names filled in, once: a name in a filled-in text stays as it is.
+
+    Fields that hold nothing but a name without a value are left out.
+    """
+    if isinstance(template, Mapping):
+        parts = {key: filled(value, names) for key, value in template.items()}
+        return {key: value for key, value in parts.items() if value != ""}
+    if not isinstance(template, str):
+        return template
+
+    def value(match: re.Match[str]) -> str:
+        found = names.get(match[1], "")
+        # A whole address may be a credential; a part of one must stay a part.
+        return quote(found, safe="") if is_url and match[0] != template[: len(match[0])] else found
+
+    return _NAME.sub(value, template)
+
+
+def _message(mapping: Mapping[str, Any], part: Any) -> IncomingMessage | None:
+    if any(list(values_at(part, path)) for path in mapping.get("never", ())):
+        return None
+    for path, wanted in mapping.get("only", {}).items():
+        if wanted not in list(values_at(part, path)):
+            return None
+    found = {name: _text_at(part, mapping.get(name)) for name in PATHS if name != "each"}
+    external_id, author, text = found["id"], found["author"], found["text"]
+    if not external_id or not author or not text or not text.strip():
+        return None
+    name, thread = found["author_name"], found["thread"]
+    return IncomingMessage(
+        external_id=external_id[:MAX_ID_CHARS],
+        author=author[:MAX_ID_CHARS],
+        text=text,
+        author_name=" ".join(name.split())[:MAX_NAME_CHARS] if name else None,
+        thread=thread[:MAX_ID_CHARS] if thread else None,
+    )
+
+
+def _text_at(part: Any, path: str | None) -> str | None:
+    value = next(values_at(part, path), None) if path else None
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    return str(value).replace("\0", "")
+
+
+def _steps(path: str) -> list[tuple[str | None, str | None, str | None, str | None]] | None:
+    """The steps of a path; None when it is none."""
+    rest = path.strip()
+    if not rest.startswith("$"):
+        return None
+    place, steps = 1, []
+    while place < len(rest):
+        match = _STEP.match(rest, place)
+        if match is None:
+            return None
+        steps.append(match.groups())
+        place = match.end()
+    return steps  # type: ignore[return-value]
+
+
+def _below(value: Any, step: tuple[str | None, str | None, str | None, str | None]) -> list[Any]:
+    name, quoted_name, index, every = step
+    if every:
+        return list(value)[:MAX_MESSAGES] if isinstance(value, list) else []
+    if index is not None:
+        return [value[int(index)]] if isinstance(value, list) and int(index) < len(value) else []
+    key = name or quoted_name
+    return [value[key]] if isinstance(value, dict) and key in value else []
+
+
+def _outgoing(table: Mapping[str, Any] | None) -> OutgoingShape | None:
+    if table is None:
+        return None
+    return OutgoingShape(**{**table, "needs": tuple(table.get("needs", ()))})

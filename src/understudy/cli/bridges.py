@@ -1,0 +1,117 @@
+"""`understudy channels bridges`: the way of a channel to and from the world outside."""
+
+from typing import Annotated, Final, TypeAlias
+
+import typer
+
+from understudy.cli import inputs, screen
+from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.options import Key, PageOptions
+
+commands = Commands("Bridges of a channel: webhooks, Slack, Telegram, Discord, Matrix, e-mail.")
+
+ChannelId: TypeAlias = Annotated[str, typer.Argument(metavar="CHANNEL", help="The channel's id.")]
+BridgeId: TypeAlias = Annotated[str, typer.Argument(metavar="BRIDGE", help="The bridge's id.")]
+JsonFile: TypeAlias = Annotated[
+    str | None, typer.Option("--fields", metavar="JSON", help="Fields of the bridge.")
+]
+
+RECORD: Final[screen.Layout] = {
+    "bridge": "bridge_id",
+    "channel": "channel_id",
+    "connector": "connector",
+    "enabled": lambda view: "yes" if view.is_enabled else "no",
+    "sends to": "outgoing_url",
+    "receives at": lambda view: f"/v1/bridges/{view.bridge_id}/messages",
+    "unknown senders": "unknown_senders",
+    "identities": lambda view: [f"{key} is {value}" for key, value in view.identities.items()],
+    "credentials": lambda view: ", ".join(view.credential_names),
+    "secret": lambda view: getattr(view, "secret", None),
+}
+COLUMNS: Final[screen.Layout] = {
+    "bridge": "bridge_id",
+    "connector": "connector",
+    "enabled": lambda item: "yes" if item.is_enabled else "no",
+    "sends to": "outgoing_url",
+}
+DELIVERY_COLUMNS: Final[screen.Layout] = {
+    "delivery": "delivery_id",
+    "message": "message_id",
+    "status": "status",
+    "tries": "attempts",
+    "error": "last_error",
+}
+
+
+@commands("list", show=COLUMNS, empty="This channel has no bridge.")
+def list_bridges(daemon: DaemonConnection, channel_id: ChannelId, page: PageOptions) -> object:
+    """List the bridges of a channel."""
+    return daemon.client.channels.bridges_page(channel_id, **page)
+
+
+@commands("show", "get", show=RECORD)
+def show(daemon: DaemonConnection, channel_id: ChannelId, bridge_id: BridgeId) -> object:
+    """Show a bridge; its credentials are named, never shown."""
+    return daemon.client.channels.get_bridge(channel_id, bridge_id)
+
+
+@commands("create", show=RECORD)
+def create(
+    daemon: DaemonConnection,
+    channel_id: ChannelId,
+    bridge_id: BridgeId,
+    connector: Annotated[
+        str, typer.Option(help="`webhook`, `slack`, `telegram`, `discord`, `matrix` or `email`.")
+    ] = "webhook",
+    url: Annotated[str | None, typer.Option(help="Where messages go.")] = None,
+    guests: Annotated[bool, typer.Option(help="Let people join whom nobody knows.")] = False,
+    fields: JsonFile = None,
+    key: Key = None,
+) -> object:
+    """Make a bridge; a secret that was made for it is printed this once."""
+    from understudy.wire.bridges import CreateBridge
+
+    wanted = inputs.request(
+        CreateBridge,
+        bridge_id=bridge_id,
+        connector=connector,
+        outgoing_url=url,
+        unknown_senders="guest" if guests else None,
+        **(inputs.json_object(fields, "--fields") or {}),
+    )
+    return daemon.client.channels.create_bridge(channel_id, wanted, key=key)
+
+
+@commands("update", "set", show=RECORD)
+def update(
+    daemon: DaemonConnection,
+    channel_id: ChannelId,
+    bridge_id: BridgeId,
+    enabled: Annotated[bool | None, typer.Option(help="Whether anything passes.")] = None,
+    url: Annotated[str | None, typer.Option(help="Where messages go.")] = None,
+    fields: JsonFile = None,
+) -> object:
+    """Change a bridge."""
+    from understudy.wire.bridges import UpdateBridge
+
+    changes = inputs.change(
+        UpdateBridge,
+        is_enabled=enabled,
+        outgoing_url=url,
+        **(inputs.json_object(fields, "--fields") or {}),
+    )
+    return daemon.client.channels.update_bridge(channel_id, bridge_id, changes)
+
+
+@commands("delete", show="bridge {bridge_id} is deleted")
+def delete(daemon: DaemonConnection, channel_id: ChannelId, bridge_id: BridgeId) -> None:
+    """Delete a bridge with its credentials."""
+    daemon.client.channels.delete_bridge(channel_id, bridge_id)
+
+
+@commands("deliveries", show=DELIVERY_COLUMNS, empty="Nothing went out.")
+def deliveries(
+    daemon: DaemonConnection, channel_id: ChannelId, bridge_id: BridgeId, page: PageOptions
+) -> object:
+    """List what went out over a bridge."""
+    return daemon.client.channels.bridge_deliveries_page(channel_id, bridge_id, **page)

@@ -1,0 +1,160 @@
+"""The bridge store: bridges with their credentials, links of ids, and what goes out."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from understudy.channels.bridge_model import Bridge, BridgeDelivery, BridgeDeliveryStatus
+from understudy.core.page import Page, PageRequest
+from understudy.storage.engine import Dialect
+from understudy.storage.rows import from_row, insert_new, replace_version, select_page, to_row
+from understudy.storage.schema import bridge_deliveries, bridge_links, channel_bridges
+
+
+class BridgeStore:
+    """Bridges, links and deliveries in three tables."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+        self._connection = connection
+        self._dialect = dialect
+
+    def get(self, bridge_id: str) -> Bridge | None:
+        """One bridge."""
+        query = sa.select(channel_bridges).where(channel_bridges.c.bridge_id == bridge_id)
+        row = self._connection.execute(query).first()
+        return None if row is None else from_row(row, Bridge)
+
+    def of_channel(self, channel_id: str) -> tuple[Bridge, ...]:
+        """The bridges of a channel."""
+        found = self._connection.execute(_OF_CHANNEL, {"of": channel_id})
+        return tuple(from_row(row, Bridge) for row in found)
+
+    def add(self, bridge: Bridge) -> bool:
+        """Store a new bridge; False when the id is taken."""
+        return insert_new(self._connection, channel_bridges, to_row(bridge, channel_bridges))
+
+    def update(self, bridge: Bridge, *, expected_version: int) -> None:
+        """Replace a bridge."""
+        replace_version(
+            self._connection,
+            channel_bridges,
+            channel_bridges.c.bridge_id == bridge.bridge_id,
+            to_row(bridge, channel_bridges),
+            expected_version=expected_version,
+        )
+
+    def delete(self, bridge_id: str) -> None:
+        """Remove a bridge with its links and deliveries."""
+        statement = sa.delete(channel_bridges).where(channel_bridges.c.bridge_id == bridge_id)
+        self._connection.execute(statement)
+
+    def secrets(self) -> tuple[str, ...]:
+        """Every credential of every bridge."""
+        stored = self._connection.execute(sa.select(channel_bridges.c.credentials)).scalars()
+        found = (value for each in stored if isinstance(each, dict) for value in each.values())
+        return tuple({str(value) for value in found if value})
+
+    def linked(self, bridge_id: str, external_id: str) -> str | None:
+        """The message that something outside became."""
+        query = sa.select(bridge_links.c.message_id).where(
+            bridge_links.c.bridge_id == bridge_id, bridge_links.c.external_id == external_id
+        )
+        return self._connection.execute(query).scalar()
+
+    def external_of(self, bridge_id: str, message_id: str) -> str | None:
+        """What a message is called outside."""
+        query = (
+            sa.select(bridge_links.c.external_id)
+            .where(bridge_links.c.bridge_id == bridge_id)
+            .where(bridge_links.c.message_id == message_id)
+            .order_by(bridge_links.c.external_id)
+            .limit(1)
+        )
+        return self._connection.execute(query).scalar()
+
+    def link(self, bridge_id: str, external_id: str, message_id: str) -> None:
+        """Note what something outside became; the first counts."""
+        row = {"bridge_id": bridge_id, "external_id": external_id, "message_id": message_id}
+        insert_new(self._connection, bridge_links, row)
+
+    def add_delivery(self, delivery: BridgeDelivery) -> None:
+        """Queue a message."""
+        row = to_row(delivery, bridge_deliveries)
+        self._connection.execute(sa.insert(bridge_deliveries), row)
+
+    def update_delivery(self, delivery: BridgeDelivery) -> None:
+        """Note what became of a message."""
+        statement = sa.update(bridge_deliveries).where(
+            bridge_deliveries.c.delivery_id == delivery.delivery_id
+        )
+        self._connection.execute(statement.values(to_row(delivery, bridge_deliveries)))
+
+    def deliveries(self, bridge_id: str, request: PageRequest) -> Page[BridgeDelivery]:
+        """What went out over a bridge, newest first."""
+        return select_page(
+            self._connection,
+            sa.select(bridge_deliveries).where(bridge_deliveries.c.bridge_id == bridge_id),
+            request,
+            by=(bridge_deliveries.c.created_at_ms, bridge_deliveries.c.delivery_id),
+            read=lambda row: from_row(row, BridgeDelivery),
+            descending=True,
+        )
+
+    def claim_deliveries(
+        self, now_ms: int, *, until_ms: int, limit: int
+    ) -> Sequence[BridgeDelivery]:
+        """Due messages, which nobody else claims until a time."""
+        query = (
+            sa.select(bridge_deliveries)
+            .where(bridge_deliveries.c.status == BridgeDeliveryStatus.PENDING)
+            .where(bridge_deliveries.c.due_at_ms <= now_ms)
+            .order_by(bridge_deliveries.c.created_at_ms, bridge_deliveries.c.delivery_id)
+            .limit(limit)
+        )
+        rows = self._connection.execute(self._dialect.locked_if_free(query)).all()
+        self._hold(bridge_deliveries, "delivery_id", rows, until_ms)
+        return [from_row(row, BridgeDelivery) for row in rows]
+
+    def claim_mailboxes(self, now_ms: int, *, until_ms: int, limit: int) -> Sequence[Bridge]:
+        """Bridges whose mailbox is to be looked into, which nobody else claims until a time."""
+        query = (
+            sa.select(channel_bridges)
+            .where(channel_bridges.c.due_at_ms <= now_ms)
+            .order_by(channel_bridges.c.due_at_ms)
+            .limit(limit)
+        )
+        rows = self._connection.execute(self._dialect.locked_if_free(query)).all()
+        self._hold(channel_bridges, "bridge_id", rows, until_ms)
+        return [from_row(row, Bridge) for row in rows]
+
+    def poll_at(self, bridge_id: str, at_ms: int) -> None:
+        """When to look for mail again; not for a bridge that was switched off meanwhile."""
+        self._connection.execute(
+            sa.update(channel_bridges)
+            .where(channel_bridges.c.bridge_id == bridge_id)
+            .where(channel_bridges.c.due_at_ms.is_not(None))
+            .values(due_at_ms=at_ms)
+        )
+
+    def next_due_ms(self) -> int | None:
+        """When the next message or mailbox is due."""
+        found = [
+            self._connection.execute(sa.select(sa.func.min(column)).where(column.is_not(None)))
+            for column in (bridge_deliveries.c.due_at_ms, channel_bridges.c.due_at_ms)
+        ]
+        dues = [each for each in (result.scalar() for result in found) if each is not None]
+        return min(dues, default=None)
+
+    def _hold(self, table: sa.Table, key: str, rows: Sequence[Any], until_ms: int) -> None:
+        ids = [row[0] for row in rows]
+        if ids:
+            statement = sa.update(table).where(table.c[key].in_(ids))
+            self._connection.execute(statement.values(due_at_ms=until_ms))
+
+
+_OF_CHANNEL = (
+    sa.select(channel_bridges)
+    .where(channel_bridges.c.channel_id == sa.bindparam("of"))
+    .order_by(channel_bridges.c.created_at_ms, channel_bridges.c.bridge_id)
+)
