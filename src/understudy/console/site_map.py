@@ -4,6 +4,7 @@ from typing import Final
 
 from understudy.console.pages import (
     agents,
+    channels,
     daemon,
     lab,
     learnings,
@@ -32,12 +33,13 @@ AREAS: Final = (
     lab,
     learnings,
     schedules,
+    channels,
     search,
     daemon,
 )
 PAGES: Final = tuple(page for area in AREAS for page in area.PAGES)
 NAVIGATION: Final = (
-    ("work", ("overview", "review", "sessions", "runs", "schedules")),
+    ("work", ("overview", "review", "sessions", "runs", "channels", "schedules")),
     ("knowledge", ("learnings", "memory", "skills", "rollouts")),
     ("control", ("agents", "policy", "lab", "status", "audit", "access")),
 )
@@ -48,6 +50,7 @@ GO_KEYS: Final = {
     "sessions": "s",
     "runs": "u",
     "schedules": "c",
+    "channels": "n",
     "learnings": "l",
     "memory": "m",
     "skills": "k",
