@@ -52,7 +52,7 @@ def _post(harness: ChannelHarness) -> None:
 
 
 def _arbitrate(harness: ChannelHarness) -> None:
-    times = []
+    times, found = [], harness.service.next_speakers(ROOM)
     for _ in range(20):
         busy = time.process_time()
         found = harness.service.next_speakers(ROOM)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.api.live import Live
+from tests.api.live import Live, SentEvent
 from tests.support.daemon import wait_for
 from understudy.channels.bridge_signatures import signed_headers
 from understudy.testing.answers import Answer, SeenRequest, call
@@ -119,7 +119,7 @@ def test_a_stream_tells_messages_reactions_members_and_turns_without_a_gap(live:
         joined = [next(events) for _ in range(2)]
         sent = live.ok("POST", path + "/messages", {"content": "Well?"})
         live.ok("POST", f"{path}/messages/{sent['message_id']}/reactions", {"emoji": "👍"})
-        seen = []
+        seen: list[SentEvent] = []
         while not (seen and seen[-1].name == "lease" and seen[-1].data["change"] == "ended"):
             seen.append(next(events))
     assert [event.name for event in joined] == ["member", "member"]
