@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import computed_field
-
 from understudy.core.errors import coded_error
 from understudy.core.records import HIDDEN, OMIT, OMIT_EMPTY
 
@@ -58,16 +56,12 @@ class Bridge:
     unknown_senders: Literal["refuse", "guest"] = "refuse"
     # What the connector needs that is no secret, such as the room.
     settings: Annotated[Mapping[str, str], OMIT_EMPTY] = field(default_factory=dict)
+    # The credentials that are stored; what they are is never shown.
+    credential_names: tuple[str, ...] = ()
     version: int = 1
     credentials: Annotated[Mapping[str, str], HIDDEN] = field(default_factory=dict)
     # When a mailbox is looked into next.
     due_at_ms: Annotated[int | None, HIDDEN] = None
-
-    @computed_field
-    @property
-    def credential_names(self) -> tuple[str, ...]:
-        """The credentials that are stored; what they are is never shown."""
-        return tuple(sorted(self.credentials))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -286,4 +286,8 @@ def _checked(bridge: Bridge, *, now_ms: int) -> Bridge:
         if not (port.isascii() and port.isdigit() and 0 < int(port) < 65_536):
             raise coded_error("channels/bridge_invalid", pointer=f"/settings/{name}", name=name)
     due = bridge.due_at_ms or now_ms
-    return replace(bridge, due_at_ms=due if polls and bridge.is_enabled else None)
+    return replace(
+        bridge,
+        credential_names=tuple(sorted(bridge.credentials)),
+        due_at_ms=due if polls and bridge.is_enabled else None,
+    )
