@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import catalogue, console, guard, redaction, retrieval, runs, steps, waiting
+from bench import catalogue, console, guard, poisoning, redaction, retrieval, runs, steps, waiting
 
 BENCHMARKS: dict[str, Callable[..., bool | None]] = {
     "runs": runs.main,
@@ -13,6 +13,7 @@ BENCHMARKS: dict[str, Callable[..., bool | None]] = {
     "waiting": waiting.main,
     "catalogue": catalogue.main,
     "console": console.main,
+    "poisoning": poisoning.main,
 }
 # These need the corpora and answer whether every target was met.
 CORPORA_BENCHMARKS: dict[str, Callable[..., bool]] = {
