@@ -8,6 +8,7 @@ from tests.api.test_resources import ok, refused
 NOTHING = {
     "approval": 0,
     "question": 0,
+    "second_approval": 0,
     "soul_proposal": 0,
     "skill_draft": 0,
     "rollout_step": 0,

@@ -39,6 +39,7 @@ SHARED = frozenset(
         "rollout_trials",
         "rollouts",
         "runtime_revisions",
+        "second_approvals",
         "signals",
         "skill_agent_grants",
         "skill_blobs",

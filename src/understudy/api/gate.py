@@ -1,6 +1,7 @@
 """The gate before every route: authentication, role, a valid body, idempotency."""
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from functools import partial
 from typing import Any, Final, cast, get_args, get_origin
 
 from fastapi.dependencies.models import Dependant
@@ -19,6 +20,7 @@ from understudy.api.multipart import read_form
 from understudy.api.operations import SAFE_METHODS, Operation, canonical, operation_of
 from understudy.api.problems import language_of
 from understudy.api.services import Services, open_streams_of, services_of
+from understudy.api.two_people import with_second
 from understudy.api.veil import veiled
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal, Role
@@ -82,15 +84,14 @@ class GatedRoute(APIRoute):
             strict = StrictRequest(request.scope, receive)
             _check_address(strict, single)
             await _read_body(strict, operation)
+            act = partial(with_second, strict, services, operation, name, partial(inner, strict))
             claim = claim_of(strict, operation, name)
             if claim is None:
-                answer = await veiled(
-                    strict, services, without_stream(request.scope, await inner(strict))
-                )
+                answer = await veiled(strict, services, without_stream(request.scope, await act()))
                 if isinstance(answer, StreamingResponse) and answer.media_type == EVENT_STREAM:
                     _watch(request, services, operation, answer)
                 return answer
-            answer = await answer_once(services, claim, lambda: inner(strict))
+            answer = await answer_once(services, claim, act)
             return await veiled(strict, services, answer)
 
         return handle

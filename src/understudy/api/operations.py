@@ -12,6 +12,7 @@ from starlette.responses import Response
 from understudy.api.limits import MAX_BODY_BYTES
 from understudy.core.principal import Role
 from understudy.core.showable import showable
+from understudy.runtime.two_people import TwoApprovers
 
 # Uploaded content must not run or load anything in a browser.
 RAW_HEADERS: Final = {
@@ -56,6 +57,9 @@ class Operation:
     own_receipts: bool = False
     # Parts of the answer that must not be stored for a repeat.
     secret: tuple[str, ...] = ()
+    # What it is, where a second person may be needed, and whether for this body.
+    two: TwoApprovers | None = None
+    two_if: Callable[[Any], bool] = lambda _: True
     # The fields of the form that the body is; JSON where there are none.
     form: frozenset[str] = frozenset()
     max_body_bytes: int = MAX_BODY_BYTES

@@ -12,7 +12,9 @@ from understudy.cli.output import note
 if TYPE_CHECKING:
     from understudy.inbox.service import InboxItem, InboxPage
 
-KINDS: Final = "approval, question, soul_proposal, skill_draft, rollout_step or candidate"
+KINDS: Final = (
+    "approval, question, second_approval, soul_proposal, skill_draft, rollout_step or candidate"
+)
 
 
 def _title(item: "InboxItem") -> str:

@@ -16,6 +16,7 @@ RECORD: Final[screen.Layout] = {
     "default route": "default_route",
     "model": "model",
     "debug level": "debug_level",
+    "two approvers": lambda item: ", ".join(item.require_two_approvers) or "for nothing",
     "changed": "updated_at_ms",
     "by": "actor",
 }
@@ -32,20 +33,34 @@ def change(
     daemon: DaemonConnection,
     default_route: Annotated[str | None, typer.Option(help="Where runs go by default.")] = None,
     debug_level: Annotated[str | None, typer.Option(help="off, requests or full.")] = None,
+    two_approvers: Annotated[
+        str | None,
+        typer.Option(
+            help="What needs two people, with commas: skill_activation, policy_change,"
+            " bulk_publication; `none` ends it."
+        ),
+    ] = None,
     expected_revision: Expected = None,
 ) -> object:
     """Change settings; each change is a revision."""
     from understudy.wire.runtime import ChangeRuntime
 
-    if default_route is None and debug_level is None:
+    if default_route is None and debug_level is None and two_approvers is None:
         raise typer.BadParameter("give something to change")
     wanted = inputs.request(
         ChangeRuntime,
         default_route=default_route,
         debug_level=debug_level,
+        require_two_approvers=_names(two_approvers),
         expected_revision=expected_revision,
     )
     return daemon.client.runtime.change(wanted)
+
+
+def _names(given: str | None) -> list[str] | None:
+    if given is None:
+        return None
+    return [] if given == "none" else [each.strip() for each in given.split(",")]
 
 
 REVISIONS_COLUMNS: Final[screen.Layout] = {

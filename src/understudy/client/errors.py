@@ -4,6 +4,7 @@ ClientError
 ├── InvalidCall              the call makes no sense and was not sent
 ├── UnreachableError         no daemon answered
 ├── AnswerError              the answer is not what this client understands
+├── SecondNeeded             one person approved it, and another has to
 ├── WaitTimeout              what was waited for did not happen in time
 └── ProblemError             the daemon said no: status, code, domain, detail, errors
     ├── InvalidError         400, 413: a value is wrong
@@ -42,6 +43,17 @@ class UnreachableError(ClientError):
 
 class AnswerError(ClientError):
     """The daemon answered something that this client does not understand."""
+
+
+class SecondNeeded(ClientError):
+    """The change is approved by one person, and waits for another."""
+
+    def __init__(self, waiting: Mapping[str, Any]) -> None:
+        super().__init__(
+            f"approved by {waiting.get('first_by')}, and it waits for a second person:"
+            f" {waiting.get('approval_id')}"
+        )
+        self.waiting = waiting
 
 
 class WaitTimeout(ClientError):

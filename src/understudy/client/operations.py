@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from understudy.runs.artifacts import Artifact
     from understudy.runs.model import DebugRequest
     from understudy.runtime.service import Revision
+    from understudy.runtime.two_people import SecondApproval
     from understudy.sample.workspace import SampleWorkspace
     from understudy.schedules.model import ScheduleExecution
     from understudy.sessions.model import Persona, Project, ProjectMember
@@ -198,6 +199,7 @@ ANSWERS: Final = {
     "understudy.runs.artifacts": "Artifact",
     "understudy.runs.model": "DebugRequest",
     "understudy.runtime.service": "Revision",
+    "understudy.runtime.two_people": "SecondApproval",
     "understudy.sample.workspace": "SampleWorkspace",
     "understudy.schedules.model": "ScheduleExecution",
     "understudy.sessions.model": "Persona Project ProjectMember",
@@ -1501,6 +1503,29 @@ class SearchCalls(Group[S]):
         not found."""
 
 
+class SecondApprovalsCalls(Group[S]):
+    """Calls about second approvals."""
+
+    @GET("/v1/second-approvals")
+    def page(self, **page: Unpack[Paging]) -> Page[SecondApproval]:
+        """Changes that one person approved and that wait for another, oldest first."""
+
+    list = every(page)
+
+    @GET("/v1/second-approvals/{approval_id}")
+    def get(self, approval_id: str) -> SecondApproval:
+        """One change that waits, with what it would do."""
+
+    @POST("/v1/second-approvals/{approval_id}/approve")
+    def approve(self, approval_id: str, *, key: str | None = None) -> Any:
+        """Make the waiting change as the second person: the same call again, with the caller's
+        role. The answer is that of the operation."""
+
+    @POST("/v1/second-approvals/{approval_id}/withdraw")
+    def withdraw(self, approval_id: str, *, key: str | None = None) -> Deleted:
+        """Take a waiting change back: the first person, or an admin."""
+
+
 class SessionsCalls(Group[S]):
     """Calls about sessions."""
 
@@ -1964,6 +1989,7 @@ class Operations(Generic[S]):
         self.sample: SampleCalls[S] = SampleCalls(transport)
         self.schedules: SchedulesCalls[S] = SchedulesCalls(transport)
         self.search: SearchCalls[S] = SearchCalls(transport)
+        self.second_approvals: SecondApprovalsCalls[S] = SecondApprovalsCalls(transport)
         self.sessions: SessionsCalls[S] = SessionsCalls(transport)
         self.settings: SettingsCalls[S] = SettingsCalls(transport)
         self.skill_dependencies: SkillDependenciesCalls[S] = SkillDependenciesCalls(transport)

@@ -12,6 +12,7 @@ from understudy.client.calls import HttpCall, Json
 from understudy.client.errors import (
     AnswerError,
     ClientError,
+    SecondNeeded,
     UnavailableError,
     UnreachableError,
     problem_of,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Http = TypeVar("Http", httpx2.Client, httpx2.AsyncClient)
+ACCEPTED: Final = 202
 RETRY_STATUS: Final = 503
 MAX_RETRY_AFTER_S: Final = 5.0
 CONNECT_TIMEOUT_S: Final = 5.0
@@ -97,6 +99,8 @@ class Exchange(Generic[Http]):
             )
         try:
             answer: Any = response.json() if response.content else None
+            if response.status_code == ACCEPTED and _waits(answer):
+                raise SecondNeeded(answer)
             result = operation.read(answer)
         except ValueError as problem:
             raise AnswerError(_not_understood(call, problem)) from None
@@ -251,3 +255,8 @@ def _not_understood(call: HttpCall[Any], problem: ValueError) -> str:
 
 def _seconds(value: str | None) -> float | None:
     return float(value) if value is not None and value.isascii() and value.isdigit() else None
+
+
+def _waits(answer: Any) -> bool:
+    """Whether a change waits for a second person."""
+    return isinstance(answer, dict) and answer.get("state") == "waiting_for_second"

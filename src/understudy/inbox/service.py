@@ -18,6 +18,7 @@ from understudy.rollout.guards import actions_of as rollout_actions
 from understudy.rollout.service import RolloutService, WaitingStep
 from understudy.runs.expiry import expire_due
 from understudy.runs.requests import PersonRequest, RequestKind, actions_of
+from understudy.runtime.two_people import SecondApproval, person_of
 from understudy.skills.model import SkillDraft, SkillVersion
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class InboxKind(StrEnum):
 
     APPROVAL = "approval"
     QUESTION = "question"
+    SECOND_APPROVAL = "second_approval"
     SOUL_PROPOSAL = "soul_proposal"
     SKILL_DRAFT = "skill_draft"
     ROLLOUT_STEP = "rollout_step"
@@ -96,6 +98,13 @@ class InboxService:
                 unit, principal, InboxKind.APPROVAL, RequestKind.APPROVAL, RequestKind.OFFER
             ),
             InboxKind.QUESTION: _asked(unit, principal, InboxKind.QUESTION, RequestKind.QUESTION),
+            InboxKind.SECOND_APPROVAL: _Shelf(
+                count=lambda: unit.second_approvals.count(now_ms=now),
+                page=lambda request: _each(
+                    unit.second_approvals.page(request, now_ms=now),
+                    lambda it: _second(it, principal),
+                ),
+            ),
             InboxKind.ROLLOUT_STEP: _Shelf(count=steps.count, page=steps.page),
             InboxKind.CANDIDATE: _Shelf(
                 count=lambda: unit.candidates.queue_length(now_ms=now),
@@ -174,6 +183,19 @@ def _candidate(candidate: Candidate, *, may_decide: bool) -> InboxItem:
         tags=(candidate.kind, candidate.scope.kind, *(word for word, it in marks.items() if it)),
         version=candidate.version,
         actions=(*candidate.actions, "snooze") if may_decide else (),
+    )
+
+
+def _second(waiting: SecondApproval, reader: Principal) -> InboxItem:
+    is_first = waiting.first_by == person_of(reader)
+    may_decide = reader.role.includes(Role.OPERATOR)
+    return InboxItem(
+        kind=InboxKind.SECOND_APPROVAL,
+        id=waiting.approval_id,
+        title=" ".join((waiting.operation, *map(str, waiting.values.values()))),
+        created_at_ms=waiting.created_at_ms,
+        tags=(waiting.subject, waiting.first_by),
+        actions=("withdraw",) if is_first else ("approve",) if may_decide else (),
     )
 
 

@@ -11,10 +11,11 @@ from understudy.core.audit import AuditEntry, AuditOutcome
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Role
 from understudy.runs.model import Receipt
+from understudy.runtime.two_people import SecondApproval, TwoApprovers
 from understudy.storage.chains import CONTENT, Chains
 from understudy.storage.query_cache import CachedReads
-from understudy.storage.rows import DAMAGED, from_row, insert_new, select_page, to_row
-from understudy.storage.schema import audit, receipts, responses, tokens
+from understudy.storage.rows import DAMAGED, from_row, insert_new, read_record, select_page, to_row
+from understudy.storage.schema import audit, receipts, responses, second_approvals, tokens
 
 
 class TokenStore:
@@ -157,6 +158,61 @@ class ResponseStore:
             )
         )
         return done.rowcount
+
+
+class SecondApprovalStore:
+    """Changes that wait for a second person; those whose time is over are not there."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def put(self, waiting: SecondApproval) -> bool:
+        """Store one; False when the same change waits already."""
+        return insert_new(self._connection, second_approvals, asdict(waiting))
+
+    def get(self, approval_id: str, *, now_ms: int) -> SecondApproval | None:
+        """One by its id."""
+        return self._one(second_approvals.c.approval_id == approval_id, now_ms)
+
+    def same(self, fingerprint: str, *, now_ms: int) -> SecondApproval | None:
+        """The same change, if it waits."""
+        return self._one(second_approvals.c.fingerprint == fingerprint, now_ms)
+
+    def take(self, approval_id: str) -> bool:
+        """Remove one; False when somebody else was faster."""
+        gone = sa.delete(second_approvals).where(second_approvals.c.approval_id == approval_id)
+        return self._connection.execute(gone).rowcount == 1
+
+    def sweep(self, *, now_ms: int) -> None:
+        """Forget those whose time is over."""
+        over = second_approvals.c.expires_at_ms <= now_ms
+        self._connection.execute(sa.delete(second_approvals).where(over))
+
+    def count(self, *, now_ms: int) -> int:
+        """How many wait."""
+        query = sa.select(sa.func.count()).select_from(second_approvals)
+        open_ones = query.where(second_approvals.c.expires_at_ms > now_ms)
+        return int(self._connection.execute(open_ones).scalar_one())
+
+    def page(self, request: PageRequest, *, now_ms: int) -> Page[SecondApproval]:
+        """Those that wait, oldest first."""
+        return select_page(
+            self._connection,
+            sa.select(second_approvals).where(second_approvals.c.expires_at_ms > now_ms),
+            request,
+            by=(second_approvals.c.created_at_ms, second_approvals.c.approval_id),
+            read=partial(read_record, read=_read_second, what="second approval"),
+        )
+
+    def _one(self, where: sa.ColumnElement[bool], now_ms: int) -> SecondApproval | None:
+        query = sa.select(second_approvals).where(where, second_approvals.c.expires_at_ms > now_ms)
+        row = self._connection.execute(query).first()
+        return None if row is None else read_record(row, _read_second, what="second approval")
+
+
+def _read_second(row: Any) -> SecondApproval:
+    values = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's API
+    return SecondApproval(**{**values, "subject": TwoApprovers(values["subject"])})
 
 
 class AuditStore:

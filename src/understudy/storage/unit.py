@@ -15,7 +15,13 @@ from understudy.core.sight import current_sight
 from understudy.memory.ports import RunMemoryStore
 from understudy.runs.model import Run
 from understudy.skills.bundles.store import BundleStore
-from understudy.storage.access import AuditStore, ReceiptStore, ResponseStore, TokenStore
+from understudy.storage.access import (
+    AuditStore,
+    ReceiptStore,
+    ResponseStore,
+    SecondApprovalStore,
+    TokenStore,
+)
 from understudy.storage.agents import AgentStore, UserFileStore
 from understudy.storage.artifacts import ArtifactStore, DebugStore
 from understudy.storage.assets import AssetStore, SqlBlobs
@@ -215,6 +221,10 @@ class Stores:
     @cached_property
     def chains(self) -> Chains:
         return Chains(self.connection, self._dialect)
+
+    @cached_property
+    def second_approvals(self) -> SecondApprovalStore:
+        return SecondApprovalStore(self.connection)
 
     @cached_property
     def receipts(self) -> ReceiptStore:

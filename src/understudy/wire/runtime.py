@@ -5,7 +5,8 @@ from pydantic import ConfigDict, Field
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.providers.model_windows import WindowSource
 from understudy.review.policy import LearningPolicy
-from understudy.wire.base import DebugLevel, Int32, JsonObject, Omitted, RequestBody, View
+from understudy.runtime.two_people import TwoApprovers
+from understudy.wire.base import DebugLevel, Int32, JsonObject, Lax, Omitted, RequestBody, View
 
 
 class RouteView(View):
@@ -32,6 +33,8 @@ class ChangeRuntime(RequestBody):
     # Another name of `default_route`.
     route_id: str | None = None
     debug_level: DebugLevel | None = None
+    # What needs the approval of two people; an empty list: nothing.
+    require_two_approvers: list[Lax[TwoApprovers]] | None = Field(default=None, max_length=3)
     expected_revision: Int32 | None = None
 
 
@@ -56,6 +59,7 @@ class RuntimeView(View):
     provider: Omitted[str] = None
     model: Omitted[str] = None
     debug_level: DebugLevel
+    require_two_approvers: list[TwoApprovers] = Field(default_factory=list)
     run_memory_policy: RunMemoryPolicy
     learning_policy: LearningPolicy
 

@@ -1,7 +1,7 @@
 """Candidates: what might be worth knowing, and what becomes of it."""
 
 from dataclasses import replace
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Path, Query
 
@@ -21,13 +21,14 @@ from understudy.api.services import Caller, Services
 from understudy.core.errors import coded_error
 from understudy.core.page import MAX_LIMIT, Page
 from understudy.core.records import reduced
-from understudy.learnings.bulk import BulkChoice, BulkRequest, BulkResult
+from understudy.learnings.bulk import BulkAction, BulkChoice, BulkRequest, BulkResult
 from understudy.learnings.candidates import NextReviewItem, ReviewItem
 from understudy.learnings.checks import scope_filter
 from understudy.learnings.model import Candidate, CandidateFilter, CandidateState, Tier
 from understudy.learnings.proposal import NewCandidate
 from understudy.learnings.publication import PublishChanges, PublishedLearning
 from understudy.review.judge import answers_of_judge
+from understudy.runtime.two_people import TwoApprovers
 from understudy.wire.learnings import (
     BulkChoiceBody,
     BulkDecision,
@@ -98,8 +99,13 @@ def create(body: CreateCandidate, services: Services, caller: Caller) -> Candida
     return services.learning.candidates.create(caller, record_of(NewCandidate, body))
 
 
+def _publishes(body: Any) -> bool:
+    is_publication = isinstance(body, dict) and body.get("action") == BulkAction.PUBLISH
+    return is_publication and not body.get("dry_run")
+
+
 @router.post(ALL + "/bulk", operation_id="learning_candidates.bulk")
-@operator()
+@operator(two=TwoApprovers.BULK_PUBLICATION, two_if=_publishes)
 def decide_many(body: BulkDecision, services: Services, caller: Caller) -> BulkResult:
     """Publish or reject many; each is told of, and one that is refused does not stop the others."""
     ways = ("candidate_ids", "candidates", "filter")

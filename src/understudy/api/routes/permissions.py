@@ -11,6 +11,7 @@ from understudy.api.services import Caller, Services, SessionId
 from understudy.permissions.model import CallRule
 from understudy.permissions.rules import read_rules, read_session_rules
 from understudy.runtime.service import Revision
+from understudy.runtime.two_people import TwoApprovers
 from understudy.sessions.model import Session
 from understudy.wire.permissions import (
     PermissionRule,
@@ -32,7 +33,7 @@ def get_permissions(services: Services) -> PermissionsView:
 
 
 @router.put("/v1/permissions", operation_id="permissions.set")
-@admin(action="runtime.change")
+@admin(two=TwoApprovers.POLICY_CHANGE, action="runtime.change")
 def set_permissions(body: SetPermissions, services: Services, caller: Caller) -> PermissionsView:
     """Replace the rules that hold for every agent; the next tool call sees them."""
     changed = services.daemon_rules.replace(

@@ -44,6 +44,7 @@ from understudy.rollout.service import (
     compared,
 )
 from understudy.rollout.trials.trial import CaseRequest, Trial, TrialRequest, TrialState
+from understudy.runtime.two_people import TwoApprovers
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.wire.base import Items, VersionNumber
 from understudy.wire.rollouts import (
@@ -148,7 +149,7 @@ def diff(
 
 
 @router.post(ONE + "/advance", operation_id="rollouts.advance")
-@operator()
+@operator(two=TwoApprovers.SKILL_ACTIVATION)
 def advance(
     skill_name: SkillName, services: Services, caller: Caller, body: AdvanceSkill | None = None
 ) -> RolloutView:

@@ -14,6 +14,7 @@ from understudy.memory.policy import RUN_MEMORY_POLICY
 from understudy.providers.registry import RouteInfo
 from understudy.review.policy import LEARNING_POLICY
 from understudy.runtime.service import Revision
+from understudy.runtime.two_people import SETTING, TwoApprovers, required
 from understudy.wire.base import Items
 from understudy.wire.runtime import (
     ChangeRuntime,
@@ -58,7 +59,7 @@ def get_runtime(services: Services) -> RuntimeView:
 
 
 @router.post("/v1/runtime", operation_id="runtime.change")
-@admin()
+@admin(two=TwoApprovers.POLICY_CHANGE)
 def change_runtime(body: ChangeRuntime, services: Services, caller: Caller) -> RuntimeView:
     """Change runtime settings; runs already submitted keep what they were given."""
     revision = services.runtime.change(
@@ -75,7 +76,7 @@ def list_revisions(services: Services, page: Paging) -> Page[Revision]:
 
 
 @router.post("/v1/runtime/rollback", operation_id="runtime.rollback")
-@admin()
+@admin(two=TwoApprovers.POLICY_CHANGE)
 def roll_back(
     services: Services, caller: Caller, body: RollBackRuntime | None = None
 ) -> RuntimeView:
@@ -98,7 +99,9 @@ def _default_route(services: Services, revision: Revision) -> str:
 
 def _changes(services: Services, body: ChangeRuntime) -> dict[str, Any]:
     """The settings a caller changes, checked."""
-    given = body.model_dump(exclude={"expected_revision"}, exclude_none=True)
+    given = body.model_dump(mode="json", exclude={"expected_revision"}, exclude_none=True)
+    if SETTING in given:
+        given[SETTING] = sorted(set(given[SETTING]))
     pointer = "/route_id" if "route_id" in given else "/default_route"
     named = given.pop("route_id", None)
     if named is not None and given.setdefault("default_route", named) != named:
@@ -121,6 +124,7 @@ def _view(services: Services, revision: Revision) -> RuntimeView:
         provider=route.provider if route else None,
         model=route.model if route else None,
         debug_level=revision.document.get("debug_level") or services.resources.settings.debug_level,
+        require_two_approvers=sorted(required(revision.document)),
         run_memory_policy=RUN_MEMORY_POLICY.usable(revision.document),
         learning_policy=LEARNING_POLICY.usable(revision.document),
     )

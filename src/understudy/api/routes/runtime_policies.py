@@ -23,6 +23,7 @@ from understudy.review.dry_run import DryRun
 from understudy.review.policy import LEARNING_POLICY, LearningPolicy
 from understudy.runtime.policy import PolicyKind, VersionedPolicy
 from understudy.runtime.service import Revision
+from understudy.runtime.two_people import TwoApprovers
 from understudy.wire.policies import (
     DryRunLearningPolicy,
     PolicyRevisionView,
@@ -156,7 +157,7 @@ def get_run_memory_policy(services: Services) -> PolicyView[RunMemoryPolicy]:
 
 
 @router.post(RUN_MEMORY, operation_id="run_memory_policy.set")
-@admin(action="runtime.change")
+@admin(two=TwoApprovers.POLICY_CHANGE, action="runtime.change")
 def set_run_memory_policy(
     services: Services, caller: Caller, body: SetRunMemoryPolicy = None
 ) -> PolicyView[RunMemoryPolicy]:
@@ -174,7 +175,7 @@ def list_run_memory_policies(
 
 
 @router.post(RUN_MEMORY + "/rollback", operation_id="run_memory_policy.rollback")
-@admin(action="runtime.rollback")
+@admin(two=TwoApprovers.POLICY_CHANGE, action="runtime.rollback")
 def roll_back_run_memory_policy(
     services: Services, caller: Caller, body: RollBackRuntime | None = None
 ) -> PolicyView[RunMemoryPolicy]:
@@ -200,7 +201,7 @@ def get_learning_policy(services: Services) -> PolicyView[LearningPolicy]:
 
 
 @router.post(LEARNING, operation_id="learning_policy.set")
-@admin(action="runtime.change")
+@admin(two=TwoApprovers.POLICY_CHANGE, action="runtime.change")
 def set_learning_policy(
     services: Services, caller: Caller, body: SetLearningPolicy = None
 ) -> PolicyView[LearningPolicy]:
@@ -218,7 +219,7 @@ def list_learning_policies(
 
 
 @router.post(LEARNING + "/rollback", operation_id="learning_policy.rollback")
-@admin(action="runtime.rollback")
+@admin(two=TwoApprovers.POLICY_CHANGE, action="runtime.rollback")
 def roll_back_learning_policy(
     services: Services, caller: Caller, body: RollBackRuntime | None = None
 ) -> PolicyView[LearningPolicy]:

@@ -12,6 +12,7 @@ from understudy.api.routes.skills import ONE, SkillRef, acknowledged
 from understudy.api.services import Caller, Services
 from understudy.core.clock import DAY_MS
 from understudy.core.page import Page
+from understudy.runtime.two_people import TwoApprovers
 from understudy.skills.access import Author
 from understudy.skills.bundles.store import BundleFile
 from understudy.skills.diff import SkillDiff
@@ -52,7 +53,7 @@ def versions(skill_id: SkillRef, services: Services, caller: Caller, page: Pagin
 
 
 @router.post(ONE + "/versions/{version}/accept", operation_id="skills.accept")
-@operator()
+@operator(two=TwoApprovers.SKILL_ACTIVATION)
 def accept(
     skill_id: SkillRef,
     version: OfVersion,

@@ -18,6 +18,7 @@ from understudy.core.clock import DAY_MS
 from understudy.core.errors import FieldError, coded_error
 from understudy.core.pointer import pointer
 from understudy.core.strict_json import parse
+from understudy.runtime.two_people import TwoApprovers
 from understudy.skills.access import Author
 from understudy.skills.bundles.archive import MAX_ARCHIVE_BYTES, read_archive
 from understudy.skills.bundles.limits import MANIFEST
@@ -257,8 +258,12 @@ def get(skill_id: SkillRef, services: Services, caller: Caller) -> SkillDetail:
     )
 
 
+def _makes_public(body: Any) -> bool:
+    return isinstance(body, dict) and body.get("visibility") == Visibility.PUBLIC
+
+
 @router.put(ONE, operation_id="skills.update")
-@operator()
+@operator(two=TwoApprovers.SKILL_ACTIVATION, two_if=_makes_public)
 def update(
     skill_id: SkillRef, body: UpdateSkill, services: Services, caller: Caller
 ) -> SkillChanged:

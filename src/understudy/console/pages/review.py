@@ -189,6 +189,10 @@ async def _draft(visit: Visit, chosen: Mapping[str, Any]) -> Found:
     }
 
 
+async def _second(visit: Visit, chosen: Mapping[str, Any]) -> Found:
+    return {"item": await visit.call("second_approvals.get", approval_id=chosen["id"])}
+
+
 async def _rollout(visit: Visit, chosen: Mapping[str, Any]) -> Found:
     return {"item": await visit.call("rollouts.get", skill_name=chosen["id"])}
 
@@ -197,6 +201,7 @@ DETAILS: Final[Mapping[str, Callable[[Visit, Mapping[str, Any]], Awaitable[Found
     "candidate": _candidate,
     "approval": _approval,
     "question": _question,
+    "second_approval": _second,
     "soul_proposal": _proposal,
     "skill_draft": _draft,
     "rollout_step": _rollout,

@@ -5,6 +5,7 @@ from understudy.storage.schema.access import (
     chains,
     responses,
     runtime_revisions,
+    second_approvals,
     tokens,
     tool_switches,
 )
@@ -146,6 +147,7 @@ __all__ = [
     "runtime_revisions",
     "schedule_executions",
     "schedules",
+    "second_approvals",
     "session_mcp_servers",
     "sessions",
     "sidechains",

@@ -42,6 +42,21 @@ audit = sa.Table(
     sqlite_autoincrement=True,
 )
 
+# Changes that one person approved and that wait for another.
+second_approvals = sa.Table(
+    "second_approvals",
+    metadata,
+    sa.Column("approval_id", sa.Text, primary_key=True),
+    sa.Column("subject", sa.Text, nullable=False),
+    sa.Column("operation", sa.Text, nullable=False),
+    sa.Column("values", Json, nullable=False),
+    sa.Column("body", Json),
+    sa.Column("first_by", sa.Text, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False),
+    sa.Column("expires_at_ms", Ms, nullable=False),
+    sa.Column("fingerprint", sa.Text, nullable=False, unique=True),
+)
+
 # Where each chain of digests ends, and where what retention left of it begins.
 chains = sa.Table(
     "chains",

@@ -1,0 +1,88 @@
+"""Changes that wait for a second person."""
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request, Response
+
+from understudy.api.gate import GatedRoute
+from understudy.api.in_process import InProcessCalls, OperationRefused
+from understudy.api.operations import operator, viewer
+from understudy.api.paging import Paging
+from understudy.api.services import Caller, Services
+from understudy.core import audit
+from understudy.core.errors import coded_error
+from understudy.core.page import Page
+from understudy.core.principal import Role
+from understudy.i18n.locales import current_locale
+from understudy.runtime.two_people import SecondApproval, person_of
+from understudy.wire.base import Deleted
+from understudy.wire.problem import MEDIA_TYPE
+
+router = APIRouter(tags=["second approvals"], route_class=GatedRoute)
+ALL = "/v1/second-approvals"
+ApprovalId = Annotated[str, Path(description="id of the waiting change")]
+
+
+@router.get(ALL, operation_id="second_approvals.list")
+@viewer()
+def list_waiting(services: Services, page: Paging) -> Page[SecondApproval]:
+    """Changes that one person approved and that wait for another, oldest first."""
+    with services.resources.units.read() as unit:
+        return unit.second_approvals.page(page, now_ms=services.resources.clock.now_ms())
+
+
+@router.get(ALL + "/{approval_id}", operation_id="second_approvals.get")
+@viewer()
+def get_waiting(approval_id: ApprovalId, services: Services) -> SecondApproval:
+    """One change that waits, with what it would do."""
+    return _waiting(services, approval_id)
+
+
+@router.post(ALL + "/{approval_id}/approve", operation_id="second_approvals.approve")
+@operator()
+async def approve(
+    approval_id: ApprovalId, services: Services, caller: Caller, request: Request
+) -> Any:
+    """Make the waiting change as the second person: the same call again, with the caller's role.
+
+    The answer is that of the operation."""
+    waiting = _waiting(services, approval_id)
+    if waiting.first_by == person_of(caller):
+        raise coded_error("two_approvers/second_is_first", user_id=waiting.first_by)
+    values = {name: str(value) for name, value in waiting.values.items()}
+    try:
+        return await InProcessCalls(request.app).call(
+            caller, waiting.operation, values, body=waiting.body, language=current_locale.get()
+        )
+    except OperationRefused as refused:
+        told = json.dumps(refused.problem)
+        return Response(told, status_code=refused.status, media_type=MEDIA_TYPE)
+
+
+@router.post(ALL + "/{approval_id}/withdraw", operation_id="second_approvals.withdraw")
+@operator()
+def withdraw(approval_id: ApprovalId, services: Services, caller: Caller) -> Deleted:
+    """Take a waiting change back: the first person, or an admin."""
+    waiting = _waiting(services, approval_id)
+    if waiting.first_by != person_of(caller):
+        caller.require(Role.ADMIN)
+    with services.resources.units.write() as unit:
+        if unit.second_approvals.take(approval_id):
+            reason = f"{waiting.operation}: first {waiting.first_by}"
+            now = services.resources.clock.now_ms()
+            unit.audit.add(
+                audit.done(
+                    caller, "second_approvals.withdraw", approval_id, at_ms=now, reason=reason
+                )
+            )
+    return Deleted()
+
+
+def _waiting(services: Services, approval_id: str) -> SecondApproval:
+    with services.resources.units.read() as unit:
+        now = services.resources.clock.now_ms()
+        waiting = unit.second_approvals.get(approval_id, now_ms=now)
+    if waiting is None:
+        raise coded_error("two_approvers/approval_not_found", approval_id=approval_id)
+    return waiting
