@@ -64,7 +64,11 @@ def test_the_inbox_shows_it_and_approving_there_does_it(ann: Person, bob: Person
     path = f"/v1/second-approvals/{approval_id}/approve"
     assert ann.refused("POST", path) == (403, "second_is_first")
 
-    bob.ok("POST", path)
+    done = bob.ok("POST", path)
+    assert (done["operation"], done["answer"]["policy"]["mode"]) == (
+        "learning_policy.set",
+        "shadow",
+    )
 
     assert mode(bob) == "shadow"
     assert bob.refused("POST", path) == (404, "approval_not_found")

@@ -164,6 +164,7 @@ def connect(ctx: typer.Context) -> Iterator[DaemonConnection]:
     from pydantic import ValidationError
 
     from understudy.client import ClientError
+    from understudy.client.errors import SecondNeeded
 
     options = shared(ctx)
     as_json = options.json
@@ -173,6 +174,12 @@ def connect(ctx: typer.Context) -> Iterator[DaemonConnection]:
             connection = DaemonConnection(where, as_json=as_json)
             with connection.client:
                 yield connection
+        except SecondNeeded as waits:
+            if as_json:
+                print_json(waits.waiting)
+            told = f"`{understudy()} second-approvals approve {waits.waiting['approval_id']}`"
+            note(f"nothing is changed yet: another person has to approve it with {told}")
+            raise typer.Exit from None
         except ClientError as problem:
             code = report(problem, as_json=as_json, has_token=bool(where.token))
             raise typer.Exit(code) from None

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from understudy.runs.artifacts import Artifact
     from understudy.runs.model import DebugRequest
     from understudy.runtime.service import Revision
-    from understudy.runtime.two_people import SecondApproval
+    from understudy.runtime.two_people import SecondApproval, SecondApproved
     from understudy.sample.workspace import SampleWorkspace
     from understudy.schedules.model import ScheduleExecution
     from understudy.sessions.model import Persona, Project, ProjectMember
@@ -199,7 +199,7 @@ ANSWERS: Final = {
     "understudy.runs.artifacts": "Artifact",
     "understudy.runs.model": "DebugRequest",
     "understudy.runtime.service": "Revision",
-    "understudy.runtime.two_people": "SecondApproval",
+    "understudy.runtime.two_people": "SecondApproval SecondApproved",
     "understudy.sample.workspace": "SampleWorkspace",
     "understudy.schedules.model": "ScheduleExecution",
     "understudy.sessions.model": "Persona Project ProjectMember",
@@ -1517,9 +1517,9 @@ class SecondApprovalsCalls(Group[S]):
         """One change that waits, with what it would do."""
 
     @POST("/v1/second-approvals/{approval_id}/approve")
-    def approve(self, approval_id: str, *, key: str | None = None) -> Any:
+    def approve(self, approval_id: str, *, key: str | None = None) -> SecondApproved:
         """Make the waiting change as the second person: the same call again, with the caller's
-        role. The answer is that of the operation."""
+        role."""
 
     @POST("/v1/second-approvals/{approval_id}/withdraw")
     def withdraw(self, approval_id: str, *, key: str | None = None) -> Deleted:

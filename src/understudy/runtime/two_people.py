@@ -62,3 +62,12 @@ class WaitingForSecond:
     operation: str
     first_by: str
     expires_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondApproved:
+    """A change that two people approved, and what its operation answered."""
+
+    approval_id: str
+    operation: str
+    answer: JsonObject

@@ -1,7 +1,7 @@
 """Changes that wait for a second person."""
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, cast
 
 from fastapi import APIRouter, Path, Request, Response
 
@@ -15,7 +15,7 @@ from understudy.core.errors import coded_error
 from understudy.core.page import Page
 from understudy.core.principal import Role
 from understudy.i18n.locales import current_locale
-from understudy.runtime.two_people import SecondApproval, person_of
+from understudy.runtime.two_people import SecondApproval, SecondApproved, person_of
 from understudy.wire.base import Deleted
 from understudy.wire.problem import MEDIA_TYPE
 
@@ -43,21 +43,21 @@ def get_waiting(approval_id: ApprovalId, services: Services) -> SecondApproval:
 @operator()
 async def approve(
     approval_id: ApprovalId, services: Services, caller: Caller, request: Request
-) -> Any:
-    """Make the waiting change as the second person: the same call again, with the caller's role.
-
-    The answer is that of the operation."""
+) -> SecondApproved:
+    """Make the waiting change as the second person: the same call again, with the caller's role."""
     waiting = _waiting(services, approval_id)
     if waiting.first_by == person_of(caller):
         raise coded_error("two_approvers/second_is_first", user_id=waiting.first_by)
     values = {name: str(value) for name, value in waiting.values.items()}
     try:
-        return await InProcessCalls(request.app).call(
+        answer = await InProcessCalls(request.app).call(
             caller, waiting.operation, values, body=waiting.body, language=current_locale.get()
         )
     except OperationRefused as refused:
         told = json.dumps(refused.problem)
-        return Response(told, status_code=refused.status, media_type=MEDIA_TYPE)
+        problem = Response(told, status_code=refused.status, media_type=MEDIA_TYPE)
+        return cast("SecondApproved", problem)
+    return SecondApproved(approval_id=approval_id, operation=waiting.operation, answer=answer or {})
 
 
 @router.post(ALL + "/{approval_id}/withdraw", operation_id="second_approvals.withdraw")
