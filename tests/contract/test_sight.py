@@ -27,7 +27,9 @@ SHARED = frozenset(
         "chains",
         # A channel is where users meet.
         *(f"channel{part}" for part in ("s", "_members", "_messages", "_reactions", "_threads")),
-        *(f"channel_{part}" for part in ("leases", "stimuli", "events")),
+        *(f"channel_{part}" for part in ("leases", "stimuli", "events", "bridges")),
+        "bridge_links",
+        "bridge_deliveries",
         "learning_reviews",
         "personas",
         "projects",
