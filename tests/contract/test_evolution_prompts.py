@@ -56,7 +56,7 @@ def parts(fake: FakeModel, number: int = -1) -> tuple[bool, bool]:
     text = system_text(fake, number)
     whole = f"## {SELF_EVOLUTION_TITLE}\n\n{SELF_EVOLUTION}"
     has_own = section_in(text, SELF_EVOLUTION_TITLE) != ""
-    has_skills = "### Skill creation" in text
+    has_skills = "### Skill Creation" in text
     assert (whole in text, SKILL_CREATION in text) == (has_own, has_skills)
     return has_own, has_skills
 
@@ -95,8 +95,8 @@ async def test_each_switch_shows_its_own_part_and_no_other(coached: EvolvingRuns
 def test_the_parts_cost_no_more_than_they_may() -> None:
     own = f"## {SELF_EVOLUTION_TITLE}\n\n{SELF_EVOLUTION}"
 
-    assert estimate_tokens(own) <= 114
-    assert estimate_tokens(SKILL_CREATION) <= 162
+    assert estimate_tokens(own) <= 95
+    assert estimate_tokens(SKILL_CREATION) <= 136
 
 
 async def test_what_is_malformed_switches_nothing_on_and_breaks_nothing(

@@ -92,6 +92,7 @@ SECTIONS: Final = (
     "Self-Evolution",
     "Skills",
     "Skill creation",
+    "Skill Creation (recommended after complex tasks)",
     "learned_context",
     "recovered_memory",
 )

@@ -21,24 +21,23 @@ RemarkName = Literal["70", "90", "postscript"]
 POSTSCRIPT: Final = "postscript"
 SELF_EVOLUTION_TITLE: Final = "Self-Evolution"
 SELF_EVOLUTION: Final = """\
-You may rewrite your SOUL.md with write_file, to suit the people you work with:
+In your SOUL.md you CAN adapt, with write_file:
 - tone and voice
 - response style and format
-- vocabulary and phrasing
+- vocabulary, phrasing
 - interaction habits
-Never change your name, identity or contact data, your core purpose or role, or anything in \
-IDENTITY.md and AGENTS.md: they are locked. Take small steps, each for a clear pattern in what \
-users say or do."""
+You MUST NOT change your name, identity, contact data, core purpose or role, nor IDENTITY.md and \
+AGENTS.md (locked). Small steps, each for a clear pattern in what users say."""
 SKILL_CREATION: Final = """\
-### Skill creation
+### Skill Creation (recommended after complex tasks)
 
-After a task of 5 or more tool calls, ask: would this process help again?
-For: works with other inputs; many steps, easily forgotten; domain workflow of use to others.
-Against: one-off; debugging; under 5 calls; user said skip.
-Create: skill_manage(action="create", content="---\\nname: ...")
-Improve: skill_manage(action="patch", slug="...", find="...", replace="...")
-Remove: skill_manage(action="delete", slug="...")
-Only your own skills. Quality over quantity. Create with the user's consent; when unsure, ask."""
+After 5+ tool calls ask: will this process help again?
+SHOULD create: works with other inputs; steps easily forgotten; of use to others.
+SHOULD NOT: one-off; debugging; under 5 calls; user said "skip".
+skill_manage(action="create", content="---\\nname: ...")
+skill_manage(action="patch", slug="...", find="...", replace="...")
+skill_manage(action="delete", slug="...")
+Only your own skills, few and good. Ask the user first."""
 Nudge = Literal["70", "90"]
 # The tenths of the budget from which each nudge is due; at most one per iteration, later first.
 TENTHS: Final[tuple[tuple[Nudge, int], ...]] = (("90", 9), ("70", 7))
@@ -157,16 +156,18 @@ def nudge_due(
 ) -> Nudge | None:
     """The nudge that is due before the model call of an iteration, counted from 1.
 
-    None without tools: the advice could not be followed.
+    Without tools only the last one: the model can still offer a skill in its answer. With a budget
+    of one call there was nothing to make a skill of.
     """
-    if max_iterations <= 0 or tools_removed:
+    if max_iterations <= 0:
         return None
     for nudge, tenths in TENTHS:
         if nudge in sent:
             # An earlier nudge never follows a later one.
             return None
         if iteration * 10 >= max_iterations * tenths:
-            return nudge
+            may_be_heard = not tools_removed or (nudge == "90" and max_iterations > 1)
+            return nudge if may_be_heard else None
     return None
 
 

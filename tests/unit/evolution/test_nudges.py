@@ -79,16 +79,21 @@ def test_each_comes_at_most_once_and_never_two_together() -> None:
         assert all(earlier < later for (earlier, _), (later, _) in pairwise(sent))
 
 
-@pytest.mark.parametrize("budget", range(1, 101))
-def test_nothing_is_said_where_the_tools_are_gone(budget: int) -> None:
-    kept = [nudge for nudge in run_through(budget) if nudge[0] != budget]
+@pytest.mark.parametrize("budget", range(2, 101))
+def test_the_last_nudge_is_heard_although_the_tools_are_gone(budget: int) -> None:
+    kept = [nudge for nudge in run_through(budget) if nudge != (budget, "70")]
 
     assert run_through(budget, toolless_end=True) == kept
 
 
-def test_a_budget_of_nine_has_no_use_for_the_last_nudge() -> None:
-    assert run_through(9, toolless_end=True) == [(7, "70")]
+def test_small_budgets_hear_the_last_nudge_before_the_answer() -> None:
+    assert run_through(5, toolless_end=True) == [(4, "70"), (5, "90")]
+    assert run_through(9, toolless_end=True) == [(7, "70"), (9, "90")]
     assert run_through(10, toolless_end=True) == [(7, "70"), (9, "90")]
+
+
+def test_a_run_of_one_call_without_tools_hears_nothing() -> None:
+    assert run_through(1, toolless_end=True) == []
 
 
 def test_a_run_that_goes_on_after_a_crash_repeats_nothing() -> None:

@@ -120,11 +120,11 @@ class SkillManageParameters(Parameters):
     action: Literal["create", "patch", "delete"]
     slug: str = Field(default="", description="Needed to patch and delete.")
     content: str = Field(
-        default="", description="create: the whole SKILL.md with front matter (name, description)."
+        default="", description="create: whole SKILL.md with name and description."
     )
     find: str = Field(default="", description="patch: exact text in SKILL.md.")
-    replace: str = Field(default="", description="patch: what to put there; may be empty.")
-    replace_all: bool = Field(default=False, description="patch: every match, not only the first.")
+    replace: str = Field(default="", description="patch: new text; may be empty.")
+    replace_all: bool = Field(default=False, description="patch: every match.")
 
     @model_validator(mode="before")
     @classmethod
@@ -153,8 +153,8 @@ class SkillManage:
     name = "skill_manage"
     description = (
         "Keep a way of working as a skill: create one from a whole SKILL.md, patch one by replacing "
-        "exact text, or delete one. Each change is a new version, and every text is checked for "
-        "unsafe content first. A new skill is yours to use from the next turn on."
+        "exact text, or delete one. Each change is a new version; unsafe content is refused. A new "
+        "skill can be used from the next turn on."
     )
     # Not idempotent: a repeated call may change what the first one or somebody else left.
     effect = Effect.ONCE
