@@ -66,9 +66,9 @@ async def test_each_comes_once_in_its_place_and_stays_for_the_rest_of_the_run(
 @pytest.mark.parametrize(
     ("budget", "firsts"),
     [
-        *[(1, (None, None)), (2, (None, None)), (3, (None, None)), (4, (3, None))],
-        # The last call of a budget has no tools, so the advice could not be followed there.
-        *[(5, (4, None)), (7, (5, None)), (9, (7, None)), (10, (7, 9)), (11, (8, 10))],
+        *[(1, (None, None)), (2, (None, 2)), (3, (None, 3)), (4, (3, 4))],
+        # The last call of a budget has no tools, but its answer can offer a skill.
+        *[(5, (4, 5)), (7, (5, 7)), (9, (7, 9)), (10, (7, 9)), (11, (8, 10))],
         *[(15, (11, 14)), (20, (14, 18)), (25, (18, 23)), (30, (21, 27)), (50, (35, 45))],
         (100, (70, 90)),
     ],

@@ -27,17 +27,17 @@ In your SOUL.md you CAN adapt, with write_file:
 - vocabulary, phrasing
 - interaction habits
 You MUST NOT change your name, identity, contact data, core purpose or role, nor IDENTITY.md and \
-AGENTS.md (locked). Small steps, each for a clear pattern in what users say."""
+AGENTS.md (locked). Take small steps, each for a clear pattern in what users say."""
 SKILL_CREATION: Final = """\
 ### Skill Creation (recommended after complex tasks)
 
 After 5+ tool calls ask: will this process help again?
-SHOULD create: works with other inputs; steps easily forgotten; of use to others.
+SHOULD create: works with other inputs; easily forgotten; a domain workflow for others.
 SHOULD NOT: one-off; debugging; under 5 calls; user said "skip".
 skill_manage(action="create", content="---\\nname: ...")
 skill_manage(action="patch", slug="...", find="...", replace="...")
 skill_manage(action="delete", slug="...")
-Only your own skills, few and good. Ask the user first."""
+Only your own skills. Quality over quantity. Ask for consent."""
 Nudge = Literal["70", "90"]
 # The tenths of the budget from which each nudge is due; at most one per iteration, later first.
 TENTHS: Final[tuple[tuple[Nudge, int], ...]] = (("90", 9), ("70", 7))
