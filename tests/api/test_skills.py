@@ -14,7 +14,7 @@ from tests.support.skill_service_harness import HARMFUL, OK_MD, SLUG, skill_md
 FIELDS = {
     *("id", "slug", "name", "description", "origin", "owner_id", "visibility", "status"),
     *("enabled", "version", "is_system", "tags", "missing_deps", "frontmatter", "created_at_ms"),
-    *("updated_at_ms", "actions", "digest", "size"),
+    *("updated_at_ms", "actions", "digest", "size", "is_draft"),
 }
 
 
@@ -385,6 +385,12 @@ def test_nobody_says_who_they_are_but_an_admin(users: SkillUsers) -> None:
 
 def test_a_slug_of_somebody_else_cannot_be_taken(users: SkillUsers) -> None:
     users.ann.create()
+    # One that Bob may not know of is like a reserved word, and his own gets another slug.
+    for slug in (SLUG, "upload"):
+        wanted = {"content": OK_MD, "slug": slug}
+        assert users.bob.refused("POST", ALL, wanted) == (400, "invalid_slug")
+    assert users.bob.create()["slug"].startswith(f"{SLUG}-")
+    users.ann.ok("POST", f"{ONE}/grants/user", {"user_id": "bob"})
     before = users.ann.ok("GET", ONE)
     assert users.bob.refused("POST", ALL, {"content": OK_MD}) == (403, "skill_slug_taken")
     upload = users.bob.upload(packed({"SKILL.md": OK_MD}))

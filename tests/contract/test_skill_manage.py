@@ -259,11 +259,12 @@ async def test_deleting_moves_it_to_the_trash_and_it_can_be_made_anew(skilled: S
 async def test_others_cannot_change_it_nor_learn_that_it_is_there(skilled: SkillRuns) -> None:
     skilled.service.create(author(ANN), OK_MD)
 
-    told = await skilled.told(patch("Collect", "x"), delete(), delete("nowhere"), create(), who=BOB)
+    given = create(slug="weekly-report")
+    told = await skilled.told(patch("Collect", "x"), delete(), delete("nowhere"), given, who=BOB)
 
     assert told[0] == told[1] == "there is no skill 'weekly-report' that you may change"
     assert told[2] == told[1].replace("weekly-report", "nowhere")
-    assert "choose another slug" in told[3]
+    assert told[3] == "'weekly-report': this slug is reserved"
     refused = [*skilled.audited("skills.patch"), *skilled.audited("skills.delete")]
     assert [(entry.actor, str(entry.outcome)) for entry in refused] == [("bob", "refused")] * 3
     assert all("run_" in (entry.reason or "") for entry in refused)
@@ -304,8 +305,9 @@ async def test_an_agent_without_the_switch_publishes_a_folder(
 
     assert told[2] == (
         "Created skill weekly-report ('Weekly report'), version 1. It has 2 files. Left out as "
-        "links or devices: 'link'. It is granted to you; from your next turn on, call use_skill "
-        "with weekly-report."
+        "links or devices: 'link'. It is your user's alone, with every agent: from their next turn "
+        "on, call use_skill with weekly-report. A person can grant it to this agent, for everybody "
+        "who uses it."
     )
     assert told[3].startswith("The content of skill weekly-report was this very one already")
     assert skilled.content(path="scripts/a.py") == b"print('a')\n"

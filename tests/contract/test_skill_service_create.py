@@ -38,7 +38,7 @@ from understudy.skills.versions import bundle_of
 
 @pytest.fixture
 def harness(database: UnitsOnDatabase) -> SkillServiceHarness:
-    return SkillServiceHarness(database.units)
+    return SkillServiceHarness(database.units).hand_over()
 
 
 def code_of(problem: pytest.ExceptionInfo[UnderstudyError]) -> str:
@@ -230,13 +230,15 @@ def test_a_run_that_creates_on_its_users_own_slug_is_granted_the_skill(
     assert granted.reason == f"{SLUG} to agent default in run_1"
 
 
-def test_a_public_skill_stays_public_when_a_run_is_granted_it(harness: SkillServiceHarness) -> None:
+def test_a_run_that_creates_a_public_skill_again_is_granted_nothing(
+    harness: SkillServiceHarness,
+) -> None:
     harness.service.create(ANN, OK_MD)
     harness.service.update(ROOT, SLUG, SkillFieldChanges(visibility=Visibility.PUBLIC))
     again = harness.service.create(run_of(ANN), OK_MD)
 
-    assert (again.granted, again.skill.visibility) == (True, Visibility.PUBLIC)
-    assert harness.grants() == (["default"], [])
+    assert (again.unchanged, again.skill.visibility) == (True, Visibility.PUBLIC)
+    assert harness.grants() == ([], [])
 
 
 def test_a_run_that_has_the_skill_and_creates_it_again_changes_nothing(
@@ -285,11 +287,13 @@ def test_nobody_creates_over_the_slug_of_another(harness: SkillServiceHarness) -
     harness.service.create(run_of(ANN), OK_MD)
     before = harness.state()
 
+    # Its agent has it, so a run of Bob's may know of it, and Bob himself may not.
+    told = {BOB: "invalid_slug", run_of(BOB): "skill_slug_taken", ROOT: "skill_slug_taken"}
     for action in ("skills.create", "skills.upload", "skills.publish"):
-        for author in (BOB, run_of(BOB), ROOT):
-            with pytest.raises(Rejected) as problem:
+        for author, code in told.items():
+            with pytest.raises(UnderstudyError) as problem:
                 harness.service.keep(author, make_bundle("mine now"), action=action, slug=SLUG)
-            assert code_of(problem) == "skill_slug_taken"
+            assert code_of(problem) == code
 
     assert harness.state() == before
 

@@ -66,7 +66,7 @@ def test_of_two_owners_who_create_one_slug_one_gets_it(
 
     harness = SkillServiceHarness(database.units)
     owner = harness.row().owner_id
-    assert got == {f"owner {owner}": CREATORS // 2, "refused skill_slug_taken": CREATORS // 2}
+    assert got == {f"owner {owner}": CREATORS // 2, "refused invalid_slug": CREATORS // 2}
     assert {version.actor for version in harness.versions()} == {owner}
 
 

@@ -24,7 +24,7 @@ FILES = {"scripts/a.py": b"print('hi')\n"}
 
 @pytest.fixture
 def harness(database: UnitsOnDatabase) -> SkillServiceHarness:
-    return SkillServiceHarness(database.units)
+    return SkillServiceHarness(database.units).hand_over()
 
 
 def code_of(problem: pytest.ExceptionInfo[UnderstudyError]) -> str:

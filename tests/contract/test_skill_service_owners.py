@@ -39,7 +39,7 @@ from understudy.skills.service import SkillService
 
 @pytest.fixture
 def harness(database: UnitsOnDatabase) -> SkillServiceHarness:
-    return SkillServiceHarness(database.units)
+    return SkillServiceHarness(database.units).hand_over()
 
 
 def code_of(problem: pytest.ExceptionInfo[UnderstudyError]) -> str:

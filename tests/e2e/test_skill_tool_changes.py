@@ -155,8 +155,8 @@ def test_what_is_deleted_comes_back_only_as_something_new(users: SkillUsers) -> 
 
     assert gone.refusals
     assert (old["version"], made["version"], granted["version"]) == (1, 2, 3)
-    assert (alone["visibility"], granted["visibility"]) == ("private", "internal")
-    assert users.ann.grants("risen-again") == {users.learner}
+    assert (alone["visibility"], granted["visibility"]) == ("private", "private")
+    assert users.ann.grants("risen-again") == set()
 
 
 def test_a_folder_is_published_also_by_an_agent_that_may_not_learn_skills(

@@ -39,9 +39,10 @@ def test_an_agent_creates_a_skill_that_its_user_owns_and_that_it_finds_on_the_ne
     assert "version 1" in first.result
     made = users.ann.get("weekly-report")
     assert (made["slug"], made["version"], made["name"]) == ("weekly-report", 1, "Weekly report")
-    assert (made["owner_id"], made["visibility"]) == (users.ann.user_id, "internal")
+    assert (made["owner_id"], made["visibility"]) == (users.ann.user_id, "private")
     assert (made["status"], made["origin"], made["is_system"]) == ("active", "managed", False)
-    assert users.ann.grants("weekly-report") == {users.learner}
+    # The agent is not hers, so what it is granted would reach others.
+    assert users.ann.grants("weekly-report") == set()
     assert users.skill_daemon.bytes_of("weekly-report", 1) == OK_MD.encode()
     assert "weekly-report" not in first.offered
     assert "weekly-report" in then.offered
@@ -178,9 +179,9 @@ def test_nobody_takes_over_anothers_slug(users: SkillUsers) -> None:
     )
 
     assert told.refusals
-    assert users.bob.status("POST", ALL, {"content": other, "slug": made["slug"]}) == 403
+    assert users.bob.status("POST", ALL, {"content": other, "slug": made["slug"]}) == 400
     archive = packed({"SKILL.md": skill_md("x", slug=made["slug"])})
-    assert users.bob.upload(archive).status_code == 403
+    assert users.bob.upload(archive).status_code == 400
     assert users.ann.get(made["slug"]) == before
     assert users.ann.grants(made["slug"]) == set()
 

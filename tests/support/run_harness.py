@@ -280,6 +280,7 @@ def restarted(
         tools=harness.tools if tools is None else tools,
         coach=harness.coach,
         consent=harness.consent,
+        clock=harness.clock,
     )
     if settings is None:
         again.providers = harness.providers

@@ -146,7 +146,7 @@ def make_skill_runs(
     """A run harness with the built-in agent, and with one that learns skills."""
     switches = {"skill_evolve": True}
     with units.write() as unit:
-        unit.agents.add(make_agent(LEARNER, other_config=switches))
+        unit.agents.add(make_agent(LEARNER, other_config=switches, owner_id="ann"))
         unit.agents.add(
             make_agent("open", agent_type=AgentType.OPEN, other_config=switches, updated_at_ms=NOW)
         )
@@ -183,5 +183,4 @@ def make_skill_runs(
         AnswerSidechain(plain.sidechains),
     )
     harness = restarted(plain, tools=tools)
-    harness.clock = plain.clock
     return SkillRuns(units, queued, harness, fake, service, catalogue, roles)

@@ -1,8 +1,8 @@
 """A service of skills as a daemon has one, and the people who use it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import sqlalchemy as sa
 
@@ -107,6 +107,15 @@ class SkillServiceHarness:
             listener=self.heard,
             unstored=self.unstored,
         )
+
+    def hand_over(self, agent_id: str = "default", user_id: str = "ann") -> Self:
+        """Make somebody the owner of an agent, which is then no shared one."""
+        with self.units.write() as unit:
+            agent = unit.agents.get(agent_id)
+            assert agent is not None
+            owned = replace(agent, owner_id=user_id, version=agent.version + 1)
+            unit.agents.update(owned, expected_version=agent.version)
+        return self
 
     def row(self, slug: str = SLUG) -> Skill:
         """The skill of a slug, deleted or not."""

@@ -1,6 +1,6 @@
 """Permission gate: judges tool calls, redirects included, by the rules in force now."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -29,6 +29,8 @@ from understudy.runs.model import Run, require_run
 from understudy.runtime.service import Revision, RuntimeService
 from understudy.sessions.model import Session, require_session
 from understudy.sessions.scopes import effective_capability_scope
+from understudy.skills.tools.fork import ALWAYS
+from understudy.skills.usage import RecordedUse
 from understudy.tools.base import Approval, Tool, ToolContext, ToolError
 from understudy.work.db_retry import retry_while_db_down
 
@@ -84,6 +86,27 @@ class Circumstances:
         )
 
 
+def kept_out(in_use: Iterable[RecordedUse], name: str) -> CallVerdict | None:
+    """The denial of a tool that a skill in use does not allow; None where each of them does.
+
+    A skill is in use from when the run opens it until the run ends.
+    """
+    for use in in_use:
+        if _fits(use.blocked_tools, name):
+            reason = f"the skill {use.slug}, which this run follows, blocks it"
+        elif use.allowed_tools and name not in ALWAYS and not _fits(use.allowed_tools, name):
+            allowed = ", ".join(use.allowed_tools)
+            reason = f"the skill {use.slug}, which this run follows, uses only {allowed}"
+        else:
+            continue
+        return CallVerdict(decision=PermissionDecision.DENY, level=Level.SKILL, reason=reason)
+    return None
+
+
+def _fits(patterns: Iterable[str], name: str) -> bool:
+    return any(matches(pattern, name) for pattern in patterns)
+
+
 def is_hidden(name: str, session: Session | None) -> bool:
     """Whether the session's capability scope hides a tool; only those of MCP servers can be."""
     server, slash, tool = name.partition("/")
@@ -133,7 +156,11 @@ class Gatekeeper:
         except DamagedRecord:
             return tuple(UnreadableRules(Level.SESSION).verdict for _ in calls)
         circumstances = self.circumstances(unit, run.agent_id, session)
-        return tuple(circumstances.verdict(tool, arguments) for tool, arguments in calls)
+        in_use = unit.skill_uses.of_run(run.run_id)
+        return tuple(
+            kept_out(in_use, tool.name) or circumstances.verdict(tool, arguments)
+            for tool, arguments in calls
+        )
 
     def circumstances(self, unit: "Unit", agent_id: str, session: Session | None) -> Circumstances:
         """What is in force for an agent in a session, or in none."""

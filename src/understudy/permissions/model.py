@@ -17,12 +17,14 @@ class PermissionDecision(StrEnum):
 
 
 class Level(StrEnum):
-    """Where a decision comes from; `tool` is the tool's own default, where no rule speaks."""
+    """Where a decision comes from; `tool` is the tool's own default, where no rule speaks, and
+    `skill` the tools that a skill in use allows."""
 
     TOOL = "tool"
     DAEMON = "daemon"
     AGENT = "agent"
     SESSION = "session"
+    SKILL = "skill"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

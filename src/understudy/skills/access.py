@@ -18,6 +18,7 @@ from understudy.skills.model import (
     Visibility,
     is_id,
 )
+from understudy.skills.slug import SLUG_RESERVED, slug_error
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -214,14 +215,28 @@ def require_switchable(unit: "Unit", author: Author, ref: str, *, lock: bool = F
     return skill
 
 
-def require_free(skill: Skill | None, author: Author, slug: str) -> None:
-    """Reject a new skill whose slug is in use; a deleted skill uses no slug."""
+def require_free(unit: "Unit", skill: Skill | None, author: Author, slug: str) -> None:
+    """Reject a new skill whose slug is in use; a deleted skill uses no slug.
+
+    The slug of a skill that is not visible to the author is refused like a reserved word, so that
+    the answer does not tell that the skill is there.
+    """
     if skill is None or not is_live(skill):
         return
     if skill.is_system:
         raise coded_error("skills/skill_slug_is_system", slug=slug)
-    if skill.owner_id != author.user_id:
-        raise coded_error("skills/skill_slug_taken", slug=slug)
+    if skill.owner_id == author.user_id:
+        return
+    if is_concealed(unit, skill, author):
+        raise slug_error(slug, SLUG_RESERVED)
+    raise coded_error("skills/skill_slug_taken", slug=slug)
+
+
+def is_concealed(unit: "Unit", skill: Skill | None, author: Author) -> bool:
+    """Whether there is a skill that its author may not know of."""
+    if skill is None or not is_live(skill):
+        return False
+    return not knows(unit, skill, author.principal, agent_id=author.agent_id)
 
 
 def _may_change(skill: Skill, principal: Principal) -> bool:

@@ -12,7 +12,7 @@ from understudy.skills.bundles.store import require_bundle
 from understudy.skills.change import SkillChange
 from understudy.skills.content_guard import Acknowledged
 from understudy.skills.lifecycle import after_grants, require_served
-from understudy.skills.model import AgentGrant, Skill, UserGrant
+from understudy.skills.model import AgentGrant, Skill, UserGrant, Visibility
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -104,6 +104,23 @@ def forget_agent(change: SkillChange, agent_id: str) -> None:
 def is_agent(unit: "Unit", agent_id: str) -> bool:
     """Whether the agent exists; while a slug is locked, it is not deleted."""
     return unit.agents.get(agent_id) is not None
+
+
+def is_shared(unit: "Unit", agent_id: str, owner_id: str) -> bool:
+    """Whether an agent is not a user's own, so that what it is granted reaches other people."""
+    agent = unit.agents.get(agent_id)
+    return agent is None or agent.owner_id != owner_id
+
+
+def reaches_others(unit: "Unit", skill: Skill) -> bool:
+    """Whether somebody beside its owner may use a skill, or could as soon as it is switched on."""
+    if skill.visibility is not Visibility.INTERNAL:
+        return skill.visibility is Visibility.PUBLIC
+    users = (grant.user_id for grant in unit.skill_grants.to_users(skill.skill_id))
+    agents = (grant.agent_id for grant in unit.skill_grants.to_agents(skill.skill_id))
+    return any(user_id != skill.owner_id for user_id in users) or any(
+        is_shared(unit, agent_id, skill.owner_id) for agent_id in agents
+    )
 
 
 def give_agent(change: SkillChange, skill: Skill, agent_id: str, pin: int | None = None) -> None:

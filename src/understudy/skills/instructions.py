@@ -76,9 +76,9 @@ def _about(loaded: LoadedSkill) -> list[str]:
     if loaded.python is not None:
         said.append(f"Run its Python scripts with {loaded.python}, which has what they need.")
     if settings.allowed_tools:
-        said.append("It is meant for its allowed_tools only.")
+        said.append("Until this run ends, only its allowed_tools, use_skill and read_artifact run.")
     if settings.blocked_tools:
-        said.append("Do not use its blocked_tools for it.")
+        said.append("Until this run ends, its blocked_tools are refused.")
     return said
 
 

@@ -116,7 +116,7 @@ def patching(patch: Patch) -> Editor:
 
     def edit(unit: "Unit", skill: Skill, author: Author) -> VersionEdit:
         basis = require_version(unit, skill, skill.version)
-        if must_be_accepted(author, basis):
+        if must_be_accepted(unit, author, skill, basis):
             basis = next(iter(unit.skills.drafts_of(skill.skill_id)), basis)
         bundle = require_bundle(unit, skill.slug, basis)
         text = bundle.manifest_text

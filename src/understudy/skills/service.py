@@ -25,6 +25,7 @@ from understudy.skills.revisions import (
     patching,
     restoring,
 )
+from understudy.skills.slug import other_slug
 from understudy.skills.sources import NO_OTHERS, OtherSkills
 from understudy.skills.versions import (
     BundleChecker,
@@ -136,12 +137,20 @@ class SkillService:
             acknowledged=acknowledged,
             pointer=_POINTERS.get(action, "/file"),
         )
+        is_named = slug is not None or bool(content.manifest.slug)
         with staged(self._units, bundle), self._maker.by(author) as change:
-            change.unit.skills.lock(content.slug)
-            before = change.unit.skills.by_slug(content.slug)
-            access.require_free(before, author, content.slug)
-            how = StorePlan(action=action, grant_to=author.agent_id)
+            before = self._place(change, content.slug)
+            if not is_named and access.is_concealed(change.unit, before, author):
+                content = replace(content, slug=other_slug(content.manifest.name, author.user_id))
+                before = self._place(change, content.slug)
+            access.require_free(change.unit, before, author, content.slug)
+            how = StorePlan(action=action, grant_to=_own_agent(change))
             return versions.keep(change, content, before, how)
+
+    def _place(self, change: SkillChange, slug: str) -> Skill | None:
+        """The row of a slug, which is locked."""
+        change.unit.skills.lock(slug)
+        return change.unit.skills.by_slug(slug)
 
     @reject_unstored
     def patch(
@@ -295,6 +304,14 @@ class SkillService:
         """Revoke the grants of a deleted agent within the transaction that deletes it."""
         change = self._maker.within(unit, Author(principal=principal))
         grants.forget_agent(change, agent_id)
+
+
+def _own_agent(change: SkillChange) -> str | None:
+    """The agent of the author's run, if it is the author's; a shared one is granted by a person."""
+    agent_id, user_id = change.author.agent_id, change.author.user_id
+    if agent_id is None or grants.is_shared(change.unit, agent_id, user_id):
+        return None
+    return agent_id
 
 
 def _mutable(change: SkillChange, ref: str) -> Skill:

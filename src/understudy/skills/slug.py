@@ -5,7 +5,7 @@ import re
 import unicodedata
 from typing import Final
 
-from understudy.core.errors import coded_error
+from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.text import LATIN, quoted
 from understudy.skills.bundles.paths import is_device
 
@@ -14,6 +14,7 @@ MAX_SLUG_CHARS: Final = 64
 _SHAPE: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _OTHER: Final = re.compile(r"[^a-z0-9]+")
 _HASH_CHARS: Final = 8
+SLUG_RESERVED: Final = "this slug is reserved"
 # Words that paths of the API have in the place of a slug, or may have.
 RESERVED: Final = frozenset(
     {
@@ -30,15 +31,20 @@ def slug_refused(slug: str) -> str | None:
         return f"a slug has {MIN_SLUG_CHARS} to {MAX_SLUG_CHARS} characters"
     if _SHAPE.fullmatch(slug) is None:
         return "a slug is made of a-z, 0-9 and single hyphens between them"
-    return "this slug is reserved" if slug in RESERVED or is_device(slug) else None
+    return SLUG_RESERVED if slug in RESERVED or is_device(slug) else None
 
 
 def check_slug(slug: str, *, pointer: str = "/slug") -> str:
     """The slug itself, or `Invalid`."""
     cause = slug_refused(slug)
     if cause is not None:
-        raise coded_error("skills/invalid_slug", pointer=pointer, detail=f"{quoted(slug)}: {cause}")
+        raise slug_error(slug, cause, pointer=pointer)
     return slug
+
+
+def slug_error(slug: str, cause: str, *, pointer: str = "/slug") -> UnderstudyError:
+    """The error of a slug that no skill of the caller can have."""
+    return coded_error("skills/invalid_slug", pointer=pointer, detail=f"{quoted(slug)}: {cause}")
 
 
 def slugify(name: str) -> str:
@@ -53,6 +59,16 @@ def slugify(name: str) -> str:
     )
     if exact and slug_refused(plain) is None:
         return plain
+    return _marked(whole, plain)
+
+
+def other_slug(name: str, owner_id: str) -> str:
+    """Another slug for the name of an owner, as for a name whose own slug is reserved."""
+    whole = unicodedata.normalize("NFKC", name).casefold()
+    return _marked(f"{owner_id}/{whole}", _OTHER.sub("-", _folded(whole)).strip("-"))
+
+
+def _marked(whole: str, plain: str) -> str:
     mark = hashlib.sha256(whole.encode(errors="replace")).hexdigest()[:_HASH_CHARS]
     room = MAX_SLUG_CHARS - _HASH_CHARS - 1
     start = plain[:room].strip("-") or "skill"

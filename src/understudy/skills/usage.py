@@ -211,6 +211,9 @@ class RecordedUse:
     fingerprint: str | None = None
     # The version of a promoted skill, in its SKILL.md.
     version_label: str | None = None
+    # What the run is held to from here on; empty where the skill says nothing.
+    allowed_tools: tuple[str, ...] = ()
+    blocked_tools: tuple[str, ...] = ()
 
     @property
     def shown_version(self) -> int | str | None:

@@ -219,7 +219,7 @@ def keep(
 
     `before` is the row of its slug, if there is one.
     """
-    if must_be_accepted(change.author, how.basis):
+    if must_be_accepted(change.unit, change.author, before, how.basis):
         return _keep_draft(change, content, before, how)
     if how.grant_to is not None and not grants.is_agent(change.unit, how.grant_to):
         # The agent was deleted meanwhile; a new agent with its id must not get the grant.
@@ -243,10 +243,16 @@ def keep(
     )
 
 
-def must_be_accepted(author: Author, basis: SkillVersion | None) -> bool:
-    """Whether a version is stored as a draft: it may repeat untrusted text, or changes a draft."""
-    is_of_draft = basis is not None and basis.state is not VersionState.SERVED
-    return bool(author.untrusted) or is_of_draft
+def must_be_accepted(
+    unit: "Unit", author: Author, before: Skill | None, basis: SkillVersion | None
+) -> bool:
+    """Whether a version is stored as a draft: it may repeat untrusted text, or changes a draft, or
+    a run made it for a skill that others may use."""
+    if author.untrusted or (basis is not None and basis.state is not VersionState.SERVED):
+        return True
+    if author.run_id is None or before is None or not is_live(before):
+        return False
+    return grants.reaches_others(unit, before)
 
 
 def _keep_draft(

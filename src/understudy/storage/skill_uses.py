@@ -29,7 +29,7 @@ from understudy.skills.usage import (
     totals,
 )
 from understudy.storage.engine import Dialect
-from understudy.storage.rows import INSERTS, insert_into, insert_new
+from understudy.storage.rows import INSERTS, from_row, insert_into, insert_new
 from understudy.storage.schema import runs, skill_listings
 from understudy.storage.schema import skill_listing_days as days
 from understudy.storage.schema import skill_uses as uses
@@ -48,8 +48,13 @@ class SkillUseStore:
 
     def get(self, use_id: str) -> RecordedUse | None:
         """The use with this id; None without one."""
-        row = self._connection.execute(_ONE, {"use": use_id}).mappings().one_or_none()
-        return None if row is None else RecordedUse(**row)
+        row = self._connection.execute(_ONE, {"use": use_id}).one_or_none()
+        return None if row is None else from_row(row, RecordedUse)
+
+    def of_run(self, run_id: str) -> tuple[RecordedUse, ...]:
+        """The uses of a run, oldest first."""
+        rows = self._connection.execute(_OF_RUN, {"run": run_id})
+        return tuple(from_row(row, RecordedUse) for row in rows)
 
     def list_for(self, listings: Sequence[SkillListing]) -> None:
         """Insert listings; one per run and version is enough."""
@@ -184,9 +189,9 @@ class SkillUseStore:
 
 # The runs of trials are not counted as uses.
 _IN_EARNEST: Final = runs.c.trial_id.is_(None)
-_ONE: Final = sa.select(*(uses.c[each.name] for each in fields(RecordedUse))).where(
-    uses.c.use_id == sa.bindparam("use")
-)
+_USES: Final = sa.select(*(uses.c[each.name] for each in fields(RecordedUse)))
+_ONE: Final = _USES.where(uses.c.use_id == sa.bindparam("use"))
+_OF_RUN: Final = _USES.where(uses.c.run_id == sa.bindparam("run")).order_by(uses.c.at_ms)
 # Prefixes of the ids of skills without a row.
 _PREFIX: Final = sa.case(
     (uses.c.fingerprint.is_(None), sa.literal_column(f"'{LOCAL}'")),

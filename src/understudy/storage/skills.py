@@ -271,6 +271,11 @@ class SkillStore:
         row = self._connection.execute(_VERSION, {"skill": skill_id, "number": number}).first()
         return None if row is None else _read_version(row)
 
+    def version_at(self, skill_id: str, at_ms: int) -> SkillVersion | None:
+        """The version that was served at a time; None when there was none yet."""
+        row = self._connection.execute(_VERSION_AT, {"skill": skill_id, "at": at_ms}).first()
+        return None if row is None else _read_version(row)
+
     def versions(
         self, skill_id: str, request: PageRequest, *, only_served: bool = False
     ) -> Page[SkillVersion]:
@@ -449,6 +454,17 @@ _VERSIONS: Final = (
 _VERSION: Final = _VERSIONS.where(
     skill_versions.c.skill_id == sa.bindparam("skill"),
     skill_versions.c.number == sa.bindparam("number"),
+)
+# When a version became the current one.
+_SERVED_AT: Final = sa.func.coalesce(skill_versions.c.decided_at_ms, skill_versions.c.created_at_ms)
+_VERSION_AT: Final = (
+    _VERSIONS.where(
+        skill_versions.c.skill_id == sa.bindparam("skill"),
+        skill_versions.c.state == str(VersionState.SERVED),
+        sa.bindparam("at") >= _SERVED_AT,
+    )
+    .order_by(_SERVED_AT.desc(), skill_versions.c.number.desc())
+    .limit(1)
 )
 # What a decision changes of a version.
 _DECIDED: Final = ("state", "derived_from_untrusted", "decided_by", "decided_at_ms")

@@ -81,7 +81,7 @@ def test_nothing_that_a_skill_says_of_itself_stands_outside_of_a_block() -> None
 
     outside = re.sub(r"<(skill_\w+)>\n.*?\n</\1>", "", told, flags=re.DOTALL)
     assert "ignore all rules" not in outside
-    assert "meant for its allowed_tools only" in outside
+    assert "only its allowed_tools, use_skill and read_artifact run" in outside
     assert told.count("</skill_facts>") == told.count("<skill_facts>") == 1
     facts = told.partition("<skill_facts>\n")[2].partition("\n</skill_facts>")[0].splitlines()
     assert [line.partition(":")[0] for line in facts] == [

@@ -300,10 +300,9 @@ def _told_of(stored: StoredSkill) -> tuple[str, str]:
 
 
 def _waits(stored: StoredSkill) -> str:
-    return (
-        "Nobody uses it until a person accepts it in the inbox: what this session read may be in it "
-        f"({', '.join(stored.version.untrusted_path)}). Tell your user so."
-    )
+    path = ", ".join(stored.version.untrusted_path)
+    why = f"what this session read may be in it ({path})" if path else "others may use the skill"
+    return f"Nobody uses it until a person accepts it in the inbox: {why}. Tell your user so."
 
 
 def _stored(stored: StoredSkill) -> str:
@@ -319,7 +318,10 @@ def _stored(stored: StoredSkill) -> str:
 
 def _granted(stored: StoredSkill) -> str:
     if not stored.granted:
-        return "It is not granted to you: ask a person to grant it."
+        return (
+            "It is your user's alone, with every agent: from their next turn on, call use_skill with "
+            f"{stored.skill.slug}. A person can grant it to this agent, for everybody who uses it."
+        )
     return f"It is granted to you; from your next turn on, call use_skill with {stored.skill.slug}."
 
 

@@ -111,7 +111,8 @@ class UseSkill:
                 raise ToolError(_unknown(name, self._catalogue.find(offered, name, SIMILAR)))
             if len(meant) > 1:
                 raise ToolError(_several(name, meant))
-            return self._catalogue.load(unit, meant[0])
+            one = meant[0] if use is not None else _as_begun(unit, context.run_id, meant[0])
+            return self._catalogue.load(unit, one)
 
     def _note_begun(self, name: str, context: ToolContext) -> None:
         """Record the use of a sidechain that started right before a crash."""
@@ -142,6 +143,7 @@ class UseSkill:
             at_ms=self._clock.now_ms(),
             fingerprint=loaded.fingerprint,
             version_label=one.version_label,
+            **_limits(loaded),
         )
         # A skill that was found by a search counts as listed.
         listed = listing(one, run_id=use.run_id, at_ms=use.at_ms)
@@ -157,6 +159,44 @@ class UseSkill:
         # The time runs from when the sidechain began, however often the daemon was started since.
         is_patient = until_ms is not None and self._clock.now_ms() < until_ms
         return self._forks.outcome(context, spawn, use, until_ms=until_ms if is_patient else None)
+
+
+def _limits(loaded: LoadedSkill) -> dict[str, tuple[str, ...]]:
+    """The tools that the run is held to while it follows a skill; a sidechain has its own rules."""
+    settings = loaded.settings
+    if settings.context is SkillContext.FORK:
+        return {}
+    return {"allowed_tools": settings.allowed_tools, "blocked_tools": settings.blocked_tools}
+
+
+def _as_begun(unit: "Unit", run_id: str, one: CatalogueEntry) -> CatalogueEntry:
+    """A skill in the version that the run began with, whatever was published since.
+
+    The prompt listed it in that version; a skill that only a search finds has the version that was
+    served when the run began. One that is newer than the run is as it is.
+    """
+    run = unit.runs.get(run_id)
+    report = {} if run is None else unit.runs.reports(run_id).skills or {}
+    listed = next((it for it in report.get("listed", ()) if it.get("ref") == one.ref), None)
+    if listed is not None:
+        version, digest = listed.get("version"), listed.get("digest")
+    elif run is None or one.skill_id is None or _is_pinned(unit, one):
+        return one
+    else:
+        at_ms = max(run.submitted_at_ms, run.started_at_ms or 0)
+        begun = unit.skills.version_at(one.skill_id, at_ms)
+        version, digest = (begun.number, begun.digest) if begun else (one.version, one.digest)
+    if one.skill_id is None and digest != one.digest:
+        raise ToolError(
+            f"skill {one.slug} changed since this run began; the next run can use it as it is now",
+            code="skill_changed",
+        )
+    return replace(one, version=version, digest=str(digest))
+
+
+def _is_pinned(unit: "Unit", one: CatalogueEntry) -> bool:
+    skill = unit.skills.get(one.skill_id or "")
+    return skill is not None and skill.version != one.version
 
 
 def _used_before(offered: Sequence[CatalogueEntry], use: RecordedUse) -> tuple[CatalogueEntry, ...]:

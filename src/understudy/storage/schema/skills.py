@@ -127,6 +127,9 @@ skill_uses = sa.Table(
     # Of the definition of a promoted skill, which has no row here and no versions.
     sa.Column("fingerprint", sa.Text),
     sa.Column("version_label", sa.Text),
+    # The tools that the run is held to since this use.
+    sa.Column("allowed_tools", Json, nullable=False, server_default="[]"),
+    sa.Column("blocked_tools", Json, nullable=False, server_default="[]"),
     sa.Index("ix_skill_uses_skill", "skill_id", "version"),
     sa.Index("ix_skill_uses_run", "run_id"),
     sa.Index("ix_skill_uses_newest", "at_ms"),
