@@ -14,6 +14,7 @@ from understudy.core.recent_cache import RecentCache
 from understudy.learnings.model import TERM_KIND, Kind, Learning, LearningFilter, LearningUse
 from understudy.learnings.visibility import index_scopes
 from understudy.retrieval.terms import terms_of
+from understudy.retrieval.vocabulary import general_weight
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.storage.engine import Dialect
 from understudy.storage.learning_rows import (
@@ -37,6 +38,9 @@ from understudy.storage.sight import require_existing
 from understudy.storage.term_index import TermIndex
 
 MOST_REVOKED: Final = 50
+
+# Terms by which likeness is looked up.
+LOOKED_UP: Final = 3
 
 
 class LearningStore:
@@ -177,7 +181,9 @@ class LearningStore:
     def like(self, content: str, *, least: float, limit: int) -> tuple[Learning, ...]:
         """Learnings of any scope that share at least this part of their terms, likest first."""
         terms = set(terms_of(content))
-        ids = self._terms.anywhere(TERM_KIND, terms=sorted(terms), limit=limit) if terms else ()
+        # Who shares half of all terms shares one of the rarest; each of the others costs a query.
+        rarest = sorted(terms, key=lambda term: (-general_weight(term), term))[:LOOKED_UP]
+        ids = self._terms.anywhere(TERM_KIND, terms=rarest, limit=limit) if terms else ()
         found = ((_likeness(terms, it), it) for it in self.readable(ids).values())
         like = sorted((-share, it.learning_id, it) for share, it in found if share >= least)
         return tuple(it for _, _, it in like)
