@@ -5,10 +5,22 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import catalogue, console, guard, poisoning, redaction, retrieval, runs, steps, waiting
+from bench import (
+    catalogue,
+    console,
+    guard,
+    poisoning,
+    redaction,
+    retrieval,
+    runs,
+    stalls,
+    steps,
+    waiting,
+)
 
 BENCHMARKS: dict[str, Callable[..., bool | None]] = {
     "runs": runs.main,
+    "stalls": stalls.main,
     "steps": steps.main,
     "waiting": waiting.main,
     "catalogue": catalogue.main,

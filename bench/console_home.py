@@ -18,7 +18,7 @@ from understudy.api.app import create_app
 from understudy.console.app import mount
 from understudy.core.clock import SystemClock
 from understudy.core.text import preview
-from understudy.daemon.serve import server_config
+from understudy.daemon.connections import server_config
 from understudy.daemon.wiring import Daemon
 from understudy.learnings.model import Kind, LearningSource
 from understudy.runs.model import InputItem, RunInput, RunRequest, RunStatus

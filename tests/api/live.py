@@ -17,7 +17,7 @@ from tests.support import prepared_home
 from tests.support.daemon import wait_for
 from tests.support.daemon_in_process import start_once
 from understudy.api.app import create_app
-from understudy.daemon.serve import server_config
+from understudy.daemon.connections import server_config
 from understudy.daemon.wiring import Daemon
 from understudy.settings import Flags, Settings, load_settings
 from understudy.testing.fake_model import FakeModel

@@ -27,7 +27,7 @@ def test_streams_and_inline_submits_end_when_the_daemon_stops(tmp_path: Path) ->
                 lambda: "active_run_id" in live.ok("GET", "/v1/sessions/s1")["snapshot"],
                 what="the run to start",
             )
-            live.daemon.resources.shutting_down.set()
+            live.daemon.resources.shut_down()
             answer: httpx2.Response = inline.result(timeout=10)
             assert lines.result(timeout=10)[0] == "id: 1"
         assert (answer.status_code, answer.json()["code"]) == (503, "daemon_draining")

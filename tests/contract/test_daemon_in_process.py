@@ -30,8 +30,9 @@ def is_running(detail: Any) -> bool:
 
 
 async def kinds(inside: DaemonInProcess, run_id: str) -> list[str]:
-    events = await asyncio.to_thread(inside.daemon.services.runs.service.events, run_id)
-    return [event.data.get("type", event.kind.value) for event in events]
+    read = inside.daemon.services.runs.service.events
+    page = await asyncio.to_thread(read, run_id, after_offset=0, limit=200)
+    return [event.data.get("type", event.kind.value) for event in page.events]
 
 
 def test_runs_of_a_session_go_one_by_one_in_the_order_they_came(

@@ -21,7 +21,7 @@ from tests.support.rpc import Rpc
 from tests.support.ws_skill_server import WsSkillServer, ws_skill_server
 from understudy.access.tokens import TOKEN_ADMIN
 from understudy.core.principal import Role
-from understudy.daemon.serve import ImpatientWebSocket
+from understudy.daemon.connections import ImpatientWebSocket
 from understudy.skills.events import SkillEventName
 from understudy.storage.engine import open_engine
 from understudy.ws.limits import MAX_FRAME_BYTES, Limits

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from websockets.sync.client import ClientConnection, connect
 
 from tests.support.daemon import wait_for
-from understudy.daemon.serve import server_config
+from understudy.daemon.connections import server_config
 
 WAIT_S = 10
 

@@ -105,7 +105,14 @@ def _watch(
     def admit() -> None:
         _identify(request, services).require(operation.role or Role.VIEWER)
 
-    open_streams_of(request).watch(answer, request.state.principal.user_id, admit)
+    headers = request.headers
+    credentials = (headers.get("authorization"), headers.get("cookie"), headers.get(ACT_FOR))
+    open_streams_of(request).watch(
+        answer,
+        request.state.principal.user_id,
+        admit,
+        caller=(*credentials, headers.get("host"), operation.role),
+    )
 
 
 async def _admit(request: Request, services: Services, operation: Operation) -> None:

@@ -1,4 +1,4 @@
-"""Limits the size of request bodies while they arrive, whatever `Content-Length` says."""
+"""Limits the size of request bodies and their time while they arrive, whatever `Content-Length` says."""
 
 import asyncio
 from contextlib import suppress
@@ -14,6 +14,9 @@ LARGE_BODY_BYTES: Final = 24 * 1024 * 1024
 # A caller that is still sending does not listen, so a little more is read and thrown away.
 LINGER_BYTES: Final = 2 * LARGE_BODY_BYTES
 LINGER_S: Final = 5.0
+# A body must have arrived within a grace, and a second for each of these bytes.
+BODY_GRACE_S: Final = 20.0
+BODY_BYTES_PER_S: Final = 32 * 1024
 
 
 class BodyLimit:
@@ -25,8 +28,29 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            receive = bounded(scope, receive, self._max_bytes)
+            receive = bounded(scope, timed(receive), self._max_bytes)
         await self._app(scope, receive, send)
+
+
+def timed(receive: Receive) -> Receive:
+    """The body as it arrives; raises when it arrives too slowly. What follows it is not timed."""
+    seen, ends_at, is_over = 0, 0.0, False
+
+    async def in_time() -> Message:
+        nonlocal seen, ends_at, is_over
+        if is_over:
+            return await receive()
+        ends_at = ends_at or asyncio.get_running_loop().time() + BODY_GRACE_S
+        try:
+            async with asyncio.timeout_at(ends_at + seen / BODY_BYTES_PER_S):
+                message = await receive()
+        except TimeoutError:
+            raise coded_error("api/body_too_slow", grace_s=round(BODY_GRACE_S)) from None
+        seen += len(message.get("body", b""))
+        is_over = message["type"] != "http.request" or not message.get("more_body", False)
+        return message
+
+    return in_time
 
 
 def bounded(scope: Scope, receive: Receive, max_bytes: int) -> Receive:

@@ -1,9 +1,12 @@
 """Open streams: how many there may be, and whether their caller may still read."""
 
+import asyncio
+import math
 import time
 from collections import Counter
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from starlette.concurrency import run_in_threadpool
@@ -13,7 +16,7 @@ from understudy.core.errors import UnderstudyError, coded_error
 
 MAX_STREAMS: Final = 2_000
 MAX_STREAMS_OF_ONE: Final = 1_000
-# A burst of events asks for the caller once.
+# A burst of events asks for a caller once, however many streams the caller has.
 FRESH_S: Final = 0.05
 
 
@@ -22,29 +25,43 @@ class OpenStreams:
     """The streams of one daemon, counted by user."""
 
     by_user: Counter[str] = field(default_factory=Counter)
+    # When each caller was asked for last, and the answer, which may still be under way.
+    _asked: dict[Hashable, tuple[float, "asyncio.Task[object]"]] = field(default_factory=dict)
 
-    def watch(self, answer: StreamingResponse, user_id: str, admit: Callable[[], object]) -> None:
-        """Count a stream, and end it when `admit`, asked before each batch of events, raises."""
+    def watch(
+        self,
+        answer: StreamingResponse,
+        user_id: str,
+        admit: Callable[[], object],
+        *,
+        caller: Hashable,
+    ) -> None:
+        """Count a stream, and end it when `admit`, asked before each batch of events, raises.
+
+        Streams whose `caller` is equal, that is, credentials and role, share the answer.
+        """
         for held, limit in (
             (self.by_user.total(), MAX_STREAMS),
             (self.by_user[user_id], MAX_STREAMS_OF_ONE),
         ):
             if held >= limit:
                 raise coded_error("api/too_many_streams", limit=limit)
-        answer.body_iterator = self._watched(answer.body_iterator, user_id, admit)
+        answer.body_iterator = self._watched(
+            answer.body_iterator, user_id, partial(self._admit, admit, caller)
+        )
 
     async def _watched(
         self,
         chunks: AsyncIterable[str | bytes | memoryview],
         user_id: str,
-        admit: Callable[[], object],
+        admit: Callable[[], Awaitable[None]],
     ) -> AsyncIterator[str | bytes | memoryview]:
         self.by_user[user_id] += 1
         asked_at = time.monotonic()
         try:
             async for chunk in chunks:
                 if time.monotonic() - asked_at > FRESH_S:
-                    await run_in_threadpool(admit)
+                    await admit()
                     asked_at = time.monotonic()
                 yield chunk
         except UnderstudyError as error:
@@ -54,3 +71,21 @@ class OpenStreams:
             self.by_user[user_id] -= 1
             if not self.by_user[user_id]:
                 del self.by_user[user_id]
+
+    async def _admit(self, admit: Callable[[], object], caller: Hashable) -> None:
+        now = time.monotonic()
+        asked_at, answer = self._asked.get(caller, (-math.inf, None))
+        if answer is None or now - asked_at > FRESH_S:
+            answer = asyncio.create_task(run_in_threadpool(admit))
+            self._asked[caller] = (now, answer)
+            answer.add_done_callback(partial(self._forget_later, caller))
+        await asyncio.shield(answer)
+
+    def _forget_later(self, caller: Hashable, answer: "asyncio.Task[object]") -> None:
+        # Read here, so that a refusal is no loss when its stream has been closed meanwhile.
+        _ = answer.cancelled() or answer.exception()
+        answer.get_loop().call_later(max(FRESH_S, 0.0), self._forget, caller, answer)
+
+    def _forget(self, caller: Hashable, answer: "asyncio.Task[object]") -> None:
+        if self._asked.get(caller, (0.0, None))[1] is answer:
+            del self._asked[caller]

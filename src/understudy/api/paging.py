@@ -5,6 +5,7 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Query
 
+from understudy.core.errors import coded_error
 from understudy.core.page import MAX_LIMIT, Page, PageRequest
 from understudy.wire.base import Items
 
@@ -28,3 +29,14 @@ Paging = Annotated[PageRequest, Depends(page_request)]
 def items(page: Page[T], view: Callable[[T], V]) -> Items[V]:
     """A page as it goes over the wire."""
     return Items(items=[view(item) for item in page.items], next_cursor=page.next_cursor)
+
+
+def offset_of(page: PageRequest) -> int:
+    """The journal offset after which a page begins."""
+    match page.after:
+        case None:
+            return 0
+        case (int(offset),) if 0 <= offset <= 2**62:
+            return offset
+        case _:
+            raise coded_error("pagination/invalid_cursor", pointer="/cursor")

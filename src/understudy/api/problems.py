@@ -47,6 +47,7 @@ STATUS: Final[Mapping[type[UnderstudyError], int]] = {
 }
 # Codes whose status is not that of their class.
 CODE_STATUS: Final[Mapping[str, int]] = {
+    "body_too_slow": 408,
     "rate_limited": 429,
     "too_many_sign_ins": 429,
     "too_many_streams": 429,
@@ -55,7 +56,9 @@ CODE_STATUS: Final[Mapping[str, int]] = {
 HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
     401: {"WWW-Authenticate": 'Bearer realm="understudy"'},
     # The rest of the body is not read, so the connection cannot be used again.
+    408: {"Connection": "close"},
     413: {"Connection": "close"},
+    429: {"Retry-After": "5"},
     503: {"Retry-After": "1"},
 }
 # What drivers call a row that somebody else was quicker with; other refusals are rules of the

@@ -3,8 +3,9 @@
 import asyncio
 import json
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from fastapi.sse import format_sse_event
@@ -17,11 +18,12 @@ from understudy.api.services import Services
 from understudy.api.views.runs import event_body, step_of
 from understudy.channels.model import ChannelEvent, ChannelMessage
 from understudy.channels.worker import channel_topic
+from understudy.core.bell import EVENTS, STOPPING
 from understudy.core.errors import coded_error
 from understudy.core.showable import showable
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import require_run
-from understudy.sessions.journal import EventKind, JournalEvent
+from understudy.sessions.journal import EventKind, JournalEvent, JournalPage
 from understudy.wire import events as wire
 from understudy.wire.events import DELTA, DELTA_RESET
 
@@ -118,7 +120,6 @@ def frame_of(event: JournalEvent, *, event_id: str) -> StreamFrame | None:
 
 
 BATCH: Final = 200
-POLL_S: Final = 1.0
 # After a delta, more text is collected for this long unless the journal has news.
 BREATH_S: Final = 0.05
 HEARTBEAT_S: Final = 15.0
@@ -129,7 +130,7 @@ Read = Callable[[], Sequence[JournalEvent]]
 SeenEvent = tuple[ChannelEvent, ChannelMessage | None]
 _MESSAGES: Final = TypeAdapter(ChannelMessage)
 T = TypeVar("T")
-P = TypeVar("P")
+P = TypeVar("P", bound=Hashable)
 
 
 @dataclass(slots=True)
@@ -228,12 +229,14 @@ class StreamHeartbeat:
     """Waits for new events, and says when a heartbeat is due."""
 
     services: Services
+    # What the reader follows; rings of the first one are news in the database.
     topics: tuple[str, ...]
     last_sent: float = 0.0
 
     def counts(self) -> dict[str, int]:
         """How often each topic has rung; to be taken before looking for news."""
-        return {topic: self.services.resources.bell.count(topic) for topic in self.topics}
+        bell = self.services.resources.bell
+        return {topic: bell.count(topic) for topic in (*self.topics, STOPPING)}
 
     @property
     def is_open(self) -> bool:
@@ -246,8 +249,10 @@ class StreamHeartbeat:
 
     async def wait(self, seen: dict[str, int]) -> bool:
         """Wait for news since `seen`; True when a heartbeat is due."""
-        await self.services.resources.bell.wait(seen, timeout_s=POLL_S)
-        return asyncio.get_running_loop().time() - self.last_sent >= HEARTBEAT_S
+        loop = asyncio.get_running_loop()
+        left = self.last_sent + HEARTBEAT_S - loop.time()
+        await self.services.resources.bell.wait(seen, timeout_s=max(left, 0.0))
+        return loop.time() - self.last_sent >= HEARTBEAT_S
 
 
 @dataclass(slots=True)
@@ -265,6 +270,7 @@ class RunJournal:
     step: int = 0
     looked_at: float = 0.0
     is_behind: bool = True
+    has_more: bool = False
 
     async def news(
         self, spoken: Spoken | None, seen: dict[str, int], after_offset: int
@@ -276,20 +282,23 @@ class RunJournal:
         """
         step = self.step if spoken is None else spoken.step
         now = asyncio.get_running_loop().time()
-        is_due = now - self.looked_at >= POLL_S
+        is_due = now - self.looked_at >= HEARTBEAT_S
         if not (self.is_behind or is_due or step != self.step or seen[self.topic] != self.rung):
             return False, ()
         self.rung, self.step, self.looked_at = seen[self.topic], step, now
-        has_ended, events = await asyncio.to_thread(self._read, after_offset)
-        self.is_behind = len(events) == BATCH or (has_ended and bool(events))
-        return has_ended, events
+        has_ended, page = await self.services.resources.reads.once(
+            (self.run_id, after_offset), self.rung, lambda: self._read(after_offset)
+        )
+        self.has_more = page.more
+        self.is_behind = page.more or (has_ended and bool(page.events))
+        return has_ended, page.events
 
-    def _read(self, after_offset: int) -> tuple[bool, Sequence[JournalEvent]]:
+    def _read(self, after_offset: int) -> tuple[bool, JournalPage]:
         # In this order: of a run that has ended, the last event is there too.
         with self.services.resources.units.read() as unit:
             has_ended = require_run(unit, self.run_id).status in TERMINAL
-            events = unit.journal.read(run_id=self.run_id, after_offset=after_offset, limit=BATCH)
-        return has_ended, events
+            page = unit.journal.page(run_id=self.run_id, after_offset=after_offset, limit=BATCH)
+        return has_ended, page
 
 
 async def stream_run(
@@ -305,7 +314,7 @@ async def stream_run(
         spoken = services.resources.deltas.current(run_id)
         has_ended, events = await journal.news(spoken, seen, state.position.offset)
         has_spoken = False
-        for frame in _frames(state, events, spoken):
+        for frame in _frames(state, events, None if journal.has_more else spoken):
             pulse.sent()
             has_spoken = frame.event == DELTA
             yield frame.encode()
@@ -328,7 +337,7 @@ def _frames(
         yield from state.event_frames(event)
         if state.is_over:
             return
-    if spoken is not None and len(events) < BATCH:
+    if spoken is not None:
         yield from state.delta_frames(spoken)
 
 
@@ -351,7 +360,8 @@ async def follow_session(services: Services, session_id: str, after: int) -> Asy
 
     def read(after: int) -> Sequence[JournalEvent]:
         with services.resources.units.read() as unit:
-            return unit.journal.read(session_id=session_id, after_offset=after, limit=BATCH)
+            page = unit.journal.page(session_id=session_id, after_offset=after, limit=BATCH)
+        return page.events
 
     pulse = StreamHeartbeat(services, (f"session:{session_id}",))
     async for chunk in _follow(pulse, read, after, lambda event: event.offset):
@@ -360,7 +370,7 @@ async def follow_session(services: Services, session_id: str, after: int) -> Asy
 
 async def follow_all(services: Services, after: int) -> AsyncIterator[bytes]:
     """The events of all sessions after a sequence number, as they come."""
-    pulse = StreamHeartbeat(services, ("events",))
+    pulse = StreamHeartbeat(services, (EVENTS,))
     async for chunk in _follow(pulse, all_events(services), after, lambda e: e.sequence):
         yield chunk
 
@@ -395,7 +405,7 @@ def all_events(services: Services) -> Callable[[int], Sequence[JournalEvent]]:
 
     def read(after: int) -> Sequence[JournalEvent]:
         with services.resources.units.read() as unit:
-            return unit.journal.read(after_sequence=after, limit=BATCH)
+            return unit.journal.page(after_sequence=after, limit=BATCH).events
 
     return read
 
@@ -431,12 +441,22 @@ async def batches(
     after: P,
     place: Callable[[T], P],
 ) -> AsyncIterator[Sequence[T]]:
-    """New events as they come; an empty batch when a heartbeat is due."""
+    """New events as they come; an empty batch when a heartbeat is due.
+
+    Nothing is read before a topic rings, and readers of one place share the read.
+    """
     pulse.sent()
+    topic, read_at = pulse.topics[0], -1
     while pulse.is_open:
         seen = pulse.counts()
-        events = await asyncio.to_thread(read, after)
+        events: Sequence[T] = ()
+        if seen[topic] != read_at:
+            events = await pulse.services.resources.reads.once(
+                (topic, read.__qualname__, after), seen[topic], partial(read, after)
+            )
         if events:
             after = place(events[-1])
+        else:
+            read_at = seen[topic]
         if events or await pulse.wait(seen):
             yield events

@@ -197,7 +197,12 @@ class Console:
         since = request.headers.get("last-event-id") or request.query_params.get("since", "")
         answer = stream_response(signals(services, since))
         admit = partial(caller_of, visit.request, services)
-        open_streams_of(visit.request).watch(answer, visit.caller.user_id, admit)
+        open_streams_of(visit.request).watch(
+            answer,
+            visit.caller.user_id,
+            admit,
+            caller=("console", request.headers.get("cookie"), request.headers.get("host")),
+        )
         return answer
 
     async def waiting(self, visit: Visit) -> Response:

@@ -5,7 +5,6 @@ import hashlib
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from understudy.api.sse import (
@@ -15,6 +14,7 @@ from understudy.api.sse import (
     all_events,
     batches,
 )
+from understudy.core.bell import EVENTS
 from understudy.sessions.journal import EventKind, JournalEvent
 
 if TYPE_CHECKING:
@@ -70,9 +70,13 @@ async def signals(services: "Services", since: str) -> AsyncIterator[bytes]:
     `since` is the place that the page shows already, as `place_of` tells it, or the id of the
     last signal: what happened between the page and its stream is not missed.
     """
-    pulse = StreamHeartbeat(services, ("events",))
+    pulse = StreamHeartbeat(services, (EVENTS,))
     after = (await place_of(services)).asked(since)
-    read = partial(_read, services, all_events(services))
+    read_events = all_events(services)
+
+    def read(place: LivePlace) -> Sequence[LiveNews]:
+        return _read(services, read_events, place)
+
     yield f"id: {after}\n\n".encode()
     async for news in batches(pulse, read, after, lambda it: it.place):
         pulse.sent()

@@ -8,6 +8,10 @@ from typing import Final
 MAX_TOPICS: Final = 10_000
 # Rings after every commit of this process.
 COMMITS: Final = "commits"
+# The topic that rings with every event of every session.
+EVENTS: Final = "events"
+# The topic that rings once, when the daemon stops.
+STOPPING: Final = "stopping"
 
 
 @dataclass(slots=True)

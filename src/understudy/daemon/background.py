@@ -11,7 +11,7 @@ import structlog
 
 from understudy.channels.bridge_worker import BridgeDuty
 from understudy.channels.worker import ChannelDuty, channel_topic
-from understudy.core.bell import COMMITS, Bell
+from understudy.core.bell import COMMITS, EVENTS, Bell
 from understudy.core.clock import DAY_MS
 from understudy.daemon.services import Services
 from understudy.deliveries.webhook import WebhookSender
@@ -24,6 +24,7 @@ from understudy.rollout.replay.work import ReplayDuty
 from understudy.runs.expiry import expire_due
 from understudy.runs.stops import watch_stop_requests
 from understudy.schedules.worker import ScheduleDuty
+from understudy.storage.unit import Units
 from understudy.work.worker import LONGEST_DOZE_S, Duty, TimedLook, Worker, WorkerSleep
 
 log = structlog.get_logger()
@@ -42,6 +43,7 @@ SUGGESTIONS_LOOK_S: Final = 900.0
 # After a run has ended; longer than a look is shared, or this one would be skipped for the last.
 SUGGESTIONS_SETTLE_S: Final = REST_MS / 1000 + 5.0
 SWEEP_EVERY_S: Final = 3600.0
+NEWS_LOOK_S: Final = 1.0
 RETRY_S: Final = 1.0
 RESPONSES_KEPT_MS: Final = DAY_MS
 UNFINISHED_KEPT_MS: Final = 10 * 60 * 1000
@@ -75,6 +77,31 @@ class PeriodicCheck:
             is_due = True
 
 
+@dataclass(slots=True)
+class JournalWatch:
+    """Rings for events and audit entries that no bell told of: of other daemons, of lost notifications.
+
+    One look for all open streams, which read nothing before a topic of theirs rings.
+    """
+
+    units: Units
+    bell: Bell
+    _sequence: int | None = None
+    _audited: int = 0
+
+    def look(self) -> None:
+        """Ring the topics of whatever was added since the last look."""
+        with self.units.read() as unit:
+            sequence, audited = unit.journal.last_sequence(), unit.audit.last_number()
+            is_new = self._sequence is not None and sequence > self._sequence
+            grown = unit.journal.sessions_after(self._sequence or 0) if is_new else ()
+        if grown:
+            self.units.ring(set(grown))
+        elif self._sequence is not None and audited > self._audited:
+            self.bell.ring(EVENTS)
+        self._sequence, self._audited = sequence, audited
+
+
 class Background:
     """Starts and stops the background tasks of a daemon; a failed one is restarted."""
 
@@ -105,7 +132,9 @@ class Background:
 
     def _checks(self) -> tuple[PeriodicCheck, ...]:
         services = self._services
+        watch = JournalWatch(self._resources.units, self._resources.bell)
         return (
+            PeriodicCheck("journal-watch", watch.look, NEWS_LOOK_S, news=self._news),
             PeriodicCheck(
                 "stranded-watch", self._put_back, STRANDED_LOOK_S, at_once=False, news=self._news
             ),

@@ -7,9 +7,10 @@ from functools import partial
 from typing import Final
 
 from understudy.agent.model_call import DeltaHub, Slots
-from understudy.core.bell import Bell
+from understudy.core.bell import STOPPING, Bell
 from understudy.core.clock import SystemClock
 from understudy.core.ids import new_id
+from understudy.core.shared_reads import SharedReads
 from understudy.engine.durable import DurableEngine
 from understudy.engine.takeover import Heartbeat
 from understudy.providers.registry import Routes
@@ -47,6 +48,7 @@ class Resources:
         self.shutting_down = asyncio.Event()
         self.clock = SystemClock()
         self.bell = Bell()
+        self.reads = SharedReads()
         self.signals = StopSignals()
         self.children = ChildProcesses()
         self.slots = Slots(settings.max_active_steps)
@@ -78,6 +80,11 @@ class Resources:
             EventListener(url, lambda session_id: self.units.ring({session_id}), self.cache),
             Heartbeat(url, self.engine.executor_id),
         )
+
+    def shut_down(self) -> None:
+        """End what waits for news: streams, sockets, inline requests."""
+        self.shutting_down.set()
+        self.bell.ring(STOPPING)
 
     def readiness(self) -> str | None:
         """None when ready, else why not: `starting` or `draining`."""

@@ -17,13 +17,12 @@ import psycopg
 import sqlalchemy as sa
 import structlog
 import uvicorn
-from fastapi import FastAPI
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from understudy import __version__
 from understudy.api.app import create_app
 from understudy.console.app import mount as mount_console
 from understudy.core.errors import UnderstudyError
+from understudy.daemon.connections import server_config
 from understudy.daemon.services import Services
 from understudy.daemon.wiring import Daemon
 from understudy.engine.homelock import HomeLock, HomeLocked
@@ -32,7 +31,6 @@ from understudy.settings import DEFAULT_BIND, Settings
 from understudy.telemetry.logs import configure_logging
 from understudy.tools.process_tree import PR_SET_DUMPABLE, prctl
 from understudy.ws.endpoint import mount
-from understudy.ws.limits import LIMITS, MAX_FRAME_BYTES, PING_S, PONG_S
 
 log = structlog.get_logger()
 
@@ -42,7 +40,6 @@ OPEN: Final = (
     "no token yet: whatever runs on this machine is admin, also what an agent runs"
     " (`{program} tokens create me --role admin` ends that)"
 )
-STREAM_GRACE_S: Final = 3
 
 
 class CannotServe(Exception):
@@ -303,38 +300,3 @@ def _model(settings: Settings) -> str:
             "offline script, no key found (set OPENAI_API_KEY or ANTHROPIC_API_KEY for a real one)"
         )
     return f"{route.model} on route {settings.default_route}"
-
-
-class ImpatientWebSocket(WebSocketsSansIOProtocol):
-    """Lets go of a client that takes nothing, instead of waiting for it with what is unsent."""
-
-    give_up_s = LIMITS.write_timeout_s
-
-    async def run_asgi(self) -> None:
-        await super().run_asgi()
-        self._give_up()
-
-    def keepalive_timeout(self) -> None:
-        super().keepalive_timeout()
-        self._give_up()
-
-    def _give_up(self) -> None:
-        # Where it is closed by then, this does nothing.
-        self.loop.call_later(self.give_up_s, self.transport.abort)
-
-
-def server_config(app: FastAPI) -> uvicorn.Config:
-    """The settings of uvicorn for an app."""
-    return uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        timeout_graceful_shutdown=STREAM_GRACE_S,
-        ws=ImpatientWebSocket,
-        ws_max_size=MAX_FRAME_BYTES,
-        ws_ping_interval=PING_S,
-        ws_ping_timeout=PONG_S,
-        # A few bytes could grow to a frame; and what is secret must not show in lengths.
-        ws_per_message_deflate=False,
-    )

@@ -77,12 +77,12 @@ class Daemon:
         if not await self.resources.slots.drain(timeout_s=DRAIN_S):
             log.warning("drain.incomplete", runs=len(signals.active()))
         await asyncio.to_thread(self.services.runs.upkeep.park)
-        self.resources.shutting_down.set()
+        self.resources.shut_down()
 
     async def stop(self) -> None:
         """Stop everything; the database keeps what is needed to go on."""
         self.resources.state = "stopped"
-        self.resources.shutting_down.set()
+        self.resources.shut_down()
         self.services.skills.stop()
         await self._background.stop()
         await self.resources.engine.stop()

@@ -30,7 +30,7 @@ from understudy.runs.submission import (
     receipt_for,
     request_json,
 )
-from understudy.sessions.journal import EventKind, JournalEvent
+from understudy.sessions.journal import EventKind, JournalEvent, JournalPage
 from understudy.sessions.model import require_session
 
 if TYPE_CHECKING:
@@ -140,12 +140,15 @@ class RunService:
             found = unit.runs.counts(session_id=session_id, agent_id=agent_id)
         return {status: found.get(status, 0) for status in RunStatus}
 
-    def events(self, run_id: str) -> tuple[JournalEvent, ...]:
-        """The events in the life of a run, in order."""
+    def events(self, run_id: str, *, after_offset: int, limit: int) -> JournalPage:
+        """The next events in the life of a run, in order."""
         with self.units.read() as unit:
             require_run(unit, run_id)
-            return unit.journal.read(
-                run_id=run_id, kinds=(EventKind.RUN, EventKind.OUTPUT), limit=10_000
+            return unit.journal.page(
+                run_id=run_id,
+                after_offset=after_offset,
+                kinds=(EventKind.RUN, EventKind.OUTPUT),
+                limit=limit,
             )
 
     def debug(self, run_id: str) -> tuple[DebugRequest, ...]:

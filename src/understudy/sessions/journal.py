@@ -63,6 +63,14 @@ class JournalEvent:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalPage:
+    """Some events in order, and whether there are more."""
+
+    events: tuple[JournalEvent, ...]
+    more: bool
+
+
 def summarised_upto(event: JournalEvent) -> int | None:
     """The offset up to which a checkpoint stands for the journal; None if it is damaged."""
     summary, upto = event.data.get("summary"), event.data.get("upto_offset")

@@ -1,15 +1,19 @@
 """The journal store: append events in order, read them by offset or by sequence."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, takewhile
+from typing import Any, Final
 
 import sqlalchemy as sa
 
 from understudy.core.errors import coded_error
-from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
+from understudy.sessions.journal import EventKind, JournalEvent, JournalPage, NewEvent
 from understudy.storage.engine import Dialect
 from understudy.storage.schema import journal, sessions
 from understudy.storage.schema.sessions import CHECKPOINTS
+
+# A page of events ends after this much data.
+PAGE_CHARS: Final = 4 * 1024 * 1024
 
 
 class JournalStore:
@@ -61,18 +65,36 @@ class JournalStore:
         limit: int = 200,
     ) -> tuple[JournalEvent, ...]:
         """Events in order: of a session or run by offset, of all sessions by sequence."""
-        query = sa.select(journal).limit(limit)
-        if session_id is None and run_id is None:
-            query = query.where(journal.c.sequence > after_sequence).order_by(journal.c.sequence)
-        else:
-            query = query.where(journal.c.offset > after_offset).order_by(journal.c.offset)
-        if session_id is not None:
-            query = query.where(journal.c.session_id == session_id)
-        if run_id is not None:
-            query = query.where(journal.c.run_id == run_id)
-        if kinds:
-            query = query.where(journal.c.kind.in_(kinds))
-        return tuple(event_of(row) for row in self._connection.execute(query))
+        wanted = _wanted(session_id, run_id, after_offset, after_sequence, kinds)
+        found = self._connection.execute(wanted(sa.select(journal)).limit(limit))
+        return tuple(event_of(row) for row in found)
+
+    def page(
+        self,
+        *,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        after_offset: int = 0,
+        after_sequence: int = 0,
+        kinds: Sequence[EventKind] = (),
+        limit: int,
+    ) -> JournalPage:
+        """The same, but no more than `PAGE_CHARS` characters of data beyond the first event."""
+        wanted = _wanted(session_id, run_id, after_offset, after_sequence, kinds)
+        size = sa.func.length(sa.cast(journal.c.data, sa.Text))
+        sizes = wanted(sa.select(journal.c.sequence, size)).limit(limit + 1)
+        found = self._connection.execute(sizes).all()
+        kept = takewhile(lambda upto: upto <= PAGE_CHARS, accumulate(row[1] for row in found))
+        number = min(max(sum(1 for _ in kept), 1), limit)
+        numbers = [row.sequence for row in found[:number]]
+        rows = wanted(sa.select(journal)).where(journal.c.sequence.in_(numbers))
+        events = tuple(event_of(row) for row in self._connection.execute(rows))
+        return JournalPage(events=events, more=len(found) > number)
+
+    def sessions_after(self, sequence: int) -> frozenset[str]:
+        """The sessions that have events after a sequence number."""
+        newer = sa.select(journal.c.session_id).where(journal.c.sequence > sequence).distinct()
+        return frozenset(self._connection.execute(newer).scalars())
 
     def read_back(
         self, session_id: str, *, before_offset: int, kinds: Sequence[EventKind], limit: int
@@ -172,6 +194,26 @@ def _row(session_id: str, offset: int, event: NewEvent, at_ms: int) -> dict[str,
         "data": event.data,
         "agent_id": event.data.get("agent_id") if event.kind is EventKind.NUDGE else None,
     }
+
+
+def _wanted(
+    session_id: str | None,
+    run_id: str | None,
+    after_offset: int,
+    after_sequence: int,
+    kinds: Sequence[EventKind],
+) -> Callable[["sa.Select[Any]"], "sa.Select[Any]"]:
+    """The conditions and the order of a read, for whichever columns it selects."""
+    of_all = session_id is None and run_id is None
+    place = journal.c.sequence if of_all else journal.c.offset
+    conditions = [place > (after_sequence if of_all else after_offset)]
+    if session_id is not None:
+        conditions.append(journal.c.session_id == session_id)
+    if run_id is not None:
+        conditions.append(journal.c.run_id == run_id)
+    if kinds:
+        conditions.append(journal.c.kind.in_(kinds))
+    return lambda query: query.where(*conditions).order_by(place)
 
 
 def event_of(row: Any) -> JournalEvent:

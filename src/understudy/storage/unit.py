@@ -9,7 +9,7 @@ from typing import Final, cast
 import sqlalchemy as sa
 
 from understudy.assets.model import BlobStore
-from understudy.core.bell import COMMITS, Bell
+from understudy.core.bell import COMMITS, EVENTS, Bell
 from understudy.core.errors import coded_error
 from understudy.core.sight import current_sight
 from understudy.memory.ports import RunMemoryStore
@@ -512,6 +512,6 @@ class Units:
 
     def ring(self, session_ids: set[str], *topics: str) -> None:
         """Wake the readers of these sessions, and whoever waits for one of the topics."""
-        events = ("events",) if session_ids else ()
+        events = (EVENTS,) if session_ids else ()
         sessions = (f"session:{session_id}" for session_id in session_ids)
         self._bell.ring(*events, *sessions, *topics)

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
@@ -12,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from understudy.core.audit import current_request_id
+from understudy.core.bell import EVENTS
 from understudy.core.errors import Invalid, Unauthenticated, UnderstudyError, coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
@@ -22,7 +24,7 @@ from understudy.skills.events import SkillEvent, SkillEventName
 from understudy.skills.library import SkillLibrary
 from understudy.wire.base import JsonObject
 from understudy.wire.websocket import MAX_ID_CHARS, FrameError, FrameId, RequestFrame
-from understudy.work.db_retry import retry_while_db_down
+from understudy.work.db_retry import repeat_while_db_down, retry_while_db_down
 from understudy.ws.errors import error_of, wrong_values
 from understudy.ws.handshake import Caller
 from understudy.ws.limits import MAX_FRAME_BYTES, Limits
@@ -36,9 +38,8 @@ log = structlog.get_logger()
 
 # Journal events that clients of all sessions hear of, with the names that streams use.
 RUN_EVENTS: Final = (EventKind.CANDIDATES_ADDED, EventKind.HINT)
-# The topic that rings with each journal event, and how long a daemon waits to look without it.
-JOURNAL_TOPIC: Final = "events"
-LOOK_EVERY_S: Final = 5.0
+# How often a token is asked for where nothing happens.
+LOOK_EVERY_S: Final = 15.0
 MAX_RUN_EVENTS: Final = 100
 
 Audience = Callable[[SkillLibrary, Principal, SkillEvent], bool]
@@ -328,10 +329,10 @@ class WebSocketConnection:
         bell = self._services.resources.bell
         after = await retry_while_db_down(self._last_sequence)
         while True:
-            seen = {JOURNAL_TOPIC: bell.count(JOURNAL_TOPIC)}
+            seen = {EVENTS: bell.count(EVENTS)}
             if self._caller.is_known:
                 try:
-                    after, events = await retry_while_db_down(self._run_events, after)
+                    after, events = await self._run_events(after, seen[EVENTS])
                 except Unauthenticated:
                     return NO_LONGER_KNOWN
                 for event in events:
@@ -344,9 +345,17 @@ class WebSocketConnection:
         with self._services.resources.units.read() as unit:
             return unit.journal.last_sequence()
 
-    def _run_events(self, after: int) -> tuple[int, tuple[JournalEvent, ...]]:
-        """The next events of runs, and the place in the journal up to which there are no others."""
-        self._caller.principal()
+    async def _run_events(self, after: int, rung: int) -> tuple[int, tuple[JournalEvent, ...]]:
+        """The next events of runs, and the place in the journal up to which there are no others.
+
+        All connections at one place share the read; each asks for its own caller.
+        """
+        read = partial(self._read_events, after)
+        reads = partial(self._services.resources.reads.once, ("ws", after), rung, read)
+        await retry_while_db_down(self._caller.principal)
+        return await repeat_while_db_down(reads)
+
+    def _read_events(self, after: int) -> tuple[int, tuple[JournalEvent, ...]]:
         with self._services.resources.units.read() as unit:
             newest = unit.journal.last_sequence()
             events = unit.journal.read(after_sequence=after, kinds=RUN_EVENTS, limit=MAX_RUN_EVENTS)

@@ -30,7 +30,7 @@ async def test_a_stream_ends_when_its_caller_is_refused(monkeypatch: pytest.Monk
             raise coded_error("auth/unauthorized")
 
     answer = stream()
-    streams.watch(answer, "ann", admit)
+    streams.watch(answer, "ann", admit, caller="ann")
 
     assert [chunk async for chunk in answer.body_iterator] == [b"tick"] * 3
     assert not streams.by_user
@@ -41,11 +41,11 @@ async def test_one_caller_may_open_so_many(monkeypatch: pytest.MonkeyPatch) -> N
     streams = OpenStreams()
     kept = [stream(), stream()]
     for each in kept:
-        streams.watch(each, "ann", lambda: None)
+        streams.watch(each, "ann", lambda: None, caller="ann")
         await anext(aiter(each.body_iterator))
 
     with pytest.raises(UnderstudyError, match="2 streams are open"):
-        streams.watch(stream(), "ann", lambda: None)
-    streams.watch(stream(), "bob", lambda: None)
+        streams.watch(stream(), "ann", lambda: None, caller="ann")
+    streams.watch(stream(), "bob", lambda: None, caller="bob")
     await asyncio.gather(*(each.body_iterator.aclose() for each in kept))  # type: ignore[attr-defined]
-    streams.watch(stream(), "ann", lambda: None)
+    streams.watch(stream(), "ann", lambda: None, caller="ann")

@@ -10,11 +10,11 @@ from understudy.api.gate import GatedRoute
 from understudy.api.idempotency import key_for_receipt
 from understudy.api.limits import LARGE_BODY_BYTES
 from understudy.api.operations import admin, operator, viewer
-from understudy.api.paging import Paging, items
+from understudy.api.paging import Paging, items, offset_of
 from understudy.api.services import Caller, RunId, Services, SessionId
 from understudy.api.submissions import AcceptLanguage, answer_inline, submission_of
 from understudy.api.views.runs import run_event_view, run_view
-from understudy.core.page import Page
+from understudy.core.page import Page, encode_cursor
 from understudy.runs.artifacts import Artifact
 from understudy.runs.model import DebugRequest, RunStatus
 from understudy.runs.service import RunDetail
@@ -110,8 +110,11 @@ def get(run_id: RunId, services: Services, caller: Caller) -> RunView:
 def events(run_id: RunId, services: Services, page: Paging) -> Items[RunEventView]:
     """Everything in the life of a run, in order."""
     agent_id = services.runs.service.get(run_id).run.agent_id
-    found = Page.cut(services.runs.service.events(run_id), page)
-    return items(found, lambda event: run_event_view(event, agent_id=agent_id))
+    found = services.runs.service.events(run_id, after_offset=offset_of(page), limit=page.limit)
+    return Items(
+        items=[run_event_view(event, agent_id=agent_id) for event in found.events],
+        next_cursor=encode_cursor((found.events[-1].offset,)) if found.more else None,
+    )
 
 
 @router.post(ONE + "/cancel", operation_id="runs.cancel")

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 
 from understudy.api.gate import GatedRoute
 from understudy.api.operations import POST_TWIN, operator, viewer
-from understudy.api.paging import Paging, items
+from understudy.api.paging import Paging, items, offset_of
 from understudy.api.services import Caller, Services, SessionId
 from understudy.api.views.sessions import (
     newest_outputs,
@@ -15,8 +15,6 @@ from understudy.api.views.sessions import (
     session_view,
     snapshot_view,
 )
-from understudy.core.errors import coded_error
-from understudy.core.page import PageRequest
 from understudy.runs.submission import check_reply_targets
 from understudy.sessions.creation import NewSession
 from understudy.sessions.journal import EventKind
@@ -228,24 +226,14 @@ def events(
     kind: Annotated[list[EventKind] | None, Query(description="one or more")] = None,
 ) -> SessionEventsView:
     """The journal of a session, in order."""
-    offset = max(after or 0, _offset(page))
+    offset = max(after or 0, offset_of(page))
     with services.resources.units.read() as unit:
         session = require_session(unit, session_id)
-        found = unit.journal.read(
+        found = unit.journal.page(
             session_id=session_id,
             run_id=run_id,
             after_offset=offset,
             kinds=tuple(kind or ()),
-            limit=page.limit + 1,
+            limit=page.limit,
         )
-        return session_events_view(unit, session, found[: page.limit], more=len(found) > page.limit)
-
-
-def _offset(page: PageRequest) -> int:
-    match page.after:
-        case None:
-            return 0
-        case (int(offset),) if 0 <= offset <= 2**62:
-            return offset
-        case _:
-            raise coded_error("pagination/invalid_cursor", pointer="/cursor")
+        return session_events_view(unit, session, found)

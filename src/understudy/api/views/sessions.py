@@ -7,7 +7,7 @@ from understudy.api.views.runs import output_view, run_event_view
 from understudy.core.page import encode_cursor
 from understudy.core.scope import Scope
 from understudy.runs.service import RunDetail
-from understudy.sessions.journal import EventKind, JournalEvent
+from understudy.sessions.journal import EventKind, JournalPage
 from understudy.sessions.model import Session, SessionStanding, SessionStatus
 from understudy.sessions.scopes import effective_capability_scope, effective_credential_scope
 from understudy.wire.replies import OutputView
@@ -97,10 +97,9 @@ def reply_targets_view(session: Session) -> ReplyTargetsView:
     )
 
 
-def session_events_view(
-    unit: "Unit", session: Session, events: Sequence[JournalEvent], *, more: bool
-) -> SessionEventsView:
+def session_events_view(unit: "Unit", session: Session, page: JournalPage) -> SessionEventsView:
     """A page of the journal, with the outputs and run events on it."""
+    events = page.events
     return SessionEventsView(
         session=session_view(unit, session),
         daemon_outputs=[
@@ -114,7 +113,7 @@ def session_events_view(
             if event.kind in (EventKind.RUN, EventKind.OUTPUT)
         ],
         items=list(events),
-        next_cursor=encode_cursor((events[-1].offset,)) if more else None,
+        next_cursor=encode_cursor((events[-1].offset,)) if page.more else None,
     )
 
 

@@ -1,0 +1,77 @@
+"""What hostile or idle clients cost: open streams, and the worst bodies that each route takes."""
+
+import socket
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx2
+import psutil
+
+from bench.baseline import route_config
+from bench.report import figure, heading
+from tests.support.daemon import DaemonProcess, wait_for
+from understudy.testing.fake_model import FakeModel
+
+IDLE_S = 20
+STREAMS = 600
+KINDS = ("/v1/events/stream", "/v1/sessions/{session}/stream")
+
+
+def main(*, quick: bool = False) -> None:
+    """Measure the streams, then the bodies."""
+    with tempfile.TemporaryDirectory() as folder, FakeModel() as fake:
+        home = Path(folder) / "home"
+        with (
+            DaemonProcess(home, config=route_config(fake.url), by_command_line=True) as daemon,
+            daemon.client(timeout=60) as client,
+        ):
+            _streams(daemon, client, 60 if quick else STREAMS)
+
+
+def _streams(daemon: DaemonProcess, client: httpx2.Client, number: int) -> None:
+    heading(f"{number} open streams on SQLite")
+    client.post("/v1/sessions", json={"session_id": "watched"}).raise_for_status()
+    alone, answer_s = _cpu(daemon), _run_s(client)
+    figure("idle CPU, no stream", alone, "% core")
+    figure("a run, no stream", answer_s * 1000, "ms")
+    for path in KINDS:
+        with ExitStack() as stack:
+            for _ in range(number):
+                stack.enter_context(_opened(daemon.url, path.format(session="watched")))
+            cpu = _cpu(daemon)
+            figure(f"idle CPU, {number} x {path}", cpu, "% core", at_most=alone + 5)
+            figure(f"a run, {number} x {path}", _run_s(client) * 1000, "ms")
+
+
+def _cpu(daemon: DaemonProcess) -> float:
+    """The share of a core that the daemon takes while nothing happens."""
+    process = psutil.Process(daemon.pid)
+    time.sleep(2)
+    before = sum(process.cpu_times()[:2])
+    time.sleep(IDLE_S)
+    return (sum(process.cpu_times()[:2]) - before) / IDLE_S * 100
+
+
+def _run_s(client: httpx2.Client) -> float:
+    """How long a run takes from its submission to its end."""
+    began = time.perf_counter()
+    run = client.post("/v1/sessions/watched/runs", json={"content": "hello"}).json()["run_id"]
+
+    def ended() -> bool:
+        return client.get(f"/v1/runs/{run}").json()["status"] == "completed"
+
+    wait_for(ended, what="the run to end")
+    return time.perf_counter() - began
+
+
+def _opened(url: str, path: str) -> socket.socket:
+    """A connection on which a stream has begun."""
+    address = urlsplit(url)
+    opened = socket.create_connection((address.hostname, address.port), timeout=30)
+    opened.sendall(f"GET {path} HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n".encode())
+    if b" 200 " not in opened.recv(4096):
+        raise SystemExit(f"{path} was not streamed")
+    return opened

@@ -1,0 +1,38 @@
+"""Reads that many tasks want at the same moment, made once for all of them."""
+
+import asyncio
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+
+# How long an answer is kept: a ring wakes all its readers within one turn of the loop or a few.
+KEPT_S: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SharedReads:
+    """Runs a blocking read on a thread, once for all callers with the same key and count.
+
+    `count` is how often the bell of the read's topic had rung before: what is committed after the
+    read rings again, so a shared answer is never too old for whoever asks with that count.
+    """
+
+    _running: dict[tuple[Hashable, int], "asyncio.Task[Any]"] = field(default_factory=dict)
+
+    async def once(self, key: Hashable, count: int, read: Callable[[], T]) -> T:
+        """The answer of `read`, or of the same read that another task has begun."""
+        known = self._running.get((key, count))
+        if known is None:
+            known = asyncio.create_task(asyncio.to_thread(read))
+            self._running[key, count] = known
+            known.add_done_callback(lambda done: self._forget_later(key, count, done))
+        answer: T = await asyncio.shield(known)
+        return answer
+
+    def _forget_later(self, key: Hashable, count: int, done: "asyncio.Task[Any]") -> None:
+        # A failure is for those who wait for it now; the next caller tries again.
+        failed = done.cancelled() or done.exception() is not None
+        seconds = 0.0 if failed else KEPT_S
+        done.get_loop().call_later(seconds, self._running.pop, (key, count), None)

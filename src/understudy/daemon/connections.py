@@ -1,0 +1,147 @@
+"""Connections of the web server: how long a client may take to send and to read, and how many there are."""
+
+from asyncio import TimerHandle, Transport
+from resource import RLIMIT_NOFILE, getrlimit
+from typing import Final
+
+import h11
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from understudy.ws.limits import LIMITS, MAX_FRAME_BYTES, PING_S, PONG_S
+
+STREAM_GRACE_S: Final = 3
+# Files that the daemon needs beside its connections: database, blobs, programs.
+RESERVED_FILES: Final = 256
+MAX_CONNECTIONS: Final = 4_000
+# How long a closed connection may take to flush its last bytes.
+FLUSH_S: Final = 2.0
+HEAD_S: Final = 10.0
+TIMED_OUT: Final = (408, f"the headers of a request must arrive within {HEAD_S:.0f} seconds")
+FULL: Final = (503, "too many connections are open; try again in a moment")
+
+
+class ImpatientHttp(H11Protocol):
+    """HTTP that ends a connection whose client stops sending a request, or reading an answer.
+
+    uvicorn times only the pause between two requests. Bodies that a route reads are timed in
+    `api/limits.py`, where the caller can still be told.
+    """
+
+    # From the first byte of a request (or the start of the connection) to its last header; also
+    # how long the rest of a body may take that nobody reads.
+    head_s = HEAD_S
+    # How long an answer may wait for a client that takes nothing of it.
+    write_s = 60.0
+    max_connections = MAX_CONNECTIONS
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._head_timer: TimerHandle | None = None
+        self._write_timer: TimerHandle | None = None
+        self._has_asked = False
+        files, _ = getrlimit(RLIMIT_NOFILE)
+        if len(self.connections) > min(self.max_connections, max(files - RESERVED_FILES, 1)):
+            self._refuse(*FULL)
+        self._watch_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._watch_request()
+        self.resume_writing()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch_request()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch_request()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._write_timer is None:
+            self._write_timer = self.loop.call_later(self.write_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+
+    def _watch_request(self) -> None:
+        """Start the timer when the client owes a part of a request, stop it when it does not."""
+        self._has_asked = self._has_asked or self.conn.their_state is not h11.IDLE
+        is_owed = not self.transport.is_closing() and self._is_owed()
+        if is_owed and self._head_timer is None:
+            self._head_timer = self.loop.call_later(self.head_s, self._give_up)
+        elif not is_owed and self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _is_owed(self) -> bool:
+        if self.conn.their_state is h11.IDLE:
+            return not self._has_asked or bool(self.conn.trailing_data[0])
+        # The rest of a body after its answer, which nobody reads.
+        return self.conn.their_state is h11.SEND_BODY and self.conn.our_state is h11.DONE
+
+    def _give_up(self) -> None:
+        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
+            self._refuse(*TIMED_OUT)
+        else:
+            self.transport.close()
+        self.loop.call_later(FLUSH_S, self.transport.abort)
+
+    def _refuse(self, status: int, reason: str) -> None:
+        """Answer before there is a request, and close."""
+        headers = [
+            ("Content-Type", "text/plain; charset=utf-8"),
+            ("Content-Length", str(len(reason))),
+            ("Retry-After", "1"),
+            ("Connection", "close"),
+        ]
+        answer: tuple[h11.Event, ...] = (
+            h11.Response(status_code=status, headers=headers),
+            h11.Data(data=reason.encode()),
+            h11.EndOfMessage(),
+        )
+        self.transport.write(b"".join(self.conn.send(part) or b"" for part in answer))
+        self.transport.close()
+
+
+class ImpatientWebSocket(WebSocketsSansIOProtocol):
+    """Lets go of a client that takes nothing, instead of waiting for it with what is unsent."""
+
+    give_up_s = LIMITS.write_timeout_s
+
+    async def run_asgi(self) -> None:
+        await super().run_asgi()
+        self._give_up()
+
+    def keepalive_timeout(self) -> None:
+        super().keepalive_timeout()
+        self._give_up()
+
+    def _give_up(self) -> None:
+        # Where it is closed by then, this does nothing.
+        self.loop.call_later(self.give_up_s, self.transport.abort)
+
+
+def server_config(app: FastAPI) -> uvicorn.Config:
+    """The settings of uvicorn for an app."""
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=STREAM_GRACE_S,
+        http=ImpatientHttp,
+        ws=ImpatientWebSocket,
+        ws_max_size=MAX_FRAME_BYTES,
+        ws_ping_interval=PING_S,
+        ws_ping_timeout=PONG_S,
+        # A few bytes could grow to a frame; and what is secret must not show in lengths.
+        ws_per_message_deflate=False,
+    )
