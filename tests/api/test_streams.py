@@ -2,13 +2,18 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import takewhile
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from tests.api.live import Live, joined
+from tests.support.daemon import wait_for
 from understudy.api.sse import RunJournal
+from understudy.sessions.journal import JournalPage
+from understudy.storage.journal import JournalStore
 from understudy.testing.answers import Answer, FakeCall
 
 PLAN = {
@@ -225,3 +230,25 @@ def test_a_stream_ends_with_the_token_of_its_reader(live: Live, session: str) ->
             assert [line for line in lines if line.startswith("data")] == []
     finally:
         live.ok("DELETE", f"/v1/tokens/{root_id}", headers=root)
+
+
+def test_streams_at_one_place_share_what_they_read(
+    live: Live, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[object] = []
+    page = JournalStore.page
+
+    def counted(self: JournalStore, **wanted: Any) -> JournalPage:
+        read.append(wanted)
+        return page(self, **wanted)
+
+    monkeypatch.setattr(JournalStore, "page", counted)
+    with ExitStack() as stack:
+        told = [stack.enter_context(live.stream("/v1/events/stream")) for _ in range(20)]
+        wait_for(lambda: read, what="the streams to look for the first time")
+        begun = len(read)
+        live.run(session, "say hi")
+        for events in told:
+            assert next(events).name == "run_updated"
+    # One read for each ring, not one for each stream and ring.
+    assert len(read) - begun < 20 * 3

@@ -194,3 +194,33 @@ def test_writers_at_once_leave_no_gap_and_a_follower_misses_nothing(units: Units
     for number in range(writers):
         own = [(e.data["t"], e.data["i"]) for e in seen if e.data["w"] == number]
         assert own == sorted(own)
+
+
+def test_a_page_ends_after_so_much_data_and_goes_on_at_the_next_event(
+    units: Units, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("understudy.storage.journal.PAGE_CHARS", 250)
+    append(units, "s1", *[make_new_event(data={"text": "x" * 100}) for _ in range(5)])
+    append(units, "s1", make_new_event(data={"text": "y" * 1000}))
+
+    pages, after = [], 0
+    with units.read() as unit:
+        while True:
+            page = unit.journal.page(session_id="s1", after_offset=after, limit=200)
+            pages.append([event.offset for event in page.events])
+            after = page.events[-1].offset
+            if not page.more:
+                break
+        assert not unit.journal.page(session_id="s1", after_offset=after, limit=200).events
+
+    # An event that is too large for a page stands on one of its own.
+    assert pages == [[1, 2], [3, 4], [5], [6]]
+
+
+def test_the_sessions_that_grew_are_found(units: Units) -> None:
+    (old,) = append(units, "s1", make_new_event())
+    append(units, "s2", make_new_event(), make_new_event())
+
+    with units.read() as unit:
+        assert unit.journal.sessions_after(old.sequence) == {"s2"}
+        assert unit.journal.sessions_after(old.sequence - 1) == {"s1", "s2"}

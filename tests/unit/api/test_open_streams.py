@@ -49,3 +49,14 @@ async def test_one_caller_may_open_so_many(monkeypatch: pytest.MonkeyPatch) -> N
     streams.watch(stream(), "bob", lambda: None, caller="bob")
     await asyncio.gather(*(each.body_iterator.aclose() for each in kept))  # type: ignore[attr-defined]
     streams.watch(stream(), "ann", lambda: None, caller="ann")
+
+
+async def test_streams_of_one_caller_ask_for_it_together() -> None:
+    streams, asked = OpenStreams(), list[str]()
+
+    async def admit(name: str) -> None:
+        await streams._admit(lambda: asked.append(name), name)
+
+    await asyncio.gather(*(admit("ann") for _ in range(50)), admit("bob"))
+
+    assert sorted(asked) == ["ann", "bob"]
