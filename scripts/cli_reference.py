@@ -240,6 +240,13 @@ SETTINGS: Final = (
         default="`false`",
     ),
     Setting(
+        name="retention",
+        meaning="`[retention] captures_days = 7`: how many days records are kept, `0` for ever: "
+        "`captures_days`, `artifacts_days`, `receipts_days`, `deliveries_days`, `messages_days`, "
+        "`audit_days` ([retention](../howto/operate.md#retention))",
+        default="14, 90, 30, 90, 90 and 730 days",
+    ),
+    Setting(
         name="evolution",
         meaning="`[evolution] soul_change_percent = 40`: how much of its `SOUL.md` an agent may "
         "change in one run, `1` to `100`",

@@ -17,6 +17,7 @@ from tests.api.conftest import ADMIN, idle_daemon
 from tests.api.skill_users import ALL, ONE, SkillUsers, desk_over, packed
 from tests.support.skill_service_harness import HARMFUL, OK_MD, SLUG
 from understudy.api.app import create_app
+from understudy.api.scan_queue import MAX_OF_ONE
 from understudy.skills.bundles.archive import MAX_ARCHIVE_BYTES
 
 UPLOAD = f"{ALL}/upload"
@@ -298,3 +299,16 @@ def test_no_finding_is_taken_where_it_is_not_allowed(users: SkillUsers) -> None:
     findings = named(users.root.upload(archive).json())
     answer = users.root.upload(archive, acknowledged=findings)
     assert refused(answer) == (422, "skill_unsafe")
+
+
+def test_uploads_of_one_user_are_refused_while_too_many_wait(users: SkillUsers) -> None:
+    queue = users.ann.client.app.state.scan_queue  # type: ignore[union-attr]
+    queue.by_user["ann"] = MAX_OF_ONE
+    try:
+        answer = users.ann.upload(packed({"SKILL.md": OK_MD}))
+        assert refused(answer) == (429, "too_many_scans")
+        assert answer.headers["Retry-After"] == "5"
+        assert users.ann.ok("GET", ALL)
+        assert users.bob.upload(packed({"SKILL.md": OK_MD})).status_code == 201
+    finally:
+        del queue.by_user["ann"]

@@ -58,6 +58,7 @@ from understudy.api.routes import (
     tools,
     user_files,
 )
+from understudy.api.scan_queue import ScanQueue
 from understudy.api.services import Services, services_of
 from understudy.core.audit import AuditEntry, AuditOutcome, current_request_id
 from understudy.core.errors import UnderstudyError
@@ -189,6 +190,7 @@ def create_app(services: Services) -> FastAPI:
     app = _bare_app()
     app.state.services = services
     app.state.open_streams = OpenStreams()
+    app.state.scan_queue = ScanQueue()
     app.user_middleware += [
         Middleware(Envelope, metrics=services.metrics),
         Middleware(BodyLimit),

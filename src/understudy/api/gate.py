@@ -1,6 +1,7 @@
 """The gate before every route: authentication, role, a valid body, idempotency."""
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from typing import Any, Final, cast, get_args, get_origin
 
@@ -19,7 +20,7 @@ from understudy.api.middleware import without_stream
 from understudy.api.multipart import read_form
 from understudy.api.operations import SAFE_METHODS, Operation, canonical, operation_of
 from understudy.api.problems import language_of
-from understudy.api.services import Services, open_streams_of, services_of
+from understudy.api.services import Services, open_streams_of, scan_queue_of, services_of
 from understudy.api.two_people import with_second
 from understudy.api.veil import veiled
 from understudy.core.errors import coded_error
@@ -80,19 +81,30 @@ class GatedRoute(APIRoute):
         async def handle(request: Request) -> Response:
             services = services_of(request)
             await _admit(request, services, operation)
+            if not operation.scans:
+                return await answered(request, services, nullcontext())
+            queue = scan_queue_of(request)
+            with queue.place(request.state.principal.user_id):
+                return await answered(request, services, queue.turn())
+
+        async def answered(
+            request: Request, services: Services, turn: AbstractAsyncContextManager[None]
+        ) -> Response:
             receive = bounded(request.scope, request.receive, operation.max_body_bytes)
             strict = StrictRequest(request.scope, receive)
             _check_address(strict, single)
             await _read_body(strict, operation)
             act = partial(with_second, strict, services, operation, name, partial(inner, strict))
             claim = claim_of(strict, operation, name)
-            if claim is None:
-                answer = await veiled(strict, services, without_stream(request.scope, await act()))
-                if isinstance(answer, StreamingResponse) and answer.media_type == EVENT_STREAM:
-                    _watch(request, services, operation, answer)
-                return answer
-            answer = await answer_once(services, claim, act)
-            return await veiled(strict, services, answer)
+            async with turn:
+                if claim is None:
+                    answer = without_stream(request.scope, await act())
+                else:
+                    answer = await answer_once(services, claim, act)
+            answer = await veiled(strict, services, answer)
+            if isinstance(answer, StreamingResponse) and answer.media_type == EVENT_STREAM:
+                _watch(request, services, operation, answer)
+            return answer
 
         return handle
 

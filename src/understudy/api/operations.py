@@ -63,6 +63,8 @@ class Operation:
     # The fields of the form that the body is; JSON where there are none.
     form: frozenset[str] = frozenset()
     max_body_bytes: int = MAX_BODY_BYTES
+    # Whether the content guard reads what is sent or stored: such requests wait in a line of their own.
+    scans: bool = False
 
     def __call__(self, endpoint: Endpoint) -> Endpoint:
         """Declare that a route function does this, and nothing else."""

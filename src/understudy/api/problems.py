@@ -49,6 +49,7 @@ STATUS: Final[Mapping[type[UnderstudyError], int]] = {
 CODE_STATUS: Final[Mapping[str, int]] = {
     "body_too_slow": 408,
     "rate_limited": 429,
+    "too_many_scans": 429,
     "too_many_sign_ins": 429,
     "too_many_streams": 429,
     "unsupported_media_type": 415,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 from fastapi import Depends, Path, Request
 
 from understudy.api.open_streams import OpenStreams
+from understudy.api.scan_queue import ScanQueue
 from understudy.core.principal import Principal
 
 if TYPE_CHECKING:
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
 def open_streams_of(request: Request) -> OpenStreams:
     """The streams of the app that a request came to."""
     return cast("OpenStreams", request.app.state.open_streams)
+
+
+def scan_queue_of(request: Request) -> ScanQueue:
+    """The line for the guard of the app that a request came to."""
+    return cast("ScanQueue", request.app.state.scan_queue)
 
 
 def services_of(request: Request) -> "DaemonServices":

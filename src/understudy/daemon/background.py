@@ -25,6 +25,7 @@ from understudy.runs.expiry import expire_due
 from understudy.runs.stops import watch_stop_requests
 from understudy.schedules.worker import ScheduleDuty
 from understudy.storage.unit import Units
+from understudy.work.retention import RetentionDuty
 from understudy.work.worker import LONGEST_DOZE_S, Duty, TimedLook, Worker, WorkerSleep
 
 log = structlog.get_logger()
@@ -163,6 +164,7 @@ class Background:
             "deliveries": self._worker(self._deliveries()),
             "schedules": self._worker(self._schedules()),
             "mail": self._worker(self._mail()),
+            "retention": self._worker(self._retention()),
             "expiry": self._worker(TimedLook(self._expire, EVERY_SECOND)),
             "signals": self._worker(TimedLook(self._follow_signals, EVERY_SECOND)),
             "channels": self._worker(self._channels()),
@@ -204,6 +206,11 @@ class Background:
         return ScheduleDuty(
             units=resources.units, clock=resources.clock, firing=self._services.firing
         )
+
+    def _retention(self) -> RetentionDuty:
+        resources = self._resources
+        days = resources.settings.retention_days
+        return RetentionDuty(units=resources.units, clock=resources.clock, days=days)
 
     def _mail(self) -> MailDuty:
         resources = self._resources

@@ -1,6 +1,6 @@
 """Decides what becomes of a tool call. Pure: the same rules and call give the same verdict.
 
-A matching deny wins over everything. Else the most specific matching rule applies, then the one
+A matching deny wins over everything, then the table of destructive commands. Else the most specific matching rule applies, then the one
 of the nearer level, then the stricter, then the later. Where no rule matches, the tool's own
 default stands.
 """
@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from understudy.permissions.globs import literal_length, literal_prefix, matches
+from understudy.permissions.destructive import DestructiveRule, destruction
+from understudy.permissions.globs import WILDCARDS, literal_length, literal_prefix, matches
 from understudy.permissions.model import (
     CallRule,
     CallVerdict,
@@ -22,6 +23,9 @@ from understudy.permissions.model import (
 from understudy.permissions.shell import shell_objection, shell_touches
 from understudy.permissions.urls import url_objection, url_touches
 
+SHELL_TOOL: Final = "shell"
+COMMAND: Final = "command"
+OPENED_BY: Final = "only an allow rule with this very command, without wildcards, opens it"
 DIFFERS: Final = "does not match"
 # An argument longer than this is not searched: it counts as a match for ask and deny alone.
 MAX_TEXT_CHARS: Final = 256 * 1024
@@ -89,7 +93,7 @@ TREE: Final = ArgumentGuard(objects=_path_objection, touches=_tree_touches)
 URL: Final = ArgumentGuard(objects=url_objection, touches=url_touches)
 
 GUARDED: Final[Mapping[str, Mapping[str, ArgumentGuard]]] = {
-    "shell": {"command": SHELL},
+    SHELL_TOOL: {COMMAND: SHELL},
     "fetch_url": {"url": URL},
     "read_file": {"path": PATH},
     "write_file": {"path": PATH},
@@ -112,6 +116,12 @@ def decide(
     trace = tuple(_held_against(each, tool, arguments) for each in placed)
     matching = [line.placed for line in trace if line.matched]
     denying = [each for each in matching if each.rule.decision is PermissionDecision.DENY]
+    ruin = None if denying else _ruin(tool, arguments, matching)
+    if ruin is not None:
+        reason = f"never run, as {ruin.reason} ({ruin.id}); {OPENED_BY}"
+        return CallVerdict(
+            decision=PermissionDecision.DENY, level=Level.TOOL, reason=reason, trace=trace
+        )
     if not matching:
         reason = _DEFAULTS[default]
         return CallVerdict(decision=default, level=Level.TOOL, reason=reason, trace=trace)
@@ -122,6 +132,25 @@ def decide(
         applied=applied,
         reason=_reason(applied),
         trace=trace,
+    )
+
+
+def _ruin(
+    tool: str, arguments: Mapping[str, Any], matching: Iterable[PlacedRule]
+) -> DestructiveRule | None:
+    """The ruin that a command would do, unless a matching allow rule spells that command out."""
+    command = arguments.get(COMMAND) if tool == SHELL_TOOL else None
+    if not isinstance(command, str) or any(_spells_out(each.rule) for each in matching):
+        return None
+    return destruction(command)
+
+
+def _spells_out(rule: CallRule) -> bool:
+    pattern = rule.arguments.get(COMMAND)
+    return (
+        rule.decision is PermissionDecision.ALLOW
+        and pattern is not None
+        and not any(char in WILDCARDS for char in pattern)
     )
 
 

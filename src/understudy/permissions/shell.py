@@ -45,6 +45,8 @@ class CommandLine:
     """The ways to read a command line."""
 
     readings: tuple[str, ...]
+    # Of these, the commands that are run, as the shell splits the line.
+    run: tuple[str, ...]
     # Whether what is run depends on something that only the shell finds out.
     is_open: bool
 
@@ -76,7 +78,9 @@ def read_command_line(text: str) -> CommandLine:
     reader = _Reader(left=_EFFORT * (len(text) + 64))
     reader.read(text)
     return CommandLine(
-        readings=tuple(dict.fromkeys((*_pieces(text), *reader.readings))), is_open=reader.is_open
+        readings=tuple(dict.fromkeys((*_pieces(text), *reader.readings))),
+        run=tuple(dict.fromkeys(reading.strip() for reading in reader.readings)),
+        is_open=reader.is_open,
     )
 
 

@@ -112,6 +112,27 @@ class EvolutionConfig(BaseModel):
     soul_change_percent: Annotated[int, Field(ge=1, le=100)] = SOUL_CHANGE_PERCENT
 
 
+Days = Annotated[int, Field(ge=0, le=36_500)]
+
+
+class RetentionConfig(BaseModel):
+    """How many days records are kept; 0 is for ever."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    # Captured model requests, where debug capture is on.
+    captures_days: Days = 14
+    # Tool results in full, of runs that have ended.
+    artifacts_days: Days = 90
+    # Idempotency keys of submitted runs.
+    receipts_days: Days = 30
+    # Webhooks that were delivered, and mail that was read or given up.
+    deliveries_days: Days = 90
+    messages_days: Days = 90
+    # Entries of the audit; the chain of digests goes on from the last one removed.
+    audit_days: Days = 730
+
+
 class FileConfig(BaseModel):
     """The shape of `config.toml`."""
 
@@ -136,6 +157,7 @@ class FileConfig(BaseModel):
     skills: SkillsConfig = Field(default_factory=SkillsConfig)
     guard: GuardConfig = Field(default_factory=GuardConfig)
     evolution: EvolutionConfig = Field(default_factory=EvolutionConfig)
+    retention: RetentionConfig = Field(default_factory=RetentionConfig)
 
 
 def read_config(path: Path, *, must_exist: bool) -> FileConfig:
@@ -167,6 +189,7 @@ def _not_a_setting(key: str) -> str:
         "skills.": SkillsConfig,
         "guard.": GuardConfig,
         "evolution.": EvolutionConfig,
+        "retention.": RetentionConfig,
         "": FileConfig,
     }
     known = next(kind.model_fields for start, kind in tables.items() if key.startswith(start))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
-from understudy.settings.config_file import SOUL_CHANGE_PERCENT
+from understudy.settings.config_file import SOUL_CHANGE_PERCENT, RetentionConfig
 from understudy.settings.model import Settings
 
 
@@ -26,6 +26,7 @@ def setting_rows(settings: Settings) -> list[dict[str, Any]]:
         "fetch": f"allow {', '.join(settings.fetch_allow) or 'nothing private'}",
         "skills": _skills(settings),
         "guard": f"allow_acknowledged {str(settings.guard_allow_acknowledged).lower()}",
+        "retention": ", ".join(f"{name} {days}" for name, days in settings.retention_days.items()),
         "evolution": f"soul_change_percent {settings.soul_change_percent}",
         "isolation": settings.isolation,
         "admin_token": "set" if settings.admin_token else "not set",
@@ -50,6 +51,8 @@ def _from_file(settings: Settings) -> Iterator[str]:
         yield "isolation"
     if settings.guard_allow_acknowledged:
         yield "guard"
+    if dict(settings.retention_days) != RetentionConfig().model_dump():
+        yield "retention"
     if settings.soul_change_percent != SOUL_CHANGE_PERCENT:
         yield "evolution"
 

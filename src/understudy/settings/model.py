@@ -9,7 +9,12 @@ from pydantic import SecretStr
 
 from understudy.core.sight import Isolation
 from understudy.core.urls import is_loopback
-from understudy.settings.config_file import SOUL_CHANGE_PERCENT, DebugLevel, RouteConfig
+from understudy.settings.config_file import (
+    SOUL_CHANGE_PERCENT,
+    DebugLevel,
+    RetentionConfig,
+    RouteConfig,
+)
 from understudy.settings.mcp import McpServerConfig, credentials
 
 
@@ -47,6 +52,10 @@ class Settings:
     isolation: Isolation = "shared"
     # How much of its SOUL.md an agent may change in one run.
     soul_change_percent: int = SOUL_CHANGE_PERCENT
+    # How many days each kind of record is kept; 0 is for ever.
+    retention_days: Mapping[str, int] = field(
+        default_factory=lambda: RetentionConfig().model_dump()
+    )
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     # Where each value came from: `flag`, `environment`, `file` or `default`.
     sources: Mapping[str, str] = field(default_factory=dict)

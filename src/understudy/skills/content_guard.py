@@ -36,8 +36,10 @@ Scan = Callable[[Mapping[str, bytes]], tuple[Finding, ...]]
 REMEMBERED: Final = 64
 # Concurrent scans: a scan takes up to some seconds of CPU.
 AT_ONCE: Final = 2
-# How long a caller waits for a free scan slot.
+# How long a caller waits for a free scan slot, and how many may wait: each holds a thread. Requests
+# wait before they have one, in `api/scan_queue.py`.
 PATIENCE_S: Final = 10.0
+MAX_WAITING: Final = 4
 _HINT: Final = (
     " (findings are acknowledged by an admin, each with a reason,"
     " and only where guard.allow_acknowledged is on)"
@@ -125,6 +127,7 @@ class ContentGuard:
         self._scan = scan or partial(scan_skill, pause=self._check_open)
         self._patience_s = patience_s
         self._turns = BoundedSemaphore(AT_ONCE)
+        self._places = BoundedSemaphore(AT_ONCE + MAX_WAITING)
         self._stopped = Event()
         self.rejections = GuardCounters()
         self._found = RecentCache[str, tuple[Finding, ...]](REMEMBERED)
@@ -176,13 +179,18 @@ class ContentGuard:
     @contextmanager
     def _turn(self) -> Iterator[None]:
         self._check_open()
-        if not self._turns.acquire(timeout=self._patience_s):
+        if not self._places.acquire(blocking=False):
             raise coded_error("skills/guard_busy")
         try:
-            self._check_open()
-            yield
+            if not self._turns.acquire(timeout=self._patience_s):
+                raise coded_error("skills/guard_busy")
+            try:
+                self._check_open()
+                yield
+            finally:
+                self._turns.release()
         finally:
-            self._turns.release()
+            self._places.release()
 
     def _check_open(self) -> None:
         if self._stopped.is_set():

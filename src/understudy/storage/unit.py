@@ -44,6 +44,7 @@ from understudy.storage.postgres import START_LOCK, hold_lock, try_lock
 from understudy.storage.projects import PersonaStore, ProjectStore
 from understudy.storage.query_cache import CachedReads, QueryCache, watch_changes
 from understudy.storage.requests import RequestStore
+from understudy.storage.retention import RetentionStore
 from understudy.storage.rollout_outcomes import OutcomeStore
 from understudy.storage.rollout_trials import ReplayCaseStore, TrialStore
 from understudy.storage.rollouts import CanarySecretStore, RolloutSourceStore, RolloutStore
@@ -217,6 +218,10 @@ class Stores:
     @cached_property
     def audit(self) -> AuditStore:
         return AuditStore(self.connection, self.chains)
+
+    @cached_property
+    def retention(self) -> RetentionStore:
+        return RetentionStore(self.connection, self.chains)
 
     @cached_property
     def chains(self) -> Chains:

@@ -16,7 +16,7 @@ router = APIRouter(tags=["lab"], route_class=GatedRoute)
 
 @router.post("/v1/lab/inspect", operation_id="lab.inspect")
 # Nothing changes, but it keeps a processor busy.
-@operator()
+@operator(scans=True)
 def inspect(body: InspectText, services: Services) -> LabReportView:
     """What redaction, guard, statements and the policy make of a text; nothing is stored."""
     report = services.lab.inspect(record_of(LabText, body))

@@ -152,7 +152,7 @@ def export(
 
 
 @router.get(ONE + "/guard-report", operation_id="skills.guard_report")
-@viewer()
+@viewer(scans=True)
 def guard_report(
     skill_id: SkillRef, services: Services, caller: Caller, version: InVersion = None
 ) -> GuardReport:

@@ -160,7 +160,7 @@ def list_skills(
 
 
 @router.post(ALL, operation_id="skills.create", status_code=201)
-@operator(body_id="slug")
+@operator(body_id="slug", scans=True)
 def create(body: CreateSkill, services: Services, caller: Caller) -> SkillKept:
     """Keep a SKILL.md as a new skill, or as the next version of the caller's own."""
     kept = services.skills.service.create(
@@ -178,7 +178,9 @@ def create(body: CreateSkill, services: Services, caller: Caller) -> SkillKept:
     status_code=201,
     openapi_extra={"requestBody": UPLOAD_BODY},
 )
-@operator(form=frozenset({"file", "slug", "acknowledged"}), max_body_bytes=MAX_ARCHIVE_BYTES)
+@operator(
+    form=frozenset({"file", "slug", "acknowledged"}), max_body_bytes=MAX_ARCHIVE_BYTES, scans=True
+)
 def upload(uploaded: Uploaded, services: Services, caller: Caller) -> SkillKept:
     """Keep a ZIP archive with a SKILL.md and what belongs to it."""
     kept = services.skills.service.keep(
@@ -199,7 +201,7 @@ def list_trash(services: Services, caller: Caller, page: Paging) -> Items[Trashe
 
 
 @router.post(TRASH + "/{trash_name}/restore", operation_id="skills.undelete")
-@operator()
+@operator(scans=True)
 def undelete(
     trash_name: Annotated[str, Path(description="what the deletion answered")],
     services: Services,
@@ -263,7 +265,7 @@ def _makes_public(body: Any) -> bool:
 
 
 @router.put(ONE, operation_id="skills.update")
-@operator(two=TwoApprovers.SKILL_ACTIVATION, two_if=_makes_public)
+@operator(two=TwoApprovers.SKILL_ACTIVATION, two_if=_makes_public, scans=True)
 def update(
     skill_id: SkillRef, body: UpdateSkill, services: Services, caller: Caller
 ) -> SkillChanged:
@@ -283,7 +285,7 @@ def delete(skill_id: SkillRef, services: Services, caller: Caller) -> SkillDelet
 
 @router.post(ONE + "/patch", operation_id="skills.patch")
 # Whose skill it is, the service knows.
-@operator()
+@operator(scans=True)
 def patch(skill_id: SkillRef, body: PatchSkill, services: Services, caller: Caller) -> SkillPatched:
     """Replace a text in SKILL.md, as a new version with the same companions."""
     kept = services.skills.service.patch(
@@ -310,7 +312,7 @@ def toggle(
 
 
 @router.post(ONE + "/restore", operation_id="skills.restore")
-@operator()
+@operator(scans=True)
 def restore(
     skill_id: SkillRef, body: RestoreSkill, services: Services, caller: Caller
 ) -> SkillKept:

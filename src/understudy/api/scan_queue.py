@@ -1,0 +1,48 @@
+"""Requests that the content guard has to read for: few at a time, a bounded number in line.
+
+A scan takes up to seconds of CPU. Whoever waits for one waits here, on the event loop, and takes no
+thread of the pool that authenticates; who finds the line full is refused at once.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from understudy.core.errors import coded_error
+
+AT_ONCE: Final = 2
+# In line and under way; of one user, and in all.
+MAX_OF_ONE: Final = 8
+MAX_IN_ALL: Final = 24
+
+
+@dataclass(frozen=True, slots=True)
+class ScanQueue:
+    """The requests of one daemon that wait for a scan or have one, counted by user."""
+
+    by_user: Counter[str] = field(default_factory=Counter)
+    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+
+    @contextmanager
+    def place(self, user_id: str) -> Iterator[None]:
+        """Hold a place in line, taken before the body is read: a body may have 24 MiB."""
+        if self.by_user[user_id] >= MAX_OF_ONE:
+            raise coded_error("skills/too_many_scans", limit=MAX_OF_ONE)
+        if self.by_user.total() >= MAX_IN_ALL:
+            raise coded_error("skills/guard_busy")
+        self.by_user[user_id] += 1
+        try:
+            yield
+        finally:
+            self.by_user[user_id] -= 1
+            if not self.by_user[user_id]:
+                del self.by_user[user_id]
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for one of the few turns."""
+        async with self._turns:
+            yield
