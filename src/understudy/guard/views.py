@@ -93,7 +93,8 @@ class LineView:
 
 def views_of(physical: LineView) -> Sequence[LineView]:
     """The lines as they say, and each other reading that differs from it."""
-    plain = joined(physical)
+    # `|&` is a pipe that takes the errors along.
+    plain = joined(physical.changed(lambda text: text.replace("|&", "| ")))
     opened = plain.changed(decoded)
     # What a decoded text hides in turn.
     twice = opened if opened is plain else opened.changed(decoded)
