@@ -5,6 +5,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
+from understudy.core.sight import current_sight
+
 T = TypeVar("T")
 
 # How long an answer is kept: a ring wakes all its readers within one turn of the loop or a few.
@@ -13,26 +15,28 @@ KEPT_S: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class SharedReads:
-    """Runs a blocking read on a thread, once for all callers with the same key and count.
+    """Runs a blocking read on a thread, once for all callers with the same key, count and sight.
 
     `count` is how often the bell of the read's topic had rung before: what is committed after the
     read rings again, so a shared answer is never too old for whoever asks with that count.
     """
 
-    _running: dict[tuple[Hashable, int], "asyncio.Task[Any]"] = field(default_factory=dict)
+    _running: dict[Hashable, "asyncio.Task[Any]"] = field(default_factory=dict)
 
     async def once(self, key: Hashable, count: int, read: Callable[[], T]) -> T:
         """The answer of `read`, or of the same read that another task has begun."""
-        known = self._running.get((key, count))
+        # What a read finds depends on what its caller may see.
+        place = (current_sight.get(), key, count)
+        known = self._running.get(place)
         if known is None:
             known = asyncio.create_task(asyncio.to_thread(read))
-            self._running[key, count] = known
-            known.add_done_callback(lambda done: self._forget_later(key, count, done))
+            self._running[place] = known
+            known.add_done_callback(lambda done: self._forget_later(place, done))
         answer: T = await asyncio.shield(known)
         return answer
 
-    def _forget_later(self, key: Hashable, count: int, done: "asyncio.Task[Any]") -> None:
+    def _forget_later(self, place: Hashable, done: "asyncio.Task[Any]") -> None:
         # A failure is for those who wait for it now; the next caller tries again.
         failed = done.cancelled() or done.exception() is not None
         seconds = 0.0 if failed else KEPT_S
-        done.get_loop().call_later(seconds, self._running.pop, (key, count), None)
+        done.get_loop().call_later(seconds, self._running.pop, place, None)

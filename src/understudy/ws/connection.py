@@ -18,6 +18,7 @@ from understudy.core.errors import Invalid, Unauthenticated, UnderstudyError, co
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
 from understudy.core.showable import showable
+from understudy.core.sight import current_sight, sight_of
 from understudy.core.strict_json import check, load
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.skills.events import SkillEvent, SkillEventName
@@ -352,7 +353,9 @@ class WebSocketConnection:
         """
         read = partial(self._read_events, after)
         reads = partial(self._services.resources.reads.once, ("ws", after), rung, read)
-        await retry_while_db_down(self._caller.principal)
+        principal = await retry_while_db_down(self._caller.principal)
+        # Of this task: what it reads is narrowed to what the caller may see.
+        current_sight.set(sight_of(principal, self._services.resources.settings.isolation))
         return await repeat_while_db_down(reads)
 
     def _read_events(self, after: int) -> tuple[int, tuple[JournalEvent, ...]]:

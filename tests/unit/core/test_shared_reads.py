@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from understudy.core.shared_reads import SharedReads
+from understudy.core.sight import Sight, current_sight
 
 
 async def test_readers_of_one_place_share_a_read() -> None:
@@ -19,6 +20,16 @@ async def test_readers_of_one_place_share_a_read() -> None:
     assert set(answers) == {1}
     assert await reads.once("place", 8, read) == 2, "a later ring reads again"
     assert await reads.once("elsewhere", 8, read) == 3
+
+
+async def test_callers_who_see_different_things_share_nothing() -> None:
+    reads = SharedReads()
+
+    async def read_as(user_id: str) -> str | None:
+        current_sight.set(Sight(user_id=user_id))
+        return await reads.once("place", 1, lambda: current_sight.get().user_id)
+
+    assert await asyncio.gather(read_as("ann"), read_as("bob")) == ["ann", "bob"]
 
 
 async def test_a_failed_read_is_made_again() -> None:
