@@ -21,6 +21,7 @@ from understudy.core.bell import Bell
 from understudy.core.clock import SystemClock
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
+from understudy.core.shared_reads import SharedReads
 from understudy.evolution.file_checks import FileChecks
 from understudy.skills.access import Author
 from understudy.skills.bundles.store import BundleChecks
@@ -119,7 +120,8 @@ def ws_skill_server(
             units=units,
             clock=clock,
             bell=Bell(),
-            settings=SimpleNamespace(is_loopback=True),
+            reads=SharedReads(),
+            settings=SimpleNamespace(is_loopback=True, isolation="shared"),
             readiness=lambda: switch.state,
             shutting_down=asyncio.Event(),
         ),
