@@ -3,6 +3,8 @@
 import socket
 import tempfile
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,12 +13,20 @@ import httpx2
 import psutil
 
 from bench.baseline import route_config
-from bench.report import figure, heading
+from bench.report import figure, heading, percentile
 from tests.support.daemon import DaemonProcess, wait_for
 from understudy.testing.fake_model import FakeModel
 
 IDLE_S = 20
 STREAMS = 600
+JSON = {"Content-Type": "application/json"}
+# As many values as are taken, as deep as is taken, as long as is taken, and more than that.
+BODIES = (
+    b"[" + b",".join([b"0"] * 49_990) + b"]",
+    b'{"a":' * 60 + b"0" + b"}" * 60,
+    b'{"content":"' + b"x" * (1024 * 1024 - 20) + b'"}',
+    b"[" + b"[]," * 300_000 + b"0]",
+)
 KINDS = ("/v1/events/stream", "/v1/sessions/{session}/stream")
 
 
@@ -28,7 +38,47 @@ def main(*, quick: bool = False) -> None:
             DaemonProcess(home, config=route_config(fake.url), by_command_line=True) as daemon,
             daemon.client(timeout=60) as client,
         ):
+            _bodies(daemon, client, 20 if quick else 200)
             _streams(daemon, client, 60 if quick else STREAMS)
+
+
+def _bodies(daemon: DaemonProcess, client: httpx2.Client, most: int) -> None:
+    """`/healthz` while each route gets the worst bodies that it takes, several at a time."""
+    heading("Worst bodies on SQLite")
+    document = client.get("/openapi.json").json()
+    targets = [
+        (method, path.replace("{", "x").replace("}", "x"))
+        for path, operations in document["paths"].items()
+        for method in operations
+        if method in ("post", "put", "patch")
+    ][:most]
+    figure("idle /healthz, p99", _health_ms(client, [], lambda _: None), "ms")
+
+    def send(target: tuple[str, str]) -> None:
+        for body in BODIES:
+            with daemon.client(timeout=60) as caller:
+                caller.request(target[0], target[1], content=body, headers=JSON)
+
+    figure(f"/healthz, {len(targets)} routes", _health_ms(client, targets, send), "ms", at_most=50)
+
+
+def _health_ms(
+    client: httpx2.Client,
+    targets: list[tuple[str, str]],
+    send: Callable[[tuple[str, str]], None],
+) -> float:
+    """The 99th percentile of answers while the targets are worked through, 4 at a time."""
+    waits: list[float] = []
+    with ThreadPoolExecutor(4) as pool:
+        sending = [pool.submit(send, target) for target in targets]
+        while len(waits) < 200 or not all(each.done() for each in sending):
+            began = time.perf_counter()
+            client.get("/healthz").raise_for_status()
+            waits.append((time.perf_counter() - began) * 1000)
+            time.sleep(0.005)
+        for each in sending:
+            each.result()
+    return percentile(waits, 99)
 
 
 def _streams(daemon: DaemonProcess, client: httpx2.Client, number: int) -> None:

@@ -35,6 +35,7 @@ from understudy.ws.endpoint import mount
 log = structlog.get_logger()
 
 LISTEN_BACKLOG: Final = 2048
+SWITCH_S: Final = 0.001
 DATABASE_ERRORS: Final = (sa.exc.SQLAlchemyError, sqlite3.Error, psycopg.Error)
 OPEN: Final = (
     "no token yet: whatever runs on this machine is admin, also what an agent runs"
@@ -58,6 +59,8 @@ def serve(settings: Settings) -> int:
     os.umask(0o077)
     # Its environment and memory hold keys; a command of an agent's runs as the same user.
     prctl(PR_SET_DUMPABLE, 0)
+    # Long bodies and guard scans are worked on in threads: the event loop gets its turn sooner.
+    sys.setswitchinterval(SWITCH_S)
     try:
         _make_home(settings)
         with _home_lock(settings), _listen(settings) as listener:
