@@ -123,6 +123,7 @@ BATCH: Final = 200
 # After a delta, more text is collected for this long unless the journal has news.
 BREATH_S: Final = 0.05
 HEARTBEAT_S: Final = 15.0
+POLL_S: Final = 1.0
 HEARTBEAT: Final = b": heartbeat\n\n"
 HEADERS: Final = {"X-Accel-Buffering": "no"}
 Read = Callable[[], Sequence[JournalEvent]]
@@ -232,6 +233,8 @@ class StreamHeartbeat:
     # What the reader follows; rings of the first one are news in the database.
     topics: tuple[str, ...]
     last_sent: float = 0.0
+    # Whether news may come without a ring: of another daemon, where nobody rings for it here.
+    is_polled: bool = False
 
     def counts(self) -> dict[str, int]:
         """How often each topic has rung; to be taken before looking for news."""
@@ -250,8 +253,9 @@ class StreamHeartbeat:
     async def wait(self, seen: dict[str, int]) -> bool:
         """Wait for news since `seen`; True when a heartbeat is due."""
         loop = asyncio.get_running_loop()
-        left = self.last_sent + HEARTBEAT_S - loop.time()
-        await self.services.resources.bell.wait(seen, timeout_s=max(left, 0.0))
+        left = max(self.last_sent + HEARTBEAT_S - loop.time(), 0.0)
+        longest = min(left, POLL_S) if self.is_polled else left
+        await self.services.resources.bell.wait(seen, timeout_s=longest)
         return loop.time() - self.last_sent >= HEARTBEAT_S
 
 
@@ -381,7 +385,8 @@ async def follow_channel(services: Services, channel_id: str, after: int) -> Asy
     def read(after: int) -> Sequence[SeenEvent]:
         return services.channels.events(channel_id, after=after, limit=BATCH)
 
-    pulse = StreamHeartbeat(services, (channel_topic(channel_id),))
+    is_shared = not services.resources.settings.is_sqlite
+    pulse = StreamHeartbeat(services, (channel_topic(channel_id),), is_polled=is_shared)
     yield f"id: {after}\n\n".encode()
     async for events in batches(pulse, read, after, lambda seen: seen[0].sequence):
         for event, message in events:
@@ -450,7 +455,7 @@ async def batches(
     while pulse.is_open:
         seen = pulse.counts()
         events: Sequence[T] = ()
-        if seen[topic] != read_at:
+        if pulse.is_polled or seen[topic] != read_at:
             events = await pulse.services.resources.reads.once(
                 (topic, read.__qualname__, after), seen[topic], partial(read, after)
             )
