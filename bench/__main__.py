@@ -15,6 +15,7 @@ from bench import (
     runs,
     stalls,
     steps,
+    unlearn,
     waiting,
 )
 
@@ -26,6 +27,7 @@ BENCHMARKS: dict[str, Callable[..., bool | None]] = {
     "catalogue": catalogue.main,
     "console": console.main,
     "poisoning": poisoning.main,
+    "unlearn": unlearn.main,
 }
 # These need the corpora and answer whether every target was met.
 CORPORA_BENCHMARKS: dict[str, Callable[..., bool]] = {

@@ -78,11 +78,14 @@ from understudy.storage.schema import (
     runs,
 )
 from understudy.storage.sessions import SessionStore
+from understudy.unlearn.model import UnlearnMode, UnlearnStatus
 
 ROOT = Path(__file__).parents[2]
 # Column, enum: what the database must accept, and nothing else.
 CHECKED: list[tuple[str, str, type[StrEnum]]] = [
     ("agents", "agent_type", AgentType),
+    ("unlearns", "mode", UnlearnMode),
+    ("unlearns", "status", UnlearnStatus),
     ("file_proposals", "state", ProposalState),
     ("asset_references", "kind", ReferenceKind),
     ("channel_bridges", "connector", Connector),
@@ -143,6 +146,7 @@ import sys
 from understudy.storage.agents import AgentStore
 from understudy.storage.engine import dialect_of, open_engine
 from understudy.storage.migrate import migrate
+from understudy.unlearn.model import UnlearnMode, UnlearnStatus
 sys.stdin.read()
 migrate(open_engine(sys.argv[1]))
 """

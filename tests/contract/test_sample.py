@@ -1,26 +1,18 @@
 """The sample workspace on both databases: what loading makes, and what removing leaves."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
+from tests.support.api_in_process import Caller, serving
 from tests.support.run_harness import make_settings
-from understudy.api.app import create_app
-from understudy.api.in_process import InProcessCalls, OperationRefused
-from understudy.core.principal import Principal, Role
-from understudy.daemon.wiring import Daemon
+from understudy.api.in_process import OperationRefused
 from understudy.sample.story import ROUTES
 from understudy.settings import Settings
-from understudy.storage.schema import metadata
 from understudy.testing.fake_model import FakeModel
 
-ADMIN = Principal(user_id="alice", role=Role.ADMIN)
 # What stays: the audit, the trash of skills with its files, and what belongs to the daemon itself.
 STAYS = {
     "audit",
@@ -35,54 +27,16 @@ STAYS = {
 }
 
 
-class Caller:
-    """Calls operations of a daemon in this process."""
-
-    def __init__(self, daemon: Daemon) -> None:
-        self.services = daemon.services
-        self._calls = InProcessCalls(create_app(daemon.services))
-        self._engine = daemon.resources.database
-
-    async def __call__(self, operation: str, /, *, body: object = None, **ids: str) -> Any:
-        return await self._calls.call(ADMIN, operation, ids, body=body, language="en")
-
-    async def items(self, operation: str, **ids: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = (await self(operation, limit="200", **ids))["items"]
-        return found
-
-    def rows(self) -> dict[str, int]:
-        """How many rows each table has."""
-        with self._engine.connect() as connection:
-            return {
-                table.name: connection.execute(
-                    sa.select(sa.func.count()).select_from(table)
-                ).scalar_one()
-                for table in metadata.sorted_tables
-            }
-
-
 @pytest.fixture
 def settings(tmp_path: Path, fake: FakeModel, prepared_url: str) -> Settings:
     return make_settings(tmp_path, fake.url, "a", database_url=prepared_url)
-
-
-@asynccontextmanager
-async def api(settings: Settings) -> AsyncIterator[Caller]:
-    daemon = Daemon(settings)
-    daemon.migrate()
-    await daemon.start()
-    try:
-        yield Caller(daemon)
-    finally:
-        await daemon.drain()
-        await daemon.stop()
 
 
 def test_the_sample_has_something_of_every_sort_and_is_removed_without_a_trace(
     settings: Settings, fake: FakeModel
 ) -> None:
     async def scenario() -> None:
-        async with api(settings) as call:
+        async with serving(settings) as call:
             await call("agents.create", body={"agent_id": "mine", "agent_type": "open"})
             await call("sessions.create", body={"session_id": "own", "agent_id": "mine"})
             said = {"content": "Our office is in Kiel.", "kind": "fact"}
@@ -136,7 +90,7 @@ def test_a_sample_that_failed_half_way_says_where_and_is_removed_or_made_anew(
     settings: Settings,
 ) -> None:
     async def scenario() -> None:
-        async with api(settings) as call:
+        async with serving(settings) as call:
             service = call.services.sample
             whole = service.story
             broken = [
@@ -156,7 +110,7 @@ def test_a_sample_that_failed_half_way_says_where_and_is_removed_or_made_anew(
 
 def test_a_name_that_is_somebodys_own_is_not_taken_and_not_removed(settings: Settings) -> None:
     async def scenario() -> None:
-        async with api(settings) as call:
+        async with serving(settings) as call:
             own = {"agent_id": "sample-support", "agent_type": "open"}
             await call("agents.create", body=own)
             with pytest.raises(OperationRefused, match="sample-support"):
@@ -169,7 +123,7 @@ def test_a_name_that_is_somebodys_own_is_not_taken_and_not_removed(settings: Set
 
 def test_the_route_of_the_sample_is_in_no_list(settings: Settings) -> None:
     async def scenario() -> None:
-        async with api(settings) as call:
+        async with serving(settings) as call:
             listed = {it["route_id"] for it in await call.items("routes.list")}
             assert listed.isdisjoint(ROUTES)
 

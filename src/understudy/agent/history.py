@@ -174,7 +174,9 @@ def read_history(
         batch = journal.read(
             session_id=session_id, after_offset=after, kinds=TRANSCRIPT_KINDS, limit=BATCH
         )
-        events += [event for event in batch if event.offset < before_offset]
+        events += [
+            event for event in batch if event.offset < before_offset and event.withdrawn_by is None
+        ]
         if len(batch) < BATCH or batch[-1].offset >= before_offset:
             return pieces_of(events, show=show)
         after = batch[-1].offset
@@ -261,7 +263,7 @@ def _backwards(
         batch = journal.read_back(
             session_id, before_offset=before_offset, kinds=TRANSCRIPT_KINDS, limit=BATCH
         )
-        yield from batch
+        yield from (event for event in batch if event.withdrawn_by is None)
         if len(batch) < BATCH:
             return
         before_offset = batch[-1].offset

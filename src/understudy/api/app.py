@@ -56,6 +56,7 @@ from understudy.api.routes import (
     streams,
     tasks,
     tools,
+    unlearn,
     user_files,
 )
 from understudy.api.scan_queue import ScanQueue
@@ -103,6 +104,7 @@ ROUTERS = (
     search.router,
     learning_candidates.router,
     learnings.router,
+    unlearn.router,
     rollouts.router,
     skills.router,
     skill_content.router,

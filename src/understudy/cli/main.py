@@ -46,6 +46,7 @@ from understudy.cli import (
     skill_versions,
     skills,
     tools,
+    unlearn,
 )
 from understudy.cli.connection import Commands
 from understudy.cli.options import ConnectedCommand, shared_options
@@ -94,6 +95,7 @@ GROUPS: Final[dict[str, tuple[Commands, ...]]] = {
     "config": (local.commands,),
     "sample": (sample.commands,),
     "lab": (lab.commands,),
+    "unlearn": (unlearn.commands,),
 }
 
 

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from understudy.skills.diff import SkillDiff
     from understudy.skills.guard_report import GuardReport
     from understudy.skills.usage import SkillUsage
+    from understudy.unlearn.model import BlastRadius, Unlearn, UnlearnVerification
     from understudy.wire.agents import (
         AgentView,
         CreateAgent,
@@ -162,6 +163,7 @@ if TYPE_CHECKING:
         UpdateSkill,
     )
     from understudy.wire.tasks import CreateTask, UpdateTask
+    from understudy.wire.unlearn import ReceiptBody, StartUnlearn, TargetBody
 
 # Where the types of answers are, to be imported when the first answer is read.
 ANSWERS: Final = {
@@ -211,6 +213,7 @@ ANSWERS: Final = {
     "understudy.skills.diff": "SkillDiff",
     "understudy.skills.guard_report": "GuardReport",
     "understudy.skills.usage": "SkillUsage",
+    "understudy.unlearn.model": "BlastRadius Unlearn UnlearnVerification",
     "understudy.wire.agents": "AgentView FileSummary FileVersionDetail FileVersionView FileView ProposalDetail ProposalView",
     "understudy.wire.approvals": "ApprovalView QuestionView",
     "understudy.wire.assets": "CollectedView",
@@ -1944,6 +1947,35 @@ class ToolsCalls(Group[S]):
     in_session = every(in_session_page)
 
 
+class UnlearnCalls(Group[S]):
+    """Calls about unlearn."""
+
+    @POST("/v1/unlearn/preview")
+    def preview(self, target: TargetBody, *, key: str | None = None) -> BlastRadius:
+        """The blast radius: everything that came of a target, and how many prompts were told; at
+        most 2,000 items are listed, all are counted."""
+
+    @POST("/v1/unlearn")
+    def start(self, body: StartUnlearn, *, key: str | None = None) -> Unlearn:
+        """Take a target and what came of it out of use, or erase their text everywhere."""
+
+    @GET("/v1/unlearn")
+    def page(self, **page: Unpack[Paging]) -> Page[Unlearn]:
+        """Unlearnings, newest first."""
+
+    list = every(page)
+
+    @POST("/v1/unlearn/verify")
+    def verify(
+        self, receipt: ReceiptBody, text: str | None = None, *, key: str | None = None
+    ) -> UnlearnVerification:
+        """Whether the stores still hold what a receipt names, or a text that the caller knows."""
+
+    @GET("/v1/unlearn/{unlearn_id}")
+    def get(self, unlearn_id: str) -> Unlearn:
+        """How far an unlearning has come; its receipt once it is done."""
+
+
 class WebhooksCalls(Group[S]):
     """Calls about webhooks."""
 
@@ -1999,4 +2031,5 @@ class Operations(Generic[S]):
         self.tasks: TasksCalls[S] = TasksCalls(transport)
         self.tokens: TokensCalls[S] = TokensCalls(transport)
         self.tools: ToolsCalls[S] = ToolsCalls(transport)
+        self.unlearn: UnlearnCalls[S] = UnlearnCalls(transport)
         self.webhooks: WebhooksCalls[S] = WebhooksCalls(transport)

@@ -18,6 +18,7 @@ from understudy.console.pages import (
     search,
     sessions,
     skills,
+    unlearn,
 )
 
 AREAS: Final = (
@@ -35,13 +36,14 @@ AREAS: Final = (
     schedules,
     channels,
     search,
+    unlearn,
     daemon,
 )
 PAGES: Final = tuple(page for area in AREAS for page in area.PAGES)
 NAVIGATION: Final = (
     ("work", ("overview", "review", "sessions", "runs", "channels", "schedules")),
     ("knowledge", ("learnings", "memory", "skills", "rollouts")),
-    ("control", ("agents", "policy", "lab", "status", "audit", "access")),
+    ("control", ("agents", "policy", "lab", "unlearn", "status", "audit", "access")),
 )
 # After `g`: the key that leads to each of them.
 GO_KEYS: Final = {
@@ -58,6 +60,7 @@ GO_KEYS: Final = {
     "agents": "a",
     "policy": "p",
     "lab": "t",
+    "unlearn": "f",
     "audit": "d",
     "access": "x",
     "status": "h",

@@ -13,6 +13,7 @@ from understudy.channels.bridge_worker import BridgeDuty
 from understudy.channels.worker import ChannelDuty, channel_topic
 from understudy.core.bell import COMMITS, EVENTS, Bell
 from understudy.core.clock import DAY_MS
+from understudy.daemon.learning import LOOK_ALONE_S
 from understudy.daemon.services import Services
 from understudy.deliveries.webhook import WebhookSender
 from understudy.deliveries.worker import DeliveryDuty
@@ -25,6 +26,7 @@ from understudy.runs.expiry import expire_due
 from understudy.runs.stops import watch_stop_requests
 from understudy.schedules.worker import ScheduleDuty
 from understudy.storage.unit import Units
+from understudy.work.queue_worker import LOOK_S, QueueWorker
 from understudy.work.retention import RetentionDuty
 from understudy.work.worker import LONGEST_DOZE_S, Duty, TimedLook, Worker, WorkerSleep
 
@@ -169,6 +171,7 @@ class Background:
             "signals": self._worker(TimedLook(self._follow_signals, EVERY_SECOND)),
             "channels": self._worker(self._channels()),
             "bridges": self._worker(self._bridges()),
+            "unlearns": self._unlearning().run,
         }
         if not resources.settings.is_sqlite:
             workers["reaper"] = Reaper(resources.settings.database_url, resources.engine).run
@@ -186,6 +189,16 @@ class Background:
     def _worker(self, duty: Duty[Any]) -> Chore:
         clock, bell = self._resources.clock, self._resources.bell
         return Worker(duty=duty, clock=clock, bell=bell, is_alone=self._is_alone).run
+
+    def _unlearning(self) -> QueueWorker:
+        resources = self._resources
+        return QueueWorker(
+            units=resources.units,
+            clock=resources.clock,
+            bell=resources.bell,
+            duty=self._services.unlearn_duty(),
+            look_s=LOOK_ALONE_S if resources.settings.is_sqlite else LOOK_S,
+        )
 
     def _replays(self) -> ReplayDuty:
         services = self._services

@@ -83,8 +83,12 @@ from understudy.sessions.task_service import TaskService
 from understudy.skills.usage import UsageUpkeep
 from understudy.storage.postgres import SUGGESTIONS_LOCK
 from understudy.storage.unit import Unit
+from understudy.storage.unlearn_compaction import compact
 from understudy.telemetry.metrics import Metrics
 from understudy.tools.registry import ToolRegistry
+from understudy.unlearn.retirement import Retirer
+from understudy.unlearn.service import TOPIC as UNLEARNS
+from understudy.unlearn.service import UnlearnDuty, UnlearnService
 
 
 class Services:
@@ -169,6 +173,12 @@ class Services:
         self.session_mcp = session_mcp(settings, units, clock)
         self.tools = self._tools()
         self.sample = SampleService(units, self.keeper)
+        self.unlearn = UnlearnService(
+            units=units,
+            clock=clock,
+            guard=self.learning.guard,
+            wake=partial(resources.bell.ring, UNLEARNS),
+        )
         self.metrics = self._metrics()
         self.status = StatusReport(self)
         self.overview = OverviewReport(units, clock)
@@ -220,6 +230,26 @@ class Services:
             self.runs.sidechain_links.ended,
         ):
             step(unit, run)
+
+    def unlearn_duty(self) -> UnlearnDuty:
+        """What works through unlearnings."""
+        resources = self.resources
+        units, clock = resources.units, resources.clock
+        return UnlearnDuty(
+            units=units,
+            clock=clock,
+            retirer=Retirer(
+                units=units,
+                clock=clock,
+                learnings=self.learning.learnings,
+                candidates=self.learning.candidates,
+                rollouts=self.rollouts,
+                skills=self.skills.service,
+            ),
+            keeper=self.keeper,
+            forget_work=resources.engine.forget,
+            compact=partial(compact, resources.database),
+        )
 
     def _metrics(self) -> Metrics:
         """What is counted, with the counters that parts keep for themselves."""

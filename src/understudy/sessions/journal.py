@@ -32,6 +32,7 @@ class EventKind(StrEnum):
     CANDIDATES_ADDED = "candidates_added"  # a run left candidates: their ids, never their words
     HINT = "hint"  # a setting that the client may want to change; no prompt has it
     NUDGE = "nudge"  # the run was told something beside its work; which, and never the words
+    ERASED = "erased"  # a tombstone: what stood here was unlearned
     DAMAGED = "damaged"  # something that can no longer be read; never written
 
 
@@ -60,6 +61,8 @@ class JournalEvent:
     at_ms: int
     run_id: Annotated[str | None, OMIT] = None
     key: Annotated[str | None, HIDDEN] = None
+    # The unlearning that took it out of later prompts.
+    withdrawn_by: Annotated[str | None, OMIT] = None
     data: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -140,6 +140,8 @@ class SkillVersion:
     untrusted_path: tuple[str, ...] = ()
     decided_by: str | None = None
     decided_at_ms: int | None = None
+    # When its bundle was erased; nothing brings it back.
+    erased_at_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

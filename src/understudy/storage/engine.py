@@ -33,6 +33,8 @@ def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
         "synchronous=NORMAL",
         f"busy_timeout={BUSY_TIMEOUT_MS}",
         "foreign_keys=ON",
+        # What is deleted is overwritten, so that an erasure leaves nothing in free pages.
+        "secure_delete=ON",
     ):
         connection.execute(f"PRAGMA {pragma}")
 
@@ -62,7 +64,7 @@ class SqliteDialect:
     def lock_skills(self, connection: sa.Connection) -> None:
         """Nothing to do: there is no other writer."""
 
-    def contains(self, column: sa.Column[str], text: str) -> sa.ColumnElement[bool]:
+    def contains(self, column: sa.ColumnElement[str], text: str) -> sa.ColumnElement[bool]:
         """Whether a text is part of another, whatever signs are in it."""
         return sa.func.instr(column, text) > 0
 

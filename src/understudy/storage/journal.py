@@ -116,7 +116,7 @@ class JournalStore:
         query = (
             sa.select(journal)
             .where(journal.c.session_id == session_id, journal.c.offset < before_offset)
-            .where(CHECKPOINTS)
+            .where(CHECKPOINTS, journal.c.withdrawn_by.is_(None))
             .order_by(journal.c.offset.desc())
             .limit(limit)
         )
@@ -228,5 +228,6 @@ def event_of(row: Any) -> JournalEvent:
         at_ms=row.at_ms,
         run_id=row.run_id,
         key=row.key,
+        withdrawn_by=row.withdrawn_by,
         data=row.data if known else {},
     )

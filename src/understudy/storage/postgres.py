@@ -119,7 +119,7 @@ class PostgresDialect:
         """Let nobody else change any skill; only by who holds no slug, nor waits for one."""
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK_SPACE, SKILLS_LOCK)))
 
-    def contains(self, column: sa.Column[str], text: str) -> sa.ColumnElement[bool]:
+    def contains(self, column: sa.ColumnElement[str], text: str) -> sa.ColumnElement[bool]:
         """Whether a text is part of another, whatever signs are in it."""
         return sa.func.strpos(column, text) > 0
 

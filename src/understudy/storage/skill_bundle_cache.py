@@ -71,6 +71,16 @@ class BundleCache:
                 folders.place(top, bundle.digest, bundle)
         return self._directory / bundle.digest
 
+    def drop(self, digest: str) -> None:
+        """Remove a copy, if there is one."""
+        with (
+            self._writing,
+            _or_unavailable(),
+            suppress(FileNotFoundError),
+            opened(self._directory) as top,
+        ):
+            folders.remove(top, digest)
+
     def sweep(self) -> int:
         """Remove leftovers of a crash and evict what is over the limit; returns how many."""
         with self._writing:

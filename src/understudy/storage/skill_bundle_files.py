@@ -9,7 +9,7 @@ crash may leave a version in the wrong place or one that no row knows; `settle` 
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -150,6 +150,25 @@ class FileSkillBundles:
             self._undoing(partial(move, source=(slug,), target=source, numbers=moved))
             move_all(top, source, (slug,))
 
+    def erase(self, slug: str, numbers: Collection[int]) -> None:
+        """Remove the files of versions wherever they are, also among those set aside."""
+        with _or_unavailable("erased"), self._top() as top:
+            if top is None:
+                return
+            for place in tuple(places_of(top, slug)):
+                _remove(top, place, [str(number) for number in numbers])
+            aside = [(name, _NAME.fullmatch(name)) for name in lost_names(top)]
+            _remove(
+                top,
+                (LOST,),
+                [
+                    name
+                    for name, named in aside
+                    if named and named["slug"] == slug and int(named["number"]) in numbers
+                ],
+            )
+        self._in_use.pop(slug, None)
+
     def settle(self, places: Places) -> Settled:
         """Move every version to the place that its row names; others are set aside."""
         done = Settled()
@@ -232,6 +251,13 @@ def _withdraw(top: int, *, slug: str, number: int) -> None:
         if folder is not None:
             folders.remove(folder, str(number))
     folders.drop_if_empty(top, slug)
+
+
+def _remove(top: int, place: Place, names: Collection[str]) -> None:
+    with inside(top, *place) as folder:
+        if folder is not None:
+            for name in names:
+                folders.remove(folder, name)
 
 
 def _settle(top: int, place: Place, slug: str, known: Mapping[int, BundlePlace]) -> Settled:

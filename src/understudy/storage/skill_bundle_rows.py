@@ -1,6 +1,6 @@
 """Bundles as rows, for daemons that share a database; each file is kept once, by its hash."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -90,6 +90,23 @@ class SqlSkillBundles:
         """Do nothing: the rows of the versions say which are in the trash."""
         if not trash_name.startswith(f"{slug}.") or not self._is_in_trash(trash_name):
             raise coded_error("skills/skill_trash_not_found", trash_name=trash_name)
+
+    def erase(self, slug: str, numbers: Collection[int]) -> None:
+        """Remove the files of versions, and copies of them on this machine; numbers stay in use."""
+        files, blobs, bundles = skill_bundle_files, skill_blobs, skill_bundles
+        these = files.c.slug == slug, files.c.number.in_(numbers)
+        named = self._connection.execute(sa.select(files.c.sha256).where(*these)).scalars().all()
+        digests = sa.select(bundles.c.digest).where(
+            bundles.c.slug == slug, bundles.c.number.in_(numbers)
+        )
+        if self._cache is not None:
+            for digest in self._connection.execute(digests).scalars():
+                self._cache.drop(digest)
+        self._connection.execute(sa.delete(files).where(*these))
+        in_use = sa.select(files.c.sha256)
+        self._connection.execute(
+            sa.delete(blobs).where(blobs.c.sha256.in_(named), blobs.c.sha256.not_in(in_use))
+        )
 
     def settle(self, places: Places) -> Settled:
         """Sweep the cache of copies; the bundles are rows of the same transactions."""

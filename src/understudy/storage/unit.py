@@ -53,7 +53,7 @@ from understudy.storage.run_memory_rows import OwnRunMemories, SqlRunMemories
 from understudy.storage.runs import RunStore
 from understudy.storage.runtime import RevisionStore, ToolSwitchStore
 from understudy.storage.schedules import ScheduleStore
-from understudy.storage.schema import capture_jobs, review_jobs
+from understudy.storage.schema import capture_jobs, review_jobs, unlearn_jobs
 from understudy.storage.sessions import SessionServerStore, SessionStore
 from understudy.storage.sidechains import SidechainStore, SignalStore, TaskStore
 from understudy.storage.sight import READS, complete_queries, foreign_among, sensitive_words
@@ -63,6 +63,7 @@ from understudy.storage.skill_uses import SkillUseStore
 from understudy.storage.skills import SkillStore
 from understudy.storage.term_entries import TermCounts
 from understudy.storage.term_index import TermIndex
+from understudy.storage.unlearn import UnlearnStore
 
 
 class Stores:
@@ -122,6 +123,10 @@ class Stores:
     @cached_property
     def capture_queue(self) -> JobQueue:
         return JobQueue(self.connection, self._dialect, capture_jobs)
+
+    @cached_property
+    def unlearn_queue(self) -> JobQueue:
+        return JobQueue(self.connection, self._dialect, unlearn_jobs)
 
     @cached_property
     def debug(self) -> DebugStore:
@@ -347,6 +352,10 @@ class Unit(Stores):
         return ErasureStore(self.connection, self.term_index)
 
     @cached_property
+    def unlearns(self) -> UnlearnStore:
+        return UnlearnStore(self)
+
+    @cached_property
     def skill_bundles(self) -> BundleStore:
         return self._skill_bundles(self)
 
@@ -364,6 +373,10 @@ class Unit(Stores):
     def sensitive_words(self, session_ids: Sequence[str], run_ids: Sequence[str]) -> Iterator[str]:
         """What the sensitive learnings and candidates say that came of sessions and runs."""
         return sensitive_words(self.connection, session_ids, run_ids)
+
+    def contains(self, column: sa.ColumnElement[str], text: str) -> sa.ColumnElement[bool]:
+        """Whether a text is part of a column, whatever signs are in it."""
+        return self._dialect.contains(column, text)
 
     def after_commit(self, act: Callable[[], None]) -> None:
         """Call `act` after this unit has committed; not after a rollback."""

@@ -1,7 +1,7 @@
 """Where bundles are stored: the port of the stores, and reading versions without damage."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
@@ -110,6 +110,10 @@ class BundleStore(Protocol):
         """Move versions back from the trash; `NotFound` when they are not there."""
         ...
 
+    def erase(self, slug: str, numbers: Collection[int]) -> None:
+        """Remove the files of versions wherever they are; not undone by a rollback."""
+        ...
+
     def settle(self, places: Places) -> Settled:
         """Move every version to the place that its row names. Versions without a row are set aside
         and not removed: the row may be in another database or come back."""
@@ -123,7 +127,10 @@ def next_number(unit: "Unit", slug: str) -> int:
 
 
 def require_bundle(unit: "Unit", slug: str, version: SkillVersion) -> Bundle:
-    """The bundle of a version exactly as it was stored, or `DamagedRecord`."""
+    """The bundle of a version exactly as it was stored, or `DamagedRecord`; `NotFound` once it is
+    erased."""
+    if version.erased_at_ms is not None:
+        raise coded_error("skills/skill_version_erased", number=version.number, slug=slug)
     bundle = unit.skill_bundles.get(slug, version.number)
     if bundle is None or bundle.digest != version.digest:
         raise coded_error("skills/skill_bundle_damaged", number=version.number, slug=slug)

@@ -87,6 +87,7 @@ from understudy.storage.schema.skills import (
     skill_versions,
     skills,
 )
+from understudy.storage.schema.unlearns import unlearn_jobs, unlearn_key, unlearns
 
 __all__ = [
     "agent_files",
@@ -169,6 +170,9 @@ __all__ = [
     "term_entries",
     "tokens",
     "tool_switches",
+    "unlearn_jobs",
+    "unlearn_key",
+    "unlearns",
     "user_context_files",
     "webhook_secret",
 ]

@@ -72,6 +72,7 @@ learning_candidates = sa.Table(
     one_of("capture_path", CapturePath),
     sa.Index("ix_learning_candidates_state", "state", "candidate_id"),
     sa.Index("ix_learning_candidates_scope", "scope_key", "candidate_id"),
+    sa.Index("ix_learning_candidates_run", "source_run_id"),
     sa.Index("ix_learning_candidates_key", "key_digest", "scope_key", "kind", "state"),
     sa.Index(
         "ix_learning_candidates_tally",
@@ -191,7 +192,7 @@ learning_uses = sa.Table(
 )
 
 
-def _queue(name: str) -> sa.Table:
+def queue(name: str) -> sa.Table:
     """A table of work by the id of what it is about."""
     return sa.Table(
         name,
@@ -211,8 +212,8 @@ def _queue(name: str) -> sa.Table:
     )
 
 
-review_jobs = _queue("review_jobs")
-capture_jobs = _queue("capture_jobs")
+review_jobs = queue("review_jobs")
+capture_jobs = queue("capture_jobs")
 
 
 suggestions = sa.Table(

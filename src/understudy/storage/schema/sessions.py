@@ -55,6 +55,8 @@ journal = sa.Table(
     sa.Column("data", Json, nullable=False),
     # Whose run it was, of those that its record tells of.
     sa.Column("agent_id", sa.Text),
+    # The unlearning that took it out of later prompts.
+    sa.Column("withdrawn_by", sa.Text),
     sa.UniqueConstraint("session_id", "offset"),
     sa.UniqueConstraint("session_id", "key"),
     sa.Index("ix_journal_run", "run_id", "offset"),

@@ -65,6 +65,8 @@ skill_versions = sa.Table(
     sa.Column("place", sa.BigInteger, index=True),
     sa.Column("content_digest", sa.Text),
     sa.Column("link", sa.Text),
+    # When its bundle was erased; the row stays, with its digest.
+    sa.Column("erased_at_ms", Ms),
     one_of("state", VersionState),
     some_of("ix_skill_versions_drafts", "skill_id", "number", where=DRAFTS),
     sa.Index(

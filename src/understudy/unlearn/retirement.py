@@ -1,0 +1,145 @@
+"""Takes a blast radius out of use: learnings, candidates, rollouts, skills and context files."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from understudy.agents.file_versions import NewVersion, keep_version, stored_version
+from understudy.core.clock import Clock
+from understudy.core.errors import Conflict, Invalid, NotFound, Rejected
+from understudy.core.page import PageRequest
+from understudy.core.principal import Principal
+from understudy.learnings.candidates import CandidateService
+from understudy.learnings.service import LearningService
+from understudy.rollout.service import RolloutService
+from understudy.skills.access import Author, is_live
+from understudy.skills.model import Skill, VersionState
+from understudy.skills.service import SkillService
+from understudy.unlearn.model import AT, BlastRadius, Resource, Unlearn
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
+
+# What somebody else has ended, changed or deleted meanwhile is out of use already.
+OVER = (NotFound, Conflict)
+VERSIONS_READ = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retirer:
+    """Ends what later prompts could be told, by the rules of each service; repeating changes nothing."""
+
+    units: "Units"
+    clock: Clock
+    learnings: LearningService
+    candidates: CandidateService
+    rollouts: RolloutService
+    skills: SkillService
+
+    def retire(self, principal: Principal, unlearn: Unlearn, radius: BlastRadius) -> None:
+        """Take everything of a blast radius out of use."""
+        reason = f"unlearned by {unlearn.unlearn_id}"
+        for act in (
+            *(self._learning(it) for it in radius.ids(Resource.LEARNING)),
+            *(self._candidate(it) for it in radius.ids(Resource.CANDIDATE)),
+            *(self._rollout(it) for it in radius.ids(Resource.ROLLOUT)),
+        ):
+            try:
+                act(principal, reason)
+            except OVER:
+                continue
+        with self.units.write() as unit:
+            unit.unlearns.unpin(radius)
+        for skill, good in self._skills(radius):
+            self._fall_back(Author(principal=principal), skill, good)
+        self._clean_files(principal, unlearn, radius)
+
+    def _learning(self, learning_id: str) -> Callable[[Principal, str], object]:
+        return lambda by, why: self.learnings.revoke(by, learning_id, reason=why)
+
+    def _candidate(self, candidate_id: str) -> Callable[[Principal, str], object]:
+        return lambda by, why: self.candidates.reject(by, candidate_id, reason=why)
+
+    def _rollout(self, skill_name: str) -> Callable[[Principal, str], object]:
+        return lambda by, why: self.rollouts.revoke(by, skill_name, reason=why)
+
+    def _skills(self, radius: BlastRadius) -> Iterator[tuple[Skill, int | None]]:
+        """Skills whose current version goes, and the newest version that stays."""
+        bad: dict[str, set[int]] = {}
+        for id_ in radius.ids(Resource.SKILL_VERSION):
+            skill_id, _, number = id_.rpartition(AT)
+            bad.setdefault(skill_id, set()).add(int(number))
+        for skill_id, numbers in bad.items():
+            with self.units.read() as unit:
+                skill = unit.skills.get(skill_id)
+                if skill is None or not is_live(skill) or skill.version not in numbers:
+                    continue
+                versions = unit.skills.versions(skill_id, PageRequest(limit=VERSIONS_READ)).items
+            good = [
+                it.number
+                for it in versions
+                if it.number not in numbers
+                and it.state is VersionState.SERVED
+                and it.erased_at_ms is None
+                and it.trash_name is None
+            ]
+            yield skill, max(good, default=None)
+
+    def _fall_back(self, author: Author, skill: Skill, good: int | None) -> None:
+        """Bring the newest version back that stays; a skill without one goes to the trash."""
+        if good is not None:
+            try:
+                self.skills.restore(author, skill.slug, good)
+            except (Invalid, Rejected, *OVER):
+                # The guard of today may refuse what it let pass then.
+                pass
+            else:
+                return
+        try:
+            self.skills.delete(author, skill.slug)
+        except OVER:
+            return
+
+    def _clean_files(self, principal: Principal, unlearn: Unlearn, radius: BlastRadius) -> None:
+        """Write a new version of each context file whose newest one goes, without what was added."""
+        bad = {it.id: it.relation for it in radius.items if it.resource is Resource.CONTEXT_FILE}
+        with self.units.write() as unit:
+            for owner in sorted({id_.rpartition(AT)[0] for id_ in bad}):
+                agent_id, user_id, name = _owner(owner)
+                newest = stored_version(unit, agent_id, user_id, name)
+                if newest is None or f"{owner}{AT}{newest.version}" not in bad:
+                    continue
+                lines = {
+                    line
+                    for id_, relation in bad.items()
+                    if id_.rpartition(AT)[0] == owner and relation != STILL_HOLDS
+                    for line in _added(unit, owner, int(id_.rpartition(AT)[2]))
+                }
+                text = unlearn.target.id if unlearn.target.kind == "user_text" else None
+                clean = "".join(
+                    line
+                    for line in newest.content.splitlines(keepends=True)
+                    if line.strip() not in lines and not (text and text in line)
+                )
+                wanted = NewVersion(agent_id=agent_id, user_id=user_id, name=name, content=clean)
+                keep_version(unit, self.clock, principal, wanted)
+
+
+STILL_HOLDS = "still holds what was added"
+
+
+def _added(unit: "Unit", owner: str, number: int) -> Iterator[str]:
+    """The lines that a version has and the one before it does not."""
+    agent_id, user_id, name = _owner(owner)
+    file = stored_version(unit, agent_id, user_id, name, number)
+    before = stored_version(unit, agent_id, user_id, name, number - 1)
+    known = {line.strip() for line in before.content.splitlines()} if before else set()
+    for line in file.content.splitlines() if file else ():
+        if line.strip() and line.strip() not in known:
+            yield line.strip()
+
+
+def _owner(owner: str) -> tuple[str, str | None, str]:
+    """Agent, user and name of a context file's id without its version."""
+    agent_id, *user, name = owner.split("/")
+    return agent_id, user[0] if user else None, name

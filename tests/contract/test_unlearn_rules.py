@@ -1,0 +1,159 @@
+"""What unlearning does to each thing: out of use or gone, and what stays."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.test_unlearn import Garden, unlearned
+from tests.support import prepared_home
+from tests.support.api_in_process import Caller, serving
+from tests.support.daemon_in_process import start_once
+from tests.support.run_harness import make_settings
+from understudy.api.in_process import OperationRefused
+from understudy.settings import Settings
+from understudy.testing.fake_model import FakeModel
+
+SECRET = "The cellar of Mirabelle is below the third stair."
+
+
+@pytest.fixture
+def settings(tmp_path: Path, fake: FakeModel) -> Settings:
+    prepared_home.fill(tmp_path, start_once)
+    url = f"sqlite:///{tmp_path / prepared_home.DATABASE}"
+    return make_settings(tmp_path, fake.url, "a", database_url=url, debug_level="full")
+
+
+def in_daemon(settings: Settings, scenario: Any) -> None:
+    async def run() -> None:
+        async with serving(settings) as call:
+            await call("sessions.create", body={"session_id": "s1"})
+            await scenario(call, Garden(call, settings, "Amber"))
+
+    asyncio.run(run())
+
+
+async def texts_of(call: Caller) -> list[str]:
+    return [json.dumps(it["data"]) for it in await call.items("sessions.events", session_id="s1")]
+
+
+def test_an_erased_run_leaves_tombstones_and_later_runs_lose_their_copies(
+    settings: Settings,
+) -> None:
+    async def scenario(call: Caller, garden: Garden) -> None:
+        first = await garden.run("s1", SECRET)
+        plan = {"final": f"You said: {SECRET} Shall I go on?"}
+        second = await garden.run("s1", f"Say it again. plan: {json.dumps(plan)}")
+        before = await call.items("sessions.events", session_id="s1")
+
+        done = await unlearned(call, {"kind": "run", "id": first})
+
+        after = await call.items("sessions.events", session_id="s1")
+        assert [it["offset"] for it in after] == [it["offset"] for it in before]
+        erased = [it for it in after if it["kind"] == "erased"]
+        assert {it["data"]["unlearn_id"] for it in erased} == {done["unlearn_id"]}
+        assert done["receipt"]["tombstones"] == len(erased) > 0
+        assert done["receipt"]["counts"]["later_run"] == 1
+        assert "Mirabelle" not in json.dumps(after)
+        assert "Shall I go on?" in json.dumps(after)
+        with pytest.raises(OperationRefused, match=first):
+            await call("runs.get", run_id=first)
+        kept = await call("runs.get", run_id=second)
+        assert kept["outputs"][-1]["text"] == "You said: [erased] Shall I go on?"
+
+    in_daemon(settings, scenario)
+
+
+def test_a_revoked_run_is_kept_and_no_later_prompt_has_it(
+    settings: Settings, fake: FakeModel
+) -> None:
+    async def scenario(call: Caller, garden: Garden) -> None:
+        first = await garden.run("s1", SECRET)
+        done = await unlearned(call, {"kind": "run", "id": first}, "revoke")
+        await garden.run("s1", "What did I say before?")
+        assert "Mirabelle" not in json.dumps([str(turn) for turn in fake.requests[-1].turns])
+        assert SECRET in "".join(await texts_of(call))
+        assert (await call("runs.get", run_id=first))["status"] == "completed"
+        receipt = {"receipt": done["receipt"]}
+        assert (await call("unlearn.verify", body=receipt))["ok"]
+
+    in_daemon(settings, scenario)
+
+
+def test_a_run_that_has_not_ended_is_named_and_nothing_is_changed(
+    settings: Settings, fake: FakeModel
+) -> None:
+    async def scenario(call: Caller, garden: Garden) -> None:
+        plan = {"final": "done", "delay_s": 5}
+        started = await call(
+            "runs.submit", session_id="s1", body={"content": f"Wait. plan: {json.dumps(plan)}"}
+        )
+        body = {"target": {"kind": "session", "id": "s1"}, "mode": "erase"}
+        with pytest.raises(OperationRefused, match=started["run_id"]):
+            await call("unlearn.start", body=body)
+        assert await call.items("unlearn.list") == []
+        await call("runs.cancel", run_id=started["run_id"])
+
+    in_daemon(settings, scenario)
+
+
+def test_a_skill_falls_back_to_its_newest_version_that_stays(settings: Settings) -> None:
+    async def scenario(call: Caller, _: Garden) -> None:
+        manifest = (
+            "---\nname: stairs\ndescription: How to climb stairs.\n---\nOne step at a time.\n"
+        )
+        await call("skills.create", body={"content": manifest})
+        await call("skills.create", body={"content": manifest + SECRET + "\n"})
+        preview = await call(
+            "unlearn.preview", body={"target": {"kind": "skill_version", "id": "stairs@2"}}
+        )
+        assert preview["counts"] == {"skill_version": 1}
+        await unlearned(call, {"kind": "skill_version", "id": "stairs@2"})
+        skill = await call("skills.get", skill_id="stairs")
+        assert skill["version"] == 3
+        with pytest.raises(OperationRefused, match="erased"):
+            await call("skills.restore", skill_id="stairs", body={"version": 2})
+        assert (await call("audit.verify"))["ok"]
+
+    in_daemon(settings, scenario)
+
+
+def test_a_receipt_that_was_changed_is_refused_and_a_known_text_is_looked_for(
+    settings: Settings,
+) -> None:
+    async def scenario(call: Caller, _: Garden) -> None:
+        said = {"content": SECRET, "kind": "fact"}
+        learning = await call("learnings.create", body=said)
+        target = {"kind": "learning", "id": learning["learning_id"]}
+        receipt = (await unlearned(call, target))["receipt"]
+        forged = {**receipt, "actor": "mallory"}
+        with pytest.raises(OperationRefused, match="receipt"):
+            await call("unlearn.verify", body={"receipt": forged})
+        assert SECRET not in json.dumps(receipt)
+        again = await call("learnings.create", body=said)
+        found = await call("unlearn.verify", body={"receipt": receipt, "text": SECRET})
+        assert not found["ok"]
+        assert again["learning_id"] in {it["id"] for it in found["found"]}
+
+    in_daemon(settings, scenario)
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ({"kind": "run", "id": "run_nowhere"}, "run_nowhere"),
+        ({"kind": "user_text", "id": "completed"}, "lower-case"),
+        ({"kind": "user_text", "id": "Bo"}, "characters"),
+        ({"kind": "skill_version", "id": "stairs"}, "stairs@3|deploy@3"),
+    ],
+)
+def test_a_target_that_names_nothing_is_refused_in_words(
+    settings: Settings, target: dict[str, str], said: str
+) -> None:
+    async def scenario(call: Caller, _: Garden) -> None:
+        with pytest.raises(OperationRefused, match=said):
+            await call("unlearn.preview", body={"target": target})
+
+    in_daemon(settings, scenario)
