@@ -42,10 +42,6 @@ class TurnDesk:
     scrub: Callable[[str], str]
     changed: Callable[[str], None] = lambda _: None
 
-    def is_offered(self, _: "Unit", run: Run) -> bool:
-        """Whether a run is a turn in a channel."""
-        return run.kind is RunKind.CHANNEL_DELIVERY
-
     def lease(self, unit: "Unit", run_id: str) -> TurnLease:
         """The floor that a run has, or `Conflict` when it was given to somebody else."""
         lease = unit.channel_turns.of_run(run_id)
@@ -61,6 +57,17 @@ class TurnDesk:
         return member
 
 
+class TurnTool:
+    """A tool that only the turns of channels have."""
+
+    def __init__(self, desk: TurnDesk) -> None:
+        self._desk = desk
+
+    def is_offered(self, _: "Unit", run: Run) -> bool:
+        """Whether a run is a turn in a channel."""
+        return run.kind is RunKind.CHANNEL_DELIVERY
+
+
 class EmitOutputParameters(Parameters):
     """What `emit_output` takes."""
 
@@ -72,7 +79,7 @@ class EmitOutputParameters(Parameters):
     )
 
 
-class EmitOutput:
+class EmitOutput(TurnTool):
     """Says what the run wants to have published; the last call counts."""
 
     name = EMIT
@@ -83,10 +90,6 @@ class EmitOutput:
     effect = Effect.IDEMPOTENT
     approval = Approval.NEVER
     parameters: type[BaseModel] = EmitOutputParameters
-
-    def __init__(self, desk: TurnDesk) -> None:
-        self._desk = desk
-        self.is_offered = desk.is_offered
 
     async def call(self, arguments: EmitOutputParameters, context: ToolContext) -> str:
         """Note the output with the lease of the run."""
@@ -117,7 +120,7 @@ class SetReactionParameters(Parameters):
     remove: bool = Field(default=False, description="Take the reaction back.")
 
 
-class SetChannelReaction:
+class SetChannelReaction(TurnTool):
     """Reacts to a message of the channel, as the member that speaks."""
 
     name = REACT
@@ -125,10 +128,6 @@ class SetChannelReaction:
     effect = Effect.IDEMPOTENT
     approval = Approval.NEVER
     parameters: type[BaseModel] = SetReactionParameters
-
-    def __init__(self, desk: TurnDesk) -> None:
-        self._desk = desk
-        self.is_offered = desk.is_offered
 
     async def call(self, arguments: SetReactionParameters, context: ToolContext) -> str:
         """Set or take back the reaction; again it changes nothing."""
@@ -160,7 +159,7 @@ class ReadThreadParameters(Parameters):
     limit: int = Field(default=20, ge=1, le=MAX_READ, description="How many of the last messages.")
 
 
-class ReadChannelThread:
+class ReadChannelThread(TurnTool):
     """Reads the last messages of the thread as they are now."""
 
     name = READ
@@ -168,10 +167,6 @@ class ReadChannelThread:
     effect = Effect.READ
     approval = Approval.NEVER
     parameters: type[BaseModel] = ReadThreadParameters
-
-    def __init__(self, desk: TurnDesk) -> None:
-        self._desk = desk
-        self.is_offered = desk.is_offered
 
     async def call(self, arguments: ReadThreadParameters, context: ToolContext) -> str:
         """The messages, quoted line by line."""
