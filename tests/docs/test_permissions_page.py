@@ -20,11 +20,14 @@ def fresh(tmp_path: Path) -> Iterator[Live]:
 
 
 def test_the_commands_on_the_page_work_one_after_the_other(fresh: Live) -> None:
-    first, second = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    first, ruin, second = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
     lines = [shlex.split(line) for line in (first + second).splitlines()]
 
     told = {" ".join(line[1:3]): invoke(fresh, *line[1:]).stdout for line in lines}
 
+    refused = invoke(fresh, *shlex.split(ruin)[1:]).stdout
+    assert refused.startswith("decision  deny")
+    assert "remove the whole system" in " ".join(refused.split())
     assert {line[0] for line in lines} == {"understudy"}
     assert "command=git status*" in told["sessions permissions"]
     assert told["tools check"].startswith("decision  ask")
