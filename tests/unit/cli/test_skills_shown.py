@@ -16,6 +16,7 @@ SKILL: dict[str, Any] = {
     "visibility": "private",
     "status": "active",
     "enabled": True,
+    "is_draft": False,
     "version": 3,
     "is_system": False,
     "tags": [],

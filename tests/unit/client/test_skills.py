@@ -25,6 +25,7 @@ SKILL = {
     "visibility": "private",
     "status": "active",
     "enabled": True,
+    "is_draft": False,
     "version": 1,
     "is_system": False,
     "tags": [],
@@ -39,7 +40,15 @@ SKILL = {
 KEPT = {**SKILL, "unchanged": False}
 PATCHED = {**KEPT, "matches": 2, "replaced": 1}
 CHANGED = {**SKILL, "ok": "true"}
-VERSION = {"version": 1, "digest": "d", "size": 10, "actor": "ann", "created_at_ms": 1}
+VERSION = {
+    "version": 1,
+    "state": "served",
+    "derived_from_untrusted": False,
+    "digest": "d",
+    "size": 10,
+    "actor": "ann",
+    "created_at_ms": 1,
+}
 TRASHED = {
     "trash_name": "weather.1",
     "id": "skl_1",
