@@ -38,6 +38,7 @@ from understudy.tools.base import Approval, Effect, Parameters, ToolContext
 from understudy.work.db_retry import run_blocking
 
 if TYPE_CHECKING:
+    from understudy.channels.tools import TurnDesk
     from understudy.storage.unit import Unit, Units
 
 HOUR_MS: Final = 3600 * 1000
@@ -323,9 +324,9 @@ class CreateChannelStimulus:
     approval = Approval.NEVER
     parameters: type[BaseModel] = CreateStimulusParameters
 
-    def __init__(self, stimuli: StimulusService, scrub: Callable[[str], str]) -> None:
+    def __init__(self, stimuli: StimulusService, desk: "TurnDesk") -> None:
         self._stimuli = stimuli
-        self._scrub = scrub
+        self._desk = desk
 
     def is_offered(self, unit: "Unit", run: Run) -> bool:
         """Whether the session of a run is in a channel."""
@@ -338,7 +339,7 @@ class CreateChannelStimulus:
     def _create(self, arguments: CreateStimulusParameters, context: ToolContext) -> str:
         given = arguments.model_dump(exclude={"channel_id", "content"})
         wanted = NewStimulus(
-            content=self._scrub(arguments.content),
+            content=self._desk.scrub(arguments.content),
             sender_session_id=context.session_id,
             bindings={"run_id": context.run_id},
             **given,

@@ -98,7 +98,7 @@ def toolkit(
         EmitOutput(turn_desk),
         SetChannelReaction(turn_desk),
         ReadChannelThread(turn_desk),
-        CreateChannelStimulus(stimuli, turn_desk.scrub),
+        CreateChannelStimulus(stimuli, turn_desk),
         AskUser(units, clock, question_expires_s),
         ReadArtifact(units),
         Remember(suggestions),
