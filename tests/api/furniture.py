@@ -6,6 +6,7 @@ from itertools import count
 from typing import Any
 
 from tests.api.skill_users import Person
+from tests.support.playbook_factories import manifest
 from tests.support.skill_service_harness import skill_md
 
 Made = Mapping[str, str]
@@ -37,6 +38,32 @@ def _run(root: Person, made: Made) -> str:
 def _task(root: Person, made: Made) -> str:
     path = f"/v1/sessions/{_session(root, made)}/tasks"
     return str(root.ok("POST", path, {"title": "X"})["task_id"])
+
+
+def _project_task(root: Person, made: Made) -> str:
+    path = f"/v1/projects/{made['project_id']}/tasks"
+    return str(root.ok("POST", path, {"title": "X"})["project_task_id"])
+
+
+def _playbook(root: Person, _: Made) -> str:
+    made = root.ok(
+        "POST", "/v1/playbooks", {"manifest": manifest(playbook_id=f"pb{next(_numbers)}")}
+    )
+    return str(made["playbook_id"])
+
+
+def _flow(root: Person, made: Made) -> str:
+    playbook_id = _playbook(root, made)
+    found = root.ok("GET", f"/v1/playbooks/{playbook_id}")["selected_version"]
+    ref = {"version": found["version"], "digest": found["digest"]}
+    evidence = [{"kind": "manual", "id": "x"}]
+    root.ok("POST", f"/v1/playbooks/{playbook_id}/publish", {**ref, "evidence_refs": evidence})
+    body = {
+        "playbook_ref": {"playbook_id": playbook_id, **ref},
+        "session_id": _session(root, made),
+        "request": {"content": "go"},
+    }
+    return str(root.ok("POST", "/v1/flows", body)["flow_id"])
 
 
 def _skill(root: Person, _: Made) -> str:
@@ -95,6 +122,9 @@ MAKERS: Mapping[str, Maker] = {
     "session_id": _session,
     "run_id": _run,
     "task_id": _task,
+    "project_task_id": _project_task,
+    "playbook_id": _playbook,
+    "flow_id": _flow,
     "skill_id": _skill,
     "trash_name": _trashed,
     "candidate_id": _candidate,

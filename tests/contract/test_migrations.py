@@ -41,6 +41,7 @@ from understudy.learnings.model import (
 from understudy.learnings.proposal import NewCandidate, make_candidate
 from understudy.mailboxes.model import MessageStatus
 from understudy.memory.record import CaptureState, SemanticCapture
+from understudy.playbooks.model import ReleaseStatus
 from understudy.rollout.model import EvidenceKind, Proof, RolloutEventName, Stage
 from understudy.rollout.outcome import SkillOutcome as UseOutcome
 from understudy.rollout.replay.report import JudgedBy
@@ -110,6 +111,8 @@ CHECKED: list[tuple[str, str, type[StrEnum]]] = [
     ("schedule_executions", "status", ExecutionStatus),
     ("messages", "status", MessageStatus),
     ("tasks", "status", TaskStatus),
+    ("project_tasks", "status", TaskStatus),
+    ("playbook_versions", "status", ReleaseStatus),
     ("signals", "kind", SignalKind),
     ("run_memories", "semantic_capture", SemanticCapture),
     ("run_captures", "state", CaptureState),

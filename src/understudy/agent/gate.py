@@ -1,7 +1,7 @@
 """Permission gate: judges tool calls, redirects included, by the rules in force now."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -155,22 +155,37 @@ class Gatekeeper:
             session = require_session(unit, run.session_id)
         except DamagedRecord:
             return tuple(UnreadableRules(Level.SESSION).verdict for _ in calls)
-        circumstances = self.circumstances(unit, run.agent_id, session)
+        circumstances = self.circumstances(unit, run.agent_id, session, denied=run.denied)
         in_use = unit.skill_uses.of_run(run.run_id)
         return tuple(
             kept_out(in_use, tool.name) or circumstances.verdict(tool, arguments)
             for tool, arguments in calls
         )
 
-    def circumstances(self, unit: "Unit", agent_id: str, session: Session | None) -> Circumstances:
-        """What is in force for an agent in a session, or in none."""
+    def circumstances(
+        self,
+        unit: "Unit",
+        agent_id: str,
+        session: Session | None,
+        *,
+        denied: tuple[CallRule, ...] = (),
+    ) -> Circumstances:
+        """What is in force for an agent in a session, or in none; one run may be denied more."""
         disabled = unit.tool_switches.disabled()
         try:
             daemon = _readable(partial(_daemon_rules, unit), Level.DAEMON)
-            held = readings(daemon, tuple(_chain(unit, agent_id, session)))
+            chain = tuple(_chain(unit, agent_id, session))
+            held = readings(daemon, (_with_denied(chain[0], denied), *chain[1:]))
         except UnreadableRules as problem:
             return Circumstances(disabled=disabled, session=session, unreadable=problem.verdict)
         return Circumstances(disabled=disabled, session=session, readings=held)
+
+
+def _with_denied(source: SessionRuleSource, denied: tuple[CallRule, ...]) -> SessionRuleSource:
+    """The rules of a session with those that only a run of it is under."""
+    rules = source.session_rules
+    inherited = (*rules.inherited, *denied)
+    return replace(source, session_rules=replace(rules, inherited=inherited))
 
 
 def audit_entry(verdict: CallVerdict, run: Run, tool_name: str, *, at_ms: int) -> AuditEntry:

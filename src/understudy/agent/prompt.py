@@ -20,6 +20,7 @@ from understudy.learnings.model import Learning
 from understudy.learnings.remember import REMEMBER
 from understudy.learnings.taint import is_unreviewed
 from understudy.mcp_client.source import McpToolSource
+from understudy.permissions.model import CallRule
 from understudy.permissions.rules import (
     denied_outright,
     is_among,
@@ -54,13 +55,16 @@ _TAG: Final = re.compile(r"<(?=[/!?A-Za-z])")
 RECALLED: Final = ("learned_context", "recovered_memory")
 
 
-def withheld_in(agent: Agent | None, session: Session) -> tuple[str, ...]:
+def withheld_in(
+    agent: Agent | None, session: Session, denied: Sequence[CallRule] = ()
+) -> tuple[str, ...]:
     """Name patterns of the tools that the model is not told of, because every call is denied."""
     # No user speaks in a sidechain, so there is nothing to remember of one.
     alone = () if session.parent_session_id is None else (REMEMBER,)
     try:
         own = () if agent is None else read_document(agent.permissions)
-        return (*denied_outright((*own, *read_session_rules(session.permissions).all)), *alone)
+        rules = (*own, *read_session_rules(session.permissions).all, *denied)
+        return (*denied_outright(rules), *alone)
     except (Invalid, DamagedRecord):
         # With unreadable rules the gate denies every call and tells the model why.
         return alone
@@ -205,7 +209,7 @@ class PromptBuilder:
         """The prompt of a run; unless `is_recorded`, no use of a learning or skill is stored."""
         agent = unit.agents.get(run.agent_id)
         files = files_in_force(unit, agent, run.user_id)
-        withheld = withheld_in(agent, session)
+        withheld = withheld_in(agent, session, run.denied)
         enabled = self.enabled_tools(unit, agent, run)
         tools = Offer(registry=self.registry, names=enabled, withheld=withheld).told
         window = self.routes.window(run.route.route_id, run.route.model).tokens

@@ -4,11 +4,12 @@ from typing import Annotated, Final
 
 import typer
 
-from understudy.cli import inputs, screen
+from understudy.cli import inputs, project_tasks, screen
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.options import Key, PageOptions, ProjectId
+from understudy.cli.options import InSession, Key, PageOptions, ProjectId
 
 commands = Commands("Projects: sessions and people that work on one thing.")
+commands.app.add_typer(project_tasks.commands.app, name="tasks")
 
 Description = Annotated[str | None, typer.Option(help="What it is about.")]
 Status = Annotated[str | None, typer.Option(help="`active`, `paused`, `completed` or `archived`.")]
@@ -24,6 +25,7 @@ RECORD: Final[screen.Layout] = {
     "members": lambda view: [
         f"{item.member_id} ({item.member_kind.replace('_', ' ')})" for item in view.members
     ],
+    "tasks": lambda view: f"{view.task_count}, {view.active_task_count} active",
     "metadata": "metadata",
     "changed": "updated_at_ms",
 }
@@ -31,6 +33,7 @@ PROJECTS_COLUMNS: Final[screen.Layout] = {
     "project": "project_id",
     "status": "status",
     "members": lambda item: len(item.members),
+    "active tasks": "active_task_count",
     "name": "display_name",
 }
 
@@ -40,9 +43,17 @@ PROJECTS_COLUMNS: Final[screen.Layout] = {
     show=PROJECTS_COLUMNS,
     empty="No projects yet. `{understudy} projects create ID --name NAME` makes one.",
 )
-def list_projects(daemon: DaemonConnection, page: PageOptions) -> object:
+def list_projects(
+    daemon: DaemonConnection,
+    page: PageOptions,
+    query: Annotated[str | None, typer.Option(help="Words in its id, name or description.")] = None,
+    status: Status = None,
+    session: InSession = None,
+) -> object:
     """List projects."""
-    return daemon.client.projects.page(**page)
+    return daemon.client.projects.page(
+        query=query, status=status, member_session_id=session, **page
+    )
 
 
 @commands("create", show=RECORD)
@@ -127,3 +138,35 @@ def add_member(
 def remove_member(daemon: DaemonConnection, project_id: ProjectId, member_id: MemberId) -> None:
     """Let a member go."""
     daemon.client.projects.remove_member(project_id, member_id)
+
+
+channel_commands = Commands("The channels of a project, where people talk about its tasks.")
+commands.app.add_typer(channel_commands.app, name="channels")
+ChannelId = Annotated[str, typer.Argument(metavar="CHANNEL", help="The channel's id.")]
+
+
+@channel_commands(
+    "list",
+    show={"channel": "channel_id", "default": "default_for_new_tasks"},
+    empty="No channels. `{understudy} projects channels link PROJECT CHANNEL` links one.",
+)
+def list_channels(daemon: DaemonConnection, project_id: ProjectId, page: PageOptions) -> object:
+    """List the channels that a project links."""
+    return daemon.client.projects.channels_page(project_id, **page)
+
+
+@channel_commands("link", "add", show="{channel_id} belongs to {project_id}")
+def link_channel(
+    daemon: DaemonConnection,
+    project_id: ProjectId,
+    channel_id: ChannelId,
+    default: Annotated[bool, typer.Option("--default", help="Talk about new tasks there.")] = False,
+) -> None:
+    """Link a channel; the threads of tasks begin in the first one."""
+    daemon.client.projects.link_channel(project_id, channel_id, default)
+
+
+@channel_commands("unlink", "remove", show="{channel_id} has left {project_id}")
+def unlink_channel(daemon: DaemonConnection, project_id: ProjectId, channel_id: ChannelId) -> None:
+    """Take a link away."""
+    daemon.client.projects.unlink_channel(project_id, channel_id)

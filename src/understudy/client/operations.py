@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from understudy.memory.policy import RunMemoryPolicy
     from understudy.memory.record import RunMemoryDetail, RunMemoryItem
     from understudy.memory.service import RunMemoryDryRun
+    from understudy.playbooks.model import PlaybookDetail, PlaybookSummary
+    from understudy.project_tasks.model import ProjectTaskDetail
     from understudy.retrieval.explain import MemoryExplanation
     from understudy.retrieval.jump import JumpAnswer
     from understudy.retrieval.report import MemoryReport
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
     from understudy.runtime.two_people import SecondApproval, SecondApproved
     from understudy.sample.workspace import SampleWorkspace
     from understudy.schedules.model import ScheduleExecution
-    from understudy.sessions.model import Persona, Project, ProjectMember
+    from understudy.sessions.model import ChannelLink, Persona, ProjectDetail, ProjectMember
     from understudy.sessions.tasks import TaskDetail
     from understudy.skills.access import SkillAccess
     from understudy.skills.bundles.store import BundleFile
@@ -118,7 +120,16 @@ if TYPE_CHECKING:
         VerdictView,
     )
     from understudy.wire.personas import CreatePersona, UpdatePersona
+    from understudy.wire.playbooks import (
+        EvidenceBody,
+        FlowView,
+        ManifestVerdict,
+        PublishPlaybook,
+        RevokePlaybook,
+        StartFlow,
+    )
     from understudy.wire.policies import CandidateExplainView, PolicyRevisionView, PolicyView
+    from understudy.wire.project_tasks import CreateProjectTask, StartProjectTask, UpdateProjectTask
     from understudy.wire.projects import AddMember, CreateProject, UpdateProject
     from understudy.wire.replies import ReplyTargetBody, WebhookSecretView
     from understudy.wire.rollouts import (
@@ -190,6 +201,8 @@ ANSWERS: Final = {
     "understudy.memory.policy": "RunMemoryPolicy",
     "understudy.memory.record": "RunMemoryDetail RunMemoryItem",
     "understudy.memory.service": "RunMemoryDryRun",
+    "understudy.playbooks.model": "PlaybookDetail PlaybookSummary",
+    "understudy.project_tasks.model": "ProjectTaskDetail",
     "understudy.retrieval.explain": "MemoryExplanation",
     "understudy.retrieval.jump": "JumpAnswer",
     "understudy.retrieval.report": "MemoryReport",
@@ -204,7 +217,7 @@ ANSWERS: Final = {
     "understudy.runtime.two_people": "SecondApproval SecondApproved",
     "understudy.sample.workspace": "SampleWorkspace",
     "understudy.schedules.model": "ScheduleExecution",
-    "understudy.sessions.model": "Persona Project ProjectMember",
+    "understudy.sessions.model": "ChannelLink Persona ProjectDetail ProjectMember",
     "understudy.sessions.tasks": "TaskDetail",
     "understudy.skills.access": "SkillAccess",
     "understudy.skills.bundles.store": "BundleFile",
@@ -226,6 +239,7 @@ ANSWERS: Final = {
     "understudy.wire.memory": "MemoryContextView",
     "understudy.wire.overview": "EffectiveSettings OverviewView",
     "understudy.wire.permissions": "PermissionsView SessionPermissionsView SessionToolView VerdictView",
+    "understudy.wire.playbooks": "FlowView ManifestVerdict",
     "understudy.wire.policies": "CandidateExplainView PolicyRevisionView PolicyView",
     "understudy.wire.replies": "WebhookSecretView",
     "understudy.wire.rollouts": "RolloutSummary RolloutView SnapshotView TrialView",
@@ -775,6 +789,41 @@ class DeliveriesCalls(Group[S]):
         """Have a dead delivery tried again, from now on."""
 
 
+class FlowsCalls(Group[S]):
+    """Calls about flows."""
+
+    @POST("/v1/flows")
+    def start(self, body: StartFlow, *, key: str | None = None) -> FlowView:
+        """Start a version of a playbook: a run in a session, and the record of what it is for."""
+
+    @GET("/v1/flows")
+    def page(
+        self,
+        *,
+        playbook_id: str | None = None,
+        session_id: str | None = None,
+        status: str | None = None,
+        **page: Unpack[Paging],
+    ) -> Page[FlowView]:
+        """Flows, newest first."""
+
+    list = every(page)
+
+    @GET("/v1/flows/{flow_id}")
+    def get(self, flow_id: str) -> FlowView:
+        """One flow, with its contract and the evidence that is missing."""
+
+    @POST("/v1/flows/{flow_id}/evidence")
+    def evidence(
+        self, flow_id: str, evidence_refs: Sequence[EvidenceBody], *, key: str | None = None
+    ) -> FlowView:
+        """Add evidence; what is there already is not added again."""
+
+    @POST("/v1/flows/{flow_id}/cancel")
+    def cancel(self, flow_id: str, *, key: str | None = None) -> FlowView:
+        """Stop all that goes on in a flow; one that has ended is answered as it is."""
+
+
 class InboxCalls(Group[S]):
     """Calls about inbox."""
 
@@ -1068,25 +1117,120 @@ class PersonasCalls(Group[S]):
         """Delete a persona; sessions keep the snapshots they bound."""
 
 
+class PlaybooksCalls(Group[S]):
+    """Calls about playbooks."""
+
+    @POST("/v1/playbooks/validate")
+    def validate(self, manifest: Mapping[str, Any], *, key: str | None = None) -> ManifestVerdict:
+        """What is wrong with a manifest, and its digest; nothing is stored."""
+
+    @POST("/v1/playbooks")
+    def create(self, manifest: Mapping[str, Any], *, key: str | None = None) -> PlaybookDetail:
+        """Store a version as a draft; the same one again is answered as it is, another digest
+        refused."""
+
+    @GET("/v1/playbooks")
+    def page(
+        self, *, query: str | None = None, status: str | None = None, **page: Unpack[Paging]
+    ) -> Page[PlaybookSummary]:
+        """Playbooks by id."""
+
+    list = every(page)
+
+    @GET("/v1/playbooks/{playbook_id}")
+    def get(self, playbook_id: str, *, version: str | None = None) -> PlaybookDetail:
+        """One playbook with its versions, one of them in full."""
+
+    @POST("/v1/playbooks/{playbook_id}/publish")
+    def publish(
+        self, playbook_id: str, body: PublishPlaybook, *, key: str | None = None
+    ) -> PlaybookDetail:
+        """Release a version; the one that was active before becomes verified."""
+
+    @POST("/v1/playbooks/{playbook_id}/revoke")
+    def revoke(
+        self, playbook_id: str, body: RevokePlaybook, *, key: str | None = None
+    ) -> PlaybookDetail:
+        """Let nobody start a version any more; flows under way go on."""
+
+
+class ProjectTasksCalls(Group[S]):
+    """Calls about project tasks."""
+
+    @GET("/v1/projects/{project_id}/tasks")
+    def page(
+        self,
+        project_id: str,
+        *,
+        query: str | None = None,
+        status: str | None = None,
+        assignee_member_id: str | None = None,
+        **page: Unpack[Paging],
+    ) -> Page[ProjectTaskDetail]:
+        """The tasks of a project, oldest first."""
+
+    list = every(page)
+
+    @POST("/v1/projects/{project_id}/tasks")
+    def create(
+        self, project_id: str, body: CreateProjectTask, *, key: str | None = None
+    ) -> ProjectTaskDetail:
+        """Add a task to a project."""
+
+    @GET("/v1/projects/{project_id}/tasks/{project_task_id}")
+    def get(self, project_id: str, project_task_id: str) -> ProjectTaskDetail:
+        """One task, as it stands now."""
+
+    @PUT("/v1/projects/{project_id}/tasks/{project_task_id}")
+    def update(
+        self, project_id: str, project_task_id: str, body: UpdateProjectTask
+    ) -> ProjectTaskDetail:
+        """Change a task, as far as its run and its state allow."""
+
+    @DELETE("/v1/projects/{project_id}/tasks/{project_task_id}")
+    def delete(self, project_id: str, project_task_id: str) -> Deleted:
+        """Delete a task that no other one names and no run is at work on."""
+
+    @POST("/v1/projects/{project_id}/tasks/{project_task_id}/start")
+    def start(
+        self,
+        project_id: str,
+        project_task_id: str,
+        body: StartProjectTask,
+        *,
+        key: str | None = None,
+    ) -> RunView:
+        """Start a task: a run in the session of its assignee, once all that it waits for is
+        completed."""
+
+
 class ProjectsCalls(Group[S]):
     """Calls about projects."""
 
     @POST("/v1/projects")
-    def create(self, body: CreateProject, *, key: str | None = None) -> Project:
+    def create(self, body: CreateProject, *, key: str | None = None) -> ProjectDetail:
         """Create a project, with members if some are given."""
 
     @GET("/v1/projects")
-    def page(self, **page: Unpack[Paging]) -> Page[Project]:
+    def page(
+        self,
+        *,
+        query: str | None = None,
+        status: str | None = None,
+        member_session_id: str | None = None,
+        channel_id: str | None = None,
+        **page: Unpack[Paging],
+    ) -> Page[ProjectDetail]:
         """Projects by id."""
 
     list = every(page)
 
     @GET("/v1/projects/{project_id}")
-    def get(self, project_id: str) -> Project:
+    def get(self, project_id: str) -> ProjectDetail:
         """One project."""
 
     @PUT("/v1/projects/{project_id}")
-    def update(self, project_id: str, body: UpdateProject) -> Project:
+    def update(self, project_id: str, body: UpdateProject) -> ProjectDetail:
         """Change a project; members, if given, replace those there are."""
 
     @DELETE("/v1/projects/{project_id}")
@@ -1100,12 +1244,36 @@ class ProjectsCalls(Group[S]):
     members = every(members_page)
 
     @POST("/v1/projects/{project_id}/members")
-    def add_member(self, project_id: str, body: AddMember, *, key: str | None = None) -> Project:
+    def add_member(
+        self, project_id: str, body: AddMember, *, key: str | None = None
+    ) -> ProjectDetail:
         """Let a session or a person join."""
 
     @DELETE("/v1/projects/{project_id}/members/{member_id}")
-    def remove_member(self, project_id: str, member_id: str) -> Project:
+    def remove_member(self, project_id: str, member_id: str) -> ProjectDetail:
         """Let a member go."""
+
+    @GET("/v1/projects/{project_id}/channels")
+    def channels_page(self, project_id: str, **page: Unpack[Paging]) -> Page[ChannelLink]:
+        """The channels that a project links; the threads of its tasks begin in the default
+        one."""
+
+    channels = every(channels_page)
+
+    @POST("/v1/projects/{project_id}/channels")
+    def link_channel(
+        self,
+        project_id: str,
+        channel_id: str,
+        default_for_new_tasks: bool | None = None,
+        *,
+        key: str | None = None,
+    ) -> ProjectDetail:
+        """Link a channel, as the default for new tasks if it is to be."""
+
+    @DELETE("/v1/projects/{project_id}/channels/{channel_id}")
+    def unlink_channel(self, project_id: str, channel_id: str) -> ProjectDetail:
+        """Take a link away, unless an unfinished task is talked about there."""
 
 
 class QuestionsCalls(QuestionAnswers[S]):
@@ -2000,6 +2168,7 @@ class Operations(Generic[S]):
         self.console: ConsoleCalls[S] = ConsoleCalls(transport)
         self.daemon: DaemonCalls[S] = DaemonCalls(transport)
         self.deliveries: DeliveriesCalls[S] = DeliveriesCalls(transport)
+        self.flows: FlowsCalls[S] = FlowsCalls(transport)
         self.inbox: InboxCalls[S] = InboxCalls(transport)
         self.lab: LabCalls[S] = LabCalls(transport)
         self.learning_policy: LearningPolicyCalls[S] = LearningPolicyCalls(transport)
@@ -2010,6 +2179,8 @@ class Operations(Generic[S]):
         self.overview: OverviewCalls[S] = OverviewCalls(transport)
         self.permissions: PermissionsCalls[S] = PermissionsCalls(transport)
         self.personas: PersonasCalls[S] = PersonasCalls(transport)
+        self.playbooks: PlaybooksCalls[S] = PlaybooksCalls(transport)
+        self.project_tasks: ProjectTasksCalls[S] = ProjectTasksCalls(transport)
         self.projects: ProjectsCalls[S] = ProjectsCalls(transport)
         self.questions: QuestionsCalls[S] = QuestionsCalls(transport)
         self.rollouts: RolloutsCalls[S] = RolloutsCalls(transport)

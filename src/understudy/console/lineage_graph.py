@@ -97,9 +97,10 @@ def _learning(learning: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _box(kind: str, label: str, detail: str, href: str) -> dict[str, str]:
-    return {"kind": kind, "label": _short(label), "detail": _short(detail), "href": href}
+    return {"kind": kind, "label": short(label), "detail": short(detail), "href": href}
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """A text as it fits a box."""
     line = " ".join(text.split())
     return line if len(line) <= CHARS else line[: CHARS - 1] + "…"

@@ -10,7 +10,9 @@ from understudy.console.pages import (
     learnings,
     memory,
     overview,
+    playbooks,
     policy,
+    projects,
     review,
     rollouts,
     runs,
@@ -27,6 +29,8 @@ AREAS: Final = (
     memory,
     sessions,
     runs,
+    projects,
+    playbooks,
     skills,
     rollouts,
     agents,
@@ -41,8 +45,8 @@ AREAS: Final = (
 )
 PAGES: Final = tuple(page for area in AREAS for page in area.PAGES)
 NAVIGATION: Final = (
-    ("work", ("overview", "review", "sessions", "runs", "channels", "schedules")),
-    ("knowledge", ("learnings", "memory", "skills", "rollouts")),
+    ("work", ("overview", "review", "sessions", "runs", "channels", "schedules", "projects")),
+    ("knowledge", ("learnings", "memory", "skills", "rollouts", "playbooks", "flows")),
     ("control", ("agents", "policy", "lab", "unlearn", "status", "audit", "access")),
 )
 # After `g`: the key that leads to each of them.
@@ -53,10 +57,13 @@ GO_KEYS: Final = {
     "runs": "u",
     "schedules": "c",
     "channels": "n",
+    "projects": "j",
     "learnings": "l",
     "memory": "m",
     "skills": "k",
     "rollouts": "b",
+    "playbooks": "y",
+    "flows": "f",
     "agents": "a",
     "policy": "p",
     "lab": "t",

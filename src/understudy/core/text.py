@@ -34,6 +34,11 @@ def preview(text: str, limit: int = PREVIEW_CHARS) -> str:
     return trimmed if len(trimmed) <= limit else trimmed[:limit] + ELLIPSIS
 
 
+def one_line(text: str) -> str:
+    """The text with a blank wherever it has blanks or line breaks."""
+    return " ".join(text.split())
+
+
 def short_digest(digest: str) -> str:
     """As much of a digest as people need to recognise it, marked when something was cut."""
     return digest if len(digest) <= DIGEST_CHARS else digest[:DIGEST_CHARS] + ELLIPSIS

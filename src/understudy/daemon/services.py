@@ -49,9 +49,17 @@ from understudy.mailboxes.worker import TOPIC as MAIL_TOPIC
 from understudy.mcp_client.source import McpToolSource
 from understudy.memory.capture import Capture
 from understudy.memory.maintenance import Maintenance, policy_hook
+from understudy.memory.policy import policy_in
 from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
 from understudy.memory.service import RunMemoryService
+from understudy.memory.texts import Cleaner
+from understudy.playbooks.flows import FlowService
+from understudy.playbooks.service import PlaybookService
+from understudy.playbooks.start import FlowStarter
+from understudy.project_tasks.service import ProjectTaskService
+from understudy.project_tasks.start import TaskStarter
+from understudy.project_tasks.tool import MemberTasks
 from understudy.redaction.scrub import scrub
 from understudy.retrieval.inspection import MemoryInspection
 from understudy.retrieval.jump import JumpSearch
@@ -125,11 +133,31 @@ class Services:
         self.projects = ProjectService(units, clock)
         self.sessions = SessionService(units, clock, resources.route_exists)
         self.tasks = TaskService(units, clock)
+        self.project_tasks = ProjectTaskService(
+            units=units, clock=clock, clean=partial(_clean_output, settings.secrets)
+        )
         self.assets = AssetService(units, clock)
         self.inspection = MemoryInspection(units, clock, self.keeper, self.skills.catalogue)
         self.jump = JumpSearch(units=units, clock=clock)
         self.capture = _capture(resources, self.keeper, self.learning)
         self.intake = RunIntake(clock, resources.routes, self.defaults)
+        self.task_starter = TaskStarter(
+            tasks=self.project_tasks,
+            intake=self.intake,
+            posting=Posting(clock=clock),
+            channel_changed=self._channel_changed,
+        )
+        self.playbooks = PlaybookService(units=units, clock=clock, tool_names=self._tool_names)
+        self.flow_starter = FlowStarter(
+            units=units, clock=clock, intake=self.intake, tool_names=self._tool_names
+        )
+        self.flows = FlowService(
+            units=units,
+            clock=clock,
+            tasks=self.tasks,
+            cancel_run=self._cancel_run,
+            tool_names=self._tool_names,
+        )
         self._add_rollouts()
         self.inbox = InboxService(units=units, clock=clock, rollouts=self.rollouts)
         self.runs = RunServices(resources, self.intake, self.run_ended, self._check_input)
@@ -213,6 +241,10 @@ class Services:
         wakes.
         """
         for step in (
+            # Says what came of the project tasks that it carried out.
+            self.project_tasks.ended,
+            # Notes when the last run of a flow has ended.
+            self.flows.ended,
             # Writes its memory, a candidate that sums it up, and the job to learn from it.
             self.capture.ended,
             # Queues the review of what its agent suggested to remember.
@@ -270,6 +302,7 @@ class Services:
                 clock=resources.clock,
                 question_expires_s=settings.question_expires_s,
                 tasks=self.tasks,
+                project_tasks=MemberTasks(self.project_tasks),
                 sidechains=self.runs.sidechains,
                 mail=RunMail(self.mailboxes),
                 stimuli=self.stimuli,
@@ -470,6 +503,11 @@ def _capture(resources: Resources, keeper: Keeper, learning: LearningServices) -
         receipt_for=learning.receipts.receipt_for,
         hooks=(learning.summaries.kept, learning.receipts.kept),
     )
+
+
+def _clean_output(secrets: Sequence[str], unit: Unit, text: str) -> str:
+    """What a task came to, as run memory would keep it."""
+    return Cleaner(literals=tuple(secrets), pii=policy_in(unit).redact_pii).clean(text).text
 
 
 def _tokens(resources: Resources) -> TokenService:

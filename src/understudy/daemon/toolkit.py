@@ -14,6 +14,7 @@ from understudy.mcp_client.config_servers import configured_servers
 from understudy.mcp_client.connection import OpenLink
 from understudy.mcp_client.servers import McpServers
 from understudy.mcp_client.session_servers import SessionServerService
+from understudy.project_tasks.tool import MemberTasks, ProjectTasks
 from understudy.redaction.scrub import scrub
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.artifacts import ReadArtifact
@@ -59,6 +60,7 @@ def toolkit(
     clock: Clock,
     question_expires_s: int | None,
     tasks: TaskService,
+    project_tasks: MemberTasks,
     sidechains: SidechainService,
     mail: RunMail,
     turn_desk: TurnDesk,
@@ -90,6 +92,7 @@ def toolkit(
         Shell(environment, children),
         FetchUrl(fetch_allow, may_go_on=may_go_on),
         Tasks(tasks),
+        ProjectTasks(project_tasks),
         SpawnSidechain(sidechains),
         WaitSidechain(sidechains),
         AnswerSidechain(sidechains),

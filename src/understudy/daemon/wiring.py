@@ -60,6 +60,7 @@ class Daemon:
         await asyncio.to_thread(services.agents.service.ensure_built_in)
         # Before any run goes on: what it is told of others must be in order.
         await asyncio.to_thread(services.run_memories.startup)
+        await asyncio.to_thread(services.project_tasks.reconcile)
         await asyncio.to_thread(services.skills.startup)
         await asyncio.to_thread(services.rollout.startup)
         await resources.engine.start(run_executor(resources, services).execute)

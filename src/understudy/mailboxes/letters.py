@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from understudy.core.errors import coded_error
-from understudy.core.text import preview
+from understudy.core.text import one_line, preview
 from understudy.mailboxes.model import (
     MAX_CONTENT_BYTES,
     MAX_METADATA_BYTES,
@@ -113,4 +113,4 @@ def _envelope(message: Message) -> Mapping[str, Any]:
 
 
 def _one_line(text: str) -> str:
-    return preview(" ".join(text.split()), MAX_NAME_CHARS)
+    return preview(one_line(text), MAX_NAME_CHARS)

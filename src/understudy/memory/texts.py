@@ -9,7 +9,7 @@ from understudy.channels.briefing import turn_words
 from understudy.mailboxes.letters import letter_words
 from understudy.redaction.marker import before_marker
 from understudy.redaction.scrub import scrub_counted
-from understudy.runs.model import InputItem, Run, RunKind
+from understudy.runs.model import BRIEFING, InputItem, Run, RunKind
 from understudy.runs.sidechain_links import clarification_words
 
 # Text beyond this reaches neither the preview nor the evidence.
@@ -81,8 +81,8 @@ def _beginning(text: str) -> str:
 def request_text(run: Run) -> str:
     """The input of a run as text; files are named, attachments only counted."""
     items = run.input.items
-    parts = [_item_text(item) for item in items if item.given_as != "attachment"]
-    attached = len(items) - len(parts)
+    parts = [_item_text(item) for item in items if item.given_as not in ("attachment", BRIEFING)]
+    attached = sum(item.given_as == "attachment" for item in items)
     note = [f"[{attached} attachment(s)]"] if attached else []
     return _own_words(run, " ".join([*parts, *note]))
 

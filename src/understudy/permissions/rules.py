@@ -178,6 +178,15 @@ def denied_outright(rules: Iterable[CallRule]) -> tuple[str, ...]:
     return tuple(sorted(set(denied)))
 
 
+def deny_rules(names: Iterable[str], reason: str) -> tuple[CallRule, ...]:
+    """A rule for each name of a tool, or pattern of names, that denies every call of it."""
+    return tuple(
+        CallRule(tool=name, decision=PermissionDecision.DENY, reason=reason)
+        for name in dict.fromkeys(names)
+        if name.strip() and len(name) <= MAX_TOOL_CHARS
+    )
+
+
 def is_among(patterns: Iterable[str], tool: str) -> bool:
     """Whether one of the patterns is about a tool."""
     return any(matches(pattern, tool) for pattern in patterns)

@@ -115,6 +115,7 @@ class RunIntake:
             locale=locale_of(language_of(submission, principal)),
             reply_targets=session.reply_targets if targets is None else targets,
             skill_fingerprint=submission.skill_fingerprint,
+            denied=submission.denied,
             trial_id=session.trial_id,
         )
 
@@ -235,7 +236,10 @@ def take_input(
         for pointer, item in given.items()
     )
     _check_size(items)
-    return RunInput(items=items, metadata=caller_metadata(submission.metadata))
+    metadata = caller_metadata(submission.metadata)
+    if submission.daemon_metadata:
+        metadata = {**(metadata or {}), **submission.daemon_metadata}
+    return RunInput(items=items, metadata=metadata)
 
 
 def refer_to_assets(unit: "Unit", run: Run) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from understudy.core.machine import Machine
 from understudy.runs.model import Run, RunStatus
-from understudy.sessions.journal import EventKind, NewEvent
+from understudy.sessions.journal import EventKind, NewEvent, caller_metadata
 
 _S = RunStatus
 RUN: Final = Machine(
@@ -71,6 +71,7 @@ def input_event(run: Run) -> NewEvent:
         for item in run.input.items
     ]
     data: dict[str, Any] = {"items": items, "user_id": run.user_id}
-    if run.input.metadata:
-        data["metadata"] = dict(run.input.metadata)
+    # What the daemon keeps beside it is shown on the run, and gets into no prompt.
+    if metadata := caller_metadata(run.input.metadata):
+        data["metadata"] = dict(metadata)
     return NewEvent(kind=EventKind.INPUT, run_id=run.run_id, data=data)

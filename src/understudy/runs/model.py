@@ -11,6 +11,7 @@ from understudy.core.errors import coded_error
 from understudy.core.principal import Role
 from understudy.core.records import OMIT, Count
 from understudy.i18n.locales import DEFAULT, locale_of
+from understudy.permissions.model import CallRule
 from understudy.sessions.model import ReplyTarget
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 TRIAL_SOURCE: Final = "trial"
 # The source plugin and kind of runs that a schedule submits.
 SCHEDULE_SOURCE: Final = ("schedules", "schedule")
-GivenAs: TypeAlias = Literal["inline", "attachment"]
+GivenAs: TypeAlias = Literal["inline", "attachment", "briefing"]
+# How a text is given that the daemon puts before the words of whoever asked: nobody typed it.
+BRIEFING: Final = "briefing"
 
 
 class RunKind(StrEnum):
@@ -97,7 +100,8 @@ class InputItem:
     file_name: str | None = None
     media_type: str | None = None
     size: int | None = None
-    # How a file came, which only matters to whoever tells of it; None: it was referred to.
+    # How a file came, which only matters to whoever tells of it; None: it was referred to. A text
+    # is either what was asked, or a briefing.
     given_as: GivenAs | None = None
 
 
@@ -110,8 +114,10 @@ class RunInput:
 
     @property
     def text(self) -> str:
-        """The text parts, joined by a line break."""
-        return "\n".join(item.text for item in self.items if item.text is not None)
+        """The text parts that were asked, joined by a line break; no briefing."""
+        return "\n".join(
+            item.text for item in self.items if item.text is not None and item.given_as != BRIEFING
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +182,8 @@ class Run:
     reply_targets: tuple[ReplyTarget, ...] = ()
     # Which definition of a promoted skill it carries out, if it does: only the daemon says so.
     skill_fingerprint: str | None = None
+    # Tools that it is denied, beside what rules say; the sidechains it makes are denied them too.
+    denied: tuple[CallRule, ...] = ()
     # The trial or replay that its session is a part of; None in real life.
     trial_id: str | None = None
     deliveries: tuple[Delivery, ...] = ()

@@ -178,7 +178,7 @@ class SidechainService:
             parent_session_id=run.session_id,
             capability_scope=wish.capability_scope,
             credential_scope=wish.credential_scope,
-            denied=wish.denied,
+            denied=(*wish.denied, *run.denied),
             workdir=wish.workdir,
         )
         child = open_session(unit, principal, wanted, now_ms=self.clock.now_ms())

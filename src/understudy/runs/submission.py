@@ -15,6 +15,7 @@ from understudy.assets.model import AssetDraft
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.i18n.locales import from_accept_language, locale_of
+from understudy.permissions.model import CallRule
 from understudy.runs.model import DebugLevel, InputItem, Receipt, Run, RunKind, require_run
 from understudy.sessions.model import ReplyTarget
 from understudy.tools.addresses import LOOPBACK, PRIVATE, SHARED, Address, blocked_by, explain
@@ -26,7 +27,7 @@ MAX_KEY_BYTES: Final = 256
 REPLY_PLUGINS: Final = frozenset({"local", "http"})
 WEB_SCHEMES: Final = frozenset({"http", "https"})
 # Fields that fingerprints of earlier versions do not contain.
-LATER: Final = frozenset({"locale", "fallback_model", "skill_fingerprint"})
+LATER: Final = frozenset({"locale", "fallback_model", "skill_fingerprint", "daemon_metadata"})
 # A webhook receiver is often on this machine or in the private network.
 ALLOWED: Final = frozenset({None, LOOPBACK, PRIVATE, SHARED})
 
@@ -55,6 +56,10 @@ class Submission:
     # Set by the daemon only: a fallback model, and the promoted skill that the run executes.
     fallback_model: str | None = None
     skill_fingerprint: str | None = None
+    # Also by the daemon only: tools that the run and its sidechains are denied, and what is kept
+    # beside the caller's metadata.
+    denied: tuple[CallRule, ...] = ()
+    daemon_metadata: Mapping[str, Any] | None = None
 
 
 def items_of(submission: Submission) -> Mapping[str, InputItem | AssetDraft]:
@@ -81,8 +86,8 @@ def request_json(submission: Submission) -> dict[str, Any]:
     for item in asked["input_items"]:
         # Set at intake, not by the caller; fingerprints of earlier versions do not contain it.
         item.pop("given_as", None)
-    # A header is no part of the request.
-    del asked["accept_language"]
+    # A header is no part of the request, and what is denied is no wish of the caller.
+    del asked["accept_language"], asked["denied"]
     return {name: value for name, value in asked.items() if value is not None or name not in LATER}
 
 

@@ -98,6 +98,8 @@ def own_text(event: JournalEvent) -> str:
     return text[:end] if type(end) is int and end >= 0 else text
 
 
+# Which flow a run is of.
+FLOW_METADATA: Final = "understudy_flow"
 # Keys that only the daemon may put beside an input; a caller's are dropped, and the journal
 # never keeps them.
 DAEMON_OWNED_METADATA = frozenset(
@@ -107,7 +109,7 @@ DAEMON_OWNED_METADATA = frozenset(
         "session_skills",
         "active_skills",
         "output_contract",
-        "understudy_flow",
+        FLOW_METADATA,
     }
 )
 

@@ -153,6 +153,30 @@ class Project:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectDetail(Project):
+    """A project, and how many tasks it has; active are those that have not ended."""
+
+    task_count: int = 0
+    active_task_count: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelLink:
+    """A channel that a project links; new tasks are talked about in the default one."""
+
+    channel_id: str
+    default_for_new_tasks: bool
+
+
+def require_project(unit: "Unit", project_id: str, *, lock: bool = False) -> Project:
+    """The project, or `NotFound`."""
+    project = unit.projects.get(project_id, lock=lock)
+    if project is None:
+        raise coded_error("projects/project_not_found", project_id=project_id)
+    return project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionActivity:
     """What keeps a session busy."""
 

@@ -1,5 +1,6 @@
 """Projects: which sessions and people work on one thing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,16 @@ from understudy.core.errors import coded_error
 from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
-from understudy.sessions.model import MemberKind, Project, ProjectMember, require_session
+from understudy.core.records import extended
+from understudy.sessions.model import (
+    MemberKind,
+    Project,
+    ProjectDetail,
+    ProjectMember,
+    ProjectStatus,
+    require_project,
+    require_session,
+)
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -24,7 +34,7 @@ class ProjectService:
 
     def create(
         self, principal: Principal, project_id: str | None, display_name: str, **fields: Any
-    ) -> Project:
+    ) -> ProjectDetail:
         """A new project, with members if some are given."""
         if project_id is not None:
             check_caller_id(project_id, field="project_id", domain="projects")
@@ -41,46 +51,66 @@ class ProjectService:
             if not unit.projects.add(checked):
                 raise coded_error("projects/project_already_exists", project_id=project.project_id)
             self._audit(unit, principal, "projects.create", checked)
-            return checked
+            return detail_of(unit, checked)
 
-    def get(self, project_id: str) -> Project:
+    def get(self, project_id: str) -> ProjectDetail:
         """One project, or `NotFound`."""
         with self.units.read() as unit:
-            return _require(unit, project_id)
+            return detail_of(unit, require_project(unit, project_id))
 
-    def page(self, request: PageRequest) -> Page[Project]:
-        """Projects by id."""
+    def page(
+        self,
+        request: PageRequest,
+        *,
+        query: str | None = None,
+        status: ProjectStatus | None = None,
+        member_session_id: str | None = None,
+        channel_id: str | None = None,
+    ) -> Page[ProjectDetail]:
+        """Projects by id, all or those of a status, with a session or with some words in them."""
         with self.units.read() as unit:
-            return unit.projects.page(request)
+            page = unit.projects.page(
+                request,
+                query=query,
+                status=status,
+                session_id=member_session_id,
+                ids=None if channel_id is None else unit.projects.ids_linking(channel_id),
+            )
+            return Page(items=details_of(unit, page.items), next_cursor=page.next_cursor)
 
-    def update(self, principal: Principal, project_id: str, **fields: Any) -> Project:
+    def update(self, principal: Principal, project_id: str, **fields: Any) -> ProjectDetail:
         """Change the given fields of a project; members, if given, replace those there are."""
         if "display_name" in fields:
             fields["display_name"] = _named(fields["display_name"])
         with self.units.write() as unit:
-            stored = _require(unit, project_id, lock=True)
+            stored = require_project(unit, project_id, lock=True)
             changed = _checked(unit, replace(stored, **fields))
             return self._save(unit, principal, "projects.update", stored, changed)
 
     def delete(self, principal: Principal, project_id: str) -> None:
         """Delete a project; its sessions stay."""
         with self.units.write() as unit:
-            stored = _require(unit, project_id, lock=True)
+            stored = require_project(unit, project_id, lock=True)
+            task_count = detail_of(unit, stored).task_count
+            if task_count:
+                raise coded_error("projects/project_has_tasks", task_count=task_count)
             unit.projects.delete(project_id)
             self._audit(unit, principal, "projects.delete", stored)
 
-    def add_member(self, principal: Principal, project_id: str, member: ProjectMember) -> Project:
+    def add_member(
+        self, principal: Principal, project_id: str, member: ProjectMember
+    ) -> ProjectDetail:
         """Let a session or a person join."""
         with self.units.write() as unit:
-            stored = _require(unit, project_id, lock=True)
+            stored = require_project(unit, project_id, lock=True)
             return self._save(
                 unit, principal, "projects.add_member", stored, _joined(unit, stored, member)
             )
 
-    def remove_member(self, principal: Principal, project_id: str, member_id: str) -> Project:
+    def remove_member(self, principal: Principal, project_id: str, member_id: str) -> ProjectDetail:
         """Let a member go."""
         with self.units.write() as unit:
-            stored = _require(unit, project_id, lock=True)
+            stored = require_project(unit, project_id, lock=True)
             remaining = tuple(m for m in stored.members if m.member_id != member_id)
             if len(remaining) == len(stored.members):
                 raise coded_error("projects/project_member_not_found", member_id=member_id)
@@ -92,6 +122,31 @@ class ProjectService:
                 replace(stored, members=remaining),
             )
 
+    def link_channel(
+        self, principal: Principal, project_id: str, channel_id: str, *, is_default: bool
+    ) -> ProjectDetail:
+        """Link a channel; the first link, or a new default, is where the threads of tasks begin."""
+        with self.units.write() as unit:
+            stored = require_project(unit, project_id, lock=True)
+            others = tuple(each for each in stored.channel_links if each != channel_id)
+            links = (channel_id, *others) if is_default else (*others, channel_id)
+            if not is_default and channel_id in stored.channel_links:
+                links = stored.channel_links
+            changed = _checked(unit, replace(stored, channel_links=links))
+            return self._save(unit, principal, "projects.link_channel", stored, changed)
+
+    def unlink_channel(
+        self, principal: Principal, project_id: str, channel_id: str
+    ) -> ProjectDetail:
+        """Take a link away; the first that is left is the default from then on."""
+        with self.units.write() as unit:
+            stored = require_project(unit, project_id, lock=True)
+            if channel_id not in stored.channel_links:
+                raise coded_error("projects/channel_not_linked", channel_id=channel_id)
+            left = tuple(each for each in stored.channel_links if each != channel_id)
+            changed = replace(stored, channel_links=left)
+            return self._save(unit, principal, "projects.unlink_channel", stored, changed)
+
     def _save(
         self,
         unit: "Unit",
@@ -99,24 +154,54 @@ class ProjectService:
         action: str,
         stored: Project,
         changed: Project,
-    ) -> Project:
+    ) -> ProjectDetail:
         if changed == stored:
-            return stored
+            return detail_of(unit, stored)
+        _check_left(unit, stored, changed)
+        _check_unlinked(unit, stored, changed)
         changed = replace(changed, version=stored.version + 1, updated_at_ms=self.clock.now_ms())
         unit.projects.update(changed, expected_version=stored.version)
         self._audit(unit, principal, action, changed)
-        return changed
+        return detail_of(unit, changed)
 
     def _audit(self, unit: "Unit", principal: Principal, action: str, to: Project) -> None:
         now = self.clock.now_ms()
         unit.audit.add(audit.done(principal, action, to.project_id, at_ms=now, version=to.version))
 
 
-def _require(unit: "Unit", project_id: str, *, lock: bool = False) -> Project:
-    project = unit.projects.get(project_id, lock=lock)
-    if project is None:
-        raise coded_error("projects/project_not_found", project_id=project_id)
-    return project
+def detail_of(unit: "Unit", project: Project) -> ProjectDetail:
+    """A project with how many tasks it has."""
+    return details_of(unit, (project,))[0]
+
+
+def details_of(unit: "Unit", projects: Sequence[Project]) -> tuple[ProjectDetail, ...]:
+    """Some projects with how many tasks each has."""
+    counts = unit.project_tasks.counts([each.project_id for each in projects])
+    details = []
+    for each in projects:
+        every, is_active = counts.get(each.project_id, (0, 0))
+        details.append(extended(ProjectDetail, each, task_count=every, active_task_count=is_active))
+    return tuple(details)
+
+
+def _check_unlinked(unit: "Unit", stored: Project, changed: Project) -> None:
+    """Refuse to unlink a channel in which a task that is not finished is talked about."""
+    for channel_id in {*stored.channel_links} - {*changed.channel_links}:
+        tasks = unit.project_tasks.open_in(stored.project_id, channel_id)
+        if tasks:
+            raise coded_error("projects/channel_in_use", channel_id=channel_id, tasks=list(tasks))
+
+
+def _check_left(unit: "Unit", stored: Project, changed: Project) -> None:
+    """Refuse to let a member go, or be another session, while it has tasks to do."""
+    stays = {(member.member_id, member.session_id) for member in changed.members}
+    for member in stored.members:
+        if (member.member_id, member.session_id) not in stays:
+            tasks = unit.project_tasks.open_of(stored.project_id, member.member_id)
+            if tasks:
+                raise coded_error(
+                    "projects/member_has_tasks", member_id=member.member_id, tasks=list(tasks)
+                )
 
 
 def _checked(unit: "Unit", project: Project) -> Project:

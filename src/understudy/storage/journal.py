@@ -161,6 +161,19 @@ class JournalStore:
             found[row.run_id] = (*found.get(row.run_id, ()), event_of(row))
         return found
 
+    def tool_calls(self, run_ids: Sequence[str]) -> tuple[JournalEvent, ...]:
+        """The tools that some runs started, in order; not those that were refused."""
+        kinds = (EventKind.TOOL_CALL, EventKind.TOOL_RESULT)
+        query = (
+            sa.select(journal)
+            .where(journal.c.run_id.in_(run_ids), journal.c.kind.in_(kinds))
+            .order_by(journal.c.sequence)
+        )
+        found = [event_of(row) for row in self._connection.execute(query)]
+        refused = {_call_of(event) for event in found if event.data.get("executed") is False}
+        calls = (event for event in found if event.kind is EventKind.TOOL_CALL)
+        return tuple(event for event in calls if _call_of(event) not in refused)
+
     def last_sequence(self) -> int:
         """The sequence of the newest event of all sessions."""
         return self._connection.execute(sa.select(sa.func.max(journal.c.sequence))).scalar() or 0
@@ -214,6 +227,10 @@ def _wanted(
     if kinds:
         conditions.append(journal.c.kind.in_(kinds))
     return lambda query: query.where(*conditions).order_by(place)
+
+
+def _call_of(event: JournalEvent) -> tuple[str | None, object, object]:
+    return event.run_id, event.data.get("step"), event.data.get("call_id")
 
 
 def event_of(row: Any) -> JournalEvent:

@@ -1,13 +1,22 @@
 """The stores of personas and of projects."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
-from understudy.sessions.model import Persona, Project
+from understudy.sessions.model import Persona, Project, ProjectStatus
 from understudy.storage.engine import Dialect
-from understudy.storage.rows import from_row, insert_new, replace_version, select_page, to_row
+from understudy.storage.rows import (
+    folded,
+    from_row,
+    insert_new,
+    replace_version,
+    search_text,
+    select_page,
+    to_row,
+)
 from understudy.storage.schema import personas, project_sessions, projects
 
 
@@ -26,7 +35,7 @@ class ProjectStore:
 
     def add(self, project: Project) -> bool:
         """Store a new project; False when the id is taken."""
-        added = insert_new(self._connection, projects, to_row(project, projects))
+        added = insert_new(self._connection, projects, _row(project))
         if added:
             self._link(project)
         return added
@@ -37,7 +46,7 @@ class ProjectStore:
             self._connection,
             projects,
             projects.c.project_id == project.project_id,
-            to_row(project, projects),
+            _row(project),
             expected_version=expected_version,
         )
         self._link(project)
@@ -48,11 +57,30 @@ class ProjectStore:
         statement = sa.delete(projects).where(projects.c.project_id == project_id)
         return self._connection.execute(statement).rowcount == 1
 
-    def page(self, request: PageRequest) -> Page[Project]:
-        """Projects by id."""
+    def page(
+        self,
+        request: PageRequest,
+        *,
+        query: str | None = None,
+        status: ProjectStatus | None = None,
+        session_id: str | None = None,
+        ids: Sequence[str] | None = None,
+    ) -> Page[Project]:
+        """Projects by id, all or those of a status, with a session or with some words in them."""
+        select = sa.select(projects)
+        if ids is not None:
+            select = select.where(projects.c.project_id.in_(ids))
+        if query:
+            select = select.where(projects.c.search.contains(folded(query), autoescape=True))
+        if status is not None:
+            select = select.where(projects.c.status == status)
+        if session_id is not None:
+            linked = sa.select(project_sessions.c.project_id)
+            linked = linked.where(project_sessions.c.session_id == session_id)
+            select = select.where(projects.c.project_id.in_(linked))
         return select_page(
             self._connection,
-            sa.select(projects),
+            select,
             request,
             by=(projects.c.project_id,),
             read=lambda row: from_row(row, Project),
@@ -87,6 +115,11 @@ class ProjectStore:
         self._connection.execute(
             sa.delete(project_sessions).where(project_sessions.c.project_id == project_id)
         )
+
+
+def _row(project: Project) -> dict[str, Any]:
+    found_by = search_text(project.project_id, project.display_name, project.description or "")
+    return {**to_row(project, projects), "search": found_by}
 
 
 _OF_SESSION = (

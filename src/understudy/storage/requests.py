@@ -71,6 +71,16 @@ class RequestStore:
             found[request.run_id] = (*found.get(request.run_id, ()), request)
         return found
 
+    def of_runs(self, run_ids: Sequence[str]) -> tuple[PersonRequest, ...]:
+        """What some runs waited for, answered or not, oldest first."""
+        query = (
+            sa.select(requests)
+            .where(requests.c.run_id.in_(run_ids), requests.c.kind.in_(tuple(WAITING_STATUS)))
+            .order_by(requests.c.created_at_ms, requests.c.request_id)
+        )
+        rows = self._connection.execute(query).all()
+        return tuple(readable(rows, partial(from_row, kind=PersonRequest)))
+
     def open_kinds(self, run_id: str) -> frozenset[RequestKind]:
         """What a run still waits for, readable or not."""
         query = (

@@ -20,7 +20,14 @@ from understudy.runs.model import (
 )
 from understudy.runs.taint import Taints, TaintSource, merged
 from understudy.storage.engine import Dialect
-from understudy.storage.rows import from_row, optional_object, read_record, select_page, to_row
+from understudy.storage.rows import (
+    from_row,
+    optional_object,
+    read_record,
+    readable,
+    select_page,
+    to_row,
+)
 from understudy.storage.schema import runs
 from understudy.storage.schema.runs import BRINGS_OTHERS_IN
 
@@ -159,6 +166,16 @@ class RunStore:
         )
         row = self._connection.execute(query).first()
         return None if row is None else _read(row)
+
+    def submitted_in(
+        self, session_ids: Sequence[str], *, from_ms: int, until_ms: int | None
+    ) -> tuple[Run, ...]:
+        """The runs of some sessions that were submitted between two times, oldest first."""
+        query = _RUNS.where(runs.c.session_id.in_(session_ids), runs.c.submitted_at_ms >= from_ms)
+        if until_ms is not None:
+            query = query.where(runs.c.submitted_at_ms <= until_ms)
+        found = self._connection.execute(query.order_by(runs.c.submitted_at_ms, runs.c.run_id))
+        return tuple(readable(found.all(), _read))
 
     def newest_at_ms(self, session_id: str) -> int | None:
         """When the newest run of a session was submitted; None if it has no run."""

@@ -104,6 +104,13 @@ class ScheduleStore:
         claimed = self._dialect.locked_if_free(_DUE)
         return self._connection.execute(claimed, {"now_ms": now_ms}).scalar()
 
+    def of_runs(self, run_ids: Sequence[str]) -> tuple[str, ...]:
+        """The schedules that some runs come from."""
+        if not run_ids:
+            return ()
+        query = sa.select(_FIRES.schedule_id).where(_FIRES.run_id.in_(run_ids)).distinct()
+        return tuple(self._connection.execute(query.order_by(_FIRES.schedule_id)).scalars())
+
     def unfinished(self, schedule_id: str) -> tuple[RunStatus, ...]:
         """Where the runs of a schedule stand that have not ended, oldest first."""
         query = (

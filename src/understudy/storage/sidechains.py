@@ -87,11 +87,11 @@ class SidechainStore:
         query = sa.select(runs.c.session_id).where(runs.c.session_id.in_(session_ids), _UNFINISHED)
         return frozenset(self._all(query))
 
-    def spawned_by(self, run_id: str) -> tuple[str, ...]:
-        """The sidechains that a run made."""
+    def spawned_by(self, *run_ids: str) -> tuple[str, ...]:
+        """The sidechains that some runs made."""
         query = (
             sa.select(sidechains.c.session_id)
-            .where(sidechains.c.run_id == run_id)
+            .where(sidechains.c.run_id.in_(run_ids))
             .order_by(sidechains.c.created_at_ms, sidechains.c.session_id)
         )
         return self._all(query)
@@ -264,6 +264,15 @@ class TaskStore:
         query = sa.select(tasks).where(tasks.c.call_digest == call_digest)
         row = self._connection.execute(query).first()
         return None if row is None else from_row(row, Task)
+
+    def of_runs(self, run_ids: Sequence[str]) -> tuple[Task, ...]:
+        """The tasks that some runs made, oldest first."""
+        query = (
+            sa.select(tasks)
+            .where(tasks.c.run_id.in_(run_ids))
+            .order_by(tasks.c.created_at_ms, tasks.c.task_id)
+        )
+        return tuple(readable(self._connection.execute(query).all(), partial(from_row, kind=Task)))
 
     def add(self, task: Task) -> None:
         """Store a new task of a session whose row this unit holds locked."""

@@ -40,7 +40,9 @@ from understudy.storage.journal import JournalStore
 from understudy.storage.learnings import LearningStore, LearningUseStore
 from understudy.storage.messages import MessageStore
 from understudy.storage.overview import OverviewStore
+from understudy.storage.playbooks import FlowStore, PlaybookStore
 from understudy.storage.postgres import START_LOCK, hold_lock, try_lock
+from understudy.storage.project_tasks import ProjectTaskStore
 from understudy.storage.projects import PersonaStore, ProjectStore
 from understudy.storage.query_cache import CachedReads, QueryCache, watch_changes
 from understudy.storage.requests import RequestStore
@@ -139,6 +141,18 @@ class Stores:
     @cached_property
     def projects(self) -> ProjectStore:
         return ProjectStore(self.connection, self._dialect)
+
+    @cached_property
+    def playbooks(self) -> PlaybookStore:
+        return PlaybookStore(self.connection, self._dialect)
+
+    @cached_property
+    def flows(self) -> FlowStore:
+        return FlowStore(self.connection, self._dialect)
+
+    @cached_property
+    def project_tasks(self) -> ProjectTaskStore:
+        return ProjectTaskStore(self.connection, self._dialect)
 
     @cached_property
     def sidechains(self) -> SidechainStore:

@@ -20,6 +20,13 @@ class AddMember(RequestBody):
     metadata: JsonObject = Field(default_factory=dict)
 
 
+class LinkChannel(RequestBody):
+    """A channel that belongs to a project."""
+
+    channel_id: str = Field(max_length=500)
+    default_for_new_tasks: bool = False
+
+
 class ProjectFields(RequestBody):
     """The parts of a project besides its name; what is left out keeps its value."""
 

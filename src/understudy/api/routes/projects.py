@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 
 from understudy.api.bodies import check_same_id, record_of
 from understudy.api.gate import GatedRoute
@@ -10,11 +10,12 @@ from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging
 from understudy.api.services import Caller, Services
 from understudy.core.page import Page
-from understudy.sessions.model import Project, ProjectMember
+from understudy.sessions.model import ChannelLink, ProjectDetail, ProjectMember, ProjectStatus
 from understudy.wire.base import Deleted
 from understudy.wire.projects import (
     AddMember,
     CreateProject,
+    LinkChannel,
     ProjectFields,
     UpdateProject,
 )
@@ -26,7 +27,7 @@ ONE: Final = "/v1/projects/{project_id}"
 
 @router.post("/v1/projects", operation_id="projects.create", status_code=201)
 @operator(body_id="project_id")
-def create(body: CreateProject, services: Services, caller: Caller) -> Project:
+def create(body: CreateProject, services: Services, caller: Caller) -> ProjectDetail:
     """Create a project, with members if some are given."""
     members = tuple(_member(member) for member in body.members)
     return services.projects.create(
@@ -36,14 +37,29 @@ def create(body: CreateProject, services: Services, caller: Caller) -> Project:
 
 @router.get("/v1/projects", operation_id="projects.list")
 @viewer()
-def list_projects(services: Services, page: Paging) -> Page[Project]:
+def list_projects(
+    services: Services,
+    page: Paging,
+    query: Annotated[str | None, Query(description="in id, name or description")] = None,
+    status: Annotated[ProjectStatus | None, Query(description="only of this status")] = None,
+    member_session_id: Annotated[
+        str | None, Query(description="only those that this session is a member of")
+    ] = None,
+    channel_id: Annotated[str | None, Query(description="only those that link it")] = None,
+) -> Page[ProjectDetail]:
     """Projects by id."""
-    return services.projects.page(page)
+    return services.projects.page(
+        page,
+        query=query,
+        status=status,
+        member_session_id=member_session_id,
+        channel_id=channel_id,
+    )
 
 
 @router.get(ONE, operation_id="projects.get")
 @viewer()
-def get(project_id: ProjectId, services: Services) -> Project:
+def get(project_id: ProjectId, services: Services) -> ProjectDetail:
     """One project."""
     return services.projects.get(project_id)
 
@@ -52,7 +68,7 @@ def get(project_id: ProjectId, services: Services) -> Project:
 @operator()
 def update(
     project_id: ProjectId, body: UpdateProject, services: Services, caller: Caller
-) -> Project:
+) -> ProjectDetail:
     """Change a project; members, if given, replace those there are."""
     check_same_id("project_id", body.project_id, project_id)
     fields = _fields(body)
@@ -82,7 +98,7 @@ def members(project_id: ProjectId, services: Services, page: Paging) -> Page[Pro
 @operator()
 def add_member(
     project_id: ProjectId, body: AddMember, services: Services, caller: Caller
-) -> Project:
+) -> ProjectDetail:
     """Let a session or a person join."""
     return services.projects.add_member(caller, project_id, _member(body))
 
@@ -91,9 +107,40 @@ def add_member(
 @operator()
 def remove_member(
     project_id: ProjectId, member_id: str, services: Services, caller: Caller
-) -> Project:
+) -> ProjectDetail:
     """Let a member go."""
     return services.projects.remove_member(caller, project_id, member_id)
+
+
+@router.get(ONE + "/channels", operation_id="projects.channels")
+@viewer()
+def channels(project_id: ProjectId, services: Services, page: Paging) -> Page[ChannelLink]:
+    """The channels that a project links; the threads of its tasks begin in the default one."""
+    linked = services.projects.get(project_id).channel_links
+    links = [
+        ChannelLink(channel_id=each, default_for_new_tasks=not at) for at, each in enumerate(linked)
+    ]
+    return Page.cut(links, page)
+
+
+@router.post(ONE + "/channels", operation_id="projects.link_channel")
+@operator()
+def link_channel(
+    project_id: ProjectId, body: LinkChannel, services: Services, caller: Caller
+) -> ProjectDetail:
+    """Link a channel, as the default for new tasks if it is to be."""
+    return services.projects.link_channel(
+        caller, project_id, body.channel_id, is_default=body.default_for_new_tasks
+    )
+
+
+@router.delete(ONE + "/channels/{channel_id}", operation_id="projects.unlink_channel")
+@operator()
+def unlink_channel(
+    project_id: ProjectId, channel_id: str, services: Services, caller: Caller
+) -> ProjectDetail:
+    """Take a link away, unless an unfinished task is talked about there."""
+    return services.projects.unlink_channel(caller, project_id, channel_id)
 
 
 def _member(body: AddMember) -> ProjectMember:

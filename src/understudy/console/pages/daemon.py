@@ -10,6 +10,8 @@ RESOURCES: Final = {
     "agents": "/agents/{}",
     "learning_candidates": "/review/{}",
     "learnings": "/learnings/{}",
+    "flows": "/flows/{}",
+    "projects": "/projects/{}",
     "rollouts": "/rollouts/{}",
     "runs": "/runs/{}",
     "schedules": "/schedules/{}",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from understudy.core.principal import Principal, Role
 from understudy.core.scope import Gate, Scope
 from understudy.permissions.globs import WILDCARDS, matches
-from understudy.permissions.model import CallRule, PermissionDecision
-from understudy.permissions.rules import MAX_TOOL_CHARS
+from understudy.permissions.model import CallRule
+from understudy.permissions.rules import deny_rules
 from understudy.runs.sidechain_links import question_data
 from understudy.runs.sidechain_tools import REPORT_NOTE
 from understudy.runs.sidechains import SidechainService, SidechainStanding, SidechainWish, child_id
@@ -67,7 +67,7 @@ def tools_for(
         outside = frozenset(_outside(allowed, tool_names))
         others = [name for name in tool_names if not _fits(allowed, name)]
         names += others if outside else [*filter(_is_ours, others), OUTSIDE]
-    denied = _rules(names, f"the skill {slug} does not use it")
+    denied = deny_rules(names, f"the skill {slug} does not use it")
     if not outside:
         return ForkTools(denied=denied)
     servers = tuple(sorted({name.partition(SLASH)[0] for name in outside}))
@@ -108,14 +108,6 @@ def _is_ours(name: str) -> bool:
 
 def _fits(allowed: Iterable[str], name: str) -> bool:
     return any(matches(each, name) for each in allowed)
-
-
-def _rules(names: Iterable[str], reason: str) -> tuple[CallRule, ...]:
-    return tuple(
-        CallRule(tool=name, decision=PermissionDecision.DENY, reason=reason)
-        for name in dict.fromkeys(names)
-        if name.strip() and len(name) <= MAX_TOOL_CHARS
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

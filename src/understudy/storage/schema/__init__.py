@@ -41,6 +41,8 @@ from understudy.storage.schema.learnings import (
     suggestions,
 )
 from understudy.storage.schema.metadata import metadata
+from understudy.storage.schema.playbooks import flows, playbook_versions
+from understudy.storage.schema.project_tasks import project_tasks
 from understudy.storage.schema.rollouts import (
     canary_secret,
     rollout_definitions,
@@ -116,6 +118,7 @@ __all__ = [
     "deliveries",
     "delivery_tries",
     "file_proposals",
+    "flows",
     "journal",
     "learning_candidates",
     "learning_reviews",
@@ -124,7 +127,9 @@ __all__ = [
     "messages",
     "metadata",
     "personas",
+    "playbook_versions",
     "project_sessions",
+    "project_tasks",
     "projects",
     "receipts",
     "requests",

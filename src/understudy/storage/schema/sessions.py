@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 
 from understudy.runs.sleep import SignalKind
-from understudy.sessions.model import SessionStatus
+from understudy.sessions.model import ProjectStatus, SessionStatus
 from understudy.sessions.tasks import TaskStatus
 from understudy.storage.rows import Json, Ms, RowNumber
 from understudy.storage.schema.metadata import metadata, one_of
@@ -100,6 +100,9 @@ projects = sa.Table(
     "projects",
     metadata,
     sa.Column("project_id", sa.Text, primary_key=True),
+    sa.Column("status", sa.Text, nullable=False, server_default=str(ProjectStatus.ACTIVE)),
+    # Everything that it is found by.
+    sa.Column("search", sa.Text),
     sa.Column("body", Json, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),
