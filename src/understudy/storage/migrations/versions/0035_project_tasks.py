@@ -7,8 +7,8 @@ from alembic import op
 
 from understudy.storage.rows import search_text
 
-revision = "0033"
-down_revision = "0032"
+revision = "0035"
+down_revision = "0034"
 branch_labels = None
 depends_on = None
 
