@@ -13,6 +13,7 @@ from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE, make_member, make_session
 from tests.support.run_harness import Probe, RunHarness, texts
 from tests.support.schedule_harness import PAGE, Died, Intake
+from understudy.channels.arbitration import Arbitration
 from understudy.channels.model import ChannelMember
 from understudy.channels.posting import Posting
 from understudy.channels.service import ChannelService
@@ -500,7 +501,13 @@ async def test_a_task_is_talked_about_in_the_first_channel_of_its_project(
     crew: Crew, fake: FakeModel
 ) -> None:
     units, clock = crew.harness.units, crew.harness.clock
-    channels = ChannelService(units=units, clock=clock, posting=crew.starter.posting)
+
+    def nobody(*_: object) -> Arbitration:
+        raise AssertionError("the start of a task asks nobody to speak")
+
+    channels = ChannelService(
+        units=units, clock=clock, posting=crew.starter.posting, arbitration=nobody
+    )
     member = ChannelMember(
         member_id="s1", member_kind=MemberKind.SESSION, display_name="s1", session_id="s1"
     )
