@@ -7,8 +7,8 @@ from alembic import op
 
 from understudy.storage.rows import search_text
 
-revision = "0035"
-down_revision = "0034"
+revision = "0036"
+down_revision = "0035"
 branch_labels = None
 depends_on = None
 
