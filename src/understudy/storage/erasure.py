@@ -21,6 +21,7 @@ ROWS: Final[tuple[tuple[sa.Column[Any], str], ...]] = (
     (schema.project_sessions.c.session_id, "session_ids"),
     (schema.channel_members.c.session_id, "session_ids"),
     (schema.tasks.c.session_id, "session_ids"),
+    (schema.flows.c.session_id, "session_ids"),
     (schema.sidechains.c.session_id, "session_ids"),
     (schema.session_mcp_servers.c.session_id, "session_ids"),
     (schema.messages.c.session_id, "session_ids"),
