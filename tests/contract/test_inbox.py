@@ -23,6 +23,8 @@ from understudy.storage.unit import Units
 
 VIEWER = Principal(user_id="vera", role=Role.VIEWER)
 BOB = Principal(user_id="bob", role=Role.OPERATOR)
+# A cursor begins with the place of a kind.
+PLACES = list(InboxKind)
 
 
 @dataclass
@@ -123,6 +125,7 @@ def test_everything_that_waits_is_listed_and_what_runs_wait_for_comes_first(desk
     assert desk.counts() == {
         "approval": 1,
         "question": 1,
+        "second_approval": 0,
         "soul_proposal": 1,
         "skill_draft": 0,
         "rollout_step": 1,
@@ -159,7 +162,17 @@ def test_pages_follow_each_other_across_kinds(desk: Desk, limit: int) -> None:
 
 @pytest.mark.one_database
 @pytest.mark.parametrize(
-    "key", [(6,), (-1,), ("x",), (0, "x"), (4, 1), (4, "a", "b"), (5, 0), (5, 0, 1)]
+    "key",
+    [
+        (len(PLACES),),
+        (-1,),
+        ("x",),
+        (PLACES.index(InboxKind.APPROVAL), "x"),
+        (PLACES.index(InboxKind.ROLLOUT_STEP), 1),
+        (PLACES.index(InboxKind.ROLLOUT_STEP), "a", "b"),
+        (PLACES.index(InboxKind.CANDIDATE), 0),
+        (PLACES.index(InboxKind.CANDIDATE), 0, 1),
+    ],
 )
 def test_a_cursor_of_another_list_is_refused(desk: Desk, key: tuple[int | str, ...]) -> None:
     fill(desk)
