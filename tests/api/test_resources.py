@@ -206,8 +206,10 @@ def test_a_context_file_has_versions(api: TestClient) -> None:
     assert ok(api, "GET", path)["content"] == "two"
     versions = ok(api, "GET", path + "/versions")["items"]
     assert [version["version"] for version in versions] == [2, 1]
-    known = {"version", "actor", "run_id", "created_at_ms", "size", "deleted"}
+    taint = {"derived_from_untrusted": False, "untrusted_sources": []}
+    known = {"version", "actor", "run_id", "created_at_ms", "size", "deleted", *taint}
     assert set(versions[0]) == known
+    assert {name: versions[0][name] for name in taint} == taint
     restored = ok(api, "POST", path + "/restore", {"version": 1})
     assert (restored["content"], restored["version"]) == ("one", 3)
     assert refused(api, "POST", path + "/restore", {"version": 9})[0] == 404
