@@ -316,10 +316,11 @@ def _whose(unit: "Unit", principal: Principal, agent_id: str) -> str | None:
 def _decidable(unit: "Unit", principal: Principal, agent_id: str, proposal_id: str) -> FileProposal:
     """A proposal that somebody decides on, or `NotFound`, or the refusal."""
     whose = _whose(unit, principal, agent_id)
-    proposal = require_proposal(unit, agent_id, proposal_id)
-    if whose not in (None, proposal.user_id):
+    proposal = unit.proposals.get(proposal_id)
+    if whose is not None and (proposal is None or proposal.user_id != whose):
+        # Who decides on their own copies only does not learn which other proposals exist.
         require_owned(unit, principal, agent_id)
-    return proposal
+    return require_proposal(unit, agent_id, proposal_id)
 
 
 def _new_version(proposal: FileProposal, principal: Principal) -> NewVersion:
