@@ -16,6 +16,9 @@ from understudy.core.principal import Role
 ROUTES: list[BaseRoute] = [route for router in ROUTERS for route in router.routes]
 # They change nothing: one has a body to ask with, the other gives a viewer another way in.
 QUESTIONS = ("tools.check", "console.link")
+PROBES = ("probes.health", "probes.readiness")
+# The other end of a bridge has no token: it signs what it sends.
+SIGNED = ("bridges.receive", "bridges.receive_matrix")
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -34,8 +37,9 @@ def token(client: TestClient, role: str, user_id: str = "ann") -> dict[str, str]
 def test_every_route_is_gated_and_says_who_may_call_it(route: BaseRoute) -> None:
     assert isinstance(route, GatedRoute)
     needs = route.operation
-    assert needs.role is not None or route.path in ("/healthz", "/readyz")
-    if not (route.methods or set()) <= SAFE_METHODS and route.operation_id not in QUESTIONS:
+    assert (needs.role is None) is (route.operation_id in PROBES + SIGNED)
+    changes = not (route.methods or set()) <= SAFE_METHODS
+    if changes and route.operation_id not in QUESTIONS + SIGNED:
         assert needs.role in (Role.OPERATOR, Role.ADMIN)
 
 
@@ -60,13 +64,16 @@ def test_nobody_says_twice_who_may_call_a_route() -> None:
         admin()(endpoint)
 
 
-def test_without_a_token_nothing_but_the_probes_answers(guarded: TestClient) -> None:
+def test_without_a_token_or_a_signature_nothing_but_the_probes_answers(guarded: TestClient) -> None:
     document = openapi_document()
     for path, methods in document["paths"].items():  # type: ignore[attr-defined]
-        for method in methods:
+        for method, operation in methods.items():
             answer = guarded.request(method, re.sub(r"{\w+}", "x", path))
-            if path in ("/healthz", "/readyz"):
+            if operation["operationId"] in PROBES:
                 assert answer.status_code == 200
+            elif operation["operationId"] in SIGNED:
+                refusal = (answer.status_code, answer.json()["code"])
+                assert refusal == (403, "bridge_signature_invalid"), (method, path)
             else:
                 assert answer.status_code == 401, (method, path)
                 assert answer.headers["www-authenticate"].startswith("Bearer")
