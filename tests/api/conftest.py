@@ -1,10 +1,12 @@
 """The API in process: alone for most tests, with everything behind it for runs and streams."""
 
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from starlette.testclient import TestClient
 
 from tests.api.live import Live, live_daemon, settings_at
@@ -13,6 +15,13 @@ from understudy.api.app import create_app
 from understudy.daemon.wiring import Daemon
 
 ADMIN = "admin-secret"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def logs_apart() -> None:
+    """A daemon in process logs to the error stream, as a real one does: what a command prints at
+    the same time is its answer alone."""
+    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
 
 
 @pytest.fixture(scope="session")
