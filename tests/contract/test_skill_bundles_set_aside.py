@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from tests.support.skill_bundle_steps import SLUG, begin, below, delete, settle, text_of
 from tests.support.skill_factories import keep_version, make_bundle, make_skill, skill_units
 from tests.support.skill_service_harness import ANN, BOB, SkillServiceHarness
-from understudy.core.errors import Rejected
+from understudy.core.errors import Invalid
 from understudy.skills.bundles.store import Settled
 from understudy.storage.engine import open_engine
 from understudy.storage.unit import Units
@@ -129,8 +129,9 @@ def test_the_service_stages_large_bundles_and_leaves_nothing_of_what_is_refused(
     service.keep(ANN, large, action="skills.upload")
 
     other = make_bundle("other", {f"data/{at}.txt": b"x" for at in range(20)})
-    with pytest.raises(Rejected):
-        service.keep(BOB, other, action="skills.upload")
+    with pytest.raises(Invalid) as told:
+        service.keep(BOB, other, action="skills.upload", slug=SLUG)
+    assert told.value.code == "invalid_slug"
 
     assert seen == [[]]
     assert list((store / ".staged").iterdir()) == []

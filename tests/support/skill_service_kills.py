@@ -112,7 +112,7 @@ def kill_all_through(template: Path, room: Path, name: str) -> int:
     start.mkdir()
     shutil.copy(template, start / "understudy.db")
     with opened(start) as harness, harness.units.write() as unit:
-        unit.agents.add(make_agent())
+        unit.agents.add(make_agent(owner_id=ANN.user_id))
     for earlier in before:
         do(start, earlier)
     shutil.copytree(start, home)
