@@ -56,6 +56,8 @@ SHARED = frozenset(
         "term_entries",
         "tokens",
         "tool_switches",
+        # Unlearning reaches what came of all users; its operations are for admins alone.
+        *(f"unlearn{part}" for part in ("s", "_jobs", "_key")),
         "webhook_secret",
     ]
 )
