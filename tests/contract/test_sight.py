@@ -32,6 +32,9 @@ SHARED = frozenset(
         "bridge_deliveries",
         "learning_reviews",
         "personas",
+        # A project is worked on together; so are its tasks, and playbooks are there for everybody.
+        "playbook_versions",
+        "project_tasks",
         "projects",
         "receipts",
         "responses",

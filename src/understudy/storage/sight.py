@@ -118,6 +118,7 @@ OWNED: Final[Mapping[sa.Table, Rule]] = {
     t.journal: _of_either,
     t.requests: _of_either,
     t.tasks: _of_session,
+    t.flows: _of_either,
     t.sidechains: _of_session,
     t.session_mcp_servers: _of_session,
     t.project_sessions: _of_session,
