@@ -206,5 +206,8 @@ def test_a_skill_made_by_a_run_is_there_on_its_next_turn_for_that_agent_only(
     slug = next(iter(users.ann.listed(owner_id=users.ann.user_id)))
 
     assert slug in users.ann.run(session=first.session_id).offered
+    # A run gives nothing to others: its owner does.
+    assert slug not in users.bob.run(agent=users.learner).offered
+    users.ann.grant(slug, agent=users.learner)
     assert slug in users.bob.run(agent=users.learner).offered
     assert slug not in users.bob.run(agent=users.plain).offered

@@ -28,7 +28,6 @@ from understudy.skills.model import (
 )
 from understudy.storage.chains import Chains
 from understudy.storage.engine import Dialect
-from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import (
     folded,
     from_row,
@@ -150,13 +149,10 @@ WITH_GRANTS: Final = _with_grants().where(skills.c.skill_id == sa.bindparam("ski
 class SkillStore:
     """Skills, their versions, and deleted skills. A slug has one row, deleted or not."""
 
-    def __init__(
-        self, connection: sa.Connection, dialect: Dialect, chains: Chains, cached: CachedReads
-    ) -> None:
+    def __init__(self, connection: sa.Connection, dialect: Dialect, chains: Chains) -> None:
         self._connection = connection
         self._dialect = dialect
         self._chains = chains
-        self._cached = cached
 
     def lock(self, slug: str) -> None:
         """Lock a slug against changes by other processes and daemons until the unit ends. Rows that
@@ -241,11 +237,7 @@ class SkillStore:
 
     def maybe_open_stamp(self, *, agent_id: str, user_id: str) -> Hashable:
         """A stamp that is equal as long as `maybe_open` returns the same; much cheaper to read."""
-        return self._cached(
-            ("maybe_open_stamp", agent_id, user_id),
-            (skills, skill_versions, skill_agent_grants, skill_user_grants),
-            lambda: tuple(map(tuple, self._granted(MAYBE_OPEN_STAMP, agent_id, user_id))),
-        )
+        return tuple(map(tuple, self._granted(MAYBE_OPEN_STAMP, agent_id, user_id)))
 
     def open_to_everybody(self) -> tuple[GrantedSkill, ...]:
         """The skills that are open to everybody, by name; grants are not read."""

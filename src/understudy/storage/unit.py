@@ -164,7 +164,7 @@ class Stores:
 
     @cached_property
     def skills(self) -> SkillStore:
-        return SkillStore(self.connection, self._dialect, self.chains, self._cached)
+        return SkillStore(self.connection, self._dialect, self.chains)
 
     @cached_property
     def skill_grants(self) -> GrantStore:
