@@ -206,7 +206,7 @@ def test_two_daemons_on_one_database_see_the_same_skills(
             line, person = LINES[number], (users.ann, there)[number % 2]
             return lambda: person.patch(slug, line, line.replace("old", "new"))
 
-        answers = at_once([patch(number) for number in range(20)])
+        answers = at_once([patch(number) for number in range(len(LINES))])
 
         assert slug in told.offered
         assert "print(1)" in told.answers[1]
