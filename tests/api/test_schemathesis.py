@@ -130,7 +130,7 @@ def test_every_operation_keeps_to_the_document_and_a_viewer_changes_nothing(
 def _viewer(users: SkillUsers, path: str) -> Caller:
     """A viewer, at a daemon that does nothing of its own accord and whose streams end at once."""
     users.daemon.resources.shutting_down.set()
-    known = furniture(users.root, path, without={"run_id"})
+    known = furniture(users.root, path, without={"run_id", "flow_id"})
     return Caller(Role.VIEWER, users.vera.headers, {"app": users.app}, known)
 
 

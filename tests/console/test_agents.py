@@ -48,7 +48,7 @@ def test_the_switch_of_self_evolution_is_for_predefined_agents(console: TestClie
     predefined, opened = make(console, "writer"), make(console, "notes", "open")
 
     assert 'role="switch"' in console.get(predefined).text
-    assert "113 tokens" in console.get(predefined).text
+    assert "96 tokens" in console.get(predefined).text
     assert 'role="switch"' not in console.get(opened).text
     assert 'role="switch"' not in console.get(opened, params={"tab": "config"}).text
 

@@ -41,7 +41,7 @@ LOOKS: dict[str, tuple[str, Callable[[Unit], object]]] = {
         "ix_learning_candidates_key",
         lambda unit: unit.candidates.rejected_by_people(WORKSPACE, Kind.FACT, "k"),
     ),
-    "of run": ("uq_learning_candidates_proposal", lambda unit: unit.candidates.of_run("run_1")),
+    "of run": ("ix_learning_candidates_run", lambda unit: unit.candidates.of_run("run_1")),
     "decided": (
         "ix_learning_candidates_decided",
         lambda unit: unit.candidates.decided_since(NOW, limit=9),

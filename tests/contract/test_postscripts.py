@@ -255,7 +255,8 @@ async def test_a_run_without_an_answer_makes_no_offer(coached: EvolvingRuns, boo
 
     assert run.status is RunStatus.FAILED
     assert coached.reply(run.run_id) == "Wait."
-    assert (coached.remarks(run.run_id), book.opened) == ([], [])
+    assert [each["nudge"] for each in coached.remarks(run.run_id)] == ["90"]
+    assert book.opened == []
 
 
 @pytest.mark.one_database

@@ -45,8 +45,13 @@ class CreateProject(ProjectFields):
 
 
 class UpdateProject(ProjectFields, Update):
-    """Changes to a project; an id must be that of the path, members replace those there are."""
+    """Changes to a project; an id must be that of the path, members replace those there are.
+
+    How many tasks it has follows from the tasks, so the counts are ignored.
+    """
 
     project_id: str | None = None
+    task_count: int | None = None
+    active_task_count: int | None = None
     display_name: str | None = Field(default=None, max_length=200)
     members: list[AddMember] | None = Field(default=None, max_length=1000)
