@@ -229,9 +229,9 @@ SETTINGS: Final = (
     ),
     Setting(
         name="skills",
-        meaning='`[skills] roots = ["/srv/skills"]`: folders whose skills come before all others; '
-        "`local = false`: no skills from the workspace, the folders above it and the user's home",
-        default="no roots; `local = true`",
+        meaning='`[skills] roots = ["/srv/skills"]`: folders whose skills everybody is '
+        "offered; operators add their own with `understudy skills roots add`",
+        default="no roots",
     ),
     Setting(
         name="guard",

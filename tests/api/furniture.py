@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Set
 from itertools import count
+from tempfile import mkdtemp
 from typing import Any
 
 from tests.api.skill_users import Person
@@ -75,6 +76,10 @@ def _trashed(root: Person, made: Made) -> str:
     return str(root.ok("DELETE", f"/v1/skills/{_skill(root, made)}")["trash_name"])
 
 
+def _skill_root(root: Person, _: Made) -> str:
+    return str(root.ok("POST", "/v1/skills/roots", {"path": mkdtemp()})["root_id"])
+
+
 def _candidate(root: Person, _: Made) -> str:
     said = {"scope": SCOPE, "kind": "fact", "content": f"Fact {next(_numbers)}."}
     return str(root.ok("POST", "/v1/learning-candidates", said)["candidate_id"])
@@ -127,6 +132,7 @@ MAKERS: Mapping[str, Maker] = {
     "flow_id": _flow,
     "skill_id": _skill,
     "trash_name": _trashed,
+    "root_id": _skill_root,
     "candidate_id": _candidate,
     "learning_id": _learning,
     "skill_name": _promoted,

@@ -11,7 +11,6 @@ import pytest
 
 from tests.api.live import Live
 from tests.support.command_line_in_process import Typed, typed
-from tests.support.daemon import wait_for
 
 NUMBERS = count(1)
 SUDO = "su" + "do"
@@ -286,8 +285,16 @@ def test_a_skill_in_a_folder_is_shown_beside_those_that_are_kept(live: Live, slu
     folder = live.daemon.settings.workspace / "skills" / slug
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text(skill_text(slug))
+    (folder.parent / "bad").mkdir()
+    (folder.parent / "bad" / "SKILL.md").write_text(skill_text("bad") + "`rm -" + "rf /`")
 
-    wait_for(lambda: slug in run(live, "list", "--origin", "local"), 20, what="the folder")
+    added = invoke(live, "roots", "add", str(folder.parent))
+
+    assert f"offered to local: {slug}" in added.stderr
+    listed = invoke(live, "roots")
+    assert added.stdout.strip() in listed.stdout
+    assert "left out (unsafe)" in listed.stderr
+    assert slug in run(live, "list", "--origin", "local")
 
     assert "none kept" in run(live, "show", f"local:{slug}")
     assert "version" not in run(live, "access", slug, "--agent", "default")
@@ -295,6 +302,10 @@ def test_a_skill_in_a_folder_is_shown_beside_those_that_are_kept(live: Live, slu
     assert answer(live, "versions", slug)["current"] is None
     for ref in (slug, f"local:{slug}"):
         assert "change it there" in invoke(live, "delete", ref, exit_code=4).stderr
+    run(live, "roots", "remove", added.stdout.strip())
+    assert "skills in folders are off" in run(live, "roots")
+    run(live, "show", slug, exit_code=3)
+    assert "make it first" in invoke(live, "roots", "add", "no-such-folder", exit_code=2).stderr
 
 
 def test_what_skills_need_is_looked_at_and_told(live: Live, folder: Path, slug: str) -> None:

@@ -11,7 +11,7 @@ from tests.support.run_memory_reads import system_text
 from tests.support.skill_runs import BOB, OK_MD
 from understudy.runs.requests import RequestState
 from understudy.settings import Settings
-from understudy.skills.local.roots import roots_for
+from understudy.skills.local.roots import USUAL_FOLDERS, Root
 from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
@@ -26,7 +26,7 @@ def write(path: str = PATH) -> Answer:
 async def here(
     database: UnitsOnDatabase, settings: Settings, fake: FakeModel
 ) -> AsyncIterator[ConsentHarness]:
-    roots = roots_for(workspace=settings.workspace)
+    roots = tuple(Root(path=settings.workspace / name) for name in USUAL_FOLDERS)
     async with consent_harness_in(database, settings, fake, roots) as here:
         yield here
 

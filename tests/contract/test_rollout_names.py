@@ -8,7 +8,6 @@ import pytest
 from tests.support.skill_factories import make_skill
 from understudy.rollout.name_clashes import CatalogueNames, Shadows
 from understudy.skills.bundles.manifest import Manifest
-from understudy.skills.local.roots import RootScope
 from understudy.skills.local.skill import LocalSkill
 from understudy.skills.model import SkillStatus
 from understudy.skills.runtime_settings import RuntimeSettings
@@ -17,11 +16,11 @@ from understudy.storage.unit import Units
 WORKSPACE = Path("/workspace")
 
 
-def local(name: str, *, scope: RootScope = RootScope.REPO, root: str = "/skills") -> LocalSkill:
+def local(name: str, *, owner_id: str | None = None, root: str = "/skills") -> LocalSkill:
     return LocalSkill(
         name=name,
         description="Lies in a folder",
-        scope=scope,
+        owner_id=owner_id,
         path=Path(root, "one", "SKILL.md"),
         root=Path(root),
         digest="0" * 64,
@@ -34,7 +33,7 @@ def local(name: str, *, scope: RootScope = RootScope.REPO, root: str = "/skills"
 def is_taken(units: Units, name: str, skills: Iterable[LocalSkill] = ()) -> bool:
     with units.read() as unit:
         known = {skill.slug: skill for skill in skills}
-        return CatalogueNames(Shadows(lambda: known, WORKSPACE))(unit, name)
+        return CatalogueNames(Shadows(lambda: known))(unit, name)
 
 
 @pytest.mark.parametrize(
@@ -74,14 +73,9 @@ def test_a_skill_in_a_folder_has_its_name_as_well(units: Units) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scope", "root", "taken"),
-    [
-        (RootScope.REPO, "/workspace/skills", False),
-        (RootScope.EXPLICIT, "/workspace/skills", True),
-        (RootScope.REPO, "/elsewhere/skills", True),
-    ],
+    ("owner_id", "taken"), [("ann", False), (None, True)], ids=["an operator's", "in the config"]
 )
-def test_an_agent_that_writes_a_skill_into_the_workspace_takes_no_name(
-    units: Units, scope: RootScope, root: str, taken: bool
+def test_a_skill_in_the_root_of_one_operator_takes_no_name(
+    units: Units, owner_id: str | None, taken: bool
 ) -> None:
-    assert is_taken(units, "squat", [local("squat", scope=scope, root=root)]) is taken
+    assert is_taken(units, "squat", [local("squat", owner_id=owner_id)]) is taken

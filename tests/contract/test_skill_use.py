@@ -28,7 +28,7 @@ from understudy.runs.ask_user import AskUser
 from understudy.runs.model import RunStatus
 from understudy.settings import Settings
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.local.roots import Root, RootScope
+from understudy.skills.local.roots import Root
 from understudy.skills.model import SkillOrigin, Visibility
 from understudy.skills.revisions import SkillFieldChanges
 from understudy.skills.runtime_settings import RUNTIME_FILE
@@ -63,7 +63,7 @@ def names(answer: str) -> list[str]:
 async def skilled(
     database: UnitsOnDatabase, settings: Settings, fake: FakeModel, tmp_path: Path
 ) -> AsyncIterator[SkillRuns]:
-    roots = (Root(path=tmp_path / "roots", scope=RootScope.EXPLICIT),)
+    roots = (Root(path=tmp_path / "roots"),)
     skilled = make_skill_runs(database.units, database.queued, settings, fake, roots)
     yield skilled
     await skilled.harness.providers.close()

@@ -15,7 +15,7 @@ from understudy.skills.access import RULES, AccessReason, actions_of
 from understudy.skills.bundles import limits
 from understudy.skills.bundles.manifest import FIELDS
 from understudy.skills.lifecycle import VERSION, VISIBILITY, after_grants
-from understudy.skills.local.roots import HOME_ROOTS, WORKSPACE_ROOTS
+from understudy.skills.local.roots import USUAL_FOLDERS
 from understudy.skills.model import SkillOrigin, Visibility
 from understudy.skills.prompt import MAX_INLINE, MAX_INLINE_TOKENS
 from understudy.skills.runtime_settings import FIELDS as RUNTIME_FIELDS
@@ -122,11 +122,10 @@ def test_every_field_of_the_files_is_named(field: str) -> None:
     assert any(f"`{spelling}`" in PAGE for spelling in spellings)
 
 
-def test_the_folders_are_those_that_are_looked_into() -> None:
-    _, workspace, home = (CODE.findall(row[1]) for row in rows("where | which"))
+def test_the_folders_that_were_searched_without_being_asked_are_named() -> None:
+    page = " ".join((DOCS / "howto" / "skill-roots.md").read_text().split())
 
-    assert tuple(workspace) == WORKSPACE_ROOTS
-    assert tuple(home) == HOME_ROOTS
+    assert f"{', '.join(f'`{name}`' for name in USUAL_FOLDERS)} of the workspace" in page
 
 
 @pytest.mark.parametrize("line", COMMANDS)

@@ -6,7 +6,6 @@ import shutil
 
 import pytest
 
-from tests.support.daemon import wait_for
 from tests.support.skill_daemon import SkillUsers
 from tests.support.skill_texts import NUMBERS, SHIPPED, Told, skill_md
 
@@ -185,12 +184,13 @@ def test_a_skill_in_a_folder_of_the_workspace_takes_the_place_of_none_that_is_ke
     unsafe.mkdir()
     (unsafe / "SKILL.md").write_text(skill_md(f"bad-{number}", "`rm -" + "rf /`"))
 
-    def sees() -> Told | None:
-        told = file_users.bob.run(("use_skill", {"name": slug}), agent=file_users.plain)
-        return told if slug in told.offered else None
+    roots = [
+        who.ok("POST", "/v1/skills/roots", {"path": str(folder.parent)})["root_id"]
+        for who in (file_users.bob, file_users.ann)
+    ]
 
     # Who does not know of the kept one is offered what lies there.
-    told = wait_for(sees, 30, what="the folder to be looked at")
+    told = file_users.bob.run(("use_skill", {"name": slug}), agent=file_users.plain)
     assert "From the folder." in told.result
     assert told.offered.count(slug) == 1
     assert f"bad-{number}" not in told.offered
@@ -202,8 +202,11 @@ def test_a_skill_in_a_folder_of_the_workspace_takes_the_place_of_none_that_is_ke
     assert file_users.ann.status("GET", f"/v1/skills/local:{slug}") == 404
     assert file_users.root.status("DELETE", f"/v1/skills/local:{slug}") == 403
     plain, full = (who.ok("GET", "/v1/status") for who in (file_users.bob, file_users.root))
-    assert plain["skills"]["local_left_out"] == full["skills"]["local_left_out"] == 2
+    # The unsafe one in either root, and what the kept one covers.
+    assert plain["skills"]["local_left_out"] == full["skills"]["local_left_out"] == 4
     assert str(file_users.skill_daemon.workspace) not in json.dumps(plain)
     codes = {each["code"] for each in full["skills"]["local_warnings"]}
     assert codes == {"unsafe", "slug_kept"}
+    for root_id in roots:
+        file_users.root.ok("DELETE", f"/v1/skills/roots/{root_id}")
     shutil.rmtree(file_users.skill_daemon.workspace / "skills")

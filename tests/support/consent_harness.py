@@ -86,7 +86,7 @@ async def consent_harness_in(
     skilled = make_skill_runs(units, database.queued, settings, fake, roots)
     harness = skilled.harness
     offers = OfferBook(harness.clock)
-    places = SkillPlaces(settings.workspace, roots)
+    places = SkillPlaces(settings.workspace, lambda: roots)
     harness.consent = ConsentRecords(
         harness.clock, offers, SkillOwnership(units), is_local_skill=places.has
     )

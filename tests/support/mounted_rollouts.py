@@ -17,7 +17,7 @@ from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.content_guard import ContentGuard, scan_skill
 from understudy.skills.library import SkillLibrary
-from understudy.skills.local.roots import Root, RootScope
+from understudy.skills.local.roots import Root
 from understudy.skills.local.skills import READ_EVERY_MS, LocalSkills
 from understudy.storage.mount_folders import MountFolders
 from understudy.storage.unit import Units
@@ -43,7 +43,7 @@ class MountedRollouts:
             mounts=[self.folders.root],
             patience_s=60,
         )
-        self.keeper = MountKeeper(self.folders, Shadows(self.local.known, self.workspace))
+        self.keeper = MountKeeper(self.folders, Shadows(self.local.known))
         self.repair = MountRepair(units, self.keeper)
         self.mounting = MountSync(units=units, keeper=self.keeper, guard=ContentGuard())
         self.promoted = PromotedSkills(self.keeper, self.repair, clock=self.clock)
@@ -121,9 +121,9 @@ class MountedRollouts:
 
 
 def _roots(home: Path) -> tuple[Root, ...]:
-    workspace = home / "workspace"
-    return (
-        Root(path=home / "named", scope=RootScope.EXPLICIT),
-        Root(path=workspace / "skills", scope=RootScope.REPO, base=workspace),
-        Root(path=home / "skills", scope=RootScope.REPO, base=home),
-    )
+    """Two of the config file, and one that a user added."""
+    folders = [home / name for name in ("named", "skills", "workspace/skills")]
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+    named, skills, own = folders
+    return (Root(path=named), Root(path=skills), Root(path=own, owner_id="eve"))

@@ -16,7 +16,7 @@ from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.content_guard import scan_skill
 from understudy.skills.library import SkillLibrary
-from understudy.skills.local.roots import Root, RootScope
+from understudy.skills.local.roots import Root
 from understudy.skills.local.skills import READ_EVERY_MS, LocalSkills
 from understudy.skills.model import AgentGrant, Skill, UserGrant
 from understudy.storage.unit import Unit, Units
@@ -50,7 +50,7 @@ class SkillCatalogueHarness:
     def __post_init__(self) -> None:
         self.root = self.home / "local"
         self.local = LocalSkills(
-            roots=[Root(path=self.root, scope=RootScope.EXPLICIT)],
+            roots=[Root(path=self.root)],
             guard=scan_skill,
             clock=self.clock,
             patience_s=60,

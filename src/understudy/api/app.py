@@ -55,6 +55,7 @@ from understudy.api.routes import (
     sidechains,
     skill_content,
     skill_grants,
+    skill_roots,
     skills,
     streams,
     tasks,
@@ -76,7 +77,9 @@ log = structlog.get_logger()
 METHOD_NOT_ALLOWED: Final = 405
 AUDITED: Final = frozenset({400, 401, 403, 409, 413, 422, 429})
 # A 404 may hide a thing from its caller, so these are audited too.
-HIDING: Final = frozenset({"skills/skill_not_found", "skills/skill_trash_not_found"})
+HIDING: Final = frozenset(
+    {"skills/root_not_found", "skills/skill_not_found", "skills/skill_trash_not_found"}
+)
 UNKNOWN_FIELD: Final = "extra_forbidden"
 NOBODY: Final = "anonymous"
 UNAUTHENTICATED: Final = 401
@@ -112,6 +115,8 @@ ROUTERS = (
     learnings.router,
     unlearn.router,
     rollouts.router,
+    # Before the paths with the id of a skill.
+    skill_roots.router,
     skills.router,
     skill_content.router,
     skill_grants.router,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from understudy.cli import inputs, screen, skill_records
+from understudy.cli import inputs, screen, skill_records, skill_roots
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.options import Key, PageOptions
 from understudy.cli.output import note, understudy
@@ -79,6 +79,9 @@ def restore(
 
 commands = Commands("Skills: what agents can be told to do, in versions, with an owner and grants.")
 commands.app.add_typer(trash.app, name="trash", cls=ListsByDefault, no_args_is_help=False)
+commands.app.add_typer(
+    skill_roots.commands.app, name="roots", cls=ListsByDefault, no_args_is_help=False
+)
 
 
 @commands("list")

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from understudy.skills.dependencies.service import InstalledPackage, InstalledPackages, Rescan
     from understudy.skills.diff import SkillDiff
     from understudy.skills.guard_report import GuardReport
+    from understudy.skills.local.service import SkillRootReport
     from understudy.skills.usage import SkillUsage
     from understudy.unlearn.model import BlastRadius, Unlearn, UnlearnVerification
     from understudy.wire.agents import (
@@ -225,6 +226,7 @@ ANSWERS: Final = {
     "understudy.skills.dependencies.service": "InstalledPackage InstalledPackages Rescan",
     "understudy.skills.diff": "SkillDiff",
     "understudy.skills.guard_report": "GuardReport",
+    "understudy.skills.local.service": "SkillRootReport",
     "understudy.skills.usage": "SkillUsage",
     "understudy.unlearn.model": "BlastRadius Unlearn UnlearnVerification",
     "understudy.wire.agents": "AgentView FileSummary FileVersionDetail FileVersionView FileView ProposalDetail ProposalView",
@@ -1882,6 +1884,26 @@ class SkillGrantsCalls(Group[S]):
         """The same for a user named in the query or in the body."""
 
 
+class SkillRootsCalls(Group[S]):
+    """Calls about skill roots."""
+
+    @GET("/v1/skills/roots")
+    def page(self, **page: Unpack[Paging]) -> Page[SkillRootReport]:
+        """The caller's skill roots, for an admin everybody's, each with its skills and with what
+        is left out and why."""
+
+    list = every(page)
+
+    @POST("/v1/skills/roots")
+    def add(self, path: str, *, key: str | None = None) -> SkillRootReport:
+        """Offer the skills in a folder of the daemon's machine to the caller, as far as they pass
+        the guard."""
+
+    @DELETE("/v1/skills/roots/{root_id}")
+    def remove(self, root_id: str) -> Deleted:
+        """Offer the skills of a root no longer; the folder stays as it is."""
+
+
 class SkillTrashCalls(Group[S]):
     """Calls about skill trash."""
 
@@ -2197,6 +2219,7 @@ class Operations(Generic[S]):
         self.settings: SettingsCalls[S] = SettingsCalls(transport)
         self.skill_dependencies: SkillDependenciesCalls[S] = SkillDependenciesCalls(transport)
         self.skill_grants: SkillGrantsCalls[S] = SkillGrantsCalls(transport)
+        self.skill_roots: SkillRootsCalls[S] = SkillRootsCalls(transport)
         self.skill_trash: SkillTrashCalls[S] = SkillTrashCalls(transport)
         self.skills: SkillsCalls[S] = SkillsCalls(transport)
         self.tasks: TasksCalls[S] = TasksCalls(transport)

@@ -55,9 +55,7 @@ class RolloutServices:
         self._stop_trials = stop_trials
         self._local = sources.local
         self.counters = RolloutCounters()
-        self._keeper = MountKeeper(
-            sources.mounts, Shadows(sources.local.known, resources.settings.workspace)
-        )
+        self._keeper = MountKeeper(sources.mounts, Shadows(sources.local.known))
         self.mounts = MountSync(units=resources.units, keeper=self._keeper, guard=sources.guard)
         self.repair = MountRepair(resources.units, self._keeper)
         self.skills = PromotedSkills(self._keeper, self.repair, OFFERED, clock=resources.clock)

@@ -1,7 +1,9 @@
 """What skills the daemon has, and what about them deserves a look."""
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from understudy.daemon.health import warning
@@ -28,6 +30,8 @@ class SkillReport:
     damaged: Callable[[], Sequence[tuple[str, int]]] = tuple
     # Skills that come before those in folders, and have no rows here.
     others: OtherSkills = NO_OTHERS
+    # Folders with skills that nobody has switched on.
+    unread: Callable[[], Sequence[Path]] = tuple
 
     def __call__(self, *, in_full: bool = False) -> dict[str, Any]:
         """How many skills there are by status, and how many were not taken; `in_full` names them,
@@ -47,6 +51,7 @@ class SkillReport:
                 for each in warned
                 if in_full
             ],
+            "folders_off": [str(each) for each in self.unread()] if in_full else [],
             "damaged": len(damaged),
             "damaged_versions": [
                 {"slug": slug, "version": number} for slug, number in damaged if in_full
@@ -109,6 +114,14 @@ def _damage_warnings(skills: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _local_warnings(skills: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for folder in skills["folders_off"][:MAX_SHOWN]:
+        yield warning(
+            "info",
+            "skill_folder_off",
+            f"{folder} holds skills and is no skill root, so that nobody is offered them",
+            related_id=folder,
+            action=f"`understudy skills roots add {shlex.quote(folder)}` offers them to you",
+        )
     found = skills["local_warnings"]
     for each in found[:MAX_SHOWN]:
         yield warning(

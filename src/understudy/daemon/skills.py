@@ -1,8 +1,11 @@
 """The services of skills with their dependencies, and the sources of local skills."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import islice
+from pathlib import Path
 from typing import Final
 
 import structlog
@@ -13,7 +16,7 @@ from understudy.daemon.resources import SKILLS, SKILLS_CACHE, Resources
 from understudy.daemon.skill_status import SkillReport
 from understudy.runs.model import require_run
 from understudy.runs.taint import untrusted_path
-from understudy.settings import Settings
+from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.bundles.store import BundleChecks, Settled
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.content_guard import ContentGuard, scan_skill
@@ -22,7 +25,8 @@ from understudy.skills.dependencies.installer import PackageInstaller
 from understudy.skills.dependencies.service import DependencyService
 from understudy.skills.events import SkillEvents
 from understudy.skills.library import SkillLibrary
-from understudy.skills.local.roots import Root, RootScope, roots_for
+from understudy.skills.local.roots import USUAL_FOLDERS, Root, is_within
+from understudy.skills.local.service import DaemonFolders, SkillRootService, as_roots
 from understudy.skills.local.skill import record_of
 from understudy.skills.local.skills import LocalSkills
 from understudy.skills.model import LOCAL, Skill
@@ -37,6 +41,8 @@ from understudy.tools.programs import Programs
 log = structlog.get_logger()
 
 ENVIRONMENTS: Final = "skills-env"
+# How many folders are looked into for a hint that there are skills.
+MAX_GLANCE: Final = 200
 
 
 class SkillSources:
@@ -46,14 +52,20 @@ class SkillSources:
         settings = resources.settings
         self.guard = ContentGuard(allow_acknowledged=settings.guard_allow_acknowledged)
         self.mounts = MountFolders(settings.home)
-        self.roots = _roots(settings)
         self.local = LocalSkills(
-            roots=self.roots,
+            roots=[Root(path=path) for path in settings.skill_roots],
+            added=self._added,
             guard=scan_skill,
             clock=resources.clock,
             stores=[settings.home / name for name in (SKILLS, SKILLS_CACHE, ENVIRONMENTS)],
             mounts=[self.mounts.root],
         )
+        self._units = resources.units
+
+    def _added(self) -> Sequence[Root]:
+        """The roots that operators added."""
+        with self._units.read() as unit:
+            return as_roots(unit.skill_roots.all())
 
 
 class SkillServices:
@@ -72,7 +84,11 @@ class SkillServices:
         units, clock, settings = resources.units, resources.clock, resources.settings
         self.events = SkillEvents()
         self.environments = Environments(settings.home / ENVIRONMENTS)
-        self.guard, self.local, self.roots = sources.guard, sources.local, sources.roots
+        self.guard, self.local = sources.guard, sources.local
+        folders = DaemonFolders(
+            home=settings.home, workspace=settings.workspace, user_home=settings.user_home
+        )
+        self.roots = SkillRootService(units, clock, self.local, folders)
         checks = BundleChecks()
         self.library = SkillLibrary(units, self.local, checks, promoted)
         self.service = SkillService(
@@ -96,7 +112,12 @@ class SkillServices:
         )
         self._refused: tuple[RefusedSeed, ...] = ()
         self.status = SkillReport(
-            units, self.local.catalogue, lambda: self._refused, checks.damaged, promoted
+            units,
+            self.local.catalogue,
+            lambda: self._refused,
+            checks.damaged,
+            promoted,
+            self._unread_folders,
         )
 
     def startup(self) -> None:
@@ -126,6 +147,14 @@ class SkillServices:
         found = self.local.known().get(ref.removeprefix(LOCAL)) if ref.startswith(LOCAL) else None
         return None if found is None else record_of(found)
 
+    def _unread_folders(self) -> Sequence[Path]:
+        """The usual folders of skills that hold some and are no roots, so that nobody reads them."""
+        settings = self._resources.settings
+        above = filter(None, (settings.workspace, settings.user_home))
+        usual = (folder / name for folder in above for name in USUAL_FOLDERS)
+        roots = [root.path for root in self.local.roots()]
+        return [path for path in usual if _holds_skills(path) and not _is_covered(path, roots)]
+
     def role_of(self, context: ToolContext) -> Role:
         """What a run may do: no more than its user could when it began, and no more than they can."""
         with self._resources.units.read() as unit:
@@ -139,9 +168,13 @@ class SkillServices:
             return untrusted_path(unit, require_run(unit, context.run_id))
 
 
-def _roots(settings: Settings) -> Sequence[Root]:
-    if settings.local_skills:
-        return roots_for(
-            explicit=settings.skill_roots, workspace=settings.workspace, home=settings.user_home
-        )
-    return [Root(path=path, scope=RootScope.EXPLICIT) for path in settings.skill_roots]
+def _holds_skills(folder: Path) -> bool:
+    """Whether a folder right below this one has a SKILL.md."""
+    try:
+        return any((each / MANIFEST).is_file() for each in islice(folder.iterdir(), MAX_GLANCE))
+    except OSError:
+        return False
+
+
+def _is_covered(path: Path, roots: Sequence[Path]) -> bool:
+    return any(is_within(Path(os.path.realpath(path)), root) for root in roots)

@@ -115,7 +115,7 @@ def run_executor(resources: Resources, services: Services) -> RunExecutor:
 def _loop(resources: Resources, services: Services) -> AgentLoop:
     settings, units, clock = resources.settings, resources.units, resources.clock
     offers = OfferBook(clock)
-    places = SkillPlaces(settings.workspace, services.skills.roots)
+    places = SkillPlaces(settings.workspace, services.skills.local.roots)
     consent = ConsentRecords(
         clock, offers, SkillOwnership(units), is_local_skill=places.has, scrub=resources.scrub
     )

@@ -1,4 +1,4 @@
-"""Which context file, or which SKILL.md of a local root, a path means, however it is spelled.
+"""Which context file, or which SKILL.md of a skill root, a path means, however it is spelled.
 
 The files are kept in the database and lie nowhere on disk, so a path is only ever a name for one. It
 is read as different systems would read it, and means a file if it does in any of these readings.
@@ -6,7 +6,7 @@ is read as different systems would read it, and means a file if it does in any o
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -168,22 +168,21 @@ class SkillPlaces:
     """The paths of the workspace where a SKILL.md becomes a local skill: below the skill roots."""
 
     workspace: Path
-    roots: Sequence[Root]
+    # The roots as they are now, as operators add and remove them.
+    roots: Callable[[], Sequence[Root]]
 
     def has(self, path: str) -> bool:
         """Whether a path means a SKILL.md below a skill root, however it is spelled."""
-        if len(path) > MAX_PATH_CHARS or not self.roots:
+        roots = self.roots()
+        if len(path) > MAX_PATH_CHARS or not roots:
             return False
         meant = [place for place in places_meant(path, self.workspace) if place[-1:] == [_MANIFEST]]
         if not meant:
             return False
-        tops = [top for root in self.roots for top in _tops(root)]
+        tops = [top for root in roots for top in _tops(root)]
         return any(place[: len(top)] == top for place in meant for top in tops)
 
 
 def _tops(root: Root) -> tuple[list[str], list[str]]:
     """The folded parts of a root, as configured and as on disk."""
-    # The scan follows no symlink between the base and its root.
-    base = root.path if root.base is None else root.base
-    real = Path(os.path.realpath(base)) / root.path.relative_to(base)
-    return folded_parts(root.path), folded_parts(real)
+    return folded_parts(root.path), folded_parts(Path(os.path.realpath(root.path)))

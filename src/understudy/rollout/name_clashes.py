@@ -1,20 +1,17 @@
 """Which skills in folders of the machine take the name of a promoted one.
 
-Only such where no agent works: in a workspace anybody's run may write, and would take the place of
-what people have reviewed.
+Only such in a root of the config file, which is everybody's: a skill in the root of one operator
+never takes the place of what people have reviewed.
 """
 
-import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.page import MAX_LIMIT, PageRequest
 from understudy.skills.access import is_live
 from understudy.skills.catalogue_entry import folded
-from understudy.skills.local.roots import RootScope
 from understudy.skills.local.skill import LocalSkill
 from understudy.skills.model import SkillFilter
 from understudy.skills.precedence import name_forms
@@ -30,9 +27,8 @@ _NOTHING: Final[Mapping[str, LocalSkill]] = {}
 class Shadows:
     """The local skills that shadow promoted ones; uses the last scan and reads no folders itself."""
 
-    def __init__(self, known: Known, workspace: Path) -> None:
+    def __init__(self, known: Known) -> None:
         self._known = known
-        self._workspace = Path(os.path.realpath(workspace))
         self._lock = threading.Lock()
         # Cache for the last scan, which changes rarely.
         self._seen: Mapping[str, LocalSkill] = _NOTHING
@@ -53,23 +49,18 @@ class Shadows:
                 self._by_word = {
                     word: skill
                     for skill in known.values()
-                    if self._wins(skill)
+                    if skill.owner_id is None
                     for word in name_forms(skill.slug, skill.name)
                 }
                 self._seen = known
             return self._by_word
-
-    def _wins(self, skill: LocalSkill) -> bool:
-        """Whether people put the skill there: its root is configured, or outside of the workspace."""
-        is_named = skill.scope == RootScope.EXPLICIT
-        return is_named or not skill.root.is_relative_to(self._workspace)
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueNames:
     """The names that skills have: stored skills by their rows, local ones by the last scan.
 
-    A local skill in a folder that agents may write takes no name: a promoted skill precedes it.
+    A local skill in the root of one operator takes no name: a promoted skill precedes it.
     """
 
     shadows: Shadows

@@ -88,10 +88,10 @@ class SkillsConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    # Folders whose skills everybody is offered, before all others.
+    # Folders whose skills everybody is offered, before those of operators' own roots.
     roots: tuple[Path, ...] = ()
-    # Whether to look into the skill folders of the workspace, those above it, and the user's home.
-    local: bool = True
+    # Without effect, and read so that older files are: each folder is switched on as a root.
+    local: bool | None = None
 
 
 class GuardConfig(BaseModel):

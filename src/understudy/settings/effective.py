@@ -24,7 +24,7 @@ def setting_rows(settings: Settings) -> list[dict[str, Any]]:
         "approval_expires_s": settings.approval_expires_s,
         "question_expires_s": settings.question_expires_s,
         "fetch": f"allow {', '.join(settings.fetch_allow) or 'nothing private'}",
-        "skills": _skills(settings),
+        "skills": f"roots {', '.join(map(str, settings.skill_roots)) or 'none'}",
         "guard": f"allow_acknowledged {str(settings.guard_allow_acknowledged).lower()}",
         "retention": ", ".join(f"{name} {days}" for name, days in settings.retention_days.items()),
         "evolution": f"soul_change_percent {settings.soul_change_percent}",
@@ -45,7 +45,7 @@ def _from_file(settings: Settings) -> Iterator[str]:
     """The tables of the config file that say something other than the default."""
     if settings.fetch_allow:
         yield "fetch"
-    if settings.skill_roots or not settings.local_skills:
+    if settings.skill_roots:
         yield "skills"
     if settings.isolation != "shared":
         yield "isolation"
@@ -55,11 +55,6 @@ def _from_file(settings: Settings) -> Iterator[str]:
         yield "retention"
     if settings.soul_change_percent != SOUL_CHANGE_PERCENT:
         yield "evolution"
-
-
-def _skills(settings: Settings) -> str:
-    roots = ", ".join(map(str, settings.skill_roots)) or "none"
-    return f"roots {roots}; local {str(settings.local_skills).lower()}"
 
 
 def route_rows(settings: Settings) -> list[dict[str, Any]]:

@@ -73,7 +73,6 @@ def load_settings(flags: Flags, environment: Mapping[str, str] | None = None) ->
         mcp_servers=file.mcp.servers,
         fetch_allow=file.fetch.allow,
         skill_roots=tuple(root.expanduser().absolute() for root in file.skills.roots),
-        local_skills=file.skills.local,
         guard_allow_acknowledged=file.guard.allow_acknowledged,
         isolation=file.isolation,
         soul_change_percent=file.evolution.soul_change_percent,

@@ -42,10 +42,8 @@ class Settings:
     mcp_servers: Mapping[str, McpServerConfig] = field(default_factory=dict)
     # Hosts, addresses and networks that `fetch_url` may reach though they are not public.
     fetch_allow: tuple[str, ...] = ()
-    # Folders whose skills come before all others.
+    # Folders whose skills everybody is offered.
     skill_roots: tuple[Path, ...] = ()
-    # Whether skills are looked for in the workspace, above it, and in the user's home.
-    local_skills: bool = True
     # Whether an admin may keep a skill that the guard refuses.
     guard_allow_acknowledged: bool = False
     # Whether users see each other's sessions and all that comes of them.

@@ -92,7 +92,7 @@ class Catalogue:
         self._others = others
 
     def refresh(self) -> None:
-        """Scan the local roots again if the interval has passed; never while a unit is open."""
+        """Scan the skill roots again if the interval has passed; never while a unit is open."""
         self._local.refresh()
         self._others.refresh()
 
@@ -110,7 +110,7 @@ class Catalogue:
         who = {"agent_id": agent_id, "user_id": user_id}
         kept = self._kept.entries(unit, **who)
         others = unshadowed(unit, self._others.offered(unit, session), kept, **who)
-        known = self._local.known().values()
+        known = self._local.known(user_id).values()
         reserved = self._others.reserved(unit) if known else ()
         local = unshadowed(unit, known, (*kept, *others), **who, reserved=reserved)
         found = (*kept, *others, *map(_from_folder, local))
@@ -153,7 +153,7 @@ class Catalogue:
             return self.offered(unit, agent_id=agent_id, user_id=user_id, session=session)
 
     def _load_local(self, one: CatalogueEntry) -> LoadedSkill:
-        opened = self._local.open(one.slug)
+        opened = self._local.open(one.slug, one.owner_id)
         if opened is None:
             raise coded_error("skills/skill_not_found", ref=one.slug)
         return _loaded(_from_folder(opened.skill), opened.bundle, opened.skill.folder)
@@ -175,7 +175,7 @@ def _passes(gate: Gate, one: CatalogueEntry) -> bool:
 
 
 def _from_folder(skill: LocalSkill) -> CatalogueEntry:
-    """The entry of a local skill: a skill in a local root is public."""
+    """The entry of a local skill: public, or of the operator who added its root."""
     return CatalogueEntry(
         slug=skill.slug,
         name=skill.name,
@@ -184,7 +184,8 @@ def _from_folder(skill: LocalSkill) -> CatalogueEntry:
         version=None,
         digest=skill.digest,
         skill_id=None,
-        reason=AccessReason.PUBLIC,
+        reason=AccessReason.PUBLIC if skill.owner_id is None else AccessReason.OWNER,
+        owner_id=skill.owner_id,
         when_to_use=skill.manifest.when_to_use,
         context=skill.runtime.context,
     )

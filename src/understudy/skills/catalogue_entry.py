@@ -49,8 +49,12 @@ class CatalogueEntry:
         return self.version_label if self.version is None else self.version
 
     def is_foreign_to(self, user_id: str) -> bool:
-        """Whether its texts are another user's: neither shipped nor reviewed nor their own."""
-        return self.origin not in _REVIEWED and self.owner_id != user_id
+        """Whether its texts are another user's: neither shipped nor reviewed nor their own.
+
+        A file in a folder changes without a trace of who wrote it, so it is nobody's own.
+        """
+        is_own = self.owner_id == user_id and self.origin is not SkillOrigin.LOCAL
+        return self.origin not in _REVIEWED and not is_own
 
     @property
     def ref(self) -> str:

@@ -46,6 +46,7 @@ from understudy.skills.model import (
     SkillVersion,
     TrashedSkill,
     UserGrant,
+    Visibility,
     is_id,
     list_key,
     number_of,
@@ -116,7 +117,7 @@ class SkillLibrary:
         with self._units.read() as unit:
             rows = unit.skills.page(request, narrowed=replace(narrowed, seen_by=seen_by))
             unstored = self._finder.unstored(
-                unit, self._local.known().values(), user_id=principal.user_id
+                unit, self._local.known(principal.user_id).values(), user_id=principal.user_id
             )
         return merged(rows, [skill for skill in unstored if fits(skill, narrowed)], request)
 
@@ -169,9 +170,10 @@ class SkillLibrary:
         self._local.refresh()
         with self._units.read() as unit:
             skill = self._find_even_deleted(unit, principal, ref)
-            found = unit.skill_uses.usage(skill.skill_id, since_ms=since_ms)
-            days = unit.skill_uses.days(skill.skill_id, since_ms=since_ms)
-            runs = unit.skill_uses.recent_runs(skill.skill_id, since_ms=since_ms)
+            used: dict[str, Any] = {"since_ms": since_ms, "user_id": private_to(skill)}
+            found = unit.skill_uses.usage(skill.skill_id, **used)
+            days = unit.skill_uses.days(skill.skill_id, **used)
+            runs = unit.skill_uses.recent_runs(skill.skill_id, **used)
         if not any(it.version == skill.version for it in found):
             current = SkillVersionUsage(ref=skill.skill_id, version=skill.version)
             found = tuple(sorted((current, *found), key=lambda it: -it.version))
@@ -188,12 +190,18 @@ class SkillLibrary:
 
     def usage_of(self, skills: Iterable[Skill], *, since_ms: int) -> Mapping[str, UsageFigures]:
         """The usage of each of some skills by id since a time, over all its versions."""
-        refs = [skill.skill_id for skill in skills]
-        if not refs:
+        by_user: dict[str | None, list[str]] = {}
+        for skill in skills:
+            by_user.setdefault(private_to(skill), []).append(skill.skill_id)
+        if not by_user:
             return {}
         with self._units.read() as unit:
-            found = unit.skill_uses.usage_of(refs, since_ms=since_ms)
-        return {ref: found.get(ref, UsageFigures()) for ref in refs}
+            return {
+                ref: found.get(ref, UsageFigures())
+                for user_id, refs in by_user.items()
+                for found in [unit.skill_uses.usage_of(refs, since_ms=since_ms, user_id=user_id)]
+                for ref in refs
+            }
 
     def guard_report(
         self, principal: Principal, ref: str, version: int | None, guard: ContentGuard
@@ -335,6 +343,12 @@ class SkillLibrary:
             return gone
 
 
+def private_to(skill: Skill) -> str | None:
+    """The user in whose root a skill lies. Others may have one with the same slug in theirs."""
+    is_local = skill.origin is SkillOrigin.LOCAL and skill.visibility is Visibility.PRIVATE
+    return skill.owner_id if is_local else None
+
+
 def _is_admin(principal: Principal) -> bool:
     return principal.role.includes(Role.ADMIN)
 
@@ -392,7 +406,7 @@ class SkillFinder:
         self, unit: "Unit", slug: str, *, user_id: str, agent_id: str = ""
     ) -> tuple[Skill, ...]:
         """The unstored skills that have this slug."""
-        found = self._local.known().get(slug)
+        found = self._local.known(user_id).get(slug)
         unstored = self.unstored(
             unit, () if found is None else (found,), user_id=user_id, agent_id=agent_id
         )
@@ -443,7 +457,7 @@ class SkillFinder:
         if meant is None:
             return None
         if meant.origin is SkillOrigin.LOCAL:
-            opened = self._local.open(slug)
+            opened = self._local.open(slug, user_id)
             return None if opened is None else folder_source(opened)
         return self._other(unit, meant.skill_id)
 

@@ -142,6 +142,7 @@ OWNED: Final[Mapping[sa.Table, Rule]] = {
     t.file_proposals: _of_proposal,
     t.user_context_files: _of_user,
     t.skill_uses: _of_user,
+    t.skill_roots: _of_owner,
     t.audit: _of_actor,
 }
 # What a change has to count for everybody, and a reader only for themselves.

@@ -62,26 +62,35 @@ class SkillUseStore:
             statement = insert_into(self._connection, skill_listings).on_conflict_do_nothing()
             self._connection.execute(statement, [asdict(each) for each in listings])
 
-    def usage(self, ref: str, *, since_ms: int = 0) -> tuple[SkillVersionUsage, ...]:
-        """The usage of a skill since a day, by version, newest first."""
-        return self._totals(_LISTED_ONE, _used_by(ref), {"of": ref, **_since(since_ms)})
+    def usage(
+        self, ref: str, *, since_ms: int = 0, user_id: str | None = None
+    ) -> tuple[SkillVersionUsage, ...]:
+        """The usage of a skill since a day, by version, newest first; with `user_id`, by them."""
+        used = _USED.where(_is(ref, user_id))
+        return self._totals(_LISTED_ONE, used, {"of": ref, **_since(since_ms)})
 
-    def usage_of(self, refs: Collection[str], *, since_ms: int) -> Mapping[str, UsageFigures]:
-        """The usage of some skills since a day, over all versions; those without any are left out."""
+    def usage_of(
+        self, refs: Collection[str], *, since_ms: int, user_id: str | None = None
+    ) -> Mapping[str, UsageFigures]:
+        """The usage of some skills since a day, over all versions; with `user_id`, by them. Those
+        without any are left out."""
         by_ref: dict[str, list[SkillVersionUsage]] = {}
         for named, is_of_kind in _kinds(refs):
             listed = [query.where(query.selected_columns.ref.in_(named)) for query in _LISTED]
-            for each in self._totals(listed, _USED.where(is_of_kind), _since(since_ms)):
+            used = _USED.where(is_of_kind, *_by_user(user_id))
+            for each in self._totals(listed, used, _since(since_ms)):
                 by_ref.setdefault(each.ref, []).append(each)
         return {ref: summed(own) for ref, own in by_ref.items()}
 
-    def days(self, ref: str, *, since_ms: int = 0) -> tuple[UsageDay, ...]:
+    def days(
+        self, ref: str, *, since_ms: int = 0, user_id: str | None = None
+    ) -> tuple[UsageDay, ...]:
         """The newest days on which runs used a skill since a day, oldest first."""
         day = (uses.c.at_ms // DAY_MS).label("day")
         query = (
             sa.select(day, runs.c.status, sa.func.count(uses.c.run_id.distinct()).label("runs"))
             .join(runs, runs.c.run_id == uses.c.run_id)
-            .where(_is(ref), uses.c.at_ms >= day_begin(since_ms), _IN_EARNEST)
+            .where(_is(ref, user_id), uses.c.at_ms >= day_begin(since_ms), _IN_EARNEST)
             .group_by(day, runs.c.status)
             .order_by(day.desc())
             .limit(SHOWN_DAYS * len(RunStatus))
@@ -89,7 +98,9 @@ class SkillUseStore:
         rows = self._connection.execute(query)
         return by_day((row.day, RunStatus(row.status), row.runs) for row in rows)
 
-    def recent_runs(self, ref: str, *, since_ms: int = 0) -> tuple[SkillRun, ...]:
+    def recent_runs(
+        self, ref: str, *, since_ms: int = 0, user_id: str | None = None
+    ) -> tuple[SkillRun, ...]:
         """The newest runs that used a skill since a day, newest first."""
         last = sa.func.max(uses.c.at_ms)
         query = (
@@ -102,7 +113,7 @@ class SkillUseStore:
                 last.label("used_at_ms"),
             )
             .join(runs, runs.c.run_id == uses.c.run_id)
-            .where(_is(ref), uses.c.at_ms >= day_begin(since_ms), _IN_EARNEST)
+            .where(_is(ref, user_id), uses.c.at_ms >= day_begin(since_ms), _IN_EARNEST)
             .group_by(uses.c.run_id, runs.c.session_id, runs.c.agent_id, runs.c.status)
             .order_by(last.desc(), uses.c.run_id)
             .limit(SHOWN_RUNS)
@@ -250,12 +261,16 @@ def _since(since_ms: int) -> dict[str, int]:
     return {"since_ms": day_begin(since_ms), "since_day": day_of(since_ms)}
 
 
-def _used_by(ref: str) -> sa.Select[Any]:
-    return _USED.where(_is(ref))
+def _is(ref: str, user_id: str | None = None) -> sa.ColumnElement[bool]:
+    """The uses of one skill, so that the index of skills is of use; with `user_id`, by them."""
+    return sa.and_(_of_ref(ref), *_by_user(user_id))
 
 
-def _is(ref: str) -> sa.ColumnElement[bool]:
-    """The uses of one skill, so that the index of skills is of use."""
+def _by_user(user_id: str | None) -> tuple[sa.ColumnElement[bool], ...]:
+    return () if user_id is None else (uses.c.user_id == user_id,)
+
+
+def _of_ref(ref: str) -> sa.ColumnElement[bool]:
     if ref.startswith(LOCAL):
         return sa.and_(_IN_FOLDER, uses.c.slug == ref.removeprefix(LOCAL))
     if ref.startswith(PROMOTED):

@@ -61,6 +61,7 @@ from understudy.storage.sidechains import SidechainStore, SignalStore, TaskStore
 from understudy.storage.sight import READS, complete_queries, foreign_among, sensitive_words
 from understudy.storage.skill_bundle_rows import SqlSkillBundles
 from understudy.storage.skill_grants import GrantStore
+from understudy.storage.skill_roots import SkillRootStore
 from understudy.storage.skill_uses import SkillUseStore
 from understudy.storage.skills import SkillStore
 from understudy.storage.term_entries import TermCounts
@@ -169,6 +170,10 @@ class Stores:
     @cached_property
     def skill_grants(self) -> GrantStore:
         return GrantStore(self.connection)
+
+    @cached_property
+    def skill_roots(self) -> SkillRootStore:
+        return SkillRootStore(self.connection)
 
     @cached_property
     def skill_uses(self) -> SkillUseStore:

@@ -18,6 +18,7 @@ from understudy.wire.base import Int32, Items, Lax, Omitted, RequestBody, Versio
 MAX_ACKNOWLEDGED: Final = 50
 MAX_USER_ID_CHARS: Final = 255
 MAX_REASON_CHARS: Final = 1000
+MAX_PATH_CHARS: Final = 4000
 # What a SKILL.md may say and mostly does not.
 Unsaid: TypeAlias = Annotated[str, OMIT_EMPTY]
 
@@ -292,6 +293,12 @@ class RejectDraft(RequestBody):
 
 class AcceptDraft(RejectDraft, _Guarded):
     """How a draft becomes the current version."""
+
+
+class AddSkillRoot(RequestBody):
+    """The absolute path of a folder on the daemon's machine."""
+
+    path: str = Field(min_length=1, max_length=MAX_PATH_CHARS)
 
 
 class UndeleteSkill(_Guarded):

@@ -10,6 +10,7 @@ WELL: Mapping[str, Any] = {
     "skills": {"active": 3},
     "local_left_out": 0,
     "local_warnings": [],
+    "folders_off": [],
     "damaged": 0,
     "damaged_versions": [],
     "shipped_refused": [],
@@ -28,6 +29,7 @@ def test_each_thing_that_needs_a_look_is_told_with_what_to_do() -> None:
             {"path": str(Path("skills") / str(number)), "code": "unsafe", "detail": "no"}
             for number in range(MAX_SHOWN + 3)
         ],
+        "folders_off": ["/home/ann/my skills"],
         "damaged": 1,
         "damaged_versions": [{"slug": "weekly", "version": 3}],
         "shipped_refused": [{"slug": "skill-creator", "reason": "the slug is taken"}],
@@ -37,10 +39,12 @@ def test_each_thing_that_needs_a_look_is_told_with_what_to_do() -> None:
         "shipped_skill_refused",
         "skills_archived",
         "skill_versions_damaged",
+        "skill_folder_off",
         *["local_skill_left_out"] * MAX_SHOWN,
     ]
     assert all(each["action"] for each in found)
     assert "weekly 3" in found[2]["message"]
+    assert "skills roots add '/home/ann/my skills'" in found[3]["action"]
 
 
 def test_who_is_not_told_which_is_told_how_many() -> None:

@@ -19,7 +19,6 @@ from understudy.rollout.repair import TOGETHER, MountRepair
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import Manifest
 from understudy.skills.content_guard import ContentGuard
-from understudy.skills.local.roots import RootScope
 from understudy.skills.local.skill import LocalSkill
 from understudy.skills.runtime_settings import RuntimeSettings
 from understudy.storage.mount_folders import MountFolders
@@ -69,11 +68,11 @@ class Disk(MountFolders):
             raise self.problem
 
 
-def local(name: str, *, scope: str = RootScope.REPO, root: str = "/people") -> LocalSkill:
+def local(name: str, *, owner_id: str | None = None, root: str = "/people") -> LocalSkill:
     return LocalSkill(
         name=name,
         description="",
-        scope=scope,
+        owner_id=owner_id,
         path=Path(root) / name / "SKILL.md",
         root=Path(root),
         digest="",
@@ -85,7 +84,7 @@ def local(name: str, *, scope: str = RootScope.REPO, root: str = "/people") -> L
 
 def keeper_of(disk: Disk, *found: LocalSkill) -> MountKeeper:
     known: Mapping[str, LocalSkill] = {skill.slug: skill for skill in found}
-    return MountKeeper(disk, Shadows(lambda: known, WORKSPACE))
+    return MountKeeper(disk, Shadows(lambda: known))
 
 
 def codes(keeper: MountKeeper) -> list[str]:
@@ -212,11 +211,10 @@ def test_a_glance_at_a_disk_that_fails_tells_so_and_fails_nobody() -> None:
     [
         (local("notes"), True),
         (local("Notes"), True),
-        (local("notes", root="/workspace/skills"), False),
-        (local("notes", root="/workspace/named", scope=RootScope.EXPLICIT), True),
+        (local("notes", owner_id="ann"), False),
         (local("other"), False),
     ],
-    ids=["elsewhere", "in other letters", "in the workspace", "named", "another"],
+    ids=["in the config", "in other letters", "an operator's", "another"],
 )
 def test_only_what_people_put_there_takes_a_name(found: LocalSkill, wins: bool) -> None:
     disk = Disk()
@@ -301,7 +299,7 @@ def test_folders_that_cannot_be_listed_cost_what_should_be_there_and_no_start() 
 def test_only_folders_whose_record_changed_are_read_again() -> None:
     disk = Disk()
     known: dict[str, LocalSkill] = {}
-    keeper = MountKeeper(disk, Shadows(lambda: known, WORKSPACE))
+    keeper = MountKeeper(disk, Shadows(lambda: known))
     some = [
         make_rollout(f"notes-{at}", status=Stage.ACTIVE, source_learning_id=f"lrn_{at}")
         for at in range(5)
@@ -329,7 +327,7 @@ def test_only_folders_whose_record_changed_are_read_again() -> None:
 def test_a_skill_that_takes_a_name_later_is_noticed_for_that_name_alone() -> None:
     disk = Disk()
     known: dict[str, LocalSkill] = {}
-    keeper = MountKeeper(disk, Shadows(lambda: dict(known), WORKSPACE))
+    keeper = MountKeeper(disk, Shadows(lambda: dict(known)))
     other = make_rollout("other", status=Stage.ACTIVE, source_learning_id="lrn_2")
     units: Any = Database(ACTIVE, other)
     repair = MountRepair(units, keeper)

@@ -12,18 +12,17 @@ def load(tmp_path: Path, text: str) -> Settings:
     return load_settings(Flags(home=tmp_path), {"HOME": str(tmp_path / "me")})
 
 
-def test_by_default_local_skills_are_looked_for_and_nothing_unsafe_is_kept(tmp_path: Path) -> None:
+def test_by_default_no_folder_is_looked_into_and_nothing_unsafe_is_kept(tmp_path: Path) -> None:
     settings = load(tmp_path, "")
-    assert settings.local_skills
     assert settings.skill_roots == ()
     assert not settings.guard_allow_acknowledged
     assert settings.user_home == tmp_path / "me"
 
 
-def test_roots_can_be_named_and_the_usual_places_left_out(tmp_path: Path) -> None:
-    settings = load(tmp_path, '[skills]\nroots = ["/srv/skills"]\nlocal = false')
+@pytest.mark.parametrize("older", ["", "local = true", "local = false"])
+def test_roots_can_be_named_and_an_older_switch_has_no_effect(tmp_path: Path, older: str) -> None:
+    settings = load(tmp_path, f'[skills]\nroots = ["/srv/skills"]\n{older}')
     assert settings.skill_roots == (Path("/srv/skills"),)
-    assert not settings.local_skills
 
 
 def test_an_admin_can_be_let_keep_what_the_guard_refuses(tmp_path: Path) -> None:

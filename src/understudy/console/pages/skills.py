@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -28,8 +29,8 @@ async def _list(visit: Visit) -> dict[str, Any]:
     }
 
 
-async def _trash(visit: Visit) -> dict[str, Any]:
-    page = await visit.call("skills.trash", **{"limit": 50, **visit.query})
+async def _plain(operation: str, visit: Visit) -> dict[str, Any]:
+    page = await visit.call(operation, **{"limit": 50, **visit.query})
     return {"items": page["items"], "next": page.get("next_cursor")}
 
 
@@ -158,12 +159,15 @@ PAGES: Final = (
     ConsolePage(
         path="/skills", name="skills", template="skills.html", twin="skills.list", load=_list
     ),
-    ConsolePage(
-        path="/skills/trash",
-        name="skills",
-        template="skill_trash.html",
-        twin="skills.trash",
-        load=_trash,
+    *(
+        ConsolePage(
+            path=f"/skills/{name}",
+            name="skills",
+            template=f"skill_{name}.html",
+            twin=f"skills.{name}",
+            load=partial(_plain, f"skills.{name}"),
+        )
+        for name in ("trash", "roots")
     ),
     ConsolePage(
         path="/skills/{id}", name="skills", template="skill.html", twin="skills.get", load=_skill

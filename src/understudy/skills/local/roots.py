@@ -1,10 +1,9 @@
-"""Local roots: the folders that may hold skills, and the search through them."""
+"""Skill roots: the folders whose skills are offered, and the search through them."""
 
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -16,30 +15,23 @@ MAX_LEVELS: Final = 6
 MAX_FOLDERS: Final = 2_000
 # Files and folders without a skill count as well.
 MAX_ENTRIES: Final = 50_000
-WORKSPACE_ROOTS: Final = ("skills", ".claude/skills", ".agents/skills")
-HOME_ROOTS: Final = ("skills", ".agents/skills", ".claude/skills")
+# Where people and other programs put skills, in a workspace and in a home: none is read before it
+# is a root.
+USUAL_FOLDERS: Final = ("skills", ".claude/skills", ".agents/skills")
 
 
-# Reads the skill of a SKILL.md, given the root and the scope in which it was found.
-Load = Callable[[Path, Path, str], LocalLoad]
-
-
-class RootScope(StrEnum):
-    """Why a folder is a root."""
-
-    EXPLICIT = "explicit"
-    REPO = "repo"
-    USER = "user"
+# Reads the skill of a SKILL.md, given the root in which it was found.
+Load = Callable[[Path, Path], LocalLoad]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """A folder that may hold skills."""
+    """A folder whose skills are offered."""
 
     path: Path
-    scope: RootScope
-    # The folder that must contain the root, where a symbolic link may not lead out of it.
-    base: Path | None = None
+    # The operator who added it and to whom alone its skills are offered; None for a root of the
+    # config file, whose skills are offered to everybody.
+    owner_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,59 +42,46 @@ class LocalCatalogue:
     warnings: tuple[Warned, ...]
 
 
-def roots_for(
-    *, explicit: Sequence[Path] = (), workspace: Path | None = None, home: Path | None = None
-) -> tuple[Root, ...]:
-    """The roots in the order of precedence; none twice."""
-    above = [] if workspace is None else [workspace, *workspace.parents]
-    # A user's own root may be a symbolic link, as no agent writes there.
-    own = home if home != workspace else None
-    found = [
-        *(Root(path=path, scope=RootScope.EXPLICIT) for path in explicit),
-        *(
-            Root(path=folder / name, scope=RootScope.REPO, base=None if folder == own else folder)
-            for folder in above
-            for name in WORKSPACE_ROOTS
-        ),
-        *(Root(path=home / name, scope=RootScope.USER) for name in HOME_ROOTS if home is not None),
-    ]
-    first: dict[Path, Root] = {}
-    for root in found:
-        first.setdefault(root.path, root)
-    return tuple(first.values())
-
-
-def _load(path: Path, root: Path, scope: str) -> LocalLoad:
-    return load_skill(path, root=root, scope=scope)
-
-
 def find_local(
     roots: Iterable[Root],
     *,
-    load: Load = _load,
+    load: Load = load_skill,
     stores: Sequence[Path] = (),
     mounts: Sequence[Path] = (),
+    before: Iterable[LocalSkill] = (),
 ) -> LocalCatalogue:
-    """The skills under the roots; of two with the same name the first wins.
+    """The skills under the roots; of two with the same name or slug the first wins, and those of
+    `before` win over all of them.
 
     A root that touches one of the stores, where not everybody's skills lie, is passed over. So is
     every folder in one of the mounts, whose skills come into the catalogue on another way.
     """
-    skills: dict[str, LocalSkill] = {}
+    winners = {word: skill for skill in before for word in _words(skill)}
+    skills: list[LocalSkill] = []
     warnings: list[Warned] = []
     for root in roots:
         walk = _Walk(root, stores, tuple(Path(os.path.realpath(each)) for each in mounts))
         for file in walk.manifests():
-            loaded = load(file, walk.top, root.scope)
+            loaded = load(file, walk.top)
             warnings.extend(loaded.warnings)
             if loaded.skill is None:
                 continue
-            winner = skills.setdefault(loaded.skill.name, loaded.skill)
-            if winner is not loaded.skill:
-                detail = f"{winner.path} has the same name and comes first"
-                warnings.append(Warned(path=file, code="name_taken", detail=detail))
+            words = _words(loaded.skill)
+            taken = next(((what, winners[what]) for what in words if what in winners), None)
+            if taken is None:
+                skills.append(replace(loaded.skill, owner_id=root.owner_id))
+                winners.update(dict.fromkeys(words, loaded.skill))
+                continue
+            (what, _), winner = taken
+            detail = f"{winner.path} has the same {what} and comes first"
+            warnings.append(Warned(path=file, code=f"{what}_taken", detail=detail))
         warnings.extend(walk.warnings)
-    return LocalCatalogue(skills=tuple(skills.values()), warnings=tuple(warnings))
+    return LocalCatalogue(skills=tuple(skills), warnings=tuple(warnings))
+
+
+def _words(skill: LocalSkill) -> tuple[tuple[str, str], ...]:
+    """What no second skill may have."""
+    return (("name", skill.name), ("slug", skill.slug))
 
 
 @dataclass(slots=True)
@@ -122,7 +101,7 @@ class _Walk:
 
     def manifests(self) -> Iterator[Path]:
         """The real path of each SKILL.md within the root."""
-        level = [self.top] if self.top.is_dir() and not self._refused() else []
+        level = [] if self._refused() else [self.top]
         for _ in range(MAX_LEVELS + 1):
             below: list[Path] = []
             for folder in level:
@@ -197,19 +176,13 @@ class _Walk:
 
     @property
     def is_linked(self) -> bool:
-        """Whether a symbolic link leads out of the folder that must contain the root."""
-        if self.root.base is None:
-            return False
-        base = Path(os.path.realpath(self.root.base))
-        return self.top != base / self.root.path.relative_to(self.root.base)
+        """Whether a link stands where the folder was that an operator added."""
+        return self.root.owner_id is not None and self.top != self.root.path
 
     @property
-    def is_foreign(self) -> bool:
-        """Whether others can write to a folder above the workspace, so that it is not trusted."""
-        if self.root.scope is not RootScope.REPO:
-            return False
-        status = self.top.stat()
-        return status.st_uid not in {0, os.geteuid()} or bool(status.st_mode & stat.S_IWOTH)
+    def is_open(self) -> bool:
+        """Whether every account of the machine can write to a folder that an operator added."""
+        return self.root.owner_id is not None and is_writable_by_all(self.top)
 
     @property
     def touches_store(self) -> bool:
@@ -223,6 +196,11 @@ class _Walk:
 
     def _warn(self, path: Path, code: str, detail: str) -> None:
         self.warnings.append(Warned(path=path, code=code, detail=detail))
+
+
+def is_writable_by_all(folder: Path) -> bool:
+    """Whether every account of the machine can write to a folder."""
+    return bool(folder.stat().st_mode & stat.S_IWOTH)
 
 
 def is_within(path: Path, folder: Path) -> bool:
@@ -241,11 +219,16 @@ def _is_same(one: Path, other: Path) -> bool:
 
 # In this order: the first that applies is told.
 _REFUSED: Final[tuple[tuple[str, str, Callable[[_Walk], bool]], ...]] = (
+    ("root_missing", "there is no such folder", lambda walk: not walk.top.is_dir()),
     ("linked_root", "a link stands in the place of the folder", lambda walk: walk.is_linked),
     (
         "store_root",
         "the daemon keeps skills there, not all of them for everybody",
         lambda walk: walk.touches_store,
     ),
-    ("foreign_root", "another user can write to the folder", lambda walk: walk.is_foreign),
+    (
+        "open_root",
+        "every account of the machine can write to the folder",
+        lambda walk: walk.is_open,
+    ),
 )

@@ -27,7 +27,7 @@ from understudy.skills.runtime_settings import RUNTIME_FILE, RuntimeSettings, pa
 from understudy.skills.slug import slug_refused, slugify
 
 _MAX_SETTINGS_BYTES = 32_768
-# A local skill has no owner: whoever can write to the folder changes it.
+# A skill in a root of the config file has no owner: whoever can write to the folder changes it.
 LOCAL_OWNER: Final = "local"
 
 
@@ -46,7 +46,6 @@ class LocalSkill:
 
     name: str
     description: str
-    scope: str
     path: Path
     root: Path
     digest: str
@@ -56,6 +55,8 @@ class LocalSkill:
     # Digest and size of the bundle and its last change; unset when only SKILL.md was read.
     size: int = 0
     changed_at_ms: int = 0
+    # Whose root it lies in; None for a root of the config file.
+    owner_id: str | None = None
 
     @property
     def slug(self) -> str:
@@ -77,7 +78,7 @@ class LocalLoad:
     warnings: tuple[Warned, ...] = ()
 
 
-def load_skill(path: Path, *, root: Path, scope: str) -> LocalLoad:
+def load_skill(path: Path, root: Path) -> LocalLoad:
     """Load the skill whose SKILL.md is at `path`; a skill that cannot be used is only a warning."""
     # A symbolic link within the root was resolved before, so none is followed here.
     data = read_file(Path(os.path.realpath(path)), limit=MAX_MANIFEST_BYTES)
@@ -92,11 +93,11 @@ def load_skill(path: Path, *, root: Path, scope: str) -> LocalLoad:
         return unusable(path, "not_text", "SKILL.md is not UTF-8 text")
     except UnderstudyError as error:
         return unusable(path, error.code, error.detail)
-    return _loaded(reading, runtime, path=path, root=root, scope=scope)
+    return _loaded(reading, runtime, path=path, root=root)
 
 
 def _loaded(
-    reading: ManifestReading, runtime: RuntimeSettings, *, path: Path, root: Path, scope: str
+    reading: ManifestReading, runtime: RuntimeSettings, *, path: Path, root: Path
 ) -> LocalLoad:
     warnings = tuple(
         Warned(path=path, code=problem.code, detail=str(problem)) for problem in reading.problems
@@ -112,7 +113,6 @@ def _loaded(
     skill = LocalSkill(
         name=name,
         description=description,
-        scope=scope,
         path=path,
         root=root,
         digest=_digest(path, reading.body, runtime),
@@ -146,20 +146,20 @@ def unusable(path: Path, code: str, detail: str) -> LocalLoad:
 
 
 def record_of(skill: LocalSkill) -> Skill:
-    """The record of a local skill; its version is 0."""
+    """The record of a local skill: private to the owner of its root; its version is 0."""
     return Skill(
         skill_id=LOCAL + skill.slug,
         slug=skill.slug,
         name=skill.name,
         description=skill.description,
         origin=SkillOrigin.LOCAL,
-        owner_id=LOCAL_OWNER,
+        owner_id=LOCAL_OWNER if skill.owner_id is None else skill.owner_id,
         version=0,
         digest=skill.digest,
         size=skill.size,
         created_at_ms=skill.changed_at_ms,
         updated_at_ms=skill.changed_at_ms,
-        visibility=Visibility.PUBLIC,
+        visibility=Visibility.PUBLIC if skill.owner_id is None else Visibility.PRIVATE,
         tags=skill.manifest.tags,
         frontmatter=dict(skill.manifest.written),
         context=skill.runtime.context,

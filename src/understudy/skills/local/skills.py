@@ -21,7 +21,7 @@ from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.folder import Stamp, read_folder, stamp_of
 from understudy.skills.bundles.manifest import read
 from understudy.skills.local.roots import LocalCatalogue, Root, find_local
-from understudy.skills.local.skill import LocalLoad, LocalSkill, Warned, load_skill, unusable
+from understudy.skills.local.skill import LocalLoad, LocalSkill, load_skill, unusable
 
 log = structlog.get_logger()
 
@@ -98,7 +98,7 @@ class LocalReader:
         self._verdicts = RecentCache[str, str](_VERDICTS)
 
     def read(
-        self, path: Path, *, root: Path, scope: str, at_once: bool = False
+        self, path: Path, *, root: Path, at_once: bool = False
     ) -> tuple[LocalLoad, Bundle | None]:
         """The skill of a SKILL.md with its files; none where something is wrong.
 
@@ -114,7 +114,7 @@ class LocalReader:
         wrong = self._refused(path, bundle, MAX_TEXT_AT_ONCE if at_once else MAX_TEXT_BYTES)
         if wrong is not None:
             return wrong, None
-        loaded = load_skill(path, root=root, scope=scope)
+        loaded = load_skill(path, root)
         if loaded.skill is not None and not _agrees(loaded.skill, bundle):
             return unusable(path, "changed", "SKILL.md changed while it was read"), None
         return _measured(loaded, path, bundle), bundle
@@ -195,14 +195,18 @@ class LocalSkills:
     def __init__(
         self,
         *,
-        roots: Sequence[Root],
+        roots: Sequence[Root] = (),
+        added: Callable[[], Sequence[Root]] | None = None,
         guard: Guard,
         clock: Clock,
         stores: Sequence[Path] = (),
         mounts: Sequence[Path] = (),
         patience_s: float = PATIENCE_S,
     ) -> None:
-        self._roots = tuple(roots)
+        # Those of the config file, and the query for those that operators added.
+        self._fixed = tuple(roots)
+        self._added = added
+        self._roots = self._fixed
         # The folders where the daemon stores skills: these are never roots.
         self._stores = tuple(stores)
         # The folders of promoted skills, which are listed elsewhere.
@@ -213,8 +217,10 @@ class LocalSkills:
         self._starting = threading.Lock()
         self._stopped = threading.Event()
         self._look: threading.Event | None = None
-        self._found = LocalCatalogue(skills=(), warnings=())
-        self._by_slug: Mapping[str, LocalSkill] = {}
+        self._is_outdated = False
+        # What the last scan found, by the owner of the roots; None for those of the config file.
+        self._found: Mapping[str | None, LocalCatalogue] = {}
+        self._by_slug: Mapping[str | None, Mapping[str, LocalSkill]] = {None: {}}
         self._read_at_ms: int | None = None
         self._rest_ms = READ_EVERY_MS
         self._seen: dict[Path, _Seen] = {}
@@ -228,28 +234,54 @@ class LocalSkills:
         if look is not None:
             look.wait(self._patience_s)
 
-    def catalogue(self) -> LocalCatalogue:
-        """The local skills and warnings after a `refresh`."""
+    def scan(self) -> None:
+        """Wait a moment for a scan that begins now, as the roots have changed."""
+        with self._starting:
+            under_way = self._look
+            self._read_at_ms = None
+            # It may have read the roots before they changed.
+            self._is_outdated = under_way is not None
+        if under_way is not None:
+            under_way.wait(self._patience_s)
         self.refresh()
-        return self._found
 
-    def known(self) -> Mapping[str, LocalSkill]:
-        """The local skills of the last scan, by slug; reads no files."""
-        return self._by_slug
+    def roots(self) -> Sequence[Root]:
+        """The roots of the last scan."""
+        return self._roots
 
-    def open(self, slug: str) -> OpenedSkill | None:
-        """A local skill with its files as they are now; None when it is gone or unsafe."""
-        known = self._by_slug.get(slug)
+    def catalogue(self) -> LocalCatalogue:
+        """The local skills of all roots and warnings after a `refresh`."""
+        self.refresh()
+        found = self._found.values()
+        return LocalCatalogue(
+            skills=tuple(skill for each in found for skill in each.skills),
+            warnings=tuple(warned for each in found for warned in each.warnings),
+        )
+
+    def of_owner(self, owner_id: str) -> LocalCatalogue:
+        """What the last scan found in the roots that an operator added; reads no files."""
+        return self._found.get(owner_id, LocalCatalogue(skills=(), warnings=()))
+
+    def known(self, user_id: str | None = None) -> Mapping[str, LocalSkill]:
+        """The local skills that the last scan found for a user, by slug; reads no files.
+
+        Without a user, those that are everybody's.
+        """
+        by_slug = self._by_slug
+        return by_slug.get(user_id, by_slug[None])
+
+    def open(self, slug: str, user_id: str | None = None) -> OpenedSkill | None:
+        """A local skill of a user with its files as they are now; None when it is gone or unsafe."""
+        known = self.known(user_id).get(slug)
         if known is None or not _can_be_read(folder_of(known.path)):
             return None
-        loaded, bundle = self._reader.read(
-            known.path, root=known.root, scope=known.scope, at_once=True
-        )
+        loaded, bundle = self._reader.read(known.path, root=known.root, at_once=True)
         if loaded.skill is None or bundle is None:
             return None
         if (loaded.skill.slug, loaded.skill.name) != (slug, known.name):
             return None
-        return OpenedSkill(skill=loaded.skill, bundle=bundle)
+        skill = replace(loaded.skill, owner_id=known.owner_id)
+        return OpenedSkill(skill=skill, bundle=bundle)
 
     def stop(self) -> None:
         """Stop the background scans."""
@@ -258,7 +290,8 @@ class LocalSkills:
     def _due(self) -> threading.Event | None:
         """The scan to wait for: one that begins now, or the first one."""
         with self._starting:
-            if not self._roots or self._is_fresh() or self._stopped.is_set():
+            has_roots = bool(self._fixed) or self._added is not None
+            if not has_roots or self._is_fresh() or self._stopped.is_set():
                 return None
             if self._look is not None:
                 return self._look if self._read_at_ms is None else None
@@ -273,13 +306,15 @@ class LocalSkills:
         try:
             with suppress(_Stopped):
                 self._read()
-        except OSError as error:
-            log.warning("skills.local_unreadable", reason=error.strerror)
+        except (OSError, UnderstudyError) as error:
+            # Without the rows of the roots, the result of the last scan is used.
+            log.warning("skills.local_unreadable", reason=type(error).__name__)
         finally:
             took_ms = int((time.monotonic() - began) * 1000)
             with self._starting:
                 self._rest_ms = took_ms if took_ms > LONG_LOOK_MS else READ_EVERY_MS
-                self._read_at_ms = self._clock.now_ms()
+                self._read_at_ms = None if self._is_outdated else self._clock.now_ms()
+                self._is_outdated = False
                 self._look = None
             done.set()
 
@@ -290,27 +325,34 @@ class LocalSkills:
 
     def _read(self) -> None:
         seen: dict[Path, _Seen] = {}
-        budgets: dict[Path, RootBudget] = {}
-
-        def load(path: Path, root: Path, scope: str) -> LocalLoad:
-            budget = budgets.setdefault(root, RootBudget())
-            return self._bounded(seen, budget, path, root=root, scope=scope)
-
-        found = find_local(self._roots, load=load, stores=self._stores, mounts=self._mounts)
-        by_slug: dict[str, LocalSkill] = {}
-        warnings = list(found.warnings)
-        for skill in found.skills:
-            first = by_slug.setdefault(skill.slug, skill)
-            if first is not skill:
-                detail = f"{first.path} has the same slug and comes first"
-                warnings.append(Warned(path=skill.path, code="slug_taken", detail=detail))
+        roots = (*self._fixed, *(self._added() if self._added else ()))
+        shared = self._look_into(seen, [each for each in roots if each.owner_id is None])
+        found: dict[str | None, LocalCatalogue] = {None: shared}
+        for owner_id in dict.fromkeys(each.owner_id for each in roots):
+            if owner_id is not None:
+                own = [each for each in roots if each.owner_id == owner_id]
+                found[owner_id] = self._look_into(seen, own, before=shared.skills)
         # Only existing folders stay in the cache, so that it does not grow.
         self._seen = seen
-        self._found = LocalCatalogue(skills=tuple(by_slug.values()), warnings=tuple(warnings))
-        self._by_slug = by_slug
+        self._roots, self._found = roots, found
+        self._by_slug = {
+            owner_id: {skill.slug: skill for skill in (*shared.skills, *each.skills)}
+            for owner_id, each in found.items()
+        }
+
+    def _look_into(
+        self, seen: dict[Path, _Seen], roots: Sequence[Root], before: Sequence[LocalSkill] = ()
+    ) -> LocalCatalogue:
+        budgets: dict[Path, RootBudget] = {}
+
+        def load(path: Path, root: Path) -> LocalLoad:
+            budget = budgets.setdefault(root, RootBudget())
+            return self._bounded(seen, budget, path, root=root)
+
+        return find_local(roots, load=load, stores=self._stores, mounts=self._mounts, before=before)
 
     def _bounded(
-        self, seen: dict[Path, _Seen], budget: RootBudget, path: Path, *, root: Path, scope: str
+        self, seen: dict[Path, _Seen], budget: RootBudget, path: Path, *, root: Path
     ) -> LocalLoad:
         """A skill, if the budget of this scan allows it."""
         if self._stopped.is_set():
@@ -319,14 +361,14 @@ class LocalSkills:
             return unusable(path, "too_many", f"only {MAX_SKILLS} skills of a root are read")
         known = self._seen.get(path)
         if not budget.is_spent:
-            known = self._current(budget, known, path, root=root, scope=scope)
+            known = self._current(budget, known, path, root=root)
         if known is None:
             return unusable(path, "not_yet_read", "there is so much here that it comes later")
         seen[path] = known
         return known.loaded
 
     def _current(
-        self, budget: RootBudget, known: _Seen | None, path: Path, *, root: Path, scope: str
+        self, budget: RootBudget, known: _Seen | None, path: Path, *, root: Path
     ) -> _Seen | None:
         """The skill of a folder: cached unless its stamp changed and the budget allows it."""
         try:
@@ -340,11 +382,11 @@ class LocalSkills:
             return _Seen(stamp=stamp or (), loaded=too_large(path))
         if not budget.may_read(bytes_in(stamp)):
             return known
-        return _Seen(stamp=stamp, loaded=self._loaded(path, root, scope))
+        return _Seen(stamp=stamp, loaded=self._loaded(path, root))
 
-    def _loaded(self, path: Path, root: Path, scope: str) -> LocalLoad:
+    def _loaded(self, path: Path, root: Path) -> LocalLoad:
         try:
-            loaded, _ = self._reader.read(path, root=root, scope=scope)
+            loaded, _ = self._reader.read(path, root=root)
         except Exception as problem:  # noqa: BLE001 - one skill must hide no other, whatever it is
             log.warning("skills.local_failed", reason=type(problem).__name__)
             return unusable(path, "unreadable", _UNREADABLE)

@@ -103,6 +103,17 @@ skill_agent_grants = sa.Table(
     sa.Column("created_at_ms", Ms, nullable=False),
 )
 
+# Folders of the daemon's machine whose skills an operator is offered.
+skill_roots = sa.Table(
+    "skill_roots",
+    metadata,
+    sa.Column("root_id", sa.Text, primary_key=True),
+    sa.Column("path", sa.Text, nullable=False),
+    sa.Column("owner_id", sa.Text, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False),
+    sa.UniqueConstraint("owner_id", "path"),
+)
+
 skill_user_grants = sa.Table(
     "skill_user_grants",
     metadata,

@@ -25,7 +25,6 @@ def local(name: str, **fields: Any) -> Skill:
         LocalSkill(
             name=name,
             description=f"About {name}",
-            scope="explicit",
             path=Path("/skills") / name / "SKILL.md",
             root=Path("/skills"),
             digest="0" * 64,

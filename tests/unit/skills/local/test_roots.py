@@ -8,9 +8,7 @@ from understudy.skills.local.roots import (
     MAX_FOLDERS,
     LocalCatalogue,
     Root,
-    RootScope,
     find_local,
-    roots_for,
 )
 
 
@@ -22,7 +20,7 @@ def put(folder: Path, text: str = "---\nname: {name}\ndescription: Does it.\n---
 
 
 def find(*paths: Path) -> LocalCatalogue:
-    return find_local(Root(path=path, scope=RootScope.EXPLICIT) for path in paths)
+    return find_local(Root(path=path) for path in paths)
 
 
 def names(found: LocalCatalogue) -> list[str]:
@@ -31,29 +29,6 @@ def names(found: LocalCatalogue) -> list[str]:
 
 def codes(found: LocalCatalogue) -> list[str]:
     return [warning.code for warning in found.warnings]
-
-
-def test_roots_come_in_the_order_in_which_they_win() -> None:
-    roots = roots_for(
-        explicit=[Path("/given")], workspace=Path("/home/ann/work"), home=Path("/home/ann")
-    )
-
-    assert [(str(root.path), root.scope.value) for root in roots] == [
-        ("/given", "explicit"),
-        ("/home/ann/work/skills", "repo"),
-        ("/home/ann/work/.claude/skills", "repo"),
-        ("/home/ann/work/.agents/skills", "repo"),
-        ("/home/ann/skills", "repo"),
-        ("/home/ann/.claude/skills", "repo"),
-        ("/home/ann/.agents/skills", "repo"),
-        ("/home/skills", "repo"),
-        ("/home/.claude/skills", "repo"),
-        ("/home/.agents/skills", "repo"),
-        ("/skills", "repo"),
-        ("/.claude/skills", "repo"),
-        ("/.agents/skills", "repo"),
-    ]
-    assert [root.scope.value for root in roots_for(home=Path("/h"))] == ["user"] * 3
 
 
 def test_of_two_skills_with_one_name_the_first_wins(tmp_path: Path) -> None:
@@ -65,7 +40,7 @@ def test_of_two_skills_with_one_name_the_first_wins(tmp_path: Path) -> None:
 
     assert [skill.path for skill in found.skills if skill.name == "report"] == [first]
     assert names(found) == ["report", "other"]
-    assert codes(found) == ["name_taken"]
+    assert codes(found) == ["root_missing", "name_taken"]
 
 
 def test_name_and_description_have_defaults(tmp_path: Path) -> None:
@@ -152,32 +127,29 @@ def test_a_root_may_itself_be_a_link(tmp_path: Path) -> None:
     assert names(find(tmp_path / "root")) == ["a"]
 
 
-@pytest.mark.parametrize("link", ["skills", ".claude", ".claude/skills"])
-def test_no_link_takes_the_place_of_a_root_of_the_workspace(tmp_path: Path, link: str) -> None:
-    workspace = tmp_path / "work"
-    put(tmp_path / "elsewhere" / "secret")
+@pytest.mark.parametrize("link", ["root", "root/skills"])
+def test_no_link_takes_the_place_of_a_folder_that_an_operator_added(
+    tmp_path: Path, link: str
+) -> None:
     put(tmp_path / "elsewhere" / "skills" / "secret")
-    (workspace / link).parent.mkdir(parents=True)
-    (workspace / link).symlink_to(tmp_path / "elsewhere")
+    (tmp_path / link).parent.mkdir(exist_ok=True)
+    (tmp_path / link).symlink_to(tmp_path / "elsewhere")
 
-    found = find_local(roots_for(workspace=workspace))
+    found = find_local([Root(path=tmp_path / "root" / "skills", owner_id="ann")])
 
-    assert names(found) == []
-    assert codes(found) == ["linked_root"]
-
-
-def test_the_way_to_the_workspace_may_lead_over_a_link(tmp_path: Path) -> None:
-    put(tmp_path / "real" / "skills" / "mine")
-    (tmp_path / "work").symlink_to(tmp_path / "real")
-
-    assert names(find_local(roots_for(workspace=tmp_path / "work"))) == ["mine"]
+    assert (names(found), codes(found)) == ([], ["linked_root"])
 
 
-def test_people_may_have_a_link_where_they_keep_their_own(tmp_path: Path) -> None:
-    put(tmp_path / "dotfiles" / "mine")
-    (tmp_path / "skills").symlink_to(tmp_path / "dotfiles")
+def test_folders_above_a_root_are_not_searched(tmp_path: Path) -> None:
+    put(tmp_path / "skills" / "planted")
+    put(tmp_path / "work" / "skills" / "beside")
+    put(tmp_path / "work" / "root" / "mine")
 
-    assert names(find_local(roots_for(workspace=tmp_path / "work", home=tmp_path))) == ["mine"]
+    assert names(find(tmp_path / "work" / "root")) == ["mine"]
+
+
+def test_a_root_that_is_gone_is_told(tmp_path: Path) -> None:
+    assert codes(find(tmp_path / "gone")) == ["root_missing"]
 
 
 @pytest.mark.parametrize("root", [".", "store", "store/.trash", "store/private/1", "linked"])
@@ -187,7 +159,7 @@ def test_no_root_touches_a_place_where_the_daemon_keeps_skills(tmp_path: Path, r
     (tmp_path / "linked").symlink_to(tmp_path / "store")
 
     found = find_local(
-        [Root(path=tmp_path / root, scope=RootScope.EXPLICIT)],
+        [Root(path=tmp_path / root)],
         stores=[tmp_path / "nowhere", tmp_path / "store"],
     )
 
@@ -202,7 +174,7 @@ def test_what_lies_in_a_mount_is_passed_over_and_everything_beside_it_is_not(
     put(tmp_path / "mine")
     (tmp_path / "linked").symlink_to(tmp_path / "mounted")
     (tmp_path / "one").symlink_to(tmp_path / "mounted" / "lrn_1")
-    root = Root(path=tmp_path, scope=RootScope.EXPLICIT)
+    root = Root(path=tmp_path)
 
     found = find_local([root], mounts=[tmp_path / "mounted"])
 
@@ -211,7 +183,7 @@ def test_what_lies_in_a_mount_is_passed_over_and_everything_beside_it_is_not(
 
 def test_a_root_in_a_mount_is_none(tmp_path: Path) -> None:
     put(tmp_path / "mounted" / "lrn_1")
-    root = Root(path=tmp_path / "mounted" / "lrn_1", scope=RootScope.EXPLICIT)
+    root = Root(path=tmp_path / "mounted" / "lrn_1")
 
     found = find_local([root], mounts=[tmp_path / "mounted"])
 
@@ -222,7 +194,7 @@ def test_a_folder_beside_a_store_is_a_root(tmp_path: Path) -> None:
     put(tmp_path / "store-of-mine" / "mine")
 
     found = find_local(
-        [Root(path=tmp_path / "store-of-mine", scope=RootScope.EXPLICIT)],
+        [Root(path=tmp_path / "store-of-mine")],
         stores=[tmp_path / "store"],
     )
 
@@ -241,15 +213,33 @@ def test_so_many_folders_of_a_root_are_looked_into(tmp_path: Path) -> None:
     assert codes(found) == ["too_many_folders"]
 
 
-def test_a_folder_above_the_workspace_that_anybody_can_write_to_is_not_trusted(
+def test_a_folder_of_an_operator_that_every_account_can_write_to_is_no_root(
     tmp_path: Path,
 ) -> None:
-    workspace = tmp_path / "work"
-    put(workspace / "skills" / "mine")
-    put(tmp_path / "skills" / "planted")
-    (tmp_path / "skills").chmod(0o777)
+    put(tmp_path / "root" / "planted")
+    (tmp_path / "root").chmod(0o777)
 
-    found = find_local(roots_for(workspace=workspace))
+    found = find_local([Root(path=tmp_path / "root", owner_id="ann")])
+
+    assert (names(found), codes(found)) == ([], ["open_root"])
+
+
+def test_a_skill_belongs_to_the_owner_of_its_root(tmp_path: Path) -> None:
+    put(tmp_path / "a")
+    roots = [Root(path=tmp_path, owner_id="ann")]
+
+    assert [skill.owner_id for skill in find_local(roots).skills] == ["ann"]
+    assert [skill.owner_id for skill in find(tmp_path).skills] == [None]
+
+
+def test_what_comes_before_takes_names_and_slugs(tmp_path: Path) -> None:
+    put(tmp_path / "one" / "deploy")
+    put(tmp_path / "two" / "deploy")
+    put(tmp_path / "two" / "x", "---\nname: X\nslug: deploy\ndescription: Does it.\n---\nBody.\n")
+    put(tmp_path / "two" / "mine")
+    shared = find(tmp_path / "one").skills
+
+    found = find_local([Root(path=tmp_path / "two", owner_id="ann")], before=shared)
 
     assert names(found) == ["mine"]
-    assert [warned.code for warned in found.warnings] == ["foreign_root"]
+    assert codes(found) == ["name_taken", "slug_taken"]

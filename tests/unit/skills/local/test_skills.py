@@ -9,7 +9,7 @@ import pytest
 
 from understudy.guard.rule import Finding
 from understudy.skills.content_guard import scan_skill
-from understudy.skills.local.roots import Root, RootScope
+from understudy.skills.local.roots import Root
 from understudy.skills.local.skills import (
     MAX_SKILL_BYTES,
     MAX_SKILLS,
@@ -53,8 +53,11 @@ def guard() -> Guard:
 
 @pytest.fixture
 def local(tmp_path: Path, clock: FrozenClock, guard: Guard) -> LocalSkills:
+    roots = [Root(path=tmp_path / part) for part in ("one", "two")]
+    for root in roots:
+        root.path.mkdir()
     return LocalSkills(
-        roots=[Root(path=tmp_path / part, scope=RootScope.EXPLICIT) for part in ("one", "two")],
+        roots=roots,
         guard=guard,
         clock=clock,
         patience_s=60,
@@ -270,7 +273,7 @@ def test_who_comes_while_another_reads_is_answered_with_what_was_known(
     slow = Slow()
     slow.waits = False
     local = LocalSkills(
-        roots=[Root(path=tmp_path, scope=RootScope.EXPLICIT)],
+        roots=[Root(path=tmp_path)],
         guard=slow,
         clock=clock,
         patience_s=60,
@@ -296,7 +299,7 @@ def test_nobody_waits_for_a_look_that_takes_long_and_one_that_is_stopped_ends(
 ) -> None:
     slow = Slow()
     local = LocalSkills(
-        roots=[Root(path=tmp_path, scope=RootScope.EXPLICIT)],
+        roots=[Root(path=tmp_path)],
         guard=slow,
         clock=clock,
         patience_s=0.01,
@@ -327,7 +330,7 @@ def test_a_skill_that_breaks_its_reader_hides_no_other(tmp_path: Path, clock: Fr
         return ()
 
     local = LocalSkills(
-        roots=[Root(path=tmp_path, scope=RootScope.EXPLICIT)],
+        roots=[Root(path=tmp_path)],
         guard=guard,
         clock=clock,
         patience_s=60,
@@ -380,7 +383,7 @@ class TestTooMuch:
         self, tmp_path: Path, clock: FrozenClock
     ) -> None:
         local = LocalSkills(
-            roots=[Root(path=tmp_path, scope=RootScope.EXPLICIT)],
+            roots=[Root(path=tmp_path)],
             guard=lambda _: (),
             clock=clock,
             patience_s=60,
@@ -403,7 +406,7 @@ class TestTooMuch:
         self, tmp_path: Path, clock: FrozenClock
     ) -> None:
         local = LocalSkills(
-            roots=[Root(path=tmp_path, scope=RootScope.EXPLICIT)],
+            roots=[Root(path=tmp_path)],
             guard=lambda _: (),
             clock=clock,
             patience_s=60,
@@ -447,9 +450,7 @@ def test_a_folder_that_cannot_be_read_is_no_folder_with_too_much_in_it(
 ) -> None:
     # Each folder has its place, but the way to the last is longer than the system takes.
     root = dig(tmp_path, 8)
-    local = LocalSkills(
-        roots=[Root(path=root, scope=RootScope.EXPLICIT)], guard=guard, clock=clock, patience_s=60
-    )
+    local = LocalSkills(roots=[Root(path=root)], guard=guard, clock=clock, patience_s=60)
     manifest = write(root / "notes")
     assert looked_again(local, clock) == {"notes"}
 
