@@ -119,12 +119,21 @@ def test_a_rollout_step_says_what_is_there_and_is_taken(console: TestClient) -> 
         unit.sessions.add(make_session("s1"))
         unit.runs.add(make_run("s1", run_id="run_1"))
         unit.learnings.add(make_procedure("lrn_1"))
-        rollout = make_rollout("learning:notes", source_learning_id="lrn_1")
+        rollout = make_rollout(
+            "learning:notes",
+            source_learning_id="lrn_1",
+            derived_from_untrusted=True,
+            untrusted_path=("tool_result",),
+        )
         unit.rollouts.add(rollout)
         unit.rollouts.add_evidence(make_evidence(rollout))
     page = console.get("/review/rollout_step/learning:notes").text
     assert "Nothing is missing." in page
     assert "/runs/run_1" in page
+    for told in (page, console.get("/rollouts/learning:notes").text):
+        assert "It may repeat what tools, files or strangers wrote." in told
+        assert "the result of a tool" in told
+    assert "untrusted source" in console.get("/rollouts").text
 
     to = act(console, page, "rollouts.advance")
 

@@ -88,6 +88,16 @@ async def test_each_case_runs_again_with_the_skill_and_without(replays: ReplayHa
     assert [entry.action for entry in stage.audit()][-1] == "rollouts.trial"
 
 
+async def test_a_replay_keeps_whose_text_its_recorded_runs_had_read(
+    replays: ReplayHarness,
+) -> None:
+    recorded = await replays.record(call("list_files"), "nothing to see")
+
+    trial = replays.begin(recorded)
+
+    assert trial.cases == ({"run_id": recorded, "untrusted_path": ["tool_result"]},)
+
+
 @pytest.mark.every_database
 async def test_the_report_compares_all_three(replays: ReplayHarness) -> None:
     recorded = await replays.record(call("list_files"), "nothing to see")

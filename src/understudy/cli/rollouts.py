@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from understudy.rollout.outcome import SuccessTally
     from understudy.rollout.service import RolloutDiff
     from understudy.skills.runtime_settings import RuntimeSettings
-    from understudy.wire.rollouts import RolloutSummary, RolloutView, TrialView
+    from understudy.wire.rollouts import RolloutState, RolloutSummary, RolloutView, TrialView
 
 STAGES: Final = "`draft`, `verified`, `canary`, `active` or `revoked`"
 # What promoting leads to; taking back is a command of its own.
@@ -104,6 +104,7 @@ def pairs(view: "RolloutView") -> list[tuple[str, object]]:
         ("skill", view.skill_name),
         ("stage", _stage(view)),
         ("held because", visible(view.held_reason or "")),
+        ("untrusted", untrusted_words(view)),
         ("next", next_words(view)),
         ("description", visible(view.description)),
         ("when to use", visible(view.when_to_use or "")),
@@ -126,6 +127,14 @@ def pairs(view: "RolloutView") -> list[tuple[str, object]]:
     ]
 
 
+def untrusted_words(view: "RolloutState | TrialView") -> str | None:
+    """Whose text it may repeat, until somebody has activated it."""
+    if not view.derived_from_untrusted:
+        return None
+    told = "it may repeat what tools, files or strangers wrote"
+    return f"{told} ({', '.join(view.untrusted_path)})" if view.untrusted_path else told
+
+
 def next_words(view: "RolloutView") -> str | None:
     """Where it goes next, and what is missing for it."""
     if view.next is None:
@@ -144,6 +153,8 @@ def tell(view: "RolloutView") -> None:
         note(f"  {HELD}{visible(view.held_reason)}")
     elif view.next is not None:
         note(f"  next is {next_words(view)}")
+    if (untrusted := untrusted_words(view)) is not None:
+        note(f"  warning: {untrusted}")
     for each in view.warnings:
         note(f"  warning: {visible(each.message)}")
 
@@ -170,6 +181,7 @@ def trial_pairs(view: "TrialView") -> list[tuple[str, object]]:
         ("skill", view.skill_name),
         ("kind", "replay" if view.cases else view.kind),
         ("state", view.state),
+        ("untrusted", untrusted_words(view)),
         ("why", visible(view.reason or "")),
         ("expected", visible(view.expected_output_contains or "")),
         ("fingerprint", view.definition_fingerprint),

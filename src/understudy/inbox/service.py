@@ -15,6 +15,7 @@ from understudy.core.text import preview
 from understudy.evolution.proposals import FileProposal
 from understudy.learnings.model import Candidate, CandidateState, Sensitivity
 from understudy.rollout.guards import actions_of as rollout_actions
+from understudy.rollout.model import Rollout
 from understudy.rollout.service import RolloutService, WaitingStep
 from understudy.runs.expiry import expire_due
 from understudy.runs.requests import PersonRequest, RequestKind, actions_of
@@ -258,8 +259,8 @@ def _draft(draft: SkillDraft) -> InboxItem:
     )
 
 
-def _untrusted(version: SkillVersion) -> tuple[str, ...]:
-    return ("untrusted",) if version.derived_from_untrusted else ()
+def _untrusted(made: SkillVersion | Rollout) -> tuple[str, ...]:
+    return ("untrusted",) if made.derived_from_untrusted else ()
 
 
 def _proposal(proposal: FileProposal) -> InboxItem:
@@ -305,6 +306,10 @@ class _RolloutSteps:
             id=record.skill_name,
             title=preview(f"{record.skill_name}: {record.definition.description}", TITLE_CHARS),
             created_at_ms=record.updated_at_ms,
-            tags=(record.status, step.next if step.next is not None else "held"),
+            tags=(
+                record.status,
+                step.next if step.next is not None else "held",
+                *_untrusted(record),
+            ),
             actions=rollout_actions(record) if self.may_decide else (),
         )

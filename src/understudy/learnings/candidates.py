@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from understudy.core.clock import Clock
-from understudy.core.errors import DamagedRecord, coded_error
+from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.core.records import OMIT_EMPTY, Omitted, extended, reduced
@@ -41,9 +41,8 @@ from understudy.learnings.publication import (
 from understudy.learnings.quotations import quotes_for
 from understudy.learnings.reach import Reach, reaches_of
 from understudy.learnings.reopen import reopen, snooze
-from understudy.learnings.taint import may_repeat_untrusted
+from understudy.learnings.taint import may_repeat_untrusted, path_of_statement
 from understudy.memory.policy import policy_in
-from understudy.runs.taint import untrusted_path
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
     return extended(
         ReviewItem,
         candidate,
-        untrusted_sources=_untrusted_sources(unit, candidate),
+        untrusted_sources=path_of_statement(unit, candidate),
         quotes=_quotes(unit, candidate, now_ms=now_ms),
         reaches=reaches_of(unit, candidate, now_ms=now_ms),
         expired=candidate.is_expired(now_ms),
@@ -127,17 +126,6 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
             for it in revoked_learnings(unit, *key)
         ),
     )
-
-
-def _untrusted_sources(unit: "Unit", candidate: Candidate) -> tuple[str, ...]:
-    run_id = candidate.source.run_id
-    if not candidate.derived_from_untrusted or run_id is None:
-        return ()
-    try:
-        run = unit.runs.get(run_id)
-    except DamagedRecord:
-        return ()
-    return () if run is None else untrusted_path(unit, run)
 
 
 def _quotes(unit: "Unit", candidate: Candidate, *, now_ms: int) -> tuple[str, ...]:

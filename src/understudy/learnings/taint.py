@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import DamagedRecord
 from understudy.learnings.assertion import is_typed_by_user
-from understudy.learnings.model import Learning, PolicyDecision
+from understudy.learnings.model import Candidate, Learning, PolicyDecision
 from understudy.learnings.pastes import hands_over_paste, holds_paste
 from understudy.learnings.quotations import is_in_own_words, own_words
 from understudy.runs.model import Run, RunKind
@@ -78,3 +78,15 @@ def may_repeat_untrusted(unit: "Unit", run_id: str, statement: str) -> bool:
     evidence = unit.run_memory_index.evidence(run_id)
     request = evidence.request if evidence else ""
     return not is_typed_in(run, path, statement=statement, request=request)
+
+
+def path_of_statement(unit: "Unit", statement: Candidate | Learning) -> tuple[str, ...]:
+    """Whose text the source run of a marked statement had read; empty where that is not known."""
+    run_id = statement.source.run_id
+    if not statement.derived_from_untrusted or run_id is None:
+        return ()
+    try:
+        run = unit.runs.get(run_id)
+    except DamagedRecord:
+        return ()
+    return () if run is None else untrusted_path(unit, run)

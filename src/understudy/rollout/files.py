@@ -107,6 +107,7 @@ def catalogue_entry_of(rollout: Rollout) -> CatalogueEntry:
         reason=AccessReason.PUBLIC,
         when_to_use=definition.when_to_use or "",
         context=definition.runtime.context,
+        derived_from_untrusted=rollout.derived_from_untrusted,
     )
 
 

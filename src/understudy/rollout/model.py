@@ -184,6 +184,10 @@ class Rollout:
     revoked_reason: str | None = None
     # The daemon revoked the skill because it did worse than its baseline.
     is_demoted: bool = False
+    # The source learning may repeat text of others; a person who activates the skill clears the mark.
+    derived_from_untrusted: bool = False
+    # The codes of the untrusted sources, kept after the activation.
+    untrusted_path: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:

@@ -9,6 +9,7 @@ from understudy.core.principal import Principal
 from understudy.core.text import short_digest
 from understudy.learnings.decisions import require_learning
 from understudy.learnings.model import Kind, Learning, LearningStatus, Tier
+from understudy.learnings.taint import path_of_statement
 from understudy.rollout.changes import RolloutChanges
 from understudy.rollout.evidence import EvidenceSums, sums_of_one
 from understudy.rollout.guards import GUARDS, GuardReason, RolloutCase, missing
@@ -110,6 +111,8 @@ class Promoter:
             updated_at_ms=self.changes.now_ms,
             attempt_began_at_ms=self.changes.now_ms,
             stage_began_at_ms=self.changes.now_ms,
+            derived_from_untrusted=learning.derived_from_untrusted,
+            untrusted_path=path_of_statement(self.unit, learning),
         )
         if not self.changes.begin(rollout):
             raise coded_error("rollout/skill_already_exists", skill_name=definition.skill_name)
@@ -142,6 +145,8 @@ class Promoter:
         if target is Stage.ACTIVE:
             # A skill of the same name may have been added since the draft.
             self._require_free(there.skill_name)
+            # Who activates it has read it, so the mark of untrusted text ends here.
+            moved = replace(moved, derived_from_untrusted=False)
         return self.changes.change(there, replace(moved, status=target), RolloutEventName.PROMOTE)
 
     def _moved(
@@ -161,6 +166,8 @@ class Promoter:
                 revoked_at_ms=None,
                 revoked_reason=None,
                 is_demoted=False,
+                derived_from_untrusted=learning.derived_from_untrusted,
+                untrusted_path=path_of_statement(self.unit, learning),
             )
         return self._anew(moved) if is_anew else moved
 

@@ -42,6 +42,8 @@ class CatalogueEntry:
     unusable: str | None = None
     # The version in the SKILL.md of a promoted skill.
     version_label: str | None = None
+    # A promoted skill that may repeat text of others, and that nobody has activated yet.
+    derived_from_untrusted: bool = False
 
     @property
     def shown_version(self) -> int | str | None:
@@ -54,7 +56,8 @@ class CatalogueEntry:
         A file in a folder changes without a trace of who wrote it, so it is nobody's own.
         """
         is_own = self.owner_id == user_id and self.origin is not SkillOrigin.LOCAL
-        return self.origin not in _REVIEWED and not is_own
+        is_foreign = self.origin not in _REVIEWED and not is_own
+        return is_foreign or self.derived_from_untrusted
 
     @property
     def ref(self) -> str:

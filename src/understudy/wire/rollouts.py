@@ -4,6 +4,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
+from understudy.core.records import OMIT_EMPTY
 from understudy.learnings.model import Verification
 from understudy.rollout.caveats import Caveat
 from understudy.rollout.guards import RolloutAction
@@ -41,6 +42,9 @@ class RolloutState(View):
     is_demoted: bool
     revoked_at_ms: Omitted[int] = None
     revoked_reason: Omitted[str] = None
+    # Whether it may repeat text of others, and nobody has activated it since; whose text that is.
+    derived_from_untrusted: bool
+    untrusted_path: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
 
 
 class RolloutSummary(RolloutState):
@@ -97,6 +101,8 @@ class TrialCaseView(View):
     # Only in the answer for one trial, not in a list.
     without_run_id: Omitted[str] = None
     with_run_id: Omitted[str] = None
+    # Whose text the recorded run had read.
+    untrusted_path: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
 
 
 class TrialView(View):
@@ -118,6 +124,9 @@ class TrialView(View):
     # A trial with cases is a replay.
     cases: list[TrialCaseView]
     report: Omitted[ReplayReport] = None
+    # Whether the skill, or a recorded run, has the mark of untrusted text; whose text that is.
+    derived_from_untrusted: bool
+    untrusted_path: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
     actor: str
     created_at_ms: int
     ended_at_ms: Omitted[int] = None

@@ -1,6 +1,7 @@
 """Which of the skills on offer is meant, and which a session lets through."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -118,3 +119,9 @@ def test_persona_and_session_narrow_each_other_and_nothing_in_common_means_nothi
 @pytest.mark.parametrize("scope", [{"skill_alow": ["alpha"]}, {"skill_allow": "alpha"}])
 def test_a_scope_that_cannot_be_read_lets_nothing_through(scope: Any) -> None:
     assert skill_gate(make_session("s", capability_scope=scope)) is None
+
+
+def test_a_promoted_skill_taints_a_prompt_until_its_mark_is_cleared() -> None:
+    promoted = offered("notes", origin=SkillOrigin.PROMOTED)
+    assert not promoted.is_foreign_to("ann")
+    assert replace(promoted, derived_from_untrusted=True).is_foreign_to("ann")

@@ -263,7 +263,8 @@ async def begin_trial(
 @viewer()
 def list_trials(skill_name: SkillName, services: Services, page: Paging) -> Items[TrialView]:
     """The trials of a promoted skill, newest first, without reports."""
-    return items(services.trials.page(skill_name, page), _trial_in_list)
+    rollout = services.rollouts.at(skill_name)
+    return items(services.trials.page(skill_name, page), partial(_trial_in_list, rollout))
 
 
 @router.get(ONE + "/trials/{trial_id}", operation_id="rollouts.get_trial")
@@ -350,22 +351,30 @@ def _snapshot_view(snapshot: Snapshot) -> SnapshotView:
     )
 
 
-def _trial_in_list(trial: Trial) -> TrialView:
-    return TrialView.of(trial, **_trial_fields(trial), cases=trial.cases, report=None)
+def _trial_in_list(rollout: Rollout, trial: Trial) -> TrialView:
+    return TrialView.of(trial, **_trial_fields(rollout, trial), cases=trial.cases, report=None)
 
 
 def _trial_view(services: Services, trial: Trial) -> TrialView:
     """A trial with the runs of its cases, and its report."""
     cases = [
-        TrialCaseView.of(case, run_id=case.recorded_run_id) for case in services.trials.cases(trial)
+        TrialCaseView.of(
+            case, run_id=case.recorded_run_id, untrusted_path=told.get("untrusted_path", ())
+        )
+        for case, told in zip(services.trials.cases(trial), trial.cases, strict=True)
     ]
-    return TrialView.of(trial, **_trial_fields(trial), cases=cases, report=_report(trial))
+    fields = _trial_fields(services.rollouts.at(trial.skill_name), trial)
+    return TrialView.of(trial, **fields, cases=cases, report=_report(trial))
 
 
-def _trial_fields(trial: Trial) -> dict[str, Any]:
+def _trial_fields(rollout: Rollout, trial: Trial) -> dict[str, Any]:
+    read = dict.fromkeys(code for case in trial.cases for code in case.get("untrusted_path", ()))
+    is_open = bool(read) and rollout.status is not Stage.ACTIVE
     return {
         "definition_fingerprint": trial.fingerprint,
         "expected_output_contains": trial.marker or None,
+        "derived_from_untrusted": rollout.derived_from_untrusted or is_open,
+        "untrusted_path": tuple(dict.fromkeys((*rollout.untrusted_path, *read))),
     }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -24,6 +24,7 @@ from understudy.rollout.trials.trial import (
 )
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import InputItem, Run, require_run
+from understudy.runs.taint import untrusted_path
 from understudy.tools.base import ToolError
 
 if TYPE_CHECKING:
@@ -39,11 +40,14 @@ class PlannedCase:
 
     recorded: Run
     marker: str | None
+    # Whose text the recorded run had read.
+    untrusted_path: tuple[str, ...]
 
     @property
-    def said(self) -> Mapping[str, str]:
+    def said(self) -> Mapping[str, Any]:
         """The case as JSON for its trial."""
-        return {"run_id": self.recorded.run_id} | ({"marker": self.marker} if self.marker else {})
+        more = {"marker": self.marker, "untrusted_path": list(self.untrusted_path)}
+        return {"run_id": self.recorded.run_id} | {name: it for name, it in more.items() if it}
 
 
 def plan(unit: "Unit", rollout: Rollout, request: TrialRequest) -> tuple[PlannedCase, ...]:
@@ -97,7 +101,11 @@ def _planned(
     except ToolError as problem:
         raise unfit_input(problem.detail, where) from None
     # The marker may stand in the input: both sides are given the same.
-    return PlannedCase(recorded=recorded, marker=marker if case.marker is None else case.marker)
+    return PlannedCase(
+        recorded=recorded,
+        marker=marker if case.marker is None else case.marker,
+        untrusted_path=untrusted_path(unit, recorded),
+    )
 
 
 # The folders of a case: without the skill, and with it.
