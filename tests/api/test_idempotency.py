@@ -52,6 +52,14 @@ def test_the_secret_of_a_token_is_not_kept_for_a_repeat(guarded: TestClient) -> 
     assert again == {name: value for name, value in first.items() if name != "token"}
 
 
+def test_nothing_is_kept_for_strangers_and_viewers(api: TestClient) -> None:
+    assert api.post("/v1/bridges/none/messages", json={}, headers=key("k1")).status_code == 403
+    assert api.post("/v1/console/links", headers=key("k1")).status_code == 201
+    # The key is free for whoever changes something.
+    made = api.post("/v1/personas", json={"soul": "A"}, headers=key("k1"))
+    assert made.status_code == 201
+
+
 def test_many_at_once_act_once(api: TestClient, daemon: Daemon) -> None:
     start = threading.Barrier(8)
 

@@ -39,22 +39,34 @@ def mode(caller: Person) -> str:
     return str(caller.ok("GET", "/v1/runtime")["learning_policy"]["mode"])
 
 
-def test_the_first_waits_and_the_second_does_it(ann: Person, bob: Person) -> None:
-    before = mode(ann)
-    first = change(ann)
+@pytest.fixture
+def cid(guarded: TestClient, ann: Person) -> Person:
+    return person(guarded, "cid", "admin")
 
-    assert first.status_code == 202
-    assert first.json()["state"] == "waiting_for_second"
-    assert change(ann).json()["approval_id"] == first.json()["approval_id"]
+
+def test_who_proposes_a_policy_does_not_count(ann: Person, bob: Person, cid: Person) -> None:
+    before = mode(ann)
+    proposed = change(ann)
+
+    assert proposed.status_code == 202
+    assert proposed.json()["state"] == "waiting_for_two"
+    assert change(ann).json()["approval_id"] == proposed.json()["approval_id"]
+    first = change(bob)
+    assert (first.status_code, first.json()["state"]) == (202, "waiting_for_second")
+    assert first.json()["approval_id"] == proposed.json()["approval_id"]
+    # Neither does more than their part.
+    assert change(ann).status_code == change(bob).status_code == 202
     assert mode(ann) == before
 
-    assert change(bob).status_code == 200
+    assert change(cid).status_code == 200
     assert mode(ann) == "shadow"
     told = [entry.get("reason", "") for entry in bob.ok("GET", "/v1/audit")["items"]]
-    assert any("first ann, second bob" in each for each in told)
+    assert any("proposed by ann, first bob, second cid" in each for each in told)
 
 
-def test_the_inbox_shows_it_and_approving_there_does_it(ann: Person, bob: Person) -> None:
+def test_the_inbox_shows_it_and_approving_there_does_it(
+    ann: Person, bob: Person, cid: Person
+) -> None:
     approval_id = change(ann).json()["approval_id"]
 
     [item] = bob.ok("GET", "/v1/inbox?kind=second_approval")["items"]
@@ -62,51 +74,94 @@ def test_the_inbox_shows_it_and_approving_there_does_it(ann: Person, bob: Person
     [own] = ann.ok("GET", "/v1/inbox?kind=second_approval")["items"]
     assert own["actions"] == ["withdraw"]
     path = f"/v1/second-approvals/{approval_id}/approve"
-    assert ann.refused("POST", path) == (403, "second_is_first")
+    assert ann.refused("POST", path) == (403, "proposer_does_not_count")
+    first = bob.ok("POST", path)
+    assert (first["done"], first["answer"]["state"]) == (False, "waiting_for_second")
+    assert bob.refused("POST", path) == (403, "second_is_first")
 
-    done = bob.ok("POST", path)
-    assert (done["operation"], done["answer"]["policy"]["mode"]) == (
-        "learning_policy.set",
-        "shadow",
-    )
+    done = cid.ok("POST", path)
+    assert (done["done"], done["operation"]) == (True, "learning_policy.set")
+    assert done["answer"]["policy"]["mode"] == "shadow"
 
     assert mode(bob) == "shadow"
-    assert bob.refused("POST", path) == (404, "approval_not_found")
+    assert cid.refused("POST", path) == (404, "approval_not_found")
 
 
-def test_one_person_cannot_switch_it_off(root: Person, ann: Person, bob: Person) -> None:
+def test_one_person_cannot_switch_it_off(
+    root: Person, ann: Person, bob: Person, cid: Person
+) -> None:
     off: dict[str, list[str]] = {"require_two_approvers": []}
     waiting = root.call("POST", "/v1/runtime", off)
 
     assert waiting.status_code == 202
-    assert root.call("POST", "/v1/runtime/rollback", {}).status_code == 202
     # Neither as somebody else.
     again = {"X-Understudy-User-Id": "bob"}
     assert root.call("POST", "/v1/runtime", off, headers=again).status_code == 202
+    assert ann.call("POST", "/v1/runtime", off).status_code == 202
+    assert root.call("POST", "/v1/runtime/rollback", {}).status_code == 202
     assert len(root.ok("GET", "/v1/runtime")["require_two_approvers"]) == 3
 
     assert bob.ok("POST", "/v1/runtime", off)["require_two_approvers"] == []
+
+
+def test_a_tool_is_switched_by_two(ann: Person, bob: Person, cid: Person) -> None:
+    off = {"enabled": False}
+    for each in (ann, bob):
+        assert each.call("PUT", "/v1/tools/fetch_url", off).status_code == 202
+    assert cid.ok("PUT", "/v1/tools/fetch_url", off)["enabled"] is False
 
 
 def test_a_change_can_be_withdrawn(ann: Person, bob: Person) -> None:
     approval_id = change(ann).json()["approval_id"]
     ann.ok("POST", f"/v1/second-approvals/{approval_id}/withdraw")
 
-    assert change(bob).status_code == 202
+    assert change(bob).json()["state"] == "waiting_for_two"
 
 
-def test_a_change_that_meets_a_conflict_waits_again(ann: Person, bob: Person) -> None:
-    late = {"mode": "shadow", "expected_revision": 77}
+WRONG = {
+    "an unknown word": ("POST", "/v1/runtime/learning-policy", {"mode": "sideways"}, 400),
+    "an unknown field": ("POST", "/v1/runtime", {"no_such": 1}, 400),
+    "an old revision": (
+        "POST",
+        "/v1/runtime/learning-policy",
+        {"mode": "shadow", "expected_revision": 77},
+        409,
+    ),
+    "no such tool": ("PUT", "/v1/tools/none", {"enabled": False}, 404),
+    "no such skill": ("POST", "/v1/skills/none/versions/1/accept", {}, 404),
+    "no such agent": ("POST", "/v1/skills/none/grants/agent", {"agent_id": "x"}, 404),
+    "no such rollout": ("POST", "/v1/learning-skills/none/advance", {}, 404),
+    "a filter that finds all": (
+        "POST",
+        "/v1/learning-candidates/bulk",
+        {"action": "publish"},
+        400,
+    ),
+}
+
+
+@pytest.mark.parametrize(("method", "path", "body", "status"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be_done_is_refused_at_once(
+    ann: Person, method: str, path: str, body: dict[str, Any], status: int
+) -> None:
+    assert ann.call(method, path, body).status_code == status
+    assert ann.ok("GET", "/v1/second-approvals")["items"] == []
+
+
+def test_a_change_that_meets_a_conflict_goes_on_waiting(
+    root: Person, ann: Person, bob: Person, cid: Person
+) -> None:
     path = "/v1/runtime/learning-policy"
-    assert ann.call("POST", path, late).status_code == 202
-    assert bob.call("POST", path, late).status_code in (409, 412)
-    assert len(bob.ok("GET", "/v1/second-approvals")["items"]) == 1
+    now = root.ok("GET", "/v1/runtime")["revision"]
+    wish = {"mode": "shadow", "expected_revision": now}
+    for each in (ann, bob):
+        assert each.call("POST", path, wish).status_code == 202
+    for each in (ann, bob, cid):
+        change(each, "enabled")
+    assert root.ok("GET", "/v1/runtime")["revision"] == now + 1
 
-
-def test_what_is_invalid_does_not_wait_for_a_third(ann: Person, bob: Person) -> None:
-    assert change(ann, "sideways").status_code == 202
-    assert change(bob, "sideways").status_code == 400
-    assert bob.ok("GET", "/v1/second-approvals")["items"] == []
+    assert cid.call("POST", path, wish).status_code == 409
+    assert len(cid.ok("GET", "/v1/second-approvals")["items"]) == 1
 
 
 def test_the_role_of_the_second_counts(guarded: TestClient, ann: Person) -> None:
@@ -126,11 +181,54 @@ def test_who_made_a_skill_does_not_count(root: Person, ann: Person, bob: Person)
     assert root.ok("PUT", f"/v1/skills/{skill}", public)["visibility"] == "public"
 
 
-def test_many_candidates_are_published_by_two(ann: Person, bob: Person) -> None:
+def test_many_candidates_are_published_by_two_who_proposed_none_of_them(
+    ann: Person, bob: Person, cid: Person
+) -> None:
     candidate = MAKERS["candidate_id"](ann, {})
-    wanted = {"action": "publish", "candidate_ids": [candidate]}
+    named = {"action": "publish", "candidate_ids": [candidate]}
+    found = {"action": "publish", "filter": {"state": "pending"}}
     path = "/v1/learning-candidates/bulk"
 
-    assert ann.ok("POST", path, {**wanted, "dry_run": True})["dry_run"]
-    assert ann.call("POST", path, wanted).status_code == 202
-    assert bob.ok("POST", path, wanted)["done_count"] == 1
+    assert ann.ok("POST", path, {**named, "dry_run": True})["dry_run"]
+    for wanted in (named, found):
+        assert ann.refused("POST", path, wanted) == (403, "proposer_does_not_count")
+        assert bob.call("POST", path, wanted).status_code == 202
+    # What has come since was not approved by the first.
+    MAKERS["candidate_id"](ann, {})
+    assert cid.call("POST", path, found).status_code == 202
+    assert cid.ok("POST", path, named)["done_count"] == 1
+
+
+def test_a_grant_is_given_by_two_who_did_not_write_the_skill(
+    root: Person, ann: Person, bob: Person
+) -> None:
+    skill = MAKERS["skill_id"](ann, {})
+    agent = MAKERS["agent_id"](root, {})
+    for kind, named in (("agent", {"agent_id": agent}), ("user", {"user_id": "bob"})):
+        path = f"/v1/skills/{skill}/grants/{kind}"
+        assert ann.refused("POST", path, named) == (403, "proposer_does_not_count")
+        assert bob.call("POST", path, named).status_code == 202
+        assert root.call("POST", path, named).status_code == 201
+
+
+def test_a_new_version_for_others_is_a_draft_that_two_accept(
+    root: Person, ann: Person, bob: Person
+) -> None:
+    skill = MAKERS["skill_id"](ann, {})
+    mine = ann.ok("POST", f"/v1/skills/{skill}/patch", {"find": "report", "replace": "review"})
+    assert mine.get("state", "served") == "served"
+    public = {"visibility": "public"}
+    bob.call("PUT", f"/v1/skills/{skill}", public)
+    root.ok("PUT", f"/v1/skills/{skill}", public)
+    served = ann.ok("GET", f"/v1/skills/{skill}")["version"]
+
+    ann.ok("POST", f"/v1/skills/{skill}/patch", {"find": "review", "replace": "digest"})
+    ann.ok("POST", f"/v1/skills/{skill}/restore", {"version": 1})
+
+    assert ann.ok("GET", f"/v1/skills/{skill}")["version"] == served
+    states = [it["state"] for it in ann.ok("GET", f"/v1/skills/{skill}/versions")["items"]]
+    assert states[:2] == ["draft", "draft"]
+    accept = f"/v1/skills/{skill}/versions/{served + 1}/accept"
+    assert ann.refused("POST", accept) == (403, "proposer_does_not_count")
+    assert bob.call("POST", accept).status_code == 202
+    assert root.ok("POST", accept)["version"] == served + 1

@@ -1,6 +1,7 @@
 """Drafts of skills: what a run makes of the text of others is used once a person accepts it."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from understudy.core.errors import Conflict, NotFound, UnderstudyError
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
 from understudy.inbox.service import InboxItem, InboxKind, InboxService
+from understudy.runtime.service import INITIAL
 from understudy.settings import Settings
 from understudy.skills.bundles.store import BundleChecks
 from understudy.skills.content_guard import scan_skill
@@ -101,6 +103,21 @@ async def test_a_patch_by_a_run_that_read_the_text_of_others_is_not_served(
     with pytest.raises(Conflict) as restored:
         skilled.service.restore(author(ANN), SLUG, 2)
     assert pinned.value.code == restored.value.code == "skill_version_not_served"
+
+
+async def test_where_two_people_activate_skills_a_run_publishes_drafts_only(
+    skilled: SkillRuns,
+) -> None:
+    document = {"require_two_approvers": ["skill_activation"]}
+    with skilled.units.write() as unit:
+        unit.revisions.add(replace(INITIAL, revision=2, document=document), keep=3)
+
+    [told] = await skilled.told(create())
+
+    assert "draft" in told
+    [version] = versions(skilled)
+    assert (version.state, version.derived_from_untrusted) == (VersionState.DRAFT, False)
+    assert SLUG not in await listed(skilled)
 
 
 async def test_a_new_skill_of_such_a_run_is_there_for_its_owner_only_and_not_used(

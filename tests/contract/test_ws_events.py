@@ -1,16 +1,24 @@
-"""Who hears over a WebSocket of what happens to skills."""
+"""Who hears over a WebSocket of what happens, and what one person alone cannot change there."""
 
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.support.candidate_factories import make_candidate
+from tests.support.factories import NOW, make_agent, make_run, make_session
 from tests.support.rpc import Rpc
 from tests.support.ws_skill_server import WsSkillServer, ws_skill_server
+from understudy.access.tokens import TOKEN_ADMIN
+from understudy.core.principal import Role
+from understudy.learnings.model import LearningSource, Sensitivity
+from understudy.runtime.service import INITIAL
+from understudy.sessions.journal import EventKind, NewEvent
 from understudy.skills.events import SkillEventName
-from understudy.skills.model import Skill
+from understudy.skills.model import Skill, Visibility
 from understudy.storage.engine import open_engine
 from understudy.ws.connection import AUDIENCES, is_admin
 
@@ -115,3 +123,45 @@ def test_an_event_that_no_frame_can_hold_is_left_out(home: WsSkillServer) -> Non
 
 def test_every_event_has_an_audience_or_stays_inside() -> None:
     assert set(SkillEventName) - set(AUDIENCES) == {SkillEventName.INVALIDATE}
+
+
+def test_a_viewer_hears_no_sensitive_words(home: WsSkillServer) -> None:
+    said = "The alarm code is four green frogs."
+    with home.units.write() as unit:
+        unit.agents.add(make_agent("default"))
+        unit.sessions.add(make_session("s1"))
+        unit.runs.add(make_run("s1", run_id="run_1"))
+        source = LearningSource(run_id="run_1", session_id="s1")
+        unit.candidates.add(make_candidate(said, source=source, sensitivity=Sensitivity.SENSITIVE))
+    with home.rpc("vic") as viewer, home.rpc("ann") as operator:
+        for client in (viewer, operator):
+            client.ok("skills.list")
+        hint = NewEvent(kind=EventKind.HINT, run_id="run_1", data={"text": f"You said: {said}"})
+        with home.units.write() as unit:
+            unit.journal.append("s1", [hint], at_ms=NOW)
+        assert viewer.event()["payload"]["text"] == "You said: [sensitive]."
+        assert operator.event()["payload"]["text"] == f"You said: {said}"
+
+
+def test_where_two_people_activate_skills_one_over_a_socket_is_not_enough(
+    home: WsSkillServer,
+) -> None:
+    skill = home.skill("for-all")
+    document = {"require_two_approvers": ["skill_activation"]}
+    revision = replace(INITIAL, revision=2, document=document)
+    with home.units.write() as unit:
+        unit.revisions.add(revision, keep=3)
+    with home.rpc("root") as client:
+        public = {"id": skill.skill_id, "updates": {"visibility": "public"}}
+        wrong = {"id": skill.skill_id, "updates": {"visibility": "public", "name": " "}}
+        assert client.code("skills.update", wrong) == "INVALID_REQUEST"
+        told = client.ok("skills.update", public)
+        assert (told["ok"], told["waiting"]["state"]) == ("false", "waiting_for_second")
+        assert client.ok("skills.update", public) == told
+        assert home.stored("for-all").visibility is Visibility.PRIVATE
+        other = {"id": skill.skill_id, "updates": {"description": "Other words"}}
+        assert client.ok("skills.update", other) == {"ok": "true"}
+    _, home.tokens["eve"] = home.services.tokens.create(TOKEN_ADMIN, "eve", Role.ADMIN)
+    with home.rpc("eve") as client:
+        assert client.ok("skills.update", public) == {"ok": "true"}
+    assert home.stored("for-all").visibility is Visibility.PUBLIC

@@ -63,7 +63,7 @@ def make_bundle(text: str = "", files: Mapping[str, bytes] | None = None) -> Bun
     return Bundle({"SKILL.md": (SKILL_MD + text).encode(), **(files or {})})
 
 
-def skill_units(engine: sa.Engine, home: Path) -> Units:
+def skill_units(engine: sa.Engine, home: Path, bell: Bell | None = None) -> Units:
     """Units whose bundles are files on SQLite and rows on PostgreSQL."""
     cache = BundleCache(home / "skills-cache")
 
@@ -72,7 +72,7 @@ def skill_units(engine: sa.Engine, home: Path) -> Units:
             return FileSkillBundles(home / "skills-store", unit)
         return SqlSkillBundles(unit.connection, cache)
 
-    return Units(engine, enqueue=lambda *_: None, bell=Bell(), skill_bundles=bundles)
+    return Units(engine, enqueue=lambda *_: None, bell=bell or Bell(), skill_bundles=bundles)
 
 
 def keep_version(unit: Unit, skill: Skill, bundle: Bundle) -> SkillVersion:

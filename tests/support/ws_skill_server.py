@@ -95,7 +95,8 @@ def ws_skill_server(
     set_up: Callable[[uvicorn.Config], None] = lambda _: None,
 ) -> Iterator[WsSkillServer]:
     """Serve it; when it is open, nobody has a token and everybody on the machine is let in."""
-    units, clock, switch = skill_units(engine, home), SystemClock(), Switch()
+    bell, clock, switch = Bell(), SystemClock(), Switch()
+    units = skill_units(engine, home, bell)
     tokens = TokenService(units, clock, None if is_open else ADMIN_TOKEN, is_loopback=True)
     events = SkillEvents()
     services = SimpleNamespace(
@@ -119,7 +120,7 @@ def ws_skill_server(
         resources=SimpleNamespace(
             units=units,
             clock=clock,
-            bell=Bell(),
+            bell=bell,
             reads=SharedReads(),
             settings=SimpleNamespace(is_loopback=True, isolation="shared"),
             readiness=lambda: switch.state,
@@ -129,6 +130,7 @@ def ws_skill_server(
     app = FastAPI()
     mount(app, cast("Any", services), limits or Limits())
     with served(app, set_up=set_up) as running:
+        bell.attach(running.loop)
         found = WsSkillServer(running, units, services, switch, {"root": ADMIN_TOKEN})
         for user_id, role in [] if is_open else PEOPLE.items():
             token, found.tokens[user_id] = tokens.create(TOKEN_ADMIN, user_id, role)

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from understudy.api.operations import Operation
 from understudy.api.services import Services, principal_of
 from understudy.core.errors import coded_error
-from understudy.core.principal import Principal
+from understudy.core.principal import Principal, Role
 from understudy.runs.submission import check_idempotency_key, fingerprint, hash_key
 
 if TYPE_CHECKING:
@@ -41,10 +41,17 @@ class IdempotencyClaim:
     secret: tuple[str, ...]
 
 
+def keeps_answers(operation: Operation) -> bool:
+    """Whether an answer is kept for a repeat: not for somebody unknown, nor for a viewer, who changes
+    nothing, nor where the service keeps receipts of its own."""
+    is_change = operation.role not in (None, Role.VIEWER)
+    return is_change and not operation.own_receipts
+
+
 def claim_of(request: Request, operation: Operation, name: str) -> IdempotencyClaim | None:
-    """The claim a request makes; None when it has no key, or its service keeps receipts."""
+    """The claim a request makes; None when it has no key, or no answer is kept for a repeat."""
     key = request.headers.get(HEADER)
-    if key is None or request.method != "POST" or operation.own_receipts:
+    if key is None or request.method != "POST" or not keeps_answers(operation):
         return None
     asked = {
         "path": dict(request.path_params),

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from understudy.api.gate import GatedRoute
+from understudy.api.idempotency import keeps_answers
 from understudy.api.operations import Operation
 from understudy.core.records import OMITTED_MARK
 from understudy.wire.problem import MEDIA_TYPE, Problem
@@ -118,5 +119,5 @@ def _complete(method: str, operation: dict[str, Any], needs: Operation) -> None:
     operation["security"] = [] if needs.role is None else [{"token": []}]
     if needs.role is not None:
         operation["x-role"] = needs.role.value
-    if method == "post" and not needs.own_receipts:
+    if method == "post" and keeps_answers(needs):
         operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)

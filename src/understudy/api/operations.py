@@ -4,7 +4,7 @@ care with repeats, limits of the body."""
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from pydantic import SerializerFunctionWrapHandler, TypeAdapter, WrapSerializer
 from starlette.responses import Response
@@ -13,6 +13,9 @@ from understudy.api.limits import MAX_BODY_BYTES
 from understudy.core.principal import Role
 from understudy.core.showable import showable
 from understudy.runtime.two_people import TwoApprovers
+
+if TYPE_CHECKING:
+    from understudy.daemon.services import Services
 
 # Uploaded content must not run or load anything in a browser.
 RAW_HEADERS: Final = {
@@ -60,6 +63,8 @@ class Operation:
     # What it is, where a second person may be needed, and whether for this body.
     two: TwoApprovers | None = None
     two_if: Callable[[Any], bool] = lambda _: True
+    # The ids of candidates that a body is about, by which services.
+    two_about: Callable[["Services", Any], tuple[str, ...]] = lambda _, __: ()
     # The fields of the form that the body is; JSON where there are none.
     form: frozenset[str] = frozenset()
     max_body_bytes: int = MAX_BODY_BYTES

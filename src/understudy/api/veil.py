@@ -1,12 +1,6 @@
-"""What an answer does not tell: ids of others in what is shared, and sensitive words that a run quotes.
+"""Answers over HTTP as their caller may read them, also those that come in parts."""
 
-Rows that do not exist for a caller are left out by the stores. This is about the rest: a record that
-everybody may read names the run of somebody else, or a journal holds the sentence that was learned.
-"""
-
-import json
-import re
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.concurrency import run_in_threadpool
@@ -14,23 +8,14 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from understudy.api.operations import SAFE_METHODS
-from understudy.core.sight import WHOLE, Sight, current_sight, whole_sight
+from understudy.core.sight import WHOLE, Sight, current_sight
+from understudy.wire.veil import veil
 
 if TYPE_CHECKING:
     from understudy.daemon.services import Services
 
 TEXTS: Final = ("application/json", "text/", "application/problem+json")
 BAD_REQUEST: Final = 400
-HIDDEN_ID: Final = "hidden"
-HIDDEN_WORDS: Final = "[sensitive]"
-# Fields that name a session, whose id may be any word that a caller chose.
-_SESSION: Final = re.compile(
-    r'("(?:\w*session_id|member_id|ref_id|resource_id|id)"\s*:\s*")([^"\\]{1,200})"'
-)
-_ID: Final = re.compile(r"\b[a-z]{2,4}_[0-9a-f]{32}\b")
-# A shorter sentence is a word that occurs anywhere.
-_LEAST_CHARS: Final = 4
-_BETWEEN: Final = r"(?:\s|\\[nrt])+"
 
 
 async def veiled(request: Request, services: "Services", answer: Response) -> Response:
@@ -42,7 +27,7 @@ async def veiled(request: Request, services: "Services", answer: Response) -> Re
         answer.body_iterator = _chunks(services, sight, answer.body_iterator)
         return answer
     asked = await _asked(request, is_read=answer.status_code < BAD_REQUEST)
-    body = await run_in_threadpool(veil, services, sight, bytes(answer.body), asked)
+    body = await run_in_threadpool(_veiled, services, sight, bytes(answer.body), asked)
     if body != answer.body:
         answer.body = body
         answer.headers["content-length"] = str(len(body))
@@ -63,48 +48,10 @@ def _named(request: Request) -> Iterator[str]:
 
 async def _chunks(services: "Services", sight: Sight, chunks: Any) -> AsyncIterator[bytes]:
     async for chunk in chunks:
-        yield await run_in_threadpool(veil, services, sight, chunk)
+        yield await run_in_threadpool(_veiled, services, sight, chunk)
 
 
-def veil(services: "Services", sight: Sight, body: bytes, asked: str = "") -> bytes:
-    """The text of an answer, or of a part of a stream, without what the sight does not reach."""
+def _veiled(services: "Services", sight: Sight, body: bytes, asked: str = "") -> bytes:
     text = body.decode(errors="replace")
-    sessions = sorted({found[2] for found in _SESSION.finditer(text)})
-    ids = sorted(set(_ID.findall(text)))
-    if not sessions and not ids:
-        return body
-    with whole_sight(), services.resources.units.read() as unit:
-        foreign = (
-            frozenset(
-                each
-                for each in unit.foreign_among(sessions, ids, sight.user_id)
-                if each not in asked
-            )
-            if sight.user_id is not None
-            else frozenset()
-        )
-        words = () if sight.sees_sensitive else tuple(unit.sensitive_words(sessions, ids))
-    if foreign:
-        text = _ID.sub(lambda it: HIDDEN_ID if it[0] in foreign else it[0], text)
-        text = _SESSION.sub(lambda it: f'{it[1]}{HIDDEN_ID}"' if it[2] in foreign else it[0], text)
-    for pattern in _patterns(words):
-        text = pattern.sub(HIDDEN_WORDS, text)
-    return text.encode()
-
-
-def _patterns(words: Iterable[str]) -> Iterable[re.Pattern[str]]:
-    """Each statement as it may stand in JSON: in any case, with other blanks, without its full stop."""
-    for statement in set(words):
-        bare = statement.strip().rstrip(".!?\N{IDEOGRAPHIC FULL STOP}")
-        if len(bare) < _LEAST_CHARS:
-            continue
-        parts = (
-            "|".join(
-                {
-                    re.escape(json.dumps(it, ensure_ascii=ascii_only)[1:-1])
-                    for ascii_only in (True, False)
-                }
-            )
-            for it in bare.split()
-        )
-        yield re.compile(_BETWEEN.join(f"(?:{part})" for part in parts), re.IGNORECASE)
+    shown = veil(services.resources.units, sight, text, asked)
+    return body if shown is text else shown.encode()

@@ -188,14 +188,14 @@ def _candidate(candidate: Candidate, *, may_decide: bool) -> InboxItem:
 
 
 def _second(waiting: SecondApproval, reader: Principal) -> InboxItem:
-    is_first = waiting.first_by == person_of(reader)
+    is_first = person_of(reader) in (waiting.proposed_by, waiting.first_by)
     may_decide = reader.role.includes(Role.OPERATOR)
     return InboxItem(
         kind=InboxKind.SECOND_APPROVAL,
         id=waiting.approval_id,
         title=" ".join((waiting.operation, *map(str, waiting.values.values()))),
         created_at_ms=waiting.created_at_ms,
-        tags=(waiting.subject, waiting.first_by),
+        tags=tuple(filter(None, (waiting.subject, waiting.proposed_by, waiting.first_by))),
         actions=("withdraw",) if is_first else ("approve",) if may_decide else (),
     )
 

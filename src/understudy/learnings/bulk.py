@@ -135,7 +135,7 @@ class BulkService:
         """Decide the candidates one after another; a refusal does not stop the others."""
         request = replace(request, reason=check_reason(request.reason))
         self.candidates.guard.check_reason(request.reason)
-        chosen, has_more = self._chosen(request)
+        chosen, has_more = self.chosen(request)
         act = self._preview if request.dry_run else self._carry_out
         return BulkResult(
             action=request.action,
@@ -144,7 +144,8 @@ class BulkService:
             has_more=has_more,
         )
 
-    def _chosen(self, request: BulkRequest) -> tuple[tuple[BulkChoice, ...], bool]:
+    def chosen(self, request: BulkRequest) -> tuple[tuple[BulkChoice, ...], bool]:
+        """The candidates that a request names or finds, and whether it finds more."""
         if request.candidates:
             if len(request.candidates) > self.most_at_once:
                 raise coded_error(

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 from understudy.core.clock import DAY_MS
 from understudy.core.principal import Principal
-from understudy.core.records import HIDDEN, JsonObject
+from understudy.core.records import HIDDEN, OMIT, OMIT_EMPTY, JsonObject, reduced
 
 SETTING: Final = "require_two_approvers"
 # For how long a first approval holds.
@@ -38,7 +38,7 @@ def person_of(principal: Principal) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondApproval:
-    """A change that one person approved and that waits for another."""
+    """A change that waits for people to approve it."""
 
     approval_id: str
     subject: TwoApprovers
@@ -46,7 +46,10 @@ class SecondApproval:
     operation: str
     values: JsonObject
     body: Any = None
-    first_by: str
+    # Who wrote the change itself, where it was not there before; does not count.
+    proposed_by: Annotated[str | None, OMIT] = None
+    # Who approved it so far; nobody yet where it is left out.
+    first_by: Annotated[str, OMIT_EMPTY] = ""
     created_at_ms: int
     expires_at_ms: int
     fingerprint: Annotated[str, HIDDEN] = ""
@@ -54,20 +57,29 @@ class SecondApproval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingForSecond:
-    """The answer to a first approval."""
+    """The answer to a change that waits: for a second person, or for two where nobody has approved it."""
 
-    state: Literal["waiting_for_second"] = "waiting_for_second"
+    state: Literal["waiting_for_second", "waiting_for_two"] = "waiting_for_second"
     approval_id: str
     subject: TwoApprovers
     operation: str
-    first_by: str
+    proposed_by: Annotated[str | None, OMIT] = None
+    first_by: Annotated[str, OMIT_EMPTY] = ""
     expires_at_ms: int
+
+
+def waiting_answer(waiting: SecondApproval) -> WaitingForSecond:
+    """What is told of a change that waits."""
+    state = "waiting_for_second" if waiting.first_by else "waiting_for_two"
+    return reduced(WaitingForSecond, waiting, state=state)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondApproved:
-    """A change that two people approved, and what its operation answered."""
+    """A change that was approved, and what its operation answered: it waits on, or is done."""
 
     approval_id: str
     operation: str
+    # Whether there were two, so that it was made.
+    done: bool
     answer: JsonObject

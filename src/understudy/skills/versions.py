@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
+from understudy.runtime.service import current_revision
+from understudy.runtime.two_people import TwoApprovers, required
 from understudy.skills import grants
 from understudy.skills.access import Author, is_live
 from understudy.skills.bundles.bundle import Bundle
@@ -247,12 +249,20 @@ def must_be_accepted(
     unit: "Unit", author: Author, before: Skill | None, basis: SkillVersion | None
 ) -> bool:
     """Whether a version is stored as a draft: it may repeat untrusted text, or changes a draft, or
-    a run made it for a skill that others may use."""
+    a run made it for a skill that others may use; where two people activate skills, also what a run
+    makes of its own, and what a person makes for others."""
     if author.untrusted or (basis is not None and basis.state is not VersionState.SERVED):
         return True
-    if author.run_id is None or before is None or not is_live(before):
+    is_by_run, is_for_two = author.run_id is not None, _needs_two(unit)
+    if is_by_run and is_for_two:
+        return True
+    if before is None or not is_live(before) or not (is_by_run or is_for_two):
         return False
     return grants.reaches_others(unit, before)
+
+
+def _needs_two(unit: "Unit") -> bool:
+    return TwoApprovers.SKILL_ACTIVATION in required(current_revision(unit).document)
 
 
 def _keep_draft(

@@ -1,5 +1,6 @@
 """The stores of tokens, of the audit, and of idempotency receipts."""
 
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -8,6 +9,7 @@ import sqlalchemy as sa
 
 from understudy.access.tokens import TokenRecord
 from understudy.core.audit import AuditEntry, AuditOutcome
+from understudy.core.batches import batches
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Role
 from understudy.runs.model import Receipt
@@ -227,6 +229,15 @@ class AuditStore:
         values = {name: getattr(entry, name) for name in CONTENT["audit"]}
         self._chains.add_entry({**values, "outcome": str(entry.outcome)})
 
+    def actors(self, action: str, resource_ids: Collection[str]) -> frozenset[str]:
+        """Who did something to any of these, as far as the audit still goes back."""
+        rows = (
+            row
+            for some in batches(tuple(resource_ids))
+            for row in self._connection.execute(_ACTORS, {"done": action, "wanted": list(some)})
+        )
+        return frozenset(row.actor for row in rows)
+
     def last_number(self) -> int:
         """The number of the newest entry; 0 without one."""
         return self._connection.execute(_LAST).scalar() or 0
@@ -261,6 +272,14 @@ class AuditStore:
 
 
 _LAST = sa.select(sa.func.max(audit.c.number))
+_ACTORS = (
+    sa.select(audit.c.actor)
+    .distinct()
+    .where(
+        audit.c.action == sa.bindparam("done"),
+        audit.c.resource_id.in_(sa.bindparam("wanted", expanding=True)),
+    )
+)
 _AFTER = (
     sa.select(audit.c.number, audit.c.resource)
     .where(audit.c.number > sa.bindparam("number"))

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from understudy.assets.model import BlobStore
 from understudy.core.bell import COMMITS, EVENTS, Bell
 from understudy.core.errors import coded_error
+from understudy.core.rehearsal import end_rehearsal
 from understudy.core.sight import current_sight
 from understudy.memory.ports import RunMemoryStore
 from understudy.runs.model import Run
@@ -488,6 +489,7 @@ class Units:
                 regrets = unit.if_rolled_back
                 yield unit
                 unit.chains.settle()
+                end_rehearsal()
                 changed = unit.changed_tables
                 self._dialect.announce(connection, unit.touched, changed)
         except BaseException as problem:

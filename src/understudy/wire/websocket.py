@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from understudy.core.principal import Role
+from understudy.runtime.two_people import WaitingForSecond
 from understudy.skills.model import SkillOrigin, SkillStatus, Visibility
 from understudy.wire.base import Int32, Omitted, RequestBody, View
 from understudy.wire.skills import UpdateSkill
@@ -129,9 +130,11 @@ class SkillContent(NamedSkill):
 
 
 class SkillUpdated(View):
-    """It is done; `ok` is text, as the protocol of skills has always had it."""
+    """It is done, or waits for a second person; `ok` is text, as the protocol of skills has always
+    had it."""
 
-    ok: Literal["true"] = "true"
+    ok: Literal["true", "false"] = "true"
+    waiting: Omitted[WaitingForSecond] = None
 
 
 class ListFilesParams(RequestBody):

@@ -18,12 +18,13 @@ from understudy.core.errors import Invalid, Unauthenticated, UnderstudyError, co
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
 from understudy.core.showable import showable
-from understudy.core.sight import current_sight, sight_of
+from understudy.core.sight import WHOLE, current_sight, sight_of
 from understudy.core.strict_json import check, load
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.skills.events import SkillEvent, SkillEventName
 from understudy.skills.library import SkillLibrary
 from understudy.wire.base import JsonObject
+from understudy.wire.veil import veil
 from understudy.wire.websocket import MAX_ID_CHARS, FrameError, FrameId, RequestFrame
 from understudy.work.db_retry import repeat_while_db_down, retry_while_db_down
 from understudy.ws.errors import error_of, wrong_values
@@ -306,7 +307,7 @@ class WebSocketConnection:
             return error_frame(bad.id, error_of(bad.cause, self._caller.locale)), bad.cause
         try:
             payload = answer(self._services, self._caller, frame).model_dump(mode="json")
-            return answer_frame(frame.id, payload), None
+            return self._veiled(answer_frame(frame.id, payload), asked=text), None
         except Exception as error:  # noqa: BLE001 - the edge: a caller gets an answer, the log the rest
             return error_frame(frame.id, error_of(error, self._caller.locale)), error
 
@@ -319,11 +320,10 @@ class WebSocketConnection:
             if not self._caller.is_known:
                 continue
             try:
-                heard = await run_in_threadpool(self._audible, events)
+                for event in await run_in_threadpool(self._audible, events):
+                    await self._send_event(event.name.value, event.payload)
             except Unauthenticated:
                 return NO_LONGER_KNOWN
-            for event in heard:
-                await self._send_event(event.name.value, event.payload)
 
     async def _tell_of_runs(self) -> Close | None:
         """Pass on what runs have left for people since the connection was opened."""
@@ -334,10 +334,10 @@ class WebSocketConnection:
             if self._caller.is_known:
                 try:
                     after, events = await self._run_events(after, seen[EVENTS])
+                    for event in events:
+                        await self._send_event(str(event.kind), run_event_payload(event))
                 except Unauthenticated:
                     return NO_LONGER_KNOWN
-                for event in events:
-                    await self._send_event(str(event.kind), run_event_payload(event))
                 if len(events) == MAX_RUN_EVENTS:
                     continue
             await bell.wait(seen, timeout_s=LOOK_EVERY_S)
@@ -364,8 +364,19 @@ class WebSocketConnection:
             events = unit.journal.read(after_sequence=after, kinds=RUN_EVENTS, limit=MAX_RUN_EVENTS)
         return _place(after, newest, events), events
 
+    def _veiled(self, frame: str, *, asked: str = "") -> str:
+        """A frame as its reader may see it; what a request itself said may stand in its answer."""
+        sight = current_sight.get()
+        if sight == WHOLE:
+            return frame
+        return veil(self._services.resources.units, sight, frame, asked)
+
+    def _event(self, name: str, payload: Mapping[str, object]) -> str:
+        self._caller.principal()
+        return self._veiled(event_frame(name, payload, self._seq + 1))
+
     async def _send_event(self, name: str, payload: Mapping[str, object]) -> None:
-        frame = event_frame(name, payload, self._seq + 1)
+        frame = await run_in_threadpool(self._event, name, payload)
         if fits(frame):
             self._seq += 1
             await self._put(frame)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
@@ -19,11 +20,14 @@ from understudy.core.errors import (
 from understudy.core.page import MAX_LIMIT, PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.core.records import parsed
+from understudy.inbox.second_approvals import GatedChange
+from understudy.runtime.two_people import TwoApprovers, waiting_answer
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
 from understudy.skills.access import Author, known_id
-from understudy.skills.model import EVERYTHING, Skill, is_id
+from understudy.skills.model import EVERYTHING, Skill, Visibility, is_id
 from understudy.skills.revisions import SkillFieldChanges
 from understudy.wire.base import JsonObject, RequestBody, View
+from understudy.wire.skills import UpdateSkill
 from understudy.wire.websocket import (
     AgentFile,
     AgentFileSet,
@@ -134,11 +138,38 @@ def update_skill(
         raise coded_error("ws/no_updates", pointer="/params/updates")
     changes = parsed(SkillFieldChanges, given.model_dump())
     ref = _ref(params)
+    act = partial(services.skills.service.update, Author(principal=principal), ref, changes)
     try:
-        services.skills.service.update(Author(principal=principal), ref, changes)
+        if changes.visibility is Visibility.PUBLIC:
+            return _made_public(services, principal, act, ref, given)
+        act()
     except Invalid as error:
         raise within(error, "/params/updates") from None
     return SkillUpdated()
+
+
+def _made_public(
+    services: "Services",
+    principal: Principal,
+    act: Callable[[], object],
+    ref: str,
+    given: UpdateSkill,
+) -> SkillUpdated:
+    """Make a skill public, where two people have to with the second of them."""
+    change = GatedChange(
+        units=services.resources.units,
+        clock=services.resources.clock,
+        principal=principal,
+        subject=TwoApprovers.SKILL_ACTIVATION,
+        # As the same call over HTTP is named, so that either can be the second.
+        operation="skills.update",
+        values={"skill_id": ref},
+        body=given.model_dump(mode="json", exclude_unset=True),
+    )
+    waiting = change.carry_out(act)
+    if waiting is None:
+        return SkillUpdated()
+    return SkillUpdated(ok="false", waiting=waiting_answer(waiting))
 
 
 def _ref(params: UpdateSkillParams) -> str:

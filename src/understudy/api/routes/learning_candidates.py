@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Path, Query
+from pydantic import ValidationError
 
 from understudy.api.bodies import located, record_of
 from understudy.api.gate import GatedRoute
@@ -18,7 +19,7 @@ from understudy.api.routes.learnings import (
     published_learning,
 )
 from understudy.api.services import Caller, Services
-from understudy.core.errors import coded_error
+from understudy.core.errors import Invalid, LimitExceeded, coded_error
 from understudy.core.page import MAX_LIMIT, Page
 from understudy.core.records import reduced
 from understudy.learnings.bulk import BulkAction, BulkChoice, BulkRequest, BulkResult
@@ -104,10 +105,24 @@ def _publishes(body: Any) -> bool:
     return is_publication and not body.get("dry_run")
 
 
+def _chosen(services: Services, body: Any) -> tuple[str, ...]:
+    """The candidates that a decision is about; none where the route refuses its body."""
+    try:
+        wanted = _bulk_request(BulkDecision.model_validate(body))
+        chosen, _ = services.learning.bulk_decisions.chosen(wanted)
+    except (Invalid, LimitExceeded, ValidationError):
+        return ()
+    return tuple(sorted(it.candidate_id for it in chosen))
+
+
 @router.post(ALL + "/bulk", operation_id="learning_candidates.bulk")
-@operator(two=TwoApprovers.BULK_PUBLICATION, two_if=_publishes)
+@operator(two=TwoApprovers.BULK_PUBLICATION, two_if=_publishes, two_about=_chosen)
 def decide_many(body: BulkDecision, services: Services, caller: Caller) -> BulkResult:
     """Publish or reject many; each is told of, and one that is refused does not stop the others."""
+    return services.learning.bulk_decisions.decide(caller, _bulk_request(body))
+
+
+def _bulk_request(body: BulkDecision) -> BulkRequest:
     ways = ("candidate_ids", "candidates", "filter")
     given = [name for name in ways if getattr(body, name) is not None]
     if len(given) > 1:
@@ -115,14 +130,13 @@ def decide_many(body: BulkDecision, services: Services, caller: Caller) -> BulkR
     named = body.candidates or [BulkChoiceBody(candidate_id=it) for it in body.candidate_ids or ()]
     with located("filter"):
         narrowed = _filter(body.filter or CandidateFilterBody())
-    wanted = record_of(
+    return record_of(
         BulkRequest,
         body,
         candidates=tuple(record_of(BulkChoice, it) for it in named),
         narrowed=narrowed,
         publish_tier=body.publish_tier or Tier.ACTIVE,
     )
-    return services.learning.bulk_decisions.decide(caller, wanted)
 
 
 @router.get(ALL + "/next", operation_id="learning_candidates.next")

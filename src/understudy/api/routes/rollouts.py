@@ -86,8 +86,12 @@ def _filter(
     return RolloutFilter(source_learning_id=source_learning_id, status=status)
 
 
+def _moves_on(body: Any) -> bool:
+    return isinstance(body, dict) and body.get("status") not in (None, Stage.DRAFT)
+
+
 @router.post(LEARNING + "/promote-skill", operation_id="rollouts.promote")
-@operator(body_id="skill_name")
+@operator(two=TwoApprovers.SKILL_ACTIVATION, two_if=_moves_on, body_id="skill_name")
 def promote(
     learning_id: LearningId, body: PromoteSkill, services: Services, caller: Caller
 ) -> RolloutView:
@@ -218,7 +222,7 @@ def rollback_preview(
 
 
 @router.post(ONE + "/rollback", operation_id="rollouts.rollback")
-@operator()
+@operator(two=TwoApprovers.SKILL_ACTIVATION)
 def rollback(
     skill_name: SkillName, services: Services, caller: Caller, body: RollBackSkill | None = None
 ) -> RolloutView:

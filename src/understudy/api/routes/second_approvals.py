@@ -27,7 +27,7 @@ ApprovalId = Annotated[str, Path(description="id of the waiting change")]
 @router.get(ALL, operation_id="second_approvals.list")
 @viewer()
 def list_waiting(services: Services, page: Paging) -> Page[SecondApproval]:
-    """Changes that one person approved and that wait for another, oldest first."""
+    """Changes that wait for people to approve them, oldest first."""
     with services.resources.units.read() as unit:
         return unit.second_approvals.page(page, now_ms=services.resources.clock.now_ms())
 
@@ -44,10 +44,13 @@ def get_waiting(approval_id: ApprovalId, services: Services) -> SecondApproval:
 async def approve(
     approval_id: ApprovalId, services: Services, caller: Caller, request: Request
 ) -> SecondApproved:
-    """Make the waiting change as the second person: the same call again, with the caller's role."""
+    """Approve a waiting change: the same call again, with the caller's role. The second person makes it."""
     waiting = _waiting(services, approval_id)
-    if waiting.first_by == person_of(caller):
-        raise coded_error("two_approvers/second_is_first", user_id=waiting.first_by)
+    person = person_of(caller)
+    if person == waiting.proposed_by:
+        raise coded_error("two_approvers/proposer_does_not_count", user_id=person)
+    if person == waiting.first_by:
+        raise coded_error("two_approvers/second_is_first", user_id=person)
     values = {name: str(value) for name, value in waiting.values.items()}
     try:
         answer = await InProcessCalls(request.app).call(
@@ -57,19 +60,25 @@ async def approve(
         told = json.dumps(refused.problem)
         problem = Response(told, status_code=refused.status, media_type=MEDIA_TYPE)
         return cast("SecondApproved", problem)
-    return SecondApproved(approval_id=approval_id, operation=waiting.operation, answer=answer or {})
+    return SecondApproved(
+        approval_id=approval_id,
+        operation=waiting.operation,
+        done=_waiting_or_none(services, approval_id) is None,
+        answer=answer or {},
+    )
 
 
 @router.post(ALL + "/{approval_id}/withdraw", operation_id="second_approvals.withdraw")
 @operator()
 def withdraw(approval_id: ApprovalId, services: Services, caller: Caller) -> Deleted:
-    """Take a waiting change back: the first person, or an admin."""
+    """Take a waiting change back: who began it, or an admin."""
     waiting = _waiting(services, approval_id)
-    if waiting.first_by != person_of(caller):
+    if person_of(caller) not in (waiting.proposed_by, waiting.first_by):
         caller.require(Role.ADMIN)
     with services.resources.units.write() as unit:
         if unit.second_approvals.take(approval_id):
-            reason = f"{waiting.operation}: first {waiting.first_by}"
+            begun_by = waiting.proposed_by or waiting.first_by
+            reason = f"{waiting.operation}: begun by {begun_by}"
             now = services.resources.clock.now_ms()
             unit.audit.add(
                 audit.done(
@@ -79,10 +88,14 @@ def withdraw(approval_id: ApprovalId, services: Services, caller: Caller) -> Del
     return Deleted()
 
 
-def _waiting(services: Services, approval_id: str) -> SecondApproval:
+def _waiting_or_none(services: Services, approval_id: str) -> SecondApproval | None:
     with services.resources.units.read() as unit:
         now = services.resources.clock.now_ms()
-        waiting = unit.second_approvals.get(approval_id, now_ms=now)
+        return unit.second_approvals.get(approval_id, now_ms=now)
+
+
+def _waiting(services: Services, approval_id: str) -> SecondApproval:
+    waiting = _waiting_or_none(services, approval_id)
     if waiting is None:
         raise coded_error("two_approvers/approval_not_found", approval_id=approval_id)
     return waiting

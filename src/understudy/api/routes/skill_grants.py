@@ -11,6 +11,7 @@ from understudy.api.routes.skills import ONE, SkillRef, acknowledged
 from understudy.api.services import AgentId, Caller, Services, SessionId
 from understudy.core.errors import coded_error
 from understudy.core.page import Page
+from understudy.runtime.two_people import TwoApprovers
 from understudy.skills.access import AgentSkill, Author, SkillAccess
 from understudy.skills.model import AgentGrant, UserGrant
 from understudy.wire.base import Items
@@ -56,7 +57,7 @@ def grants(
 
 
 @router.post(AGENTS, operation_id="skills.grant_agent", status_code=201)
-@operator(action="skills.grant")
+@operator(two=TwoApprovers.SKILL_ACTIVATION, action="skills.grant")
 def grant_agent(
     skill_id: SkillRef, body: GrantAgent, services: Services, caller: Caller
 ) -> SkillChanged:
@@ -73,7 +74,7 @@ def grant_agent(
 
 
 @router.post(USERS, operation_id="skills.grant_user", status_code=201)
-@operator(action="skills.grant")
+@operator(two=TwoApprovers.SKILL_ACTIVATION, action="skills.grant")
 def grant_user(
     skill_id: SkillRef, body: GrantUser, services: Services, caller: Caller
 ) -> SkillChanged:

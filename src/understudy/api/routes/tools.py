@@ -9,6 +9,7 @@ from understudy.api.paging import Paging, items
 from understudy.api.services import AgentId, Caller, Services, SessionId
 from understudy.core.page import Page
 from understudy.permissions.model import CallVerdict
+from understudy.runtime.two_people import TwoApprovers
 from understudy.tools.base import schema_of
 from understudy.wire.base import Items
 from understudy.wire.permissions import CheckTool, SessionToolView, TraceView, VerdictView
@@ -40,7 +41,7 @@ def check_tool(body: CheckTool, services: Services) -> VerdictView:
 
 
 @router.put("/v1/tools/{name:path}", operation_id="tools.set")
-@admin()
+@admin(two=TwoApprovers.POLICY_CHANGE)
 def set_tool(name: str, body: SetTool, services: Services, caller: Caller) -> ToolView:
     """Switch a tool on or off for all agents."""
     tool = services.offers.switch(caller, name, enabled=body.enabled)

@@ -42,7 +42,7 @@ audit = sa.Table(
     sqlite_autoincrement=True,
 )
 
-# Changes that one person approved and that wait for another.
+# Changes that wait for people to approve them.
 second_approvals = sa.Table(
     "second_approvals",
     metadata,
@@ -51,6 +51,7 @@ second_approvals = sa.Table(
     sa.Column("operation", sa.Text, nullable=False),
     sa.Column("values", Json, nullable=False),
     sa.Column("body", Json),
+    sa.Column("proposed_by", sa.Text),
     sa.Column("first_by", sa.Text, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),
     sa.Column("expires_at_ms", Ms, nullable=False),

@@ -1,0 +1,13 @@
+"""who proposed a change that waits for two people."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0038"
+down_revision = "0037"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("second_approvals", sa.Column("proposed_by", sa.Text))

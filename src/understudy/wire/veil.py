@@ -1,0 +1,69 @@
+"""What a text on the wire does not tell: ids of others in what is shared, and sensitive words that a run quotes.
+
+Rows that do not exist for a caller are left out by the stores. This is about the rest: a record that
+everybody may read names the run of somebody else, or a journal holds the sentence that was learned.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from understudy.core.sight import Sight, whole_sight
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Units
+
+HIDDEN_ID: Final = "hidden"
+HIDDEN_WORDS: Final = "[sensitive]"
+# Fields that name a session, whose id may be any word that a caller chose.
+_SESSION: Final = re.compile(
+    r'("(?:\w*session_id|member_id|ref_id|resource_id|id)"\s*:\s*")([^"\\]{1,200})"'
+)
+_ID: Final = re.compile(r"\b[a-z]{2,4}_[0-9a-f]{32}\b")
+# A shorter sentence is a word that occurs anywhere.
+_LEAST_CHARS: Final = 4
+_BETWEEN: Final = r"(?:\s|\\[nrt])+"
+
+
+def veil(units: "Units", sight: Sight, text: str, asked: str = "") -> str:
+    """The text of an answer, of a frame, or of a part of a stream, without what the sight does not reach."""
+    sessions = sorted({found[2] for found in _SESSION.finditer(text)})
+    ids = sorted(set(_ID.findall(text)))
+    if not sessions and not ids:
+        return text
+    with whole_sight(), units.read() as unit:
+        foreign = (
+            frozenset(
+                each
+                for each in unit.foreign_among(sessions, ids, sight.user_id)
+                if each not in asked
+            )
+            if sight.user_id is not None
+            else frozenset()
+        )
+        words = () if sight.sees_sensitive else tuple(unit.sensitive_words(sessions, ids))
+    if foreign:
+        text = _ID.sub(lambda it: HIDDEN_ID if it[0] in foreign else it[0], text)
+        text = _SESSION.sub(lambda it: f'{it[1]}{HIDDEN_ID}"' if it[2] in foreign else it[0], text)
+    for pattern in _patterns(words):
+        text = pattern.sub(HIDDEN_WORDS, text)
+    return text
+
+
+def _patterns(words: Iterable[str]) -> Iterable[re.Pattern[str]]:
+    """Each statement as it may stand in JSON: in any case, with other blanks, without its full stop."""
+    for statement in set(words):
+        bare = statement.strip().rstrip(".!?\N{IDEOGRAPHIC FULL STOP}")
+        if len(bare) < _LEAST_CHARS:
+            continue
+        parts = (
+            "|".join(
+                {
+                    re.escape(json.dumps(it, ensure_ascii=ascii_only)[1:-1])
+                    for ascii_only in (True, False)
+                }
+            )
+            for it in bare.split()
+        )
+        yield re.compile(_BETWEEN.join(f"(?:{part})" for part in parts), re.IGNORECASE)
