@@ -1681,7 +1681,7 @@ class SecondApprovalsCalls(Group[S]):
 
     @GET("/v1/second-approvals")
     def page(self, **page: Unpack[Paging]) -> Page[SecondApproval]:
-        """Changes that one person approved and that wait for another, oldest first."""
+        """Changes that wait for people to approve them, oldest first."""
 
     list = every(page)
 
@@ -1691,12 +1691,12 @@ class SecondApprovalsCalls(Group[S]):
 
     @POST("/v1/second-approvals/{approval_id}/approve")
     def approve(self, approval_id: str, *, key: str | None = None) -> SecondApproved:
-        """Make the waiting change as the second person: the same call again, with the caller's
-        role."""
+        """Approve a waiting change: the same call again, with the caller's role. The second
+        person makes it."""
 
     @POST("/v1/second-approvals/{approval_id}/withdraw")
     def withdraw(self, approval_id: str, *, key: str | None = None) -> Deleted:
-        """Take a waiting change back: the first person, or an admin."""
+        """Take a waiting change back: who began it, or an admin."""
 
 
 class SessionsCalls(Group[S]):
