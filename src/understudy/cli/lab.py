@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
@@ -265,7 +266,8 @@ def rank(
             refuse(number, str(problem), str(queries))
         found = collection.search(asked, str(line.get("scope", "")))
         least = least_coverage(found, floor) if floor else 0.0
-        told = [it for it in found if it.score > 0 and relevant(it, least)][:limit]
+        matching = (it for it in found if it.score > 0 and relevant(it, least))
+        told = tuple(islice(matching, limit))
         answer = {
             "qid": line.get("id"),
             "ids": [it.id for it in told],

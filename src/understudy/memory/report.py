@@ -88,6 +88,11 @@ class Report:
         """Whether an action failed."""
         return bool(self.scan_error_count or self.prune_error_count)
 
+    @property
+    def pruned_count(self) -> int:
+        """How many records and files were deleted."""
+        return self.pruned_ttl_count + self.pruned_overflow_count + self.pruned_orphan_file_count
+
 
 def report_json(report: Report) -> dict[str, Any]:
     """The report as status and doctor show it, without None fields."""

@@ -158,7 +158,8 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
             if self.maintenance.last().source is None:
                 self.maintenance.failed(MaintenanceTrigger.STARTUP, problem)
         else:
-            tell = log.error if report.is_failed else log.info
+            quiet = log.info if report.pruned_count else log.debug
+            tell = log.error if report.is_failed else quiet
             tell("run_memory.checked", **_counts(report_json(report)))
 
     def sweep(self) -> int:

@@ -25,7 +25,7 @@ _WORDS_PER_ACCENTED: Final = -0.4
 _FIRST_SIGN: Final = "\u2e80"
 # Only the terms of shorter texts are cached, and of so many texts and documents.
 _KEPT_CHARS: Final = 4_000
-_KEPT: Final = 2_048
+_KEPT: Final = 4_096
 _DIGITS: Final = re.compile(r"(\d+)")
 
 

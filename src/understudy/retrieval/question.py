@@ -53,6 +53,8 @@ class RetrievalQuestion:
     flat: str
     average_length: float
     date_asks: float
+    # A text with fewer letter groups of its words is like none of them.
+    fewest_grams: float
 
     def covers(self, at_ms: int) -> bool:
         """Whether the period of the question covers this time."""
@@ -152,6 +154,7 @@ def ask(
         flat=flat if len(flat) <= MOST_WHOLE_CHARS else "",
         average_length=max(1.0, common.average_length),
         date_asks=tuning.date_coverage if period else 0.0,
+        fewest_grams=tuning.least_similarity * min((len(it.grams) for it in similar), default=0),
     )
 
 

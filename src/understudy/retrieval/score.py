@@ -12,7 +12,6 @@ from understudy.retrieval.documents import (
     Prepared,
     Scored,
     Statistics,
-    TextTerms,
     prepare,
 )
 from understudy.retrieval.question import RetrievalQuestion, ask
@@ -53,6 +52,7 @@ class DocumentFinding:
     # Those of all fields together, and those that neighbours have beyond them.
     strengths: Strengths = field(default_factory=dict)
     lent: Strengths = field(default_factory=dict)
+    _coverage: float | None = None
 
     @property
     def at_ms(self) -> int:
@@ -88,6 +88,11 @@ class DocumentFinding:
 
     def coverage(self) -> float:
         """The share of the question that the document covers; neighbours count in part."""
+        if self._coverage is None:
+            self._coverage = self._covered()
+        return self._coverage
+
+    def _covered(self) -> float:
         question = self.question
         if any(it.has_whole_query for it in self.fields):
             return 1.0
@@ -159,14 +164,19 @@ def _sum(question: RetrievalQuestion, strengths: Strengths) -> float:
 
 def find(question: RetrievalQuestion, prepared: Prepared, tuning: Tuning) -> DocumentFinding:
     """Match all clues in all fields."""
-    held = question.numbers.keys() & prepared.terms
+    numbers, whole = question.numbers, question.flat
+    held = numbers.keys() & prepared.terms
     stretch = _stretch(prepared, question.average_length, tuning) if held else 0.0
-    whole = question.flat
+    top = 1 + tuning.saturation
     fields = [
         FieldFinding(
             name,
             tuning.source * prepared.heaviest if weight is None else weight,
-            _terms(question.numbers, held, text.counts, stretch, tuning) if held else {},
+            {
+                numbers[term]: top * count / (count + stretch)
+                for term in held
+                if (count := text.counts.get(term))
+            },
             bool(whole) and whole in text.flat,
         )
         for name, weight, text in prepared.texts
@@ -190,37 +200,27 @@ def _stretch(prepared: Prepared, average: float, tuning: Tuning) -> float:
     return tuning.saturation * norm
 
 
-def _terms(
-    numbers: Mapping[str, int],
-    held: Set[str],
-    counts: Mapping[str, int],
-    stretch: float,
-    tuning: Tuning,
-) -> Strengths:
-    top = 1 + tuning.saturation
-    return {
-        numbers[term]: top * counts[term] / (counts[term] + stretch)
-        for term in held
-        if term in counts
-    }
-
-
 def _look_closer(finding: DocumentFinding) -> None:
     """Match similar words, and add up the fields."""
     question, strengths = finding.question, finding.strengths
     for it, (_, _, text) in zip(finding.fields, finding.prepared.texts, strict=True):
-        if not question.grams.isdisjoint(text.grams):
-            it.strengths |= _similar(question, text, finding.tuning.least_similarity)
+        # Most texts share a few groups with some word, and too few to be like any.
+        shared = question.grams & text.grams
+        if shared and len(shared) >= question.fewest_grams:
+            it.strengths |= _similar(question, text.counts, shared, finding.tuning)
         for number, strength in it.strengths.items():
             strengths[number] = strengths.get(number, 0.0) + it.weight * strength
 
 
-def _similar(question: RetrievalQuestion, text: TextTerms, least: float) -> Strengths:
-    counts, grams = text.counts, text.grams
+def _similar(
+    question: RetrievalQuestion, counts: Mapping[str, int], shared: Set[str], tuning: Tuning
+) -> Strengths:
+    least = tuning.least_similarity
     return {
         number: share
         for number, clue in question.similar.items()
-        if clue.term not in counts and (share := len(clue.grams & grams) / len(clue.grams)) >= least
+        if clue.term not in counts
+        and (share := len(clue.grams & shared) / len(clue.grams)) >= least
     }
 
 
@@ -281,7 +281,7 @@ def _share(findings: Sequence[DocumentFinding], tuning: Tuning) -> None:
 
 def relevant(scored: Scored, floor: float) -> bool:
     """Whether the coverage reaches the floor; 0 accepts everything."""
-    return scored.coverage >= floor
+    return floor <= 0 or scored.coverage >= floor
 
 
 def least_coverage(found: Iterable[Scored], floor: float) -> float:

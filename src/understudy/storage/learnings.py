@@ -218,14 +218,17 @@ class LearningStore:
 
 
 # Built once: they run for every prompt and every publication.
-_COLUMNS: Final = without_search(learnings)
+# The body is read as it is stored, by which a row is recognised.
+_COLUMNS: Final = tuple(
+    sa.cast(it, sa.Text).label("body") if it.name == "body" else it
+    for it in without_search(learnings)
+)
 _IN_SCOPE: Final = learnings.c.scope_key == sa.bindparam("scope")
 _IN_SCOPES: Final = learnings.c.scope_key.in_(sa.bindparam("scopes", expanding=True))
 _LAST_FIRST: Final = (learnings.c.published_at_ms.desc(), learnings.c.learning_id.desc())
-# With the body as it is stored, by which a row is known again.
-_THESE: Final = sa.select(
-    *(it if it.name != "body" else sa.cast(it, sa.Text).label("body") for it in _COLUMNS)
-).where(learnings.c.learning_id.in_(sa.bindparam("ids", expanding=True)))
+_THESE: Final = sa.select(*_COLUMNS).where(
+    learnings.c.learning_id.in_(sa.bindparam("ids", expanding=True))
+)
 _ONE: Final = sa.select(*_COLUMNS).where(learnings.c.learning_id == sa.bindparam("of"))
 _OF_CANDIDATE: Final = sa.select(*_COLUMNS).where(
     learnings.c.source_candidate_id == sa.bindparam("of")
