@@ -9,17 +9,21 @@ from bench import (
     catalogue,
     console,
     guard,
+    idle,
     poisoning,
     redaction,
     retrieval,
     runs,
     stalls,
+    statements,
     steps,
     unlearn,
     waiting,
 )
 
 BENCHMARKS: dict[str, Callable[..., bool | None]] = {
+    "statements": statements.main,
+    "idle": idle.main,
     "runs": runs.main,
     "stalls": stalls.main,
     "steps": steps.main,

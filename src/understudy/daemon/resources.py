@@ -8,7 +8,7 @@ from typing import Final
 
 from understudy.agent.model_call import DeltaHub, Slots
 from understudy.core.bell import STOPPING, Bell
-from understudy.core.clock import SystemClock
+from understudy.core.clock import Clock
 from understudy.core.ids import new_id
 from understudy.core.shared_reads import SharedReads
 from understudy.engine.durable import DurableEngine
@@ -41,12 +41,12 @@ SKILLS_CACHE: Final = "skills-cache"
 class Resources:
     """Opened once per process; the services are built on these."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, clock: Clock) -> None:
         self.settings = settings
         # `starting`, `ready`, `draining` or `stopped`.
         self.state = "starting"
         self.shutting_down = asyncio.Event()
-        self.clock = SystemClock()
+        self.clock = clock
         self.bell = Bell()
         self.reads = SharedReads()
         self.signals = StopSignals()

@@ -13,6 +13,7 @@ from understudy.agent.gate import Gatekeeper
 from understudy.agent.loop import AgentLoop
 from understudy.agent.model_call import DebugLog, ModelCaller
 from understudy.agent.toolbox import Toolbox
+from understudy.core.clock import Clock, SystemClock
 from understudy.daemon.background import Background
 from understudy.daemon.resources import Resources
 from understudy.daemon.services import Services
@@ -40,9 +41,9 @@ SAMPLE: Final = "Deployed the gateways; call +1 415 555 2671."
 class Daemon:
     """All parts of one daemon process."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, clock: Clock | None = None) -> None:
         self.settings = settings
-        self.resources = Resources(settings)
+        self.resources = Resources(settings, clock or SystemClock())
         self.services = Services(self.resources)
         self._background = Background(self.services)
         self._listeners = self.resources.listeners()

@@ -1,0 +1,98 @@
+"""What an idle daemon asks of its database, on an event loop whose time passes at once."""
+
+import asyncio
+import selectors
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any, Final
+
+from bench.report import figure, heading
+from bench.statements import Work, counted
+from understudy.daemon.wiring import Daemon
+from understudy.settings import Flags, Settings, load_settings
+from understudy.testing.clock import FrozenClock
+
+TRANSACTIONS_AIM: Final = 120
+# The looks at the start, and those that the daemon takes for the work that it finds then.
+WARM_UP_S: Final = 120
+WAIT_S: Final = 0.002
+
+
+class HastySelector(selectors.DefaultSelector):
+    """Waits for nothing but threads: when none is at work, time passes instead."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = FrozenClock()
+        self.started_ms = self.clock.ms
+        self.passed_s = 0.0
+        # How many threads do something for the loop.
+        self.threads = 0
+
+    def select(self, timeout: float | None = None) -> Any:
+        """What is ready now; if nothing is, the time after it would be."""
+        ready = super().select(0)
+        if ready or timeout == 0:
+            return ready
+        if timeout is None or self.threads:
+            return super().select(WAIT_S)
+        self.passed_s += timeout
+        self.clock.ms = self.started_ms + round(self.passed_s * 1000)
+        return ready
+
+
+class HastyLoop(asyncio.SelectorEventLoop):
+    """An event loop on which nobody sleeps in earnest."""
+
+    def __init__(self) -> None:
+        self.hasty = HastySelector()
+        super().__init__(self.hasty)
+
+    def time(self) -> float:
+        """The time that has passed, waited or not."""
+        return self.hasty.passed_s
+
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[..., Any], *args: Any
+    ) -> Any:
+        """Let a thread do it; until it has, no time passes."""
+        self.hasty.threads += 1
+        future = super().run_in_executor(executor, func, *args)
+        future.add_done_callback(self._done)
+        return future
+
+    def _done(self, _: object) -> None:
+        self.hasty.threads -= 1
+
+
+def count_idle_minute(settings: Settings) -> Work:
+    """What the tasks of a daemon do in a minute without work, a while after its start."""
+    with asyncio.Runner(loop_factory=HastyLoop) as runner:
+        loop = runner.get_loop()
+        assert isinstance(loop, HastyLoop)
+        return runner.run(_idle(Daemon(settings, clock=loop.hasty.clock)))
+
+
+async def _idle(daemon: Daemon) -> Work:
+    daemon.migrate()
+    await daemon.start()
+    try:
+        await asyncio.sleep(WARM_UP_S)
+        with counted() as work:
+            await asyncio.sleep(60)
+    finally:
+        await daemon.stop()
+    return work
+
+
+def main(*, quick: bool = False) -> bool:
+    """Count on SQLite; the looks of the engine's own thread, two a minute, are not among them."""
+    heading("A minute of an idle daemon on SQLite")
+    with tempfile.TemporaryDirectory() as folder:
+        settings = load_settings(Flags(home=Path(folder)), {})
+        settings.workspace.mkdir(parents=True, exist_ok=True)
+        work = count_idle_minute(settings)
+    figure("statements", len(work.statements), "")
+    return figure("transactions", work.begins, "", at_most=TRANSACTIONS_AIM)
