@@ -56,7 +56,12 @@ class BridgeDuty:
     """Carries messages out over bridges, and fetches mail; any number of workers share them."""
 
     at_once: ClassVar[int] = AT_ONCE
-    sleep: ClassVar[WorkerSleep] = WorkerSleep(topics=(TOPIC,), longest_s=2.0, shortest_s=0.2)
+    sleep: ClassVar[WorkerSleep] = WorkerSleep(
+        topics=(TOPIC,),
+        longest_s=2.0,
+        tables=("bridge_deliveries", "channel_bridges"),
+        shortest_s=0.2,
+    )
 
     units: "Units"
     clock: Clock

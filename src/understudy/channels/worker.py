@@ -24,9 +24,12 @@ AT_ONCE: Final = 50
 # After a failure an item is tried again this much later, then twice as late, and so on.
 BACK_OFF_MS: Final = 500
 MAX_FAILURES: Final = 8
-IDLE: Final = WorkerSleep(topics=(TOPIC,), longest_s=5.0, shortest_s=0.2)
+TABLES: Final = ("channels", "channel_leases", "channel_stimuli", "channel_threads")
+IDLE: Final = WorkerSleep(topics=(TOPIC,), longest_s=5.0, tables=TABLES, shortest_s=0.2)
 # While somebody has the floor, a run may end in another daemon.
-SPEAKING: Final = WorkerSleep(topics=(TOPIC,), longest_s=1.0, shortest_s=0.1)
+SPEAKING: Final = WorkerSleep(
+    topics=(TOPIC,), longest_s=1.0, tables=(*TABLES, "runs"), shortest_s=0.1
+)
 
 # A channel, and what in it is due: a thread, a turn, a stimulus.
 Due = tuple[str, str]
@@ -42,7 +45,7 @@ class ChannelDuty:
     """Moves channels on; each item in a transaction that holds its channel's row."""
 
     at_once: ClassVar[int] = 1
-    sleep: ClassVar[WorkerSleep] = IDLE
+    sleep: ClassVar[WorkerSleep] = SPEAKING
 
     units: "Units"
     clock: Clock

@@ -8,6 +8,8 @@ from typing import Final
 MAX_TOPICS: Final = 10_000
 # Rings after every commit of this process.
 COMMITS: Final = "commits"
+# Rings after every commit of this process that changed the table; `{}` is its name.
+TABLE: Final = "table:{}"
 # The topic that rings with every event of every session.
 EVENTS: Final = "events"
 # The topic that rings once, when the daemon stops.

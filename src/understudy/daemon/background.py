@@ -34,7 +34,8 @@ log = structlog.get_logger()
 
 STOP_LOOK_S: Final = 0.5
 STRANDED_LOOK_S: Final = 5.0
-EVERY_SECOND: Final = WorkerSleep(topics=(), longest_s=1.0)
+EXPIRY: Final = WorkerSleep(topics=(), longest_s=1.0, tables=("requests",))
+SIGNALS: Final = WorkerSleep(topics=(), longest_s=1.0, tables=("signals",))
 MEMORY_LOOK_S: Final = 10.0
 TRIALS_LOOK_S: Final = 15.0
 OUTCOMES_LOOK_S: Final = 15.0
@@ -137,7 +138,9 @@ class Background:
         services = self._services
         watch = JournalWatch(self._resources.units, self._resources.bell)
         return (
-            PeriodicCheck("journal-watch", watch.look, NEWS_LOOK_S, news=self._news),
+            PeriodicCheck(
+                "journal-watch", watch.look, LOOK_ALONE_S if self._is_alone else NEWS_LOOK_S
+            ),
             PeriodicCheck(
                 "stranded-watch", self._put_back, STRANDED_LOOK_S, at_once=False, news=self._news
             ),
@@ -167,8 +170,8 @@ class Background:
             "schedules": self._worker(self._schedules()),
             "mail": self._worker(self._mail()),
             "retention": self._worker(self._retention()),
-            "expiry": self._worker(TimedLook(self._expire, EVERY_SECOND)),
-            "signals": self._worker(TimedLook(self._follow_signals, EVERY_SECOND)),
+            "expiry": self._worker(TimedLook(self._expire, EXPIRY)),
+            "signals": self._worker(TimedLook(self._follow_signals, SIGNALS)),
             "channels": self._worker(self._channels()),
             "bridges": self._worker(self._bridges()),
             "unlearns": self._unlearning().run,

@@ -61,7 +61,7 @@ class DeliveryDuty:
     """Sends the deliveries of all runs; any number of workers share one outbox."""
 
     at_once: ClassVar[int] = AT_ONCE
-    sleep: ClassVar[WorkerSleep] = WorkerSleep(topics=(), longest_s=LOOK_S)
+    sleep: ClassVar[WorkerSleep] = WorkerSleep(topics=(), longest_s=LOOK_S, tables=("deliveries",))
 
     units: "Units"
     clock: Clock

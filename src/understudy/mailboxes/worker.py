@@ -30,9 +30,11 @@ TOPIC: Final = "mail"
 EVENTS: Final = "events"
 SETTLED_AT_ONCE: Final = 100
 # With no message in a run: another daemon may have died before it delivered a message.
-IDLE: Final = WorkerSleep(topics=(TOPIC,), longest_s=5.0, shortest_s=0.2)
+IDLE: Final = WorkerSleep(topics=(TOPIC,), longest_s=5.0, tables=("messages",), shortest_s=0.2)
 # While a run has a message, each event may be the end of that run.
-DELIVERING: Final = WorkerSleep(topics=(TOPIC, EVENTS), longest_s=1.0, pause_s=0.2)
+DELIVERING: Final = WorkerSleep(
+    topics=(TOPIC, EVENTS), longest_s=1.0, tables=("messages", "runs"), pause_s=0.2
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

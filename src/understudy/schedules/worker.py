@@ -103,7 +103,9 @@ class ScheduleDuty:
     """Fires due schedules; each is claimed, submitted and planned anew in one transaction."""
 
     at_once: ClassVar[int] = 1
-    sleep: ClassVar[WorkerSleep] = WorkerSleep(topics=(TOPIC,), longest_s=LONGEST_SLEEP_S)
+    sleep: ClassVar[WorkerSleep] = WorkerSleep(
+        topics=(TOPIC,), longest_s=LONGEST_SLEEP_S, tables=("schedules",)
+    )
 
     units: "Units"
     clock: Clock

@@ -49,15 +49,17 @@ def watch_changes(engine: sa.Engine) -> None:
 
 
 def _note_change(
-    connection: sa.Connection, _cursor: Any, statement: str, _values: Any, context: Any, _many: bool
+    connection: sa.Connection, cursor: Any, statement: str, _values: Any, context: Any, _many: bool
 ) -> None:
-    if context.compiled is None:
+    compiled = context.compiled
+    changed: Collection[str] = ()
+    if compiled is None:
         # Plain SQL, which may change anything.
         changed = CACHED if statement.lstrip()[:7].upper().startswith(WRITES) else ()
     elif context.isinsert or context.isupdate or context.isdelete:
-        changed = CACHED & {context.compiled.statement.table.name}
-    else:
-        return
+        # Of a statement that returns rows the driver does not know yet how many it changed.
+        if compiled.effective_returning or cursor.rowcount:
+            changed = (compiled.statement.table.name,)
     if changed:
         connection.info.setdefault(CHANGED, set()).update(changed)
 

@@ -9,7 +9,7 @@ from typing import Final, cast
 import sqlalchemy as sa
 
 from understudy.assets.model import BlobStore
-from understudy.core.bell import COMMITS, EVENTS, Bell
+from understudy.core.bell import COMMITS, EVENTS, TABLE, Bell
 from understudy.core.errors import coded_error
 from understudy.core.rehearsal import end_rehearsal
 from understudy.core.sight import current_sight
@@ -45,7 +45,7 @@ from understudy.storage.playbooks import FlowStore, PlaybookStore
 from understudy.storage.postgres import START_LOCK, hold_lock, try_lock
 from understudy.storage.project_tasks import ProjectTaskStore
 from understudy.storage.projects import PersonaStore, ProjectStore
-from understudy.storage.query_cache import CachedReads, QueryCache, watch_changes
+from understudy.storage.query_cache import CACHED, CachedReads, QueryCache, watch_changes
 from understudy.storage.requests import RequestStore
 from understudy.storage.retention import RetentionStore
 from understudy.storage.rollout_outcomes import OutcomeStore
@@ -381,7 +381,7 @@ class Unit(Stores):
 
     @property
     def changed_tables(self) -> frozenset[str]:
-        """The cached tables that this unit has changed."""
+        """The tables that this unit has changed."""
         return self._cached.changed
 
     def foreign_among(
@@ -450,8 +450,7 @@ class Units:
     ) -> None:
         self.engine = engine
         self.cache = cache
-        if cache is not None:
-            watch_changes(engine)
+        watch_changes(engine)
         complete_queries(engine)
         self._blobs = blobs
         self._run_memories = run_memories
@@ -491,18 +490,18 @@ class Units:
                 unit.chains.settle()
                 end_rehearsal()
                 changed = unit.changed_tables
-                self._dialect.announce(connection, unit.touched, changed)
+                self._dialect.announce(connection, unit.touched, changed & CACHED)
         except BaseException as problem:
             for regret in regrets:
                 regret(problem)
             raise
-        if self.cache is not None and changed:
-            self.cache.changed(changed)
+        if self.cache is not None and changed & CACHED:
+            self.cache.changed(changed & CACHED)
         for act in unit.if_committed:
             act()
         if unit.has_enqueued:
             self._enqueued()
-        self.ring(unit.touched, COMMITS)
+        self.ring(unit.touched, COMMITS, *map(TABLE.format, changed))
 
     def _now(self) -> int:
         return 0 if self.cache is None else self.cache.now()

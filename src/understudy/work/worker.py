@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final, Generic, NoReturn, Protocol, TypeVar
 
-from understudy.core.bell import COMMITS, Bell
+from understudy.core.bell import COMMITS, TABLE, Bell
 from understudy.core.clock import Clock
 from understudy.work.db_retry import finish_despite_db_outage
 
@@ -23,9 +23,17 @@ class WorkerSleep:
     # Bell topics that end the sleep. Other daemons ring no bell here: `longest_s` bounds their delay.
     topics: tuple[str, ...]
     longest_s: float
+    # The tables of which a change may make something due, where no other daemon changes them.
+    # None given: any commit may.
+    tables: tuple[str, ...] = ()
     shortest_s: float = SHORTEST_SLEEP_S
     # Slept in any case before a topic is heard, so that one look serves many rings.
     pause_s: float = 0.0
+
+    @property
+    def news(self) -> tuple[str, ...]:
+        """Bell topics without which a look finds nothing that it has not found before."""
+        return tuple(map(TABLE.format, self.tables)) or (COMMITS,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +43,7 @@ class Claim(Generic[T]):
     items: tuple[T, ...] = ()
     # When the next item is due; None when none is known.
     due_at_ms: int | None = None
-    # Replaces the duty's own sleep.
+    # Replaces the duty's own sleep; hears no topic and no table that the other does not hear.
     sleep: WorkerSleep | None = None
     # Whether to sleep after these items instead of claiming more at once.
     is_all: bool = False
@@ -98,8 +106,8 @@ class Worker(Generic[T]):
         async with asyncio.TaskGroup() as group:
             while True:
                 # Counted before the claim: a ring during the claim must not be missed.
-                topics = (*self.duty.sleep.topics, COMMITS)
-                seen = {topic: self.bell.count(topic) for topic in topics}
+                sleep = self.duty.sleep
+                seen = {topic: self.bell.count(topic) for topic in (*sleep.topics, *sleep.news)}
                 claim = await finish_despite_db_outage(self.duty.claim, at_once - len(running))
                 for item in claim.items:
                     task = group.create_task(self.duty.do(item))
@@ -122,10 +130,11 @@ class Worker(Generic[T]):
         heard = {topic: seen[topic] for topic in sleep.topics}
         await self.bell.wait(heard, timeout_s=seconds - sleep.pause_s)
         if self.is_alone:
-            await self._doze(claim, heard | {COMMITS: seen[COMMITS]}, every_s=sleep.longest_s)
+            news = {topic: seen[topic] for topic in sleep.news}
+            await self._doze(claim, heard | news, every_s=sleep.longest_s)
 
     async def _doze(self, claim: Claim[T], seen: Mapping[str, int], *, every_s: float) -> None:
-        """Sleep on while nothing was committed: the last look still holds.
+        """Sleep on while there is no news: the last look still holds.
 
         The clock is read now and then, because it may be set, or the machine suspended.
         """
