@@ -6,13 +6,16 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
 
 from bench.report import figure, heading
 from bench.statements import Work, counted
 from understudy.daemon.wiring import Daemon
 from understudy.settings import Flags, Settings, load_settings
 from understudy.testing.clock import FrozenClock
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 TRANSACTIONS_AIM: Final = 120
 # The looks at the start, and those that the daemon takes for the work that it finds then.
@@ -55,8 +58,8 @@ class HastyLoop(asyncio.SelectorEventLoop):
         return self.hasty.passed_s
 
     def run_in_executor(
-        self, executor: Executor | None, func: Callable[..., Any], *args: Any
-    ) -> Any:
+        self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: *Ts
+    ) -> asyncio.Future[T]:
         """Let a thread do it; until it has, no time passes."""
         self.hasty.threads += 1
         future = super().run_in_executor(executor, func, *args)

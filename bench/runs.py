@@ -15,6 +15,7 @@ import psutil
 
 from bench.baseline import loop_cpu_seconds, route_config
 from bench.report import figure, heading, percentile
+from bench.statements import SHORT_RUN
 from tests.support import postgres
 from tests.support.daemon import TERMINAL, DaemonProcess
 from tests.support.postgres_server import free_port
@@ -30,7 +31,6 @@ TOOL_CALLS = 10
 LONG_RUN = "plan: " + json.dumps(
     {"tools": [["read_file", {"path": "note.txt"}]] * TOOL_CALLS, "final": "done"}
 )
-SHORT_RUN = "plan: " + json.dumps({"tools": [["read_file", {"path": "note.txt"}]], "final": "ok"})
 
 
 def main(*, quick: bool = False) -> None:

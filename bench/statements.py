@@ -1,5 +1,6 @@
 """Statements and commits of a short run, counted in the process of the daemon."""
 
+import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -12,12 +13,14 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from bench.report import figure, heading
-from bench.runs import SHORT_RUN
 from tests.api.live import Live, live_daemon
 from tests.support.daemon import wait_for
 
 # Connections with this execution option are those of the benchmark itself.
 UNCOUNTED: Final = {"uncounted": True}
+SHORT_RUN: Final = "plan: " + json.dumps(
+    {"tools": [["read_file", {"path": "note.txt"}]], "final": "ok"}
+)
 QUIET_S: Final = 0.3
 STATEMENTS_AIM: Final = 55
 COMMITS_AIM: Final = 7

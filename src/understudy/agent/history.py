@@ -1,7 +1,7 @@
 """Earlier turns of a session as messages: where a run's history begins, and reading it back."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -54,6 +54,8 @@ class Beginning:
     # Of the input alone.
     input_tokens: int
     input_offset: int
+    # What was read of the history to find that out, oldest first.
+    events: tuple[JournalEvent, ...]
 
     def sent_tokens(self, room: Room) -> int:
         """About how many tokens of messages the first call of the run will have."""
@@ -96,26 +98,36 @@ def mark_start(unit: "Unit", run: Run, *, input_offset: int, limit: int) -> Begi
         tokens=list_tokens(summary + start.tokens + asked),
         input_tokens=list_tokens(asked),
         input_offset=input_offset,
+        events=start.events,
     )
 
 
 def recall(
-    unit: "Unit", run: Run, snapshot: RunSnapshot, *, accepts: frozenset[str]
+    unit: "Unit",
+    run: Run,
+    snapshot: RunSnapshot,
+    *,
+    accepts: frozenset[str],
+    history: tuple[JournalEvent, ...] | None = None,
 ) -> Conversation:
-    """The turns before a run, as its snapshot marks them, and its own input."""
+    """The turns before a run, as its snapshot marks them, and its own input.
+
+    Unless `history` is given, it is read from the journal.
+    """
     own = items_of(run)
     reader = InputReader(unit=unit, accepts=accepts)
-    history = read_history(
-        unit.journal,
-        run.session_id,
-        from_offset=snapshot.history_from,
-        before_offset=snapshot.input_offset,
-        show=partial(reader.earlier, own=own),
-    )
+    if history is None:
+        history = read_history(
+            unit.journal,
+            run.session_id,
+            from_offset=snapshot.history_from,
+            before_offset=snapshot.input_offset,
+        )
+    turns = pieces_of(history, show=partial(reader.earlier, own=own))
     asked = Piece.of(snapshot.input_offset, (reader.own(own),))
     return Conversation(
         own_offset=asked.offset,
-        pieces=(*history, asked),
+        pieces=(*turns, asked),
         checkpoint=_checkpoint(unit, run.session_id, snapshot.checkpoint),
     )
 
@@ -133,6 +145,8 @@ class Start:
 
     offset: int
     tokens: int = 0
+    # From there on, oldest first.
+    events: tuple[JournalEvent, ...] = ()
 
 
 def find_start(
@@ -148,15 +162,19 @@ def find_start(
     The newest message counts as fitting; `before_offset` when there is none after `after_offset`.
     """
     start, tokens = Start(offset=before_offset), 0
+    read: list[JournalEvent] = []
     for event in _backwards(journal, session_id, before_offset):
         if event.offset <= after_offset:
             break
         tokens += _cost(event)
         if tokens > budget_tokens and start.offset < before_offset:
             break
+        read.append(event)
         if event.kind in OPENING_KINDS:
             start = Start(offset=event.offset, tokens=tokens)
-    return start
+    return replace(
+        start, events=tuple(event for event in reversed(read) if event.offset >= start.offset)
+    )
 
 
 def read_history(
@@ -165,9 +183,8 @@ def read_history(
     *,
     from_offset: int,
     before_offset: int,
-    show: ShowInputs | None = None,
-) -> tuple[Piece, ...]:
-    """The turns from one offset up to another, as the model is shown them."""
+) -> tuple[JournalEvent, ...]:
+    """The turns from one offset up to another."""
     events: list[JournalEvent] = []
     after = from_offset - 1
     while True:
@@ -178,7 +195,7 @@ def read_history(
             event for event in batch if event.offset < before_offset and event.withdrawn_by is None
         ]
         if len(batch) < BATCH or batch[-1].offset >= before_offset:
-            return pieces_of(events, show=show)
+            return tuple(events)
         after = batch[-1].offset
 
 

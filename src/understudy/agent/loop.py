@@ -32,7 +32,7 @@ from understudy.providers.base import (
     UserMessage,
 )
 from understudy.rollout.replay.stand_ins import RecordedTools
-from understudy.runs.execute import RunExecution, Steps, executed_calls
+from understudy.runs.execute import LastReply, RunExecution, Steps, executed_calls
 from understudy.runs.intake import check_route
 from understudy.runs.model import (
     Run,
@@ -41,7 +41,7 @@ from understudy.runs.model import (
     RunStatus,
     model_call_key,
 )
-from understudy.sessions.journal import OWN_CHARS, EventKind, NewEvent
+from understudy.sessions.journal import OWN_CHARS, EventKind, JournalEvent, NewEvent
 from understudy.sessions.model import Session, require_session
 from understudy.tools.registry import ToolRegistry
 from understudy.work.db_retry import retry_while_db_down
@@ -116,12 +116,16 @@ class AgentLoop:
 
     def prepare(
         self, unit: "Unit", run: Run, session: Session, *, input_offset: int
-    ) -> RunSnapshot:
-        """The snapshot of the prompt, fixed when the run starts."""
+    ) -> tuple[RunSnapshot, tuple[JournalEvent, ...]]:
+        """The snapshot of the prompt, fixed when the run starts, and the turns before the run."""
         self.consent.hear(unit, run, session)
         built = self.prompts.build(unit, run, session, input_offset=input_offset)
         unit.runs.taint(run.run_id, built.taints)
-        return built.snapshot()
+        return built.snapshot(), built.start.events
+
+    def left(self, run_id: str) -> None:
+        """Let go of the text of an execution that is over: it is in the journal, or void."""
+        self.model.deltas.end(run_id)
 
     async def work(self, execution: RunExecution) -> RunEnd:
         """Call the model and its tools step by step, until it has answered or the run fails."""
@@ -140,7 +144,9 @@ class AgentLoop:
         """
         registry, names = self.registry, execution.snapshot.tools
         if self.prompts.mcp is not None:
-            session = await retry_while_db_down(self._session, execution.run.session_id)
+            session = execution.read.session if execution.read else None
+            if session is None:
+                session = await retry_while_db_down(self._session, execution.run.session_id)
             found = await execution.stop.guard(self.prompts.mcp.tools_for(session))
             registry, names = registry.extended(found), (*names, *(tool.name for tool in found))
         if self.stand_ins.concerns(execution.run):
@@ -225,7 +231,8 @@ class AgentLoop:
         run = execution.run
         with self.units.read() as unit:
             accepts = self.routes.accepts(run.route.route_id)
-            return recall(unit, run, execution.snapshot, accepts=accepts)
+            history = execution.read.history if execution.read else None
+            return recall(unit, run, execution.snapshot, accepts=accepts, history=history)
 
     async def _model_step(
         self,
@@ -239,15 +246,13 @@ class AgentLoop:
         if done is not None:
             return reply_of(done.data)
         request = self._request(execution, offer, turn, messages)
-        try:
-            reply = await self.model.call_streamed(execution, provider, turn.step, request)
-            if reply.tool_calls:
-                announced = self._announced(execution, turn, reply, offer)
-                await execution.steps.write([*reply_events(turn, reply), *announced])
-            else:
-                await self._answer(execution, turn, reply)
-        finally:
+        reply = await self.model.call_streamed(execution, provider, turn.step, request)
+        if reply.tool_calls:
+            announced = self._announced(execution, turn, reply, offer)
+            await execution.steps.write([*reply_events(turn, reply), *announced])
             self.model.deltas.end(turn.run.run_id)
+        else:
+            execution.steps.last = await self._answer(execution, turn, reply)
         await self.model.debug_log.answered(execution, turn.step, reply)
         return reply
 
@@ -259,17 +264,18 @@ class AgentLoop:
             return ()
         return self.toolbox.announce(execution, turn.step, reply.tool_calls, offer)
 
-    async def _answer(self, execution: RunExecution, turn: LoopTurn, reply: ModelReply) -> None:
-        """Write the last reply of a run, with the coach's remark below it."""
+    async def _answer(
+        self, execution: RunExecution, turn: LoopTurn, reply: ModelReply
+    ) -> LastReply:
+        """The last reply of a run, with the coach's remark below it."""
         remark = await self.coach.parting(execution, step=turn.step, reply=reply.text)
         if remark is None:
-            await execution.steps.write(reply_events(turn, reply))
-            return
+            return LastReply(reply_events(turn, reply))
         if remark.text:
             self.model.deltas.say(turn.run.run_id, remark.text)
         whole = replace(reply, text=reply.text + remark.text)
         events = reply_events(turn, whole, own_chars=remark.own_chars)
-        await execution.steps.write([*events, remark.event], also=remark.also)
+        return LastReply([*events, remark.event], remark.also)
 
     def _request(
         self, execution: RunExecution, offer: Offer, turn: LoopTurn, messages: Sequence[Message]

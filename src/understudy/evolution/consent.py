@@ -117,6 +117,8 @@ class ConsentRecords:
 
         Offers that its user accepted elsewhere count in this run, and in none after it.
         """
+        if not self.offers.stands(unit, run):
+            return
         words = own_words(run, session)
         if words is not None:
             self._heard(unit, run, words)

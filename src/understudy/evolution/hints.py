@@ -69,6 +69,8 @@ class Hints:
         if words is None:
             return ()
         due = dict(self._due(unit, run, words))
+        if not due:
+            return ()
         given = {it.key for it in unit.journal.by_keys(run.session_id, [*map(_key, due)])}
         return tuple(
             NewEvent(

@@ -76,6 +76,10 @@ class OfferBook:
         offer = new_offer(run, call_key=f"{call_key}:offer", body=body, at_ms=now)
         make_offer(unit, run, offer)
 
+    def stands(self, unit: "Unit", run: Run) -> bool:
+        """Whether this user has an offer here that waits, or that was accepted."""
+        return bool(self._of(unit, run, {RequestState.PENDING, RequestState.ALLOWED}))
+
     def open_one(self, unit: "Unit", run: Run) -> PersonRequest | None:
         """The open offer of this user; the session is locked."""
         now = self.clock.now_ms()

@@ -115,8 +115,6 @@ class Lesson:
     run: Run
     record: RunMemoryRecord
     evidence: RunEvidence
-    # The untrusted sources that the run read, or its session before it.
-    untrusted_path: tuple[str, ...]
 
     @property
     def material(self) -> Material:
@@ -133,13 +131,15 @@ class Lesson:
             route_id=self.run.route.route_id,
         )
 
-    def may_repeat_untrusted(self, proposal: FoundStatement) -> bool:
+    def may_repeat_untrusted(self, unit: "Unit", proposal: FoundStatement) -> bool:
         """Whether a statement may repeat untrusted text; a label stands in the request itself."""
+        # The untrusted sources that the run read, or its session before it.
+        path = untrusted_path(unit, self.run)
         if proposal.path is not CapturePath.MODEL:
-            return proposal.is_handed_over or not is_of_user(self.untrusted_path)
+            return proposal.is_handed_over or not is_of_user(path)
         return model_may_repeat_untrusted(
             self.run,
-            self.untrusted_path,
+            path,
             statement=proposal.content,
             request=self.evidence.request,
         )
@@ -250,7 +250,6 @@ class CaptureDuty:
             run=run,
             record=record,
             evidence=evidence,
-            untrusted_path=untrusted_path(unit, run),
         )
 
     def _record(self, unit: "Unit", run: Run) -> RunMemoryRecord | None:
@@ -310,7 +309,8 @@ class CaptureDuty:
             if before:
                 return RunCapture(state=CaptureState.COMPLETED, found=before, attempts=attempts)
             return self._not_usable(unit, job.job_id)
-        own = {it.semantic_key for it in unit.candidates.of_run(job.job_id)}
+        known = unit.candidates.of_run(job.job_id) if found.statements else ()
+        own = {it.semantic_key for it in known}
         made = [
             None if it.key[1] in own else self._propose(unit, lesson, it) for it in found.statements
         ]
@@ -353,7 +353,7 @@ class CaptureDuty:
             evidence_refs=_evidence_refs(lesson.record),
             expires_at_ms=proposed_expiry(proposal.content, created),
             capture_path=proposal.path,
-            derived_from_untrusted=lesson.may_repeat_untrusted(proposal),
+            derived_from_untrusted=lesson.may_repeat_untrusted(unit, proposal),
             reproposal_of=before.candidate_id if before else None,
             declined_before=before is not None,
             evidence_digest=digest,

@@ -24,7 +24,7 @@ from understudy.memory.retention import Keeper
 from understudy.memory.texts import EVIDENCE_BYTES, Cleaner, cut_bytes, request_text
 from understudy.redaction.marker import cut
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import Run, RunStatus
+from understudy.runs.model import Run, RunStatus, Trace
 from understudy.sessions.journal import own_text
 from understudy.sessions.learning_scopes import session_scope, visible_scopes
 from understudy.sessions.model import require_session
@@ -146,7 +146,7 @@ class Capture:
     def ended(self, unit: "Unit", run: Run) -> None:
         """Store the run memory of a run that ends in this transaction; postpone it on failure."""
         try:
-            self._remember(unit, run)
+            self._remember(unit, run, is_first=True)
         except UnderstudyError as problem:
             log.warning("run_memory.postponed", run_id=run.run_id, reason=problem.detail)
             unit.run_memory_index.postpone(
@@ -181,7 +181,7 @@ class Capture:
             if not is_given_up:
                 index.postpone(run_id, reason=problem.code, at_ms=self.clock.now_ms())
 
-    def _remember(self, unit: "Unit", run: Run) -> bool:
+    def _remember(self, unit: "Unit", run: Run, *, is_first: bool = False) -> bool:
         """Make and store the record of a run; False if it has to be postponed."""
         # The lock comes first: a policy change under it has removed what it does not allow.
         unit.run_memory_index.hold()
@@ -196,7 +196,7 @@ class Capture:
             semantic_capture=self._receipt(unit, run),
             memory=made.memory,
         )
-        if not self.keeper.keep(unit, record, made.evidence, policy=policy):
+        if not self.keeper.keep(unit, record, made.evidence, policy=policy, is_first=is_first):
             return False
         if made.redacted:
             count = partial(self.keeper.counters.add, redacted_fields_total=made.redacted)
@@ -244,8 +244,7 @@ def _left_behind(unit: "Unit", run: Run) -> tuple[str, tuple[str, ...]]:
         return "", ()
     outputs = unit.journal.outputs([run.run_id]).get(run.run_id, ())
     said = map(own_text, reversed(outputs))
-    # Only tools create artifacts.
-    made = unit.artifacts.list(run.run_id) if run.usage.tool_calls else ()
+    made = unit.artifacts.list(run.run_id) if Trace.ARTIFACT in unit.traces(run) else ()
     return (
         next((text for text in said if text.strip()), ""),
         tuple(artifact.artifact_id for artifact in made),

@@ -99,14 +99,17 @@ class Keeper:
         evidence: RunEvidence,
         *,
         policy: RunMemoryPolicy | None = None,
+        is_first: bool = False,
     ) -> bool:
         """Store and index a record, and prune its session; False if the store failed.
+
+        `is_first` where the run ends in this unit: nothing was stored or postponed for it before.
 
         A record that could not be stored is made later; its run ends all the same.
         """
         index = unit.run_memory_index
         index.hold()
-        earlier = index.get(record.run_id)
+        earlier = None if is_first else index.get(record.run_id)
         record = _with_earlier_receipt(earlier, record)
         try:
             _check_place(unit)
@@ -117,7 +120,8 @@ class Keeper:
             return False
         index.add(record, stamp=stamp, is_new=earlier is None)
         index.keep_evidence(evidence)
-        index.clear_postponed(record.run_id)
+        if not is_first:
+            index.clear_postponed(record.run_id)
         unit.after_commit(partial(self.counters.add, stored_total=1))
         self._prune(unit, record, policy or policy_in(unit))
         return True
@@ -155,11 +159,13 @@ class Keeper:
         self, index: "RunMemoryIndex", session_id: str, policy: RunMemoryPolicy
     ) -> RecordsToDelete:
         now, most = self.clock.now_ms(), policy.max_tracked_per_session
-        expired = index.expired(
-            before_ms=policy.expired_before_ms(now), limit=PRUNED_AT_ONCE, session_id=session_id
+        # Records within both limits need not be read.
+        expired, past = index.over_limits(
+            session_id,
+            before_ms=policy.expired_before_ms(now),
+            beyond=most,
+            limit=PRUNED_AT_ONCE,
         )
-        # Records within the limit need not be read.
-        past = index.in_session(session_id, limit=PRUNED_AT_ONCE, skip=most)
         return replace(records_to_delete(past, policy, now_ms=now, newer=most), expired=expired)
 
     def _count(self, unit: "Unit", **amounts: int) -> None:

@@ -114,7 +114,8 @@ def _chosen(
     """The choice among learnings; `around` are scopes with more learnings than were read."""
     judged = judge(unit, learnings, now_ms=now_ms)
     rivals = rivals_of(unit, judged, around, now_ms=now_ms) if around else ()
-    statistics = statistics_for(unit, asked)
+    # Where there is nothing to rank, nothing is counted for it.
+    statistics = statistics_for(unit, asked) if judged else None
     return choose(
         judged,
         asked,

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import structlog
 
@@ -25,6 +25,7 @@ from understudy.runs.model import (
     RunStatus,
     RunUsage,
     StopRequest,
+    Trace,
 )
 from understudy.runs.requests import Audience
 from understudy.runs.sleep import MustSleep, Sleep, fail_unread, fall_asleep, step_aside, wake_next
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
+E = TypeVar("E", bound=JournalEvent | NewEvent)
 # Writes more rows in the transaction of a step's events.
 Also = Callable[["Unit"], None]
 MAX_CRASHES: Final = 5
@@ -53,6 +55,17 @@ STOP_ENDINGS: Final[Mapping[StopRequest, RunStatus]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class LastReply:
+    """The reply that ends a run; its events are written in the transaction of the end."""
+
+    events: Sequence[NewEvent] = ()
+    also: Also | None = None
+
+
+NO_REPLY: Final = LastReply()
+
+
 @dataclass(slots=True)
 class Steps:
     """The steps of one execution of a run: those that are done, and the way to write more."""
@@ -61,6 +74,7 @@ class Steps:
     clock: Clock
     run: Run
     done: dict[str, JournalEvent] = field(default_factory=dict)
+    last: LastReply = NO_REPLY
 
     def find(self, key: str) -> JournalEvent | None:
         """The journal event of a finished step; `DamagedRecord` when it cannot be read."""
@@ -111,7 +125,7 @@ class Steps:
         return unit.journal.by_keys(self.run.session_id, keys) if keys else ()
 
 
-def executed_calls(done: Iterable[JournalEvent]) -> int:
+def executed_calls(done: Iterable[JournalEvent | NewEvent]) -> int:
     """How many tool calls of a run were executed, with or without success."""
     return sum(1 for result in _results(done) if result.data.get("executed"))
 
@@ -121,7 +135,7 @@ def counted_calls(done: Iterable[JournalEvent]) -> int:
     return sum(1 for result in _results(done) if _counts(result))
 
 
-def _results(done: Iterable[JournalEvent]) -> Iterator[JournalEvent]:
+def _results(done: Iterable[E]) -> Iterator[E]:
     return (event for event in done if event.kind is EventKind.TOOL_RESULT)
 
 
@@ -132,6 +146,15 @@ def _counts(result: JournalEvent) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StartReads:
+    """What the start of a run has read that its first step needs as well."""
+
+    session: Session
+    # The turns before it, oldest first.
+    history: tuple[JournalEvent, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunExecution:
     """What the agent loop needs to work on a run."""
 
@@ -139,10 +162,13 @@ class RunExecution:
     steps: Steps
     stop: StopSignal
     snapshot: RunSnapshot
+    # As read when the run started, in the transaction that made the snapshot; a resumed run reads
+    # them again.
+    read: StartReads | None = None
 
 
-# A run that was started or resumed, its steps, and the snapshot of its prompt.
-Begun = tuple[Run, Steps, RunSnapshot]
+# A run that was started or resumed, its steps, the snapshot of its prompt, and what was read for it.
+Begun = tuple[Run, Steps, RunSnapshot, StartReads | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,10 +205,10 @@ class RunExecutor:
             begun = await self._begin_or_fail(run_id)
             if begun is None:
                 return True
-            run, steps, snapshot = begun
+            run, steps, snapshot, read = begun
             if run.stop_request is not None:
                 stop.set(run.stop_request)
-            execution = RunExecution(run=run, steps=steps, stop=stop, snapshot=snapshot)
+            execution = RunExecution(run=run, steps=steps, stop=stop, snapshot=snapshot, read=read)
             ending = await self._work(execution)
             while isinstance(ending, Sleep):
                 if await retry_while_db_down(self._sleep, steps, ending):
@@ -196,6 +222,7 @@ class RunExecutor:
             log.warning("run.taken_over", run_id=run_id)
             return True
         finally:
+            self.worker.left(run_id)
             self.signals.close(run_id, stop)
             self.observer.run_left()
         return more
@@ -238,8 +265,8 @@ class RunExecutor:
             if run.status is RunStatus.QUEUED:
                 if not self._may_start(unit, run):
                     return None
-                run, snapshot = self._start(unit, run)
-                return run, Steps(units=self.units, clock=self.clock, run=run), snapshot
+                run, snapshot, read = self._start(unit, run)
+                return run, Steps(units=self.units, clock=self.clock, run=run), snapshot, read
             done = unit.journal.read(run_id=run_id, limit=MAX_RUN_EVENTS)
             run = self._take_up(unit, run, done)
             steps = Steps(units=self.units, clock=self.clock, run=run)
@@ -248,7 +275,7 @@ class RunExecutor:
                 reason = f"the daemon crashed {run.crashes} times in a row during this run"
                 self._finish(unit, run, RunEnd(status=RunStatus.INTERRUPTED, error=reason), done)
                 return None
-            return run, steps, unit.runs.snapshot(run_id)
+            return run, steps, unit.runs.snapshot(run_id), None
 
     def _may_start(self, unit: "Unit", run: Run) -> bool:
         """Whether the run is first in line; if not, it is put to sleep behind the others."""
@@ -284,7 +311,7 @@ class RunExecutor:
             if run is not None:
                 self.run_ended(unit, run)
 
-    def _start(self, unit: "Unit", run: Run) -> tuple[Run, RunSnapshot]:
+    def _start(self, unit: "Unit", run: Run) -> tuple[Run, RunSnapshot, StartReads]:
         RUN.check(run.status, RunStatus.RUNNING)
         now = self.clock.now_ms()
         session = require_session(unit, run.session_id)
@@ -300,11 +327,12 @@ class RunExecutor:
         events = unit.journal.append(
             run.session_id, (status_event(run), input_event(run)), at_ms=now
         )
-        snapshot = self.worker.prepare(unit, run, session, input_offset=events[1].offset)
+        offset = events[1].offset
+        snapshot, history = self.worker.prepare(unit, run, session, input_offset=offset)
         unit.runs.update(run, snapshot=snapshot)
         if hints := self.hints(unit, run, session):
             unit.journal.append(run.session_id, hints, at_ms=now)
-        return run, snapshot
+        return run, snapshot, StartReads(session=session, history=history)
 
     def _take_up(self, unit: "Unit", run: Run, done: tuple[JournalEvent, ...]) -> Run:
         """Count a crash, unless the shutdown was orderly; a finished step resets the count."""
@@ -331,7 +359,7 @@ class RunExecutor:
             if run is None or run.attempt != steps.run.attempt or run.status in TERMINAL:
                 raise RunTakenOver(steps.run.run_id)
             done, reports = tuple(steps.done.values()), execution.snapshot.reports
-            return self._finish(unit, run, ending, done, reports=reports)
+            return self._finish(unit, run, ending, done, reports=reports, last=steps.last)
 
     def _finish(
         self,
@@ -341,6 +369,7 @@ class RunExecutor:
         done: tuple[JournalEvent, ...],
         *,
         reports: RunReports | None = None,
+        last: LastReply = NO_REPLY,
     ) -> tuple[Run, bool]:
         RUN.check(run.status, ending.status)
         now = self.clock.now_ms()
@@ -351,16 +380,19 @@ class RunExecutor:
             error=ending.error or run.error,
             finished_at_ms=now,
             updated_at_ms=now,
-            usage=_usage(done),
+            usage=_usage((*done, *last.events)),
         )
         run = replace(run, deliveries=settle_local(run))
+        if last.also is not None:
+            last.also(unit)
         # Of the prompt only the reports stay: a memory recalled for it may be deleted one day.
         unit.runs.update(run, reports=reports or self._reports(unit, run))
         queue_deliveries(unit, run)
         more = {"error": run.error} if run.error else {}
         # Locks the session's row, so `wake_next` reads the line after this.
-        unit.journal.append(run.session_id, (status_event(run, **more),), at_ms=now)
-        unit.requests.withdraw(run.run_id, at_ms=now)
+        unit.journal.append(run.session_id, (*last.events, status_event(run, **more)), at_ms=now)
+        if Trace.REQUEST in unit.traces(run):
+            unit.requests.withdraw(run.run_id, at_ms=now)
         self.run_ended(unit, run)
         return run, wake_next(unit, run.session_id, at_ms=now)
 
@@ -371,11 +403,12 @@ class RunExecutor:
 
 
 def _last_words(steps: Steps) -> str:
-    said = map(own_text, reversed(steps.done.values()))
+    events: list[JournalEvent | NewEvent] = [*steps.done.values(), *steps.last.events]
+    said = map(own_text, reversed(events))
     return next((text for text in said if text.strip()), "")
 
 
-def _usage(done: tuple[JournalEvent, ...]) -> RunUsage:
+def _usage(done: tuple[JournalEvent | NewEvent, ...]) -> RunUsage:
     replies = [event.data for event in done if event.kind in MODEL_KINDS]
     used = [data.get("usage", {}) for data in replies]
     return RunUsage(

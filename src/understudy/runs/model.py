@@ -54,6 +54,24 @@ class RunStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
+class Trace(StrEnum):
+    """Something that a run may have left elsewhere, and that its end may concern."""
+
+    # A request that is still open.
+    REQUEST = "request"
+    PROJECT_TASK = "project_task"
+    FLOW = "flow"
+    # A run of another session made its session.
+    SPAWN = "spawn"
+    ARTIFACT = "artifact"
+    CANDIDATE = "candidate"
+    SKILL_USE = "skill_use"
+    # There is a session above its own.
+    PARENT = "parent"
+    # A session below its own asks it something.
+    QUESTION = "question"
+
+
 class StopRequest(StrEnum):
     """How somebody asked a run to stop."""
 

@@ -89,7 +89,7 @@ def newest_checkpoint(
     return next((event for event in found if summarised_upto(event) is not None), None)
 
 
-def own_text(event: JournalEvent) -> str:
+def own_text(event: JournalEvent | NewEvent) -> str:
     """What the model said in a `message` or `output`: all that digests a run goes by it.
 
     People and the conversation are shown the whole text. Without a mark all of it is the model's.

@@ -77,9 +77,14 @@ def link_of(before: str, place: int, digest: str) -> str:
 class Chains:
     """The chains of a unit: what it adds is linked when it commits."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(
+        self, connection: sa.Connection, dialect: Dialect, known: dict[str, Head] | None = None
+    ) -> None:
         self._connection = connection
         self._dialect = dialect
+        # The heads as units of this process left them; whoever goes on from one makes sure of it.
+        self._known = {} if known is None else known
+        self._moved: dict[str, Head] = {}
         self._entries: list[dict[str, Any]] = []
         self._versions: list[tuple[str, int]] = []
 
@@ -96,7 +101,7 @@ class Chains:
         entries, versions = self._entries, self._versions
         self._entries, self._versions = [], []
         if entries:
-            self._connection.execute(_INSERT, list(self._linked("audit", entries)))
+            self._connection.execute(_INSERT, self._linked("audit", entries))
         if versions:
             rows = [self._connection.execute(_VERSION, _key(each)).one() for each in versions]
             linked = self._linked("skill_versions", [dict(row._mapping) for row in rows])  # noqa: SLF001
@@ -104,14 +109,30 @@ class Chains:
                 values = {column: row[column] for column in ("place", "content_digest", "link")}
                 self._connection.execute(_LINK_VERSION, {**_key(key), **values})
 
-    def _linked(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    def note_commit(self) -> None:
+        """Remember how far the chains are, after the unit has committed."""
+        self._known.update(self._moved)
+
+    def _linked(self, name: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        head = self._moved.get(name) or self._known.get(name)
+        if head is not None:
+            end, linked = _linked_after(head, rows)
+            if self._move(head, end):
+                return linked
+        # Another daemon was there, or a unit that ran beside this one.
         head = self._held(name)
-        for row in rows:
-            digest = content_digest(name, row)
-            place = head.place + 1
-            head = replace(head, place=place, link=link_of(head.link, place, digest))
-            yield {**row, "place": place, "content_digest": digest, "link": head.link}
-        self._write(head)
+        end, linked = _linked_after(head, rows)
+        self._move(head, end)
+        return linked
+
+    def _move(self, head: Head, end: Head) -> bool:
+        """Move the head from where it was left, and hold it; False when it is elsewhere by now."""
+        values = {"chain": head.name, "at": head.place, "after": head.link}
+        to = {"place": end.place, "link": end.link}
+        has_moved = self._connection.execute(_MOVE, {**values, **to}).rowcount == 1
+        if has_moved:
+            self._moved[head.name] = end
+        return has_moved
 
     def _held(self, name: str) -> Head:
         """The head, which nobody else may move before the unit ends."""
@@ -244,6 +265,18 @@ class _Walk:
         )
 
 
+def _linked_after(
+    head: Head, rows: Sequence[Mapping[str, Any]]
+) -> tuple[Head, list[dict[str, Any]]]:
+    """The rows with their places and links behind a head, and the head after them."""
+    linked = []
+    for row in rows:
+        digest, place = content_digest(head.name, row), head.place + 1
+        head = replace(head, place=place, link=link_of(head.link, place, digest))
+        linked.append({**row, "place": place, "content_digest": digest, "link": head.link})
+    return head, linked
+
+
 def _bad(name: str, problem: LinkProblem, row: Any) -> BadLink:
     what = f"{row.skill_id}/{row.number}" if name == "skill_versions" else str(row.number)
     return BadLink(chain=name, problem=problem, place=row.place, row=what)
@@ -254,6 +287,15 @@ def _key(version: tuple[str, int]) -> dict[str, Any]:
 
 
 _HEAD: Final = sa.select(chains).where(chains.c.name == sa.bindparam("chain"))
+_MOVE: Final = (
+    sa.update(chains)
+    .where(
+        chains.c.name == sa.bindparam("chain"),
+        chains.c.place == sa.bindparam("at"),
+        chains.c.link == sa.bindparam("after"),
+    )
+    .values({name: sa.bindparam(name) for name in ("place", "link")})
+)
 _INSERT: Final = sa.insert(audit)
 _OLDEST: Final = (
     sa.select(audit.c.number, audit.c.at_ms, audit.c.place, audit.c.link)

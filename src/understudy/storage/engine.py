@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Collection
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -67,6 +68,10 @@ class SqliteDialect:
     def contains(self, column: sa.ColumnElement[str], text: str) -> sa.ColumnElement[bool]:
         """Whether a text is part of another, whatever signs are in it."""
         return sa.func.instr(column, text) > 0
+
+    def shielded(self, connection: sa.Connection) -> AbstractContextManager[object]:
+        """Nothing to do: a read that fails leaves the transaction as it was."""
+        return nullcontext()
 
     def locked(self, query: sa.Select[Any]) -> sa.Select[Any]:
         """Nothing to do: there is no other writer."""

@@ -7,7 +7,7 @@ run memories last. Skills come before sessions: `SKILLS_LOCK` shared, the slug, 
 
 import threading
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha256
 from typing import Any, Final, Self, cast
 
@@ -86,6 +86,10 @@ class PostgresDialect:
 
     def begin_write(self, connection: sa.Connection) -> None:
         """Nothing to do: rows are locked one by one."""
+
+    def shielded(self, connection: sa.Connection) -> AbstractContextManager[object]:
+        """A savepoint: without it a read that fails would spoil the transaction."""
+        return connection.begin_nested()
 
     def lock_journal(self, connection: sa.Connection) -> None:
         """Let events become visible in the order of their sequence, or a reader would skip some."""

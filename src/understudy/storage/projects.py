@@ -26,6 +26,8 @@ class ProjectStore:
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
+        # Asked several times while a prompt is built.
+        self._of_session: dict[str, tuple[str, ...]] = {}
 
     def get(self, project_id: str, *, lock: bool = False) -> Project | None:
         """One project; `lock` holds its row until the unit ends."""
@@ -88,7 +90,10 @@ class ProjectStore:
 
     def ids_for_session(self, session_id: str) -> tuple[str, ...]:
         """The projects that a session is a member of."""
-        return tuple(self._connection.execute(_OF_SESSION, {"member": session_id}).scalars())
+        if session_id not in self._of_session:
+            found = self._connection.execute(_OF_SESSION, {"member": session_id}).scalars()
+            self._of_session[session_id] = tuple(found)
+        return self._of_session[session_id]
 
     def ids_for_sessions(self, session_ids: Sequence[str]) -> tuple[str, ...]:
         """The projects that any of these sessions is a member of."""
@@ -112,6 +117,7 @@ class ProjectStore:
             self._connection.execute(sa.insert(project_sessions), links)
 
     def _unlink(self, project_id: str) -> None:
+        self._of_session.clear()
         self._connection.execute(
             sa.delete(project_sessions).where(project_sessions.c.project_id == project_id)
         )

@@ -17,6 +17,7 @@ from understudy.storage.schema import (
     agents,
     rollouts,
     runtime_revisions,
+    session_mcp_servers,
     tokens,
     tool_switches,
     user_context_files,
@@ -33,6 +34,7 @@ CACHED: Final = frozenset(
         agents,
         rollouts,
         runtime_revisions,
+        session_mcp_servers,
         tokens,
         tool_switches,
         user_context_files,
@@ -56,10 +58,11 @@ def _note_change(
     if compiled is None:
         # Plain SQL, which may change anything.
         changed = CACHED if statement.lstrip()[:7].upper().startswith(WRITES) else ()
-    elif context.isinsert or context.isupdate or context.isdelete:
-        # Of a statement that returns rows the driver does not know yet how many it changed.
-        if compiled.effective_returning or cursor.rowcount:
-            changed = (compiled.statement.table.name,)
+    # Of a statement that returns rows the driver does not know yet how many it changed.
+    elif (context.isinsert or context.isupdate or context.isdelete) and (
+        compiled.effective_returning or cursor.rowcount
+    ):
+        changed = (compiled.statement.table.name,)
     if changed:
         connection.info.setdefault(CHANGED, set()).update(changed)
 

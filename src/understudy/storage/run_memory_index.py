@@ -124,6 +124,17 @@ class RunMemoryIndex:
             rows = self._connection.execute(_EXPIRED, values)
         return tuple(map(_read, rows))
 
+    def over_limits(
+        self, session_id: str, *, before_ms: int, beyond: int, limit: int
+    ) -> tuple[tuple[Pointer, ...], tuple[Pointer, ...]]:
+        """Of a session, those made before a time, oldest first, and those beyond the newest so
+        many, newest first."""
+        values = {"of": session_id, "before_ms": before_ms, "skip": beyond, "limit": limit}
+        rows = self._connection.execute(_OVER_LIMITS, values).all()
+        expired = sorted((row for row in rows if row.is_expired), key=_age)
+        past = sorted((row for row in rows if not row.is_expired), key=_age, reverse=True)
+        return tuple(map(_read, expired)), tuple(map(_read, past))
+
     def all(self) -> Iterable[tuple[Pointer, str]]:
         """Every pointer with the stamp of its record; with none where the run says otherwise."""
         for row in self._connection.execute(_ALL):
@@ -287,6 +298,10 @@ _EXPIRED: Final = (
     .limit(sa.bindparam("limit"))
 )
 _EXPIRED_IN_SESSION: Final = _EXPIRED.where(run_memories.c.session_id == sa.bindparam("of"))
+_OVER_LIMITS: Final = sa.union_all(
+    sa.select(_EXPIRED_IN_SESSION.subquery(), sa.true().label("is_expired")),
+    sa.select(_IN_SESSION.subquery(), sa.false().label("is_expired")),
+)
 _IS_SOUND: Final = sa.and_(
     runs.c.session_id == run_memories.c.session_id,
     runs.c.finished_at_ms.is_not(None),
@@ -330,6 +345,10 @@ _COUNTS: Final = sa.select(
 
 # A dict lookup is quicker than the enum call, and startup reads every pointer.
 _RECEIPTS: Final = {str(receipt): receipt for receipt in SemanticCapture}
+
+
+def _age(row: Any) -> tuple[int, str]:
+    return row.recorded_at_ms, row.run_id
 
 
 def _read(row: Any) -> Pointer:

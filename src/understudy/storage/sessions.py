@@ -16,6 +16,7 @@ from understudy.sessions.model import (
 )
 from understudy.storage.engine import Dialect
 from understudy.storage.messages import undelivered_in
+from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import (
     from_row,
     insert_new,
@@ -229,11 +230,16 @@ def read_session(row: Any) -> Session:
 class SessionServerStore:
     """The servers that sessions have for themselves."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
         self._connection = connection
+        self._cached = cached
 
     def of(self, session_id: str) -> tuple[SessionServer, ...]:
-        """A session's servers, by name."""
+        """A session's servers, by name; asked at the start of every run."""
+        key = ("session_mcp_servers", session_id)
+        return self._cached(key, (session_mcp_servers,), lambda: self._read(session_id))
+
+    def _read(self, session_id: str) -> tuple[SessionServer, ...]:
         query = sa.select(session_mcp_servers).where(session_mcp_servers.c.session_id == session_id)
         found = [from_row(row, SessionServer) for row in self._connection.execute(query)]
         # Sorted here, because databases disagree about the order of text.

@@ -381,7 +381,7 @@ class SkillStore:
     def _granted(self, query: sa.Select[Any], agent_id: str, user_id: str) -> Sequence[sa.Row[Any]]:
         """The rows of a query over grants, in a savepoint that keeps the unit usable on failure."""
         try:
-            with self._connection.begin_nested():
+            with self._dialect.shielded(self._connection):
                 return self._connection.execute(query, _who(agent_id, user_id)).all()
         except sa.exc.DBAPIError as problem:
             if problem.connection_invalidated:

@@ -14,7 +14,7 @@ from understudy.core.errors import coded_error
 from understudy.core.rehearsal import end_rehearsal
 from understudy.core.sight import current_sight
 from understudy.memory.ports import RunMemoryStore
-from understudy.runs.model import Run
+from understudy.runs.model import Run, Trace
 from understudy.skills.bundles.store import BundleStore
 from understudy.storage.access import (
     AuditStore,
@@ -28,7 +28,7 @@ from understudy.storage.artifacts import ArtifactStore, DebugStore
 from understudy.storage.assets import AssetStore, SqlBlobs
 from understudy.storage.bridges import BridgeStore
 from understudy.storage.candidates import CandidateStore, ReviewStore
-from understudy.storage.chains import Chains
+from understudy.storage.chains import Chains, Head
 from understudy.storage.channel_messages import ChannelMessageStore
 from understudy.storage.channel_turns import ChannelTurnStore
 from understudy.storage.channels import ChannelStore
@@ -53,6 +53,7 @@ from understudy.storage.rollout_trials import ReplayCaseStore, TrialStore
 from understudy.storage.rollouts import CanarySecretStore, RolloutSourceStore, RolloutStore
 from understudy.storage.run_memory_index import RunMemoryIndex
 from understudy.storage.run_memory_rows import OwnRunMemories, SqlRunMemories
+from understudy.storage.run_traces import traces_of
 from understudy.storage.runs import RunStore
 from understudy.storage.runtime import RevisionStore, ToolSwitchStore
 from understudy.storage.schedules import ScheduleStore
@@ -74,9 +75,14 @@ class Stores:
     """The stores of a unit of work, built on first use; all share its connection."""
 
     def __init__(
-        self, connection: sa.Connection, dialect: Dialect, cached: CachedReads | None = None
+        self,
+        connection: sa.Connection,
+        dialect: Dialect,
+        cached: CachedReads | None = None,
+        heads: dict[str, Head] | None = None,
     ) -> None:
         self.connection = connection
+        self._heads = heads
         self._dialect = dialect
         self._cached = cached or CachedReads(connection, None, 0)
 
@@ -250,7 +256,7 @@ class Stores:
 
     @cached_property
     def chains(self) -> Chains:
-        return Chains(self.connection, self._dialect)
+        return Chains(self.connection, self._dialect, self._heads)
 
     @cached_property
     def second_approvals(self) -> SecondApprovalStore:
@@ -278,7 +284,7 @@ class Stores:
 
     @cached_property
     def mcp_servers(self) -> SessionServerStore:
-        return SessionServerStore(self.connection)
+        return SessionServerStore(self.connection, self._cached)
 
     @cached_property
     def tool_switches(self) -> ToolSwitchStore:
@@ -324,8 +330,9 @@ class Unit(Stores):
         term_counts: TermCounts | None = None,
         skill_bundles: OpenSkillBundles = _bundles_as_rows,
         cached: CachedReads | None = None,
+        heads: dict[str, Head] | None = None,
     ) -> None:
-        super().__init__(connection, dialect, cached)
+        super().__init__(connection, dialect, cached, heads)
         self._term_counts = term_counts or TermCounts()
         self._blobs = blobs
         self._run_memories = run_memories
@@ -334,6 +341,7 @@ class Unit(Stores):
         # Sessions whose journal grew; their readers are notified after the commit.
         self.touched: set[str] = set()
         self.has_enqueued = False
+        self._traces: dict[str, frozenset[Trace]] = {}
         self.if_committed: list[Callable[[], None]] = []
         self.if_rolled_back: list[Callable[[BaseException], None]] = []
 
@@ -378,6 +386,12 @@ class Unit(Stores):
     @cached_property
     def skill_bundles(self) -> BundleStore:
         return self._skill_bundles(self)
+
+    def traces(self, run: Run) -> frozenset[Trace]:
+        """Where a run that ends in this unit has left something; asked once."""
+        if run.run_id not in self._traces:
+            self._traces[run.run_id] = traces_of(self.connection, run)
+        return self._traces[run.run_id]
 
     @property
     def changed_tables(self) -> frozenset[str]:
@@ -462,6 +476,7 @@ class Units:
         self._bell = bell
         # What this process remembers of the index of terms, from one unit to the next.
         self._term_counts = TermCounts()
+        self._heads: dict[str, Head] = {}
         self._here = threading.local()
 
     @contextmanager
@@ -497,6 +512,7 @@ class Units:
             raise
         if self.cache is not None and changed & CACHED:
             self.cache.changed(changed & CACHED)
+        unit.chains.note_commit()
         for act in unit.if_committed:
             act()
         if unit.has_enqueued:
@@ -516,6 +532,7 @@ class Units:
             self._term_counts,
             self._skill_bundles,
             CachedReads(connection, self.cache, since),
+            self._heads,
         )
 
     @contextmanager

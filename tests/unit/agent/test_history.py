@@ -250,7 +250,8 @@ def test_finding_the_start_looks_beyond_a_batch() -> None:
     found = find_start(Journal(events), "s1", before_offset=2 * BATCH, budget_tokens=10_000)
 
     # An "x" is one token.
-    assert found == Start(offset=1, tokens=2 * BATCH - 1)
+    assert (found.offset, found.tokens) == (1, 2 * BATCH - 1)
+    assert found.events == tuple(events)
 
 
 def test_only_the_transcript_is_read() -> None:

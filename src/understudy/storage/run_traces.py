@@ -1,0 +1,54 @@
+"""Where a run that ends has left something, asked in one statement: most runs did nowhere."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import sqlalchemy as sa
+
+from understudy.runs.model import Run, Trace
+from understudy.runs.requests import Audience, RequestState
+from understudy.storage.schema import (
+    artifacts,
+    flows,
+    learning_candidates,
+    project_tasks,
+    requests,
+    sessions,
+    sidechains,
+    skill_uses,
+)
+from understudy.storage.schema.learnings import BY_DAEMON
+
+_RUN: Final = sa.bindparam("of_run", type_=sa.Text)
+_SESSION: Final = sa.bindparam("of_session", type_=sa.Text)
+_PENDING: Final = requests.c.state == RequestState.PENDING
+_WHERE: Final[Mapping[Trace, sa.Select[tuple[int]]]] = {
+    Trace.REQUEST: sa.select(sa.literal(1)).where(requests.c.run_id == _RUN, _PENDING),
+    Trace.PROJECT_TASK: sa.select(sa.literal(1)).where(
+        project_tasks.c.latest_run_id == _RUN, sa.text("latest_run_id IS NOT NULL")
+    ),
+    Trace.FLOW: sa.select(sa.literal(1)).where(flows.c.run_id == _RUN),
+    Trace.SPAWN: sa.select(sa.literal(1)).where(sidechains.c.session_id == _SESSION),
+    Trace.ARTIFACT: sa.select(sa.literal(1)).where(artifacts.c.run_id == _RUN),
+    Trace.CANDIDATE: sa.select(sa.literal(1)).where(
+        BY_DAEMON, learning_candidates.c.source_run_id == _RUN
+    ),
+    Trace.SKILL_USE: sa.select(sa.literal(1)).where(skill_uses.c.run_id == _RUN),
+    Trace.PARENT: sa.select(sa.literal(1)).where(
+        sessions.c.session_id == _SESSION, sessions.c.parent_session_id.is_not(None)
+    ),
+    Trace.QUESTION: sa.select(sa.literal(1))
+    .select_from(requests.join(sessions, sessions.c.session_id == requests.c.session_id))
+    .where(
+        sessions.c.parent_session_id == _SESSION, requests.c.audience == Audience.PARENT, _PENDING
+    ),
+}
+_QUERY: Final = sa.select(*(query.exists().label(trace) for trace, query in _WHERE.items()))
+
+
+def traces_of(connection: sa.Connection, run: Run) -> frozenset[Trace]:
+    """Where there are rows of a run or, for its place among sessions, of its session."""
+    found = connection.execute(_QUERY, {"of_run": run.run_id, "of_session": run.session_id})
+    return frozenset(
+        map(Trace, (name for name, is_there in found.mappings().one().items() if is_there))
+    )
