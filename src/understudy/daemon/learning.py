@@ -46,6 +46,7 @@ class LearningServices:
     ) -> None:
         self._resources = resources
         self._default_route = default_route
+        self._capture_worker: QueueWorker | None = None
         units, clock = resources.units, resources.clock
         self.counters = LearningCounters()
         self.prompts = PromptCounters()
@@ -64,7 +65,10 @@ class LearningServices:
             guard=self.guard,
         )
         self.receipts = CaptureReceipts(
-            clock=clock, settings=capture_in, capture=partial(resources.bell.ring, CAPTURES)
+            clock=clock,
+            settings=capture_in,
+            capture=partial(resources.bell.ring, CAPTURES),
+            worker=lambda: self._capture_worker,
         )
         self.suggestions = Suggestions(units, clock, self.listeners, self.guard)
         self.summaries = RunSummaries(clock=clock, settings=capture_in, listeners=self.listeners)
@@ -100,7 +104,7 @@ class LearningServices:
     def capture_worker(self, observer: Metrics) -> QueueWorker:
         """Proposes what runs said."""
         resources = self._resources
-        return QueueWorker(
+        self._capture_worker = QueueWorker(
             units=resources.units,
             clock=resources.clock,
             bell=resources.bell,
@@ -113,6 +117,7 @@ class LearningServices:
             ),
             look_s=LOOK_ALONE_S if resources.settings.is_sqlite else CAPTURE_LOOK_S,
         )
+        return self._capture_worker
 
     def model(self, observer: Metrics) -> StructuredModel:
         """One for each use, so that none of them waits for another."""

@@ -63,6 +63,7 @@ class Resources:
         self.units = Units(
             self.database,
             enqueue=self.engine.enqueue,
+            settle=self.engine.settle,
             enqueued=self.engine.look,
             bell=self.bell,
             blobs=open_blobs(settings),

@@ -9,15 +9,22 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import UTC, datetime
+from functools import partial
+from itertools import chain, repeat
 from typing import Any, Final
 
 import sqlalchemy as sa
+import structlog
 from dbos import DBOS, DBOSClient, DBOSConfig, Queue
 from dbos._queue import queue_thread, queue_worker_thread
 from dbos._scheduler import dynamic_scheduler_loop
 from dbos._workflow_commands import workflow_timeout_thread
 
+from understudy.engine.local_queue import start_due
+from understudy.engine.outcomes import SettledWork
 from understudy.runs.model import Run
+
+log = structlog.get_logger()
 
 APPLICATION: Final = "understudy"
 # A constant, not a hash of the code: an upgraded daemon must resume the work of an older one.
@@ -25,8 +32,6 @@ APPLICATION_VERSION: Final = "1"
 QUEUE: Final = "runs"
 WORKFLOW: Final = "run"
 NOTIFICATION_POLL_S: Final = 0.2
-# The engine's own schedules are not used.
-SCHEDULER_POLL_S: Final = 86_400.0
 BATCH: Final = 500
 MAX_THREADS: Final = 64
 # Executes a run; returns whether its session may have another one queued.
@@ -47,6 +52,7 @@ class DurableEngine:
         self._client: DBOSClient | None = None
         self._dispatcher: Dispatcher | None = None
         self._instance: DBOS | None = None
+        self._outcomes = SettledWork()
         self._looks = 0
         self._work = _work_table(database.dialect.name)
 
@@ -58,7 +64,6 @@ class DurableEngine:
             "application_version": APPLICATION_VERSION,
             "executor_id": self.executor_id,
             "notification_listener_polling_interval_sec": NOTIFICATION_POLL_S,
-            "scheduler_polling_interval_sec": SCHEDULER_POLL_S,
             "enable_otlp": False,
             # Becomes the pool of `asyncio.to_thread`; without a bound a burst makes a thousand threads.
             "max_executor_threads": MAX_THREADS,
@@ -83,6 +88,7 @@ class DurableEngine:
         # Launched from the running loop, so that runs execute on it.
         DBOS.launch()
         _stop_idle_polls(instance)
+        self._outcomes.attach(instance)
         queue = await DBOS.register_queue_async(
             QUEUE,
             partition_concurrency=1,
@@ -90,9 +96,17 @@ class DurableEngine:
             on_conflict="always_update",
         )
         self._client = await asyncio.to_thread(self._open_client)
-        is_alone = self._database.dialect.name == "sqlite"
-        self._dispatcher = Dispatcher(instance, queue, is_alone=is_alone)
+        self._dispatcher = Dispatcher(self._work_on(instance, queue))
         self._dispatcher.start()
+
+    def _work_on(self, instance: DBOS, queue: Queue) -> Callable[["Nudge"], None]:
+        """What the thread of the dispatcher does."""
+        # Its settings are ours and never change, so they need not be read again at every look.
+        queue.database_backed_queue = False
+        if self._database.dialect.name == "sqlite":
+            claim = partial(start_due, instance, self._database, QUEUE, APPLICATION)
+            return partial(dispatch_alone, claim)
+        return lambda nudge: queue_worker_thread(nudge, instance, queue)
 
     async def stop(self) -> None:
         """Stop dequeuing; runs in flight are resumed at the next start."""
@@ -120,6 +134,14 @@ class DurableEngine:
             },
             run.run_id,
         )
+
+    def settle(self, connection: sa.Connection, run: Run) -> Callable[[], None] | None:
+        """Store within the caller's transaction that the work on a run is done.
+
+        Returns what to call after the commit; None when this is not the work of the caller, which
+        the engine then finds out by itself.
+        """
+        return self._outcomes.settle(connection, run.work_id)
 
     def look(self) -> None:
         """Wake the dispatcher, because a run was enqueued; may be called from any thread."""
@@ -231,11 +253,9 @@ def _work_table(dialect: str) -> sa.TableClause:
 class Nudge(threading.Event):
     """The stop event of the dispatcher's thread, whose wait can also be interrupted."""
 
-    def __init__(self, *, is_alone: bool) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self._rung = threading.Event()
-        self._is_alone = is_alone
-        self._waits = 0
 
     def ring(self) -> None:
         """Wake the thread to poll now."""
@@ -248,23 +268,30 @@ class Nudge(threading.Event):
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for a wake-up or a stop; returns whether it was a stop."""
-        self._waits += 1
-        is_started = self._waits > START_LOOKS
-        self._rung.wait(LOOK_ALONE_S if self._is_alone and is_started else timeout)
+        self._rung.wait(timeout)
         self._rung.clear()
         return self.is_set()
 
 
-class Dispatcher:
-    """Runs the engine's queue worker in a thread that can be woken at once."""
+def dispatch_alone(claim: Callable[[], None], nudge: Nudge) -> None:
+    """Claim and start work until the stop, where every new run rings; only what the engine
+    recovers at its start does not."""
+    looks = chain(repeat(LOOK_EVERY_S, START_LOOKS), repeat(LOOK_ALONE_S))
+    while not nudge.wait(next(looks)):
+        try:
+            claim()
+        except Exception:
+            # What it claimed is stranded, and put back by the watch for that.
+            log.exception("engine.not_dispatched")
 
-    def __init__(self, instance: DBOS, queue: Queue, *, is_alone: bool) -> None:
-        self._nudge = Nudge(is_alone=is_alone)
-        # Its settings are ours and never change, so they need not be read again at every look.
-        queue.database_backed_queue = False
-        arguments: tuple[Any, ...] = (self._nudge, instance, queue)
+
+class Dispatcher:
+    """Takes work from the queue in a thread that can be woken at once."""
+
+    def __init__(self, work: Callable[[Nudge], None]) -> None:
+        self._nudge = Nudge()
         self._thread = threading.Thread(
-            target=queue_worker_thread, args=arguments, name="dispatcher", daemon=True
+            target=work, args=(self._nudge,), name="dispatcher", daemon=True
         )
 
     def start(self) -> None:

@@ -51,7 +51,7 @@ from understudy.runs.model import Run, RunStatus
 from understudy.runs.taint import untrusted_path
 from understudy.sessions.learning_scopes import session_scope
 from understudy.work.db_retry import retry_while_db_down
-from understudy.work.queue_worker import LEASE_MS, Job, code_of, while_held
+from understudy.work.queue_worker import LEASE_MS, Job, QueueWorker, code_of, while_held
 
 if TYPE_CHECKING:
     from understudy.storage.job_queue import JobQueue
@@ -87,6 +87,8 @@ class CaptureReceipts:
     settings: Callable[["Unit"], CaptureSettings]
     # Wakes the capture worker.
     capture: Callable[[], None] = lambda: None
+    # The capture worker, where it runs in this daemon: it gets the job without a look for it.
+    worker: Callable[[], QueueWorker | None] = lambda: None
 
     def receipt_for(self, unit: "Unit", run: Run) -> SemanticCapture:
         """Pending for a completed run while semantic capture is on; else skipped for good."""
@@ -98,11 +100,18 @@ class CaptureReceipts:
         now = self.clock.now_ms()
         if record.semantic_capture is SemanticCapture.PENDING:
             # Labelled statements do not wait behind runs for which a model is asked.
-            needs_model = not has_label(run.input.text)
-            unit.capture_queue.put_missing([record.run_id], due_at_ms=now, needs_model=needs_model)
-            unit.after_commit(self.capture)
+            self._queue(unit, record.run_id, needs_model=not has_label(run.input.text), now_ms=now)
         elif run.status is not RunStatus.COMPLETED and self._is_on(unit):
             unit.run_memory_index.keep_capture(record.run_id, NOT_COMPLETED, at_ms=now)
+
+    def _queue(self, unit: "Unit", run_id: str, *, needs_model: bool, now_ms: int) -> None:
+        worker = self.worker()
+        job = None if worker is None else worker.new_claim(run_id, may_ask=needs_model)
+        if worker is None or job is None:
+            unit.capture_queue.put_missing([run_id], due_at_ms=now_ms, needs_model=needs_model)
+            unit.after_commit(self.capture)
+        elif unit.capture_queue.put_held(job, now_ms=now_ms):
+            unit.after_commit(partial(worker.hand_over, job))
 
     def _is_on(self, unit: "Unit") -> bool:
         return self.settings(unit).semantic_candidates.enabled
@@ -190,7 +199,7 @@ class CaptureDuty:
         if not settings.enabled:
             await retry_while_db_down(self._put_back, job)
             return
-        lesson = await retry_while_db_down(self._lesson, job.job_id)
+        lesson = await retry_while_db_down(self._lesson, job)
         found = Extraction()
         if lesson is not None:
             work = self.extractor.extract(lesson.material, settings, may_ask=job.may_ask)
@@ -210,7 +219,7 @@ class CaptureDuty:
         """Settle the receipt of a run; only its labelled statements are proposed."""
         log.error("capture.given_up", run_id=job.job_id, reason=code_of(problem))
         if self._is_pending(unit, job):
-            lesson, found = self._lesson_in(unit, job.job_id), Extraction()
+            lesson, found = self._lesson_in(unit, job), Extraction()
             if lesson is not None:
                 found = _labelled(lesson, self.settings(unit).semantic_candidates)
             capture = self._proposed(unit, job, lesson, found)
@@ -231,12 +240,13 @@ class CaptureDuty:
         with self.units.write() as unit:
             return unit.capture_queue.extend(job, until_ms=self.clock.now_ms() + LEASE_MS)
 
-    def _lesson(self, run_id: str) -> Lesson | None:
+    def _lesson(self, job: Job) -> Lesson | None:
         with self.units.read() as unit:
-            return self._lesson_in(unit, run_id)
+            return self._lesson_in(unit, job)
 
-    def _lesson_in(self, unit: "Unit", run_id: str) -> Lesson | None:
+    def _lesson_in(self, unit: "Unit", job: Job) -> Lesson | None:
         """The lesson of a run; None where there is none, or the run was captured before."""
+        run_id = job.job_id
         run = unit.runs.get(run_id)
         if run is None or run.status is not RunStatus.COMPLETED:
             return None
@@ -244,7 +254,9 @@ class CaptureDuty:
         evidence = unit.run_memory_index.evidence(run_id)
         if record is None or evidence is None:
             return None
-        if any(it.capture_path is CapturePath.MODEL for it in _captured(unit, run_id)):
+        # Nobody has had a job that was handed over when its run ended.
+        before = () if job.is_handed_over else _captured(unit, run_id)
+        if any(it.capture_path is CapturePath.MODEL for it in before):
             return None
         return Lesson(
             run=run,

@@ -1,6 +1,6 @@
 """Capture: the run memory of a run is made in the transaction that ends the run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -25,7 +25,7 @@ from understudy.memory.texts import EVIDENCE_BYTES, Cleaner, cut_bytes, request_
 from understudy.redaction.marker import cut
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, RunStatus, Trace
-from understudy.sessions.journal import own_text
+from understudy.sessions.journal import EventKind, JournalEvent, own_text
 from understudy.sessions.learning_scopes import session_scope, visible_scopes
 from understudy.sessions.model import require_session
 
@@ -242,13 +242,19 @@ def _left_behind(unit: "Unit", run: Run) -> tuple[str, tuple[str, ...]]:
     """The last non-blank text of a run, and the artifacts it created."""
     if run.started_at_ms is None:
         return "", ()
-    outputs = unit.journal.outputs([run.run_id]).get(run.run_id, ())
-    said = map(own_text, reversed(outputs))
     made = unit.artifacts.list(run.run_id) if Trace.ARTIFACT in unit.traces(run) else ()
-    return (
-        next((text for text in said if text.strip()), ""),
-        tuple(artifact.artifact_id for artifact in made),
-    )
+    return _last_words(unit, run), tuple(artifact.artifact_id for artifact in made)
+
+
+def _last_words(unit: "Unit", run: Run) -> str:
+    # The last reply is mostly written in the transaction that ends the run.
+    here = [event for event in unit.journal.appended if event.run_id == run.run_id]
+    said = _last_text(event for event in reversed(here) if event.kind is EventKind.OUTPUT)
+    return said or _last_text(reversed(unit.journal.outputs([run.run_id]).get(run.run_id, ())))
+
+
+def _last_text(newest_first: Iterable[JournalEvent]) -> str:
+    return next((text for text in map(own_text, newest_first) if text.strip()), "")
 
 
 def _scope_keys(unit: "Unit", session_id: str) -> tuple[str, ...]:

@@ -201,6 +201,7 @@ class RunExecutor:
         await self.admit()
         stop = self.signals.open(run_id)
         self.observer.run_started()
+        begun = None
         try:
             begun = await self._begin_or_fail(run_id)
             if begun is None:
@@ -222,7 +223,8 @@ class RunExecutor:
             log.warning("run.taken_over", run_id=run_id)
             return True
         finally:
-            self.worker.left(run_id)
+            if begun is not None:
+                self.worker.left(run_id)
             self.signals.close(run_id, stop)
             self.observer.run_left()
         return more
@@ -259,11 +261,11 @@ class RunExecutor:
     def _begin(self, run_id: str) -> Begun | None:
         self.ready()
         with self.units.write() as unit:
-            run = unit.runs.get(run_id, lock=True)
+            run, first = unit.runs.get_in_line(run_id)
             if run is None or run.status in TERMINAL or run.asleep:
                 return None
             if run.status is RunStatus.QUEUED:
-                if not self._may_start(unit, run):
+                if first != run_id and not self._may_start(unit, run):
                     return None
                 run, snapshot, read = self._start(unit, run)
                 return run, Steps(units=self.units, clock=self.clock, run=run), snapshot, read
@@ -278,9 +280,7 @@ class RunExecutor:
             return run, steps, unit.runs.snapshot(run_id), None
 
     def _may_start(self, unit: "Unit", run: Run) -> bool:
-        """Whether the run is first in line; if not, it is put to sleep behind the others."""
-        if unit.runs.first_in_line(run.session_id) == run.run_id:
-            return True
+        """Whether the run is first in line by now; if not, it is put to sleep behind the others."""
         # With the session locked, the run ahead cannot end without seeing that this one waits.
         require_session(unit, run.session_id, lock=True)
         if unit.runs.first_in_line(run.session_id) == run.run_id:
@@ -359,7 +359,9 @@ class RunExecutor:
             if run is None or run.attempt != steps.run.attempt or run.status in TERMINAL:
                 raise RunTakenOver(steps.run.run_id)
             done, reports = tuple(steps.done.values()), execution.snapshot.reports
-            return self._finish(unit, run, ending, done, reports=reports, last=steps.last)
+            ended = self._finish(unit, run, ending, done, reports=reports, last=steps.last)
+            unit.settle(run)
+            return ended
 
     def _finish(
         self,

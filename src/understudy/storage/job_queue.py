@@ -9,10 +9,8 @@ import sqlalchemy as sa
 
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import INSERTS
-from understudy.work.queue_worker import Job
+from understudy.work.queue_worker import CLAIM_BYTES, LEASE_MS, Job
 
-# Bytes of chance in a claim.
-CLAIM_BYTES: Final = 16
 # What a job is like that nobody has tried.
 ANEW: Final = {"attempts": 0, "claim": None, "again_at_ms": None, "needs_model": False}
 
@@ -49,6 +47,13 @@ class JobQueue:
         new = _put_missing(self._jobs, self._connection.dialect.name)
         rows = [{**row, "needs_model": needs_model} for row in _new(job_ids, due_at_ms)]
         return len(self._connection.execute(new, rows).all())
+
+    def put_held(self, job: Job, *, now_ms: int) -> bool:
+        """Have a job done by the worker that gave its claim; False when it waits already."""
+        new = _put_missing(self._jobs, self._connection.dialect.name)
+        (row,) = _new([job.job_id], now_ms + LEASE_MS)
+        held = {**row, "needs_model": job.may_ask, "claim": job.claim}
+        return self._connection.execute(new, [held]).first() is not None
 
     def next_due_ms(
         self, *, needs_model: bool = False, besides: Collection[str] = ()

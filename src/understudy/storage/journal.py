@@ -23,6 +23,8 @@ class JournalStore:
         self._connection = connection
         self._dialect = dialect
         self._touched = touched
+        # What this unit has appended.
+        self.appended: list[JournalEvent] = []
 
     def append(
         self, session_id: str, events: Sequence[NewEvent], *, at_ms: int
@@ -40,7 +42,7 @@ class JournalStore:
         values: Any = rows if len(rows) > 1 else rows[0]
         sequences = {row.offset: row.sequence for row in self._connection.execute(_INSERT, values)}
         self._touched.add(session_id)
-        return tuple(
+        written = tuple(
             JournalEvent(
                 sequence=sequences[offset],
                 offset=offset,
@@ -53,6 +55,8 @@ class JournalStore:
             )
             for offset, event in enumerate(events, first)
         )
+        self.appended += written
+        return written
 
     def read(
         self,

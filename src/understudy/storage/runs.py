@@ -38,12 +38,20 @@ class RunStore:
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
+        # As read with a locked row: nobody else changes them before the unit ends.
+        self._taints: dict[str, Any] = {}
 
     def get(self, run_id: str, *, lock: bool = False) -> Run | None:
         """One run; `lock` holds its row until the unit ends."""
         query = self._dialect.locked(_RUN) if lock else _RUN
         row = self._connection.execute(query, {"wanted": run_id}).first()
         return None if row is None else _read(row)
+
+    def get_in_line(self, run_id: str) -> tuple[Run | None, str | None]:
+        """One run with its row locked, and the run of its session that is first in line."""
+        query = self._dialect.locked(_RUN_IN_LINE)
+        row = self._connection.execute(query, {"wanted": run_id}).first()
+        return (None, None) if row is None else (_read(row), row.first_in_line)
 
     def take(self, run_id: str) -> Run | None:
         """The run with its row locked; None as well when somebody else holds it."""
@@ -64,16 +72,20 @@ class RunStore:
         known = self.taints(run_id)
         read = merged(known, more)
         if read != known:
+            self._taints[run_id] = read
             values = {"taints": read, "brings_others_in": True}
             self._connection.execute(sa.update(runs).where(runs.c.run_id == run_id).values(values))
 
     def taints(self, run_id: str) -> Taints:
         """Whose text a run has read, by source."""
-        row = self._connection.execute(_TAINTS, {"of": run_id}).first()
-        if row is None or row.taints is None:
+        if run_id in self._taints:
+            found = self._taints[run_id]
+        else:
+            found = self._connection.execute(_TAINTS, {"of": run_id}).scalar()
+        if found is None:
             return {}
         # A record that is torn says that there was one.
-        return row.taints if isinstance(row.taints, dict) else {TaintSource.TOOL_RESULT: []}
+        return found if isinstance(found, dict) else {TaintSource.TOOL_RESULT: []}
 
     def update(
         self, run: Run, *, snapshot: RunSnapshot | None = None, reports: RunReports | None = None
@@ -119,7 +131,10 @@ class RunStore:
     def owns(self, run_id: str, attempt: int) -> bool:
         """Whether `attempt` is the current execution; locks the row until the unit ends."""
         values = {"owned": run_id, "by": attempt}
-        return self._connection.execute(self._dialect.locked(_OWNED), values).first() is not None
+        row = self._connection.execute(self._dialect.locked(_OWNED), values).first()
+        if row is not None:
+            self._taints[run_id] = row.taints
+        return row is not None
 
     def page(
         self,
@@ -271,7 +286,16 @@ _FIRST_IN_LINE = (
     .order_by(runs.c.accepted_offset)
     .limit(1)
 )
-_OWNED = sa.select(runs.c.run_id).where(
+_ahead = runs.alias("ahead")
+_RUN_IN_LINE = _RUN.add_columns(
+    sa.select(_ahead.c.run_id)
+    .where(_ahead.c.session_id == runs.c.session_id, _ahead.c.finished_at_ms.is_(None))
+    .order_by(_ahead.c.accepted_offset)
+    .limit(1)
+    .scalar_subquery()
+    .label("first_in_line")
+)
+_OWNED = sa.select(runs.c.taints).where(
     runs.c.run_id == sa.bindparam("owned"),
     runs.c.attempt == sa.bindparam("by"),
     runs.c.finished_at_ms.is_(None),

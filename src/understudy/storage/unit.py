@@ -305,6 +305,9 @@ class Stores:
 
 # Enqueues a run in the durable engine within the caller's transaction.
 Enqueue = Callable[[sa.Connection, Run], None]
+# Stores within the caller's transaction that the work on a run is done; returns what to call after
+# the commit.
+Settle = Callable[[sa.Connection, Run], Callable[[], None] | None]
 # Where the bytes of assets are; in the database, unless told otherwise.
 OpenBlobs = Callable[[sa.Connection], BlobStore]
 # Where run memories are; there as well.
@@ -331,8 +334,10 @@ class Unit(Stores):
         skill_bundles: OpenSkillBundles = _bundles_as_rows,
         cached: CachedReads | None = None,
         heads: dict[str, Head] | None = None,
+        settle: Settle = lambda _, __: None,
     ) -> None:
         super().__init__(connection, dialect, cached, heads)
+        self._settle = settle
         self._term_counts = term_counts or TermCounts()
         self._blobs = blobs
         self._run_memories = run_memories
@@ -425,6 +430,12 @@ class Unit(Stores):
         self._enqueue(self.connection, run)
         self.has_enqueued = True
 
+    def settle(self, run: Run) -> None:
+        """Store in the engine that the work of this execution on a run is done."""
+        noted = self._settle(self.connection, run)
+        if noted is not None:
+            self.after_commit(noted)
+
 
 # Errors of the driver that say what we sent was wrong; all others are the database's own.
 OUR_FAULT: Final = (
@@ -456,6 +467,7 @@ class Units:
         *,
         enqueue: Enqueue,
         bell: Bell,
+        settle: Settle = lambda _, __: None,
         enqueued: Callable[[], None] = lambda: None,
         blobs: OpenBlobs = SqlBlobs,
         run_memories: OpenRunMemories = SqlRunMemories,
@@ -473,6 +485,7 @@ class Units:
         self._enqueued = enqueued
         self._dialect = dialect_of(engine)
         self._enqueue = enqueue
+        self._settle = settle
         self._bell = bell
         # What this process remembers of the index of terms, from one unit to the next.
         self._term_counts = TermCounts()
@@ -533,6 +546,7 @@ class Units:
             self._skill_bundles,
             CachedReads(connection, self.cache, since),
             self._heads,
+            self._settle,
         )
 
     @contextmanager

@@ -6,6 +6,9 @@ a queue. Each works in two lanes, so a job that needs no model never waits for a
 
 import asyncio
 import random
+import secrets
+import threading
+from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
@@ -30,6 +33,8 @@ log = structlog.get_logger()
 T = TypeVar("T")
 
 LEASE_MS: Final = 8_000
+# Bytes of chance in a claim.
+CLAIM_BYTES: Final = 16
 RENEWED_EVERY_S: Final = 2.5
 
 # Concurrent jobs in the lane without a model and in the lane with one. The second is the number of
@@ -54,6 +59,8 @@ class Job:
     claim: str
     # Whether it was claimed from the lane of jobs that need a model.
     may_ask: bool = False
+    # Whether it was put under its claim, by who queued it; it is put only once.
+    is_handed_over: bool = False
 
 
 class ClaimLost(Exception):
@@ -149,17 +156,44 @@ class QueueWorker:
     jitter: Callable[[], float] = random.SystemRandom().random
     # Jobs claimed by this worker: never claimed twice, given back at shutdown.
     held: dict[str, Job] = field(default_factory=dict, init=False)
+    # Those of them that were handed over with their claim, and that no lane has taken yet.
+    handed: dict[bool, deque[Job]] = field(
+        default_factory=lambda: {may_ask: deque() for may_ask in AT_ONCE}, init=False
+    )
+    # When the next job of a lane is due, by the last look.
+    due: dict[bool, int | None] = field(default_factory=dict, init=False)
+    is_open: threading.Event = field(default_factory=threading.Event, init=False)
 
     async def run(self) -> None:
         """Queue what was left, then do jobs in both lanes for ever."""
         await retry_while_db_down(self.startup)
+        self.is_open.set()
         try:
             async with asyncio.TaskGroup() as group:
                 for may_ask in AT_ONCE:
                     lane = Lane(self, may_ask=may_ask)
                     group.create_task(Worker(duty=lane, clock=self.clock, bell=self.bell).run())
         finally:
+            self.is_open.clear()
             await self._give_all_back()
+
+    def new_claim(self, job_id: str, *, may_ask: bool) -> Job | None:
+        """A claim for a job that is about to be queued; None where its lane has no room.
+
+        Such a job is put under the claim and handed over after the commit: nobody has to look for
+        it. Should this daemon die first, the lease runs out.
+        """
+        waiting = sum(job.may_ask is may_ask for job in tuple(self.held.values()))
+        if waiting >= AT_ONCE[may_ask] or not self.is_open.is_set():
+            return None
+        claim = secrets.token_hex(CLAIM_BYTES)
+        return Job(job_id=job_id, attempts=0, claim=claim, may_ask=may_ask, is_handed_over=True)
+
+    def hand_over(self, job: Job) -> None:
+        """Do a job that was put under its claim; may be called from any thread."""
+        self.held[job.job_id] = job
+        self.handed[job.may_ask].append(job)
+        self.bell.ring(lane_topic(self.duty.topic, may_ask=job.may_ask))
 
     def startup(self) -> int:
         """Queue the work that a previous daemon left; returns the number of jobs."""
@@ -168,12 +202,17 @@ class QueueWorker:
 
     def claim(self, limit: int, *, may_ask: bool = False) -> Claim[Job]:
         """Claim up to `limit` due jobs of a lane."""
+        handed = self.handed[may_ask]
+        taken = tuple(handed.popleft() for _ in range(min(limit, len(handed))))
+        if taken:
+            return Claim(items=taken, due_at_ms=self.due.get(may_ask), is_all=not handed)
         now, besides = self.clock.now_ms(), tuple(self.held)
         with self.units.read() as unit:
             if not self.duty.is_on(unit):
                 return Claim()
             queue = self.duty.queue(unit)
             due = queue.next_due_ms(needs_model=may_ask, besides=besides)
+        self.due[may_ask] = due
         if due is not None and due > now + self.duty.waits_ms[-1]:
             self._undo_clock_jump()
             return Claim(due_at_ms=now)
@@ -198,6 +237,10 @@ class QueueWorker:
             log.info(self._event("taken_over"), **self._id_of(job))
         except Exception as problem:  # noqa: BLE001 - a job that fails must not end the worker
             await self._after_failure(job, problem)
+        else:
+            if job.is_handed_over:
+                self.held.pop(job.job_id, None)
+                return
         # A cancelled job stays in `held` until it is given back.
         self.held.pop(job.job_id, None)
         # The job may be due again earlier than a sleeping lane expects, and in the other lane.
@@ -292,7 +335,9 @@ class Lane:
     @property
     def sleep(self) -> WorkerSleep:
         """Until the next job is due, or one is queued."""
-        return WorkerSleep(topics=(self.worker.duty.topic,), longest_s=self.worker.look_s)
+        topic = self.worker.duty.topic
+        topics = (topic, lane_topic(topic, may_ask=self.may_ask))
+        return WorkerSleep(topics=topics, longest_s=self.worker.look_s)
 
     def claim(self, limit: int) -> Claim[Job]:
         """Claim due jobs of the lane, and note them as held."""
@@ -304,6 +349,11 @@ class Lane:
     async def do(self, job: Job) -> None:
         """Do one job of the lane."""
         await self.worker.work(job)
+
+
+def lane_topic(topic: str, *, may_ask: bool) -> str:
+    """The bell topic that rings when a job is handed to one lane."""
+    return f"{topic}:{'model' if may_ask else 'labels'}"
 
 
 def code_of(problem: Exception) -> str:

@@ -1,0 +1,95 @@
+"""The queue of a daemon that is alone on its database: work is claimed in one statement.
+
+DBOS takes five in two transactions, and builds them anew at every look, because other daemons may
+claim beside it. Tables, order and recovery are those of DBOS: at most one run of a session is in
+flight, and the first in its line is the next.
+"""
+
+import time
+from typing import Any, Final, cast
+
+import sqlalchemy as sa
+import structlog
+from dbos import DBOS
+from dbos._core import execute_dequeued_workflow
+from dbos._sys_db import WorkflowStatusInternal
+from dbos._utils import GlobalParams, generate_uuid
+
+log = structlog.get_logger()
+
+MOST_AT_ONCE: Final = 8192
+# The literal statuses let SQLite use the partial index over what is queued or in flight.
+_CLAIM: Final = sa.text("""
+UPDATE workflow_status
+SET status = 'PENDING', owner_xid = :owner, application_version = :version,
+    executor_id = :executor, application_name = :application,
+    started_at_epoch_ms = :now, rate_limited = FALSE,
+    recovery_attempts = recovery_attempts + 1,
+    updated_at = :now
+WHERE status = 'ENQUEUED' AND workflow_uuid IN (
+    WITH RECURSIVE partitions(key) AS (
+        SELECT min(queue_partition_key) FROM workflow_status
+        WHERE queue_name = :queue AND status = 'ENQUEUED' AND status IN ('ENQUEUED', 'PENDING')
+            AND queue_partition_key IS NOT NULL
+        UNION ALL
+        SELECT (
+            SELECT min(queue_partition_key) FROM workflow_status
+            WHERE queue_name = :queue AND status = 'ENQUEUED'
+                AND status IN ('ENQUEUED', 'PENDING') AND queue_partition_key > partitions.key
+        ) FROM partitions WHERE partitions.key IS NOT NULL
+    )
+    SELECT (
+        SELECT workflow_uuid FROM workflow_status
+        WHERE queue_name = :queue AND status = 'ENQUEUED' AND status IN ('ENQUEUED', 'PENDING')
+            AND queue_partition_key = partitions.key
+            AND (application_version = :version OR application_version IS NULL)
+            AND (application_name = :application OR application_name IS NULL)
+        ORDER BY priority, created_at, workflow_uuid LIMIT 1
+    )
+    FROM partitions
+    WHERE partitions.key IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM workflow_status
+        WHERE queue_name = :queue AND status = 'PENDING' AND status IN ('ENQUEUED', 'PENDING')
+            AND queue_partition_key = partitions.key
+    )
+    LIMIT :most
+)
+RETURNING *, (
+    SELECT given.inputs FROM workflow_input AS given
+    WHERE given.workflow_uuid = workflow_status.workflow_uuid
+) AS given_inputs
+""")
+# What DBOS calls some columns in the status of work.
+_NAMES: Final = {"app_version": "application_version", "app_id": "application_id"}
+
+
+def start_due(instance: DBOS, database: sa.Engine, queue: str, application: str) -> None:
+    """Claim the first run of every session that has none in flight, and start them."""
+    owner = generate_uuid()
+    values = {
+        "now": time.time_ns() // 1_000_000,
+        "owner": owner,
+        "version": GlobalParams.app_version,
+        "executor": GlobalParams.executor_id,
+        "application": application,
+        "queue": queue,
+        "most": MOST_AT_ONCE,
+    }
+    with database.begin() as connection:
+        claimed = list(map(_status, connection.execute(_CLAIM, values).mappings()))
+    for status in sorted(claimed, key=lambda each: str(each["queue_partition_key"])):
+        try:
+            execute_dequeued_workflow(instance, status, owner)
+        except Exception:
+            # The watch for stranded work puts it back.
+            log.exception("engine.not_started", work_id=status["workflow_uuid"])
+
+
+def _status(row: sa.RowMapping) -> WorkflowStatusInternal:
+    values: dict[str, Any] = {
+        name: row[_NAMES.get(name, name)] for name in WorkflowStatusInternal.__annotations__
+    }
+    inputs = row["given_inputs"]
+    values["inputs"] = row["inputs"] if inputs is None else inputs
+    values["is_debounced"] = bool(row["is_debounced"])
+    return cast("WorkflowStatusInternal", values)
