@@ -33,7 +33,7 @@ from understudy.learnings.standing import proposed_applies
 from understudy.learnings.taint import model_may_repeat_untrusted
 from understudy.memory.record import RunEvidence
 from understudy.memory.texts import EVIDENCE_BYTES, Cleaner, cut_bytes, request_text
-from understudy.runs.model import Run, Trace, require_run
+from understudy.runs.model import Run, RunTrace, require_run
 from understudy.runs.taint import TYPED, untrusted_path
 from understudy.sessions.learning_scopes import session_scope
 from understudy.sessions.model import require_session
@@ -112,7 +112,7 @@ class Suggestions:
 
     def ended(self, unit: "Unit", run: Run) -> None:
         """Queue the reviews of a run's suggestions: from now on its request is evidence."""
-        if Trace.CANDIDATE not in unit.traces(run):
+        if RunTrace.CANDIDATE not in unit.traces(run):
             return
         open_ones = [
             it.candidate_id

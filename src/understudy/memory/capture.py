@@ -24,7 +24,7 @@ from understudy.memory.retention import Keeper
 from understudy.memory.texts import EVIDENCE_BYTES, Cleaner, cut_bytes, request_text
 from understudy.redaction.marker import cut
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import Run, RunStatus, Trace
+from understudy.runs.model import Run, RunStatus, RunTrace
 from understudy.sessions.journal import EventKind, JournalEvent, own_text
 from understudy.sessions.learning_scopes import session_scope, visible_scopes
 from understudy.sessions.model import require_session
@@ -242,7 +242,7 @@ def _left_behind(unit: "Unit", run: Run) -> tuple[str, tuple[str, ...]]:
     """The last non-blank text of a run, and the artifacts it created."""
     if run.started_at_ms is None:
         return "", ()
-    made = unit.artifacts.list(run.run_id) if Trace.ARTIFACT in unit.traces(run) else ()
+    made = unit.artifacts.list(run.run_id) if RunTrace.ARTIFACT in unit.traces(run) else ()
     return _last_words(unit, run), tuple(artifact.artifact_id for artifact in made)
 
 

@@ -25,7 +25,7 @@ from understudy.playbooks.flow import (
 from understudy.playbooks.manifest import PlaybookEvidence
 from understudy.playbooks.start import attested
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import Run, RunKind, Trace
+from understudy.runs.model import Run, RunKind, RunTrace
 from understudy.runs.service import RunDetail, detail_of
 from understudy.sessions.journal import JournalEvent
 from understudy.sessions.task_service import TaskService
@@ -149,7 +149,7 @@ class FlowService:
 
     def ended(self, unit: "Unit", run: Run) -> None:
         """Note when the last run of a flow has ended, in the transaction that ends it."""
-        if not {Trace.FLOW, Trace.SPAWN} & unit.traces(run):
+        if not {RunTrace.FLOW, RunTrace.SPAWN} & unit.traces(run):
             return
         flow = _flow_of(unit, run)
         if flow is None or flow.ended_at_ms is not None:

@@ -27,7 +27,7 @@ from understudy.project_tasks.model import (
     check_text,
 )
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import Run, RunStatus, Trace, require_run
+from understudy.runs.model import Run, RunStatus, RunTrace, require_run
 from understudy.sessions.journal import own_text
 from understudy.sessions.model import (
     MemberKind,
@@ -132,7 +132,7 @@ class ProjectTaskService:
 
     def ended(self, unit: "Unit", run: Run) -> None:
         """Write down what came of the tasks that a run carried out, in the transaction that ends it."""
-        if Trace.PROJECT_TASK not in unit.traces(run):
+        if RunTrace.PROJECT_TASK not in unit.traces(run):
             return
         for task in unit.project_tasks.of_run(run.run_id):
             settled = self._settled(unit, task, run)

@@ -18,7 +18,7 @@ from understudy.rollout.regression import regression_of, use_history_of
 from understudy.rollout.results import SkillExecution, record_executed
 from understudy.rollout.trials.runs import is_of_trial
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import Run, Trace, require_run
+from understudy.runs.model import Run, RunTrace, require_run
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -163,7 +163,7 @@ def _concerned(unit: "Unit", run: Run) -> Iterator[str]:
     # Runs of trials and replays are no real uses.
     if is_of_trial(run):
         return
-    if Trace.SKILL_USE in unit.traces(run) and unit.rollout_outcomes.used_by(run.run_id):
+    if RunTrace.SKILL_USE in unit.traces(run) and unit.rollout_outcomes.used_by(run.run_id):
         yield run.run_id
     # Only runs with a fingerprint execute a skill; all others need no query.
     if run.skill_fingerprint is not None:

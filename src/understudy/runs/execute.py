@@ -23,9 +23,9 @@ from understudy.runs.model import (
     RunReports,
     RunSnapshot,
     RunStatus,
+    RunTrace,
     RunUsage,
     StopRequest,
-    Trace,
 )
 from understudy.runs.requests import Audience
 from understudy.runs.sleep import MustSleep, Sleep, fail_unread, fall_asleep, step_aside, wake_next
@@ -393,7 +393,7 @@ class RunExecutor:
         more = {"error": run.error} if run.error else {}
         # Locks the session's row, so `wake_next` reads the line after this.
         unit.journal.append(run.session_id, (*last.events, status_event(run, **more)), at_ms=now)
-        if Trace.REQUEST in unit.traces(run):
+        if RunTrace.REQUEST in unit.traces(run):
             unit.requests.withdraw(run.run_id, at_ms=now)
         self.run_ended(unit, run)
         return run, wake_next(unit, run.session_id, at_ms=now)

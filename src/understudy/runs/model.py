@@ -54,7 +54,7 @@ class RunStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
-class Trace(StrEnum):
+class RunTrace(StrEnum):
     """Something that a run may have left elsewhere, and that its end may concern."""
 
     # A request that is still open.

@@ -13,7 +13,15 @@ from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Understud
 from understudy.core.principal import DAEMON, Principal, Role
 from understudy.runs.intake import RunIntake
 from understudy.runs.lifecycle import TERMINAL
-from understudy.runs.model import EndingHook, Receipt, Run, RunKind, RunStatus, StopRequest, Trace
+from understudy.runs.model import (
+    EndingHook,
+    Receipt,
+    Run,
+    RunKind,
+    RunStatus,
+    RunTrace,
+    StopRequest,
+)
 from understudy.runs.requests import PersonRequest
 from understudy.runs.sleep import Signal, SignalKind, fail_unread, leave_line, nudge, stop
 from understudy.runs.submission import Submission, hash_key
@@ -72,12 +80,12 @@ class SidechainLinks:
         """What the end of a run means for the sessions above and below, in its transaction."""
         now = self.clock.now_ms()
         traces = unit.traces(run)
-        if Trace.PARENT in traces:
+        if RunTrace.PARENT in traces:
             notify_parent(unit, run, at_ms=now)
         if run.status in CASCADES:
             self._stop_below(unit, run)
         # Questions that it did not look at need a run of their own.
-        if Trace.QUESTION in traces and unit.sidechains.questions_for(run.session_id):
+        if RunTrace.QUESTION in traces and unit.sidechains.questions_for(run.session_id):
             unit.signals.add(SignalKind.LOOK, run.session_id, at_ms=now)
 
     def asked(self, unit: "Unit", run: Run) -> None:

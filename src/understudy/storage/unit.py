@@ -14,7 +14,7 @@ from understudy.core.errors import coded_error
 from understudy.core.rehearsal import end_rehearsal
 from understudy.core.sight import current_sight
 from understudy.memory.ports import RunMemoryStore
-from understudy.runs.model import Run, Trace
+from understudy.runs.model import Run, RunTrace
 from understudy.skills.bundles.store import BundleStore
 from understudy.storage.access import (
     AuditStore,
@@ -346,7 +346,7 @@ class Unit(Stores):
         # Sessions whose journal grew; their readers are notified after the commit.
         self.touched: set[str] = set()
         self.has_enqueued = False
-        self._traces: dict[str, frozenset[Trace]] = {}
+        self._traces: dict[str, frozenset[RunTrace]] = {}
         self.if_committed: list[Callable[[], None]] = []
         self.if_rolled_back: list[Callable[[BaseException], None]] = []
 
@@ -392,7 +392,7 @@ class Unit(Stores):
     def skill_bundles(self) -> BundleStore:
         return self._skill_bundles(self)
 
-    def traces(self, run: Run) -> frozenset[Trace]:
+    def traces(self, run: Run) -> frozenset[RunTrace]:
         """Where a run that ends in this unit has left something; asked once."""
         if run.run_id not in self._traces:
             self._traces[run.run_id] = traces_of(self.connection, run)
