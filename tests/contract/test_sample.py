@@ -13,14 +13,11 @@ from understudy.sample.story import ROUTES
 from understudy.settings import Settings
 from understudy.testing.fake_model import FakeModel
 
-# What stays: the audit, the trash of skills with its files, and what belongs to the daemon itself.
+# What stays: the audit, the digests of deleted skills, and what belongs to the daemon itself.
 STAYS = {
     "audit",
     "canary_secret",
-    "skill_blobs",
-    "skill_bundle_files",
     "skill_bundles",
-    "skill_trash",
     "skill_versions",
     "skills",
     "suggestion_looks",
@@ -57,6 +54,11 @@ def test_the_sample_has_something_of_every_sort_and_is_removed_without_a_trace(
             changed = {name for name in before if before[name] != after[name]}
             assert changed <= STAYS
             assert await call("sample.remove") == removed
+            assert await call.items("skills.trash") == []
+            files = (settings.home / "skills-store").rglob("SKILL.md")
+            assert not [path for path in files if "sample-" in str(path.relative_to(settings.home))]
+            assert (await call("sample.load"))["state"] == "loaded"
+            assert (await call("sample.remove"))["state"] == "absent"
             (kept,) = await call.items("learnings.list")
             assert kept["content"] == said["content"]
 
@@ -117,6 +119,21 @@ def test_a_name_that_is_somebodys_own_is_not_taken_and_not_removed(settings: Set
                 await call("sample.load")
             assert (await call("sample.remove"))["state"] == "absent"
             assert (await call("agents.get", agent_id="sample-support"))["agent_type"] == "open"
+
+    asyncio.run(scenario())
+
+
+def test_a_trashed_skill_from_before_the_sample_outlives_it(settings: Settings) -> None:
+    async def scenario() -> None:
+        async with serving(settings) as call:
+            slug = call.services.sample.story.skills[0]
+            text = f"---\nname: {slug}\ndescription: Mine from before.\n---\nDo it.\n"
+            await call("skills.create", body={"content": text})
+            await call("skills.delete", skill_id=slug)
+            (mine,) = await call.items("skills.trash")
+            await call("sample.load")
+            await call("sample.remove")
+            assert await call.items("skills.trash") == [mine]
 
     asyncio.run(scenario())
 

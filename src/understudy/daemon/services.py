@@ -200,7 +200,7 @@ class Services:
         self.mcp = mcp_servers(settings, clock, resources.children)
         self.session_mcp = session_mcp(settings, units, clock)
         self.tools = self._tools()
-        self.sample = SampleService(units, self.keeper)
+        self.sample = SampleService(units, self.keeper, clock)
         self.unlearn = UnlearnService(
             units=units,
             clock=clock,

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from understudy.core.clock import Clock
 from understudy.core.errors import coded_error
+from understudy.core.page import PageRequest
 from understudy.sample.story import OWNER, Call, CallRefused, Story, play, story
 from understudy.skills.model import SkillStatus
 
@@ -21,6 +23,8 @@ REASON: Final = "the sample workspace was removed"
 # How long the end of a cancelled run is waited for.
 END_S: Final = 20.0
 POLL_S: Final = 0.05
+# More than anybody makes of a sample skill; the rest stays in the trash.
+VERSIONS: Final = 200
 
 
 class SampleState(StrEnum):
@@ -66,6 +70,7 @@ class SampleService:
 
     units: "Units"
     keeper: "Keeper"
+    clock: Clock
     story: Story = field(default_factory=story)
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
@@ -98,7 +103,7 @@ class SampleService:
             return await asyncio.to_thread(self.state)
 
     async def remove(self, call: Call) -> SampleWorkspace:
-        """Delete all that belongs to the sample's agents; its skills go to the trash."""
+        """Delete all that belongs to the sample's agents, and its skills with their files."""
         async with self._one_at_a_time:
             await self._remove(call)
             return await asyncio.to_thread(self.state)
@@ -146,7 +151,20 @@ class SampleService:
             # Once more, as work may have gone on since.
             belongings = self._belongings(unit)
             self.keeper.forget(unit, sorted(belongings.run_ids))
+            self._empty_trash(unit, belongings)
             unit.erasure.erase(belongings)
+
+    def _empty_trash(self, unit: "Unit", belongings: Belongings) -> None:
+        """Erase the sample's deleted skills; what had their name before the sample stays."""
+        made = [agent.created_at_ms for it in belongings.agent_ids if (agent := unit.agents.get(it))]
+        since = min(made, default=None)
+        for slug in self.story.skills:
+            skill = unit.skills.by_slug(slug)
+            if skill is None or since is None or skill.status is not SkillStatus.DELETED:
+                continue
+            versions = unit.skills.versions(skill.skill_id, PageRequest(limit=VERSIONS)).items
+            numbers = [it.number for it in versions if it.created_at_ms >= since]
+            unit.unlearns.erase_versions(skill.skill_id, numbers, now_ms=self.clock.now_ms())
 
     def _state(self, unit: "Unit") -> SampleWorkspace:
         found = self._belongings(unit)

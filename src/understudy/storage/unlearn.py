@@ -376,21 +376,24 @@ class UnlearnStore:
         return tombstones
 
     def _erase_versions(self, version_ids: Sequence[str], *, now_ms: int) -> None:
-        versions = schema.skill_versions
         erased: dict[str, list[int]] = {}
         for id_ in version_ids:
             erased.setdefault(id_.rpartition(AT)[0], []).append(int(id_.rpartition(AT)[2]))
         for skill_id, numbers in erased.items():
-            slug = self._slug(skill_id)
-            if slug is None:
-                continue
-            self._unit.skill_bundles.erase(slug, numbers)
-            self._connection.execute(
-                sa.update(versions)
-                .where(versions.c.skill_id == skill_id, versions.c.number.in_(numbers))
-                .values(erased_at_ms=now_ms)
-            )
-            self._blank_skill(skill_id, slug, numbers)
+            self.erase_versions(skill_id, numbers, now_ms=now_ms)
+
+    def erase_versions(self, skill_id: str, numbers: Collection[int], *, now_ms: int) -> None:
+        """Remove the files of versions of a skill; their rows stay, with their digests."""
+        versions, slug = schema.skill_versions, self._slug(skill_id)
+        if slug is None:
+            return
+        self._unit.skill_bundles.erase(slug, numbers)
+        self._connection.execute(
+            sa.update(versions)
+            .where(versions.c.skill_id == skill_id, versions.c.number.in_(numbers))
+            .values(erased_at_ms=now_ms)
+        )
+        self._blank_skill(skill_id, slug, numbers)
 
     def _blank_skill(self, skill_id: str, slug: str, numbers: Collection[int]) -> None:
         """Take its words from a deleted skill whose last version is erased, here and in the trash."""

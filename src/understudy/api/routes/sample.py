@@ -34,7 +34,7 @@ async def load(services: Services, caller: Caller, request: Request) -> SampleWo
 @router.delete(PATH, operation_id="sample.remove")
 @admin()
 async def remove(services: Services, caller: Caller, request: Request) -> SampleWorkspace:
-    """Delete the sample's agents with all that was made in their sessions; skills go to the trash."""
+    """Delete the sample's agents with all that was made in their sessions, and its skills."""
     return await services.sample.remove(_caller_of(request, caller))
 
 
