@@ -1,6 +1,7 @@
 """The overview, status, audit and access pages over HTTP, and the sample in a browser."""
 
 import re
+import time
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -9,6 +10,10 @@ from starlette.testclient import TestClient
 from tests.api.conftest import ADMIN
 from tests.console.conftest import OURS
 from tests.support.browser import assert_accessible
+from tests.support.candidate_factories import make_candidate
+from tests.support.factories import make_run, make_session
+from understudy.learnings.model import AutomationReview, CandidateState, Mode, ReviewAction
+from understudy.runs.model import Route, RunUsage
 
 
 def create_token(console: TestClient, **fields: str) -> str:
@@ -29,6 +34,38 @@ def test_an_empty_home_says_what_this_is_and_what_to_try(console: TestClient) ->
     assert 'action="/act/sample.load"' in page
     assert "understudy chat" in page
     assert "Show as a table" not in page
+
+
+def test_cost_and_agreement_are_shown_where_they_are_known(console: TestClient) -> None:
+    units = console.app.state.services.resources.units  # type: ignore[attr-defined]
+    now = time.time_ns() // 1_000_000
+    used = RunUsage(input_tokens=1_000_000, output_tokens=100_000)
+    review = AutomationReview(
+        mode=Mode.SHADOW,
+        action=ReviewAction.REJECT,
+        reviewed_at_ms=now,
+        reason="r",
+        policy_revision=1,
+    )
+    with units.write() as unit:
+        unit.sessions.add(make_session("s1", agent_id="default"))
+        for model in ("gpt-4o", "unheard-of"):
+            route = Route(route_id="a", model=model)
+            unit.runs.add(make_run("s1", route=route, usage=used, submitted_at_ms=now))
+        unit.candidates.add(
+            make_candidate(
+                "The sea is blue.",
+                state=CandidateState.REJECTED,
+                decided_at_ms=now,
+                decided_by="ann",
+                automation_review=review,
+            )
+        )
+    page = console.get("/overview").text
+    assert "$3.50 in these days" in page
+    assert page.count("No price is known") == 1
+    assert "Automation would have decided 1 of 1 the same way." in page
+    assert "100 % of 1 decisions were the same." in console.get("/policy").text
 
 
 def test_the_sample_is_loaded_and_removed_by_admins_alone(guarded: TestClient) -> None:

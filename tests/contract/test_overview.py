@@ -11,8 +11,15 @@ from tests.support.candidate_factories import make_candidate
 from tests.support.factories import NOW, make_agent, make_run, make_session
 from understudy.core.clock import DAY_MS
 from understudy.daemon.overview import OverviewReport
-from understudy.learnings.model import CandidateState, LearningUse
+from understudy.learnings.model import (
+    AutomationReview,
+    CandidateState,
+    LearningUse,
+    Mode,
+    ReviewAction,
+)
 from understudy.runs.model import Route, RunStatus, RunUsage
+from understudy.settings import RouteConfig
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 from understudy.wire.overview import OverviewView
@@ -31,7 +38,8 @@ def units(empty_database: UnitsOnDatabase) -> Units:
 
 
 def overview(units: Units, days: int = 3) -> OverviewView:
-    return OverviewReport(units, FrozenClock(NOW))(days)
+    route = RouteConfig(provider="openai", model="model-b", input_price=2, output_price=10)
+    return OverviewReport(units, FrozenClock(NOW), {"b": route})(days)
 
 
 def add_run(units: Units, days_ago: int, status: RunStatus, **fields: Any) -> str:
@@ -125,6 +133,37 @@ def test_usage_is_added_up_by_agent_and_model_and_a_damaged_run_counts_without_t
     assert (first.runs, first.failed_runs) == (3, 1)
     assert (first.input_tokens, first.output_tokens) == (200, 20)
     assert (second.agent_id, second.runs, second.input_tokens) == ("desk", 1, 1)
+    assert (first.cost_usd, second.cost_usd) == (0.0006, None)
+
+
+def test_decisions_of_people_are_compared_with_what_automation_would_have_decided(
+    units: Units,
+) -> None:
+    published, rejected = CandidateState.PUBLISHED, CandidateState.REJECTED
+    decided: dict[str, tuple[ReviewAction, CandidateState, str]] = {
+        "The sea is blue.": (ReviewAction.PUBLISH_ACTIVE, published, "ann"),
+        "The sky is blue.": (ReviewAction.PUBLISH_PROVISIONAL, rejected, "ann"),
+        "The sun is red.": (ReviewAction.REJECT, rejected, "ann"),
+        "The moon is old.": (ReviewAction.MANUAL_REVIEW, published, "ann"),
+        "The hill is high.": (ReviewAction.REJECT, rejected, "daemon"),
+    }
+    with units.write() as unit:
+        for content, (action, state, by) in decided.items():
+            review = AutomationReview(
+                mode=Mode.SHADOW, action=action, reviewed_at_ms=NOW, reason="r", policy_revision=1
+            )
+            unit.candidates.add(
+                make_candidate(
+                    content,
+                    state=state,
+                    decided_by=by,
+                    decided_at_ms=NOW,
+                    automation_review=review,
+                )
+            )
+        unit.candidates.add(make_candidate("No opinion.", state=rejected, decided_at_ms=NOW))
+    days = [(day.agreed, day.disagreed) for day in overview(units).learning]
+    assert days == [(0, 0), (0, 0), (2, 1)]
 
 
 def test_no_aggregate_reads_a_whole_table(empty_database: UnitsOnDatabase) -> None:
@@ -133,6 +172,10 @@ def test_no_aggregate_reads_a_whole_table(empty_database: UnitsOnDatabase) -> No
     looks = {
         "runs": ("COVERING INDEX ix_runs_status", lambda unit: unit.overview.runs(NOW)),
         "usage": ("ix_runs_newest", lambda unit: unit.overview.usage(NOW, limit=9)),
+        "agreement": (
+            "ix_learning_candidates_decided",
+            lambda unit: unit.overview.agreement(NOW, limit=9),
+        ),
     }
     for name, (index, look) in looks.items():
         reads = [read for read in read_by(empty_database, look) if "TEMP B-TREE" not in read]

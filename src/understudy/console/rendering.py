@@ -122,6 +122,7 @@ def _environment() -> Environment:
         "commands": _commands,
         "day": _day,
         "document": rendered,
+        "dollars": _dollars,
         "gist": gist,
         "iso": _iso,
         "markdown": answer_html,
@@ -190,6 +191,11 @@ def _took(ms: int) -> str:
         return f"{ms} ms"
     seconds = ms / 1000
     return f"{seconds:.1f} s" if seconds < 60 else f"{ms // 60_000} min {ms // 1000 % 60} s"
+
+
+def _dollars(amount: float) -> str:
+    """An amount of money; a small one is not shown as none."""
+    return "< $0.01" if 0 < amount < 0.005 else f"${amount:,.2f}"
 
 
 def _as_json(value: object) -> str:

@@ -1,12 +1,15 @@
-"""What `/v1/overview` tells: activity day by day."""
+"""What `/v1/overview` tells: activity day by day, and what it cost."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from understudy.core.clock import DAY_MS, Clock
+from understudy.providers.model_prices import price_of
+from understudy.settings import RouteConfig
 from understudy.storage.unit import Units
-from understudy.wire.overview import LearningDay, OverviewView, RunDay
+from understudy.wire.overview import LearningDay, OverviewView, RunDay, UsageShare
 
 # Runs whose usage is added up: so few that the answer takes the same time however many there are.
 USAGE_RUNS: Final = 1_000
@@ -18,6 +21,7 @@ class OverviewReport:
 
     units: Units
     clock: Clock
+    routes: Mapping[str, RouteConfig]
 
     def __call__(self, days: int) -> OverviewView:
         """The days up to today, also those on which nothing happened."""
@@ -27,13 +31,26 @@ class OverviewReport:
         with self.units.read() as unit:
             runs = unit.overview.runs(since)
             learning = unit.overview.learning(since)
+            agreement = unit.overview.agreement(since, limit=USAGE_RUNS)
             usage = unit.overview.usage(since, limit=USAGE_RUNS)
         each = range(since, today + 1, DAY_MS)
         return OverviewView(
             since_ms=since,
             until_ms=now,
             runs=[RunDay(day_at_ms=day, **runs.get(day, Counter())) for day in each],
-            learning=[LearningDay(day_at_ms=day, **learning.get(day, Counter())) for day in each],
-            usage=list(usage),
+            learning=[
+                LearningDay(
+                    day_at_ms=day, **learning.get(day, Counter()), **agreement.get(day, Counter())
+                )
+                for day in each
+            ],
+            usage=[self._priced(share) for share in usage],
             usage_runs=USAGE_RUNS,
         )
+
+    def _priced(self, share: UsageShare) -> UsageShare:
+        price = price_of(self.routes.get(share.route_id), share.model)
+        if price is None:
+            return share
+        cost = price.cost(input_tokens=share.input_tokens, output_tokens=share.output_tokens)
+        return share.model_copy(update={"cost_usd": cost})

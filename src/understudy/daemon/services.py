@@ -209,7 +209,7 @@ class Services:
         )
         self.metrics = self._metrics()
         self.status = StatusReport(self)
-        self.overview = OverviewReport(units, clock)
+        self.overview = OverviewReport(units, clock, settings.routes)
 
     def _add_rollouts(self) -> None:
         """What is done with rollouts, now that there are those who hear of it."""

@@ -48,15 +48,20 @@ def context_window(model: str) -> ContextWindow:
 def known_window(model: str) -> int | None:
     """The window of the longest family that the name begins with; None for an unknown model."""
     windows = _windows()
-    found = (family for name in _names(model) for family in _prefixes(name) if family in windows)
+    found = (family for name in names_of(model) for family in _prefixes(name) if family in windows)
     longest = max(found, key=len, default=None)
     return None if longest is None else windows[longest]
 
 
-def _names(model: str) -> Iterator[Tokens]:
+def names_of(model: str) -> Iterator[Tokens]:
     """The name as tokens, from each place where it may begin."""
     name = model[:MAX_NAME_CHARS].casefold()
-    return (tuple(_TOKEN.findall(name[at.end() :])) for at in _BEGIN.finditer(name))
+    return (tokens_of(name[at.end() :]) for at in _BEGIN.finditer(name))
+
+
+def tokens_of(name: str) -> Tokens:
+    """The words and numbers of a name in lower case."""
+    return tuple(_TOKEN.findall(name))
 
 
 def _prefixes(name: Tokens) -> Iterator[Tokens]:
@@ -68,7 +73,7 @@ def _windows() -> Mapping[Tokens, int]:
     """The windows of the table by the tokens of the family."""
     text = files("understudy.providers").joinpath("model_windows.toml").read_text("utf-8")
     return {
-        tuple(_TOKEN.findall(family)): window
+        tokens_of(family): window
         for maker in tomllib.loads(text).values()
         for family, window in maker["windows"].items()
     }

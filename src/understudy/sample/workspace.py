@@ -156,7 +156,9 @@ class SampleService:
 
     def _empty_trash(self, unit: "Unit", belongings: Belongings) -> None:
         """Erase the sample's deleted skills; what had their name before the sample stays."""
-        made = [agent.created_at_ms for it in belongings.agent_ids if (agent := unit.agents.get(it))]
+        made = [
+            agent.created_at_ms for it in belongings.agent_ids if (agent := unit.agents.get(it))
+        ]
         since = min(made, default=None)
         for slug in self.story.skills:
             skill = unit.skills.by_slug(slug)

@@ -4,7 +4,7 @@ import difflib
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -14,6 +14,7 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 
 from understudy.core.allowlist import parse_allowance
@@ -52,12 +53,22 @@ class RouteConfig(BaseModel):
     base_url: str | None = None
     api_key_env: str | None = None
     context_window: int | None = Field(default=None, gt=0)
+    # US dollars per million tokens, for the overview; left out: the list price, if there is one.
+    input_price: float | None = Field(default=None, ge=0, le=1_000_000, allow_inf_nan=False)
+    output_price: float | None = Field(default=None, ge=0, le=1_000_000, allow_inf_nan=False)
     fallback_model: str | None = None
     timeout_s: float = Field(default=120.0, gt=0)
     max_attempts: int = Field(default=4, ge=1, le=10)
     script: Path | None = None
     # Left out: everything the provider's wire can carry.
     accepts: frozenset[FileKind] | None = None
+
+    @property
+    def price(self) -> tuple[float, float] | None:
+        """Dollars per million tokens of input and of output, where both are configured."""
+        if self.input_price is None or self.output_price is None:
+            return None
+        return self.input_price, self.output_price
 
     @property
     def accepted(self) -> frozenset[str]:
@@ -73,6 +84,13 @@ class RouteConfig(BaseModel):
         if info.data.get("provider") == "scripted":
             return "scripted"
         raise ValueError("is missing")
+
+    @model_validator(mode="after")
+    def _is_priced_whole(self) -> Self:
+        """One price without the other would make every cost too low."""
+        if (self.input_price is None) != (self.output_price is None):
+            raise ValueError("input_price and output_price belong together: set both or neither")
+        return self
 
 
 class FetchConfig(BaseModel):

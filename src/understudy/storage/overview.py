@@ -7,7 +7,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.core.clock import DAY_MS
-from understudy.learnings.model import CandidateState
+from understudy.learnings.model import CandidateState, ReviewAction
 from understudy.runs.model import RunStatus
 from understudy.storage.rows import optional_object
 from understudy.storage.schema import learning_candidates, learning_uses, runs
@@ -22,6 +22,12 @@ RUN_FIELDS: Final = {
     RunStatus.INTERRUPTED: "stopped",
 }
 OPEN: Final = "open"
+# The decision of a person that agrees with an action of automation; the rest is no opinion.
+AGREES: Final = {
+    ReviewAction.PUBLISH_ACTIVE: CandidateState.PUBLISHED,
+    ReviewAction.PUBLISH_PROVISIONAL: CandidateState.PUBLISHED,
+    ReviewAction.REJECT: CandidateState.REJECTED,
+}
 # Counts by the beginning of a day, then by field.
 Days = dict[int, Counter[str]]
 
@@ -50,6 +56,23 @@ class OverviewStore:
             for at_ms, count in self._by_day(status, since_ms, was_told):
                 helped = count if status is RunStatus.COMPLETED else 0
                 days.setdefault(at_ms, Counter()).update(told_runs=count, helped_runs=helped)
+        return days
+
+    def agreement(self, since_ms: int, *, limit: int) -> Days:
+        """The newest decisions of people about what automation would have decided, by day."""
+        candidates = learning_candidates.c
+        query = (
+            sa.select(candidates.decided_at_ms, candidates.state, candidates.body)
+            .where(DECIDED, candidates.decided_at_ms >= since_ms, ~candidates.is_automatic)
+            .order_by(candidates.decided_at_ms.desc(), candidates.candidate_id.desc())
+            .limit(limit)
+        )
+        days: Days = {}
+        for row in self._connection.execute(query):
+            wanted = AGREES.get(_part(row.body, "automation_review").get("action", ""))
+            if wanted is not None:
+                field = "agreed" if row.state == wanted else "disagreed"
+                days.setdefault(row.decided_at_ms // DAY_MS * DAY_MS, Counter())[field] += 1
         return days
 
     def usage(self, since_ms: int, *, limit: int) -> tuple[UsageShare, ...]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from understudy.wire.base import View
+from understudy.wire.base import Omitted, View
 
 
 class RunDay(View):
@@ -32,6 +32,9 @@ class LearningDay(View):
     told_runs: int = 0
     # Of the told runs: those that completed.
     helped_runs: int = 0
+    # Decisions of people that are what automation would have decided, and that are not.
+    agreed: int = 0
+    disagreed: int = 0
 
 
 class UsageShare(View):
@@ -44,6 +47,8 @@ class UsageShare(View):
     failed_runs: int
     input_tokens: int
     output_tokens: int
+    # At the price of the route, or at the list price; left out where no price is known.
+    cost_usd: Omitted[float] = None
 
 
 class OverviewView(View):
@@ -54,7 +59,7 @@ class OverviewView(View):
     runs: list[RunDay]
     learning: list[LearningDay]
     usage: list[UsageShare]
-    # Usage is of so many of the newest runs at most.
+    # Usage is of so many of the newest runs at most, and agreement of as many decisions.
     usage_runs: int
 
 

@@ -59,7 +59,7 @@ def overview(
         int, Query(ge=1, le=MAX_DAYS, description="how many days, today included")
     ] = 14,
 ) -> OverviewView:
-    """Runs and learning day by day, and tokens by agent and model."""
+    """Runs and learning day by day, and tokens by agent and model, with their cost where it is known."""
     return services.overview(days)
 
 

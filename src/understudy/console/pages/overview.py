@@ -44,10 +44,24 @@ async def _overview(visit: Visit) -> dict[str, Any]:
             "decisions": stacked(overview["learning"], DECISIONS),
             "told": stacked(told, TOLD),
         },
+        "agreed": agreement_of(overview["learning"]),
+        "cost": _cost(overview["usage"]),
         "routes": _routes(status, overview["usage"]),
         "warnings": [each for each in status["health"]["warnings"] if each["severity"] != "info"],
         "twin": {key: value for key, value in visit.query.items() if key == "days"},
     }
+
+
+def agreement_of(days: list[dict[str, Any]]) -> tuple[int, int]:
+    """How many decisions of people automation would have taken, and of how many."""
+    agreed = sum(day["agreed"] for day in days)
+    return agreed, agreed + sum(day["disagreed"] for day in days)
+
+
+def _cost(usage: list[dict[str, Any]]) -> float | None:
+    """The cost of all that has a price; None where nothing has."""
+    known = [each["cost_usd"] for each in usage if "cost_usd" in each]
+    return sum(known) if known else None
 
 
 def _routes(status: dict[str, Any], usage: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -8,14 +8,18 @@ from urllib.parse import urlencode
 
 from understudy.api.in_process import OperationRefused
 from understudy.console import documents
+from understudy.console.charts import stacked
 from understudy.console.forms import number_of
 from understudy.console.page import ConsolePage
+from understudy.console.pages.overview import agreement_of
 from understudy.console.visits import Visit
 
 Parts = dict[str, Any]
 CONFLICT: Final = 409
 REVISIONS: Final = 64
 DAYS: Final = 7
+AGREEMENT_DAYS: Final = 30
+AGREEMENT: Final = {"agreed": "good", "disagreed": "bad"}
 RULES: Final = "/publication/rules"
 QUARANTINE: Final = "/publication/quarantined_rule_names"
 
@@ -108,6 +112,7 @@ async def _policy(visit: Visit) -> Parts | str:
     return {
         "tab": tab,
         "tabs": tuple(TABS),
+        "agreement": await _agreement(visit) if tab == "learning" else None,
         "kind": kind,
         "view": view,
         "form": documents.part_of(schema, draft.document, choices=choices),
@@ -123,6 +128,18 @@ async def _policy(visit: Visit) -> Parts | str:
         **outcome,
         "twin_operation": kind.get,
         "twin": {},
+    }
+
+
+async def _agreement(visit: Visit) -> Parts:
+    """What automation would have decided against what people did, day by day."""
+    days = (await visit.call("overview.read", days=AGREEMENT_DAYS))["learning"]
+    agreed, number = agreement_of(days)
+    return {
+        "chart": stacked(days, AGREEMENT),
+        "share": round(agreed * 100 / number) if number else None,
+        "number": number,
+        "days": AGREEMENT_DAYS,
     }
 
 
