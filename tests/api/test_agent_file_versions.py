@@ -43,6 +43,22 @@ def test_each_version_can_be_read_with_what_it_changed(users: SkillUsers) -> Non
     assert second["diff"] == head
 
 
+def test_a_version_says_why_and_its_reason_holds_no_secret(users: SkillUsers) -> None:
+    path = f"{agent(users)}/files/SOUL.md"
+    users.root.ok("PUT", path, {"content": "Be calm.", "reason": "  They asked. "})
+    users.root.ok("PUT", path, {"content": "Be loud.", "reason": " "})
+    users.root.ok("POST", f"{path}/restore", {"version": 1})
+    listed = users.vera.ok("GET", f"{path}/versions")["items"]
+    said = ["version 1 was restored", None, "They asked."]
+    assert [each.get("reason") for each in listed] == said
+    secret = "sk-" + "proj-" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6"
+    body = {"content": "Be kind.", "reason": f"the key is {secret}"}
+    answer = users.root.call("PUT", path, body)
+    assert answer.status_code == 422
+    assert secret not in answer.text
+    assert answer.json()["errors"][0]["pointer"] == "/reason"
+
+
 def test_only_versions_that_there_are_can_be_read(users: SkillUsers) -> None:
     path = written(users, f"{agent(users)}/files/SOUL.md", "Be calm.")
 

@@ -1,6 +1,8 @@
 """The console in process over an API whose daemon works on nothing, and in a browser."""
 
+import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -75,3 +77,17 @@ def tab(browser: Browser, live: DaemonProcess) -> Iterator[Page]:
     """A tab at the daemon of the module; what its console reports as an error fails the test."""
     with tab_of(browser, live.url) as page:
         yield page
+
+
+UNDO = re.compile(r'<form class="notice" method="post" action="([^"]+)".*?</form>', re.DOTALL)
+HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
+
+
+def undo(console: TestClient, page: str) -> str:
+    """Press the undo button on a page; answers the page that it leads to."""
+    form = UNDO.search(page)
+    assert form is not None, "the page offers no undo"
+    values = {name: unescape(value) for name, value in HIDDEN.findall(form[0])}
+    done = console.post(form[1], data=values, headers=OURS)
+    assert done.status_code == 303, done.text
+    return console.get(done.headers["location"]).text

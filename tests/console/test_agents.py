@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from starlette.testclient import TestClient
 
 from tests.api.conftest import ADMIN, idle_daemon
-from tests.console.conftest import OURS, client_of
+from tests.console.conftest import OURS, client_of, undo
 from tests.support.browser import PHONE, assert_accessible, assert_fits, tab_of
 from tests.support.daemon import DaemonProcess
 from understudy.console.pages.agents import TABS
@@ -114,6 +114,20 @@ def test_an_operator_sees_the_evolution_of_an_agent_of_somebody_else(guarded: Te
     page = guarded.get("/agents/writer", params={"tab": "evolution"})
 
     assert page.status_code == 200
+
+
+def test_a_version_of_a_file_says_why_it_was_written_and_is_undone(console: TestClient) -> None:
+    path = make(console, "writer")
+    form = {"_do": "file", "name": "SOUL.md", "content": "Be warm.", "version": "1"}
+    form["reason"] = "Customers asked for it."
+    done = console.post(path, params={"tab": "files"}, data=form, headers=OURS)
+    history = console.get(path, params={"tab": "history", "file": "SOUL.md"}).text
+    assert "Reason: Customers asked for it." in history
+    undo(console, console.get(done.headers["location"]).text)
+    assert console.get("/v1/agents/writer/files/SOUL.md").json()["content"] == SOUL
+    for language, why in (("en", "version 1 was restored"), ("zh", "已恢复版本 1")):
+        query = {"tab": "history", "file": "SOUL.md"}
+        assert why in console.get(path, params=query, headers={"Accept-Language": language}).text
 
 
 def test_a_file_keeps_its_line_breaks(console: TestClient) -> None:

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from starlette.testclient import TestClient
 
 from tests.api.conftest import ADMIN
-from tests.console.conftest import OURS
+from tests.console.conftest import OURS, undo
 from tests.console.test_pages import propose
 from tests.support.browser import PHONE, assert_accessible, assert_fits, tab_of
 from tests.support.daemon import DaemonProcess
@@ -31,6 +31,16 @@ def test_every_tab_answers(console: TestClient, tab: str, language: str) -> None
     page = console.get("/policy", params={"tab": tab}, headers={"Accept-Language": language})
 
     assert page.status_code == 200
+
+
+def test_a_saved_policy_is_taken_back_by_the_button_beside_the_notice(console: TestClient) -> None:
+    before = console.get(PATH).json()["policy"]
+    draft = {**form_of(before, "save"), "/mode": "enabled"}
+    done = console.post("/policy", data=draft, headers=OURS)
+    assert console.get(PATH).json()["policy"]["mode"] == "enabled"
+    page = undo(console, console.get(done.headers["location"]).text)
+    assert "Revision 3 is in force." in page
+    assert console.get(PATH).json()["policy"] == before
 
 
 def test_a_draft_is_saved_with_what_the_form_changed(console: TestClient) -> None:

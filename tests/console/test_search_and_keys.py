@@ -6,6 +6,7 @@ from starlette.testclient import TestClient
 
 from tests.support.browser import assert_accessible
 from tests.support.daemon import DaemonProcess
+from understudy.console.site_map import GO_KEYS
 
 
 def test_the_search_page_works_without_scripts(console: TestClient) -> None:
@@ -14,6 +15,10 @@ def test_the_search_page_works_without_scripts(console: TestClient) -> None:
     assert 'href="/sessions/talk-of-paint"' in page
     assert 'href="/memory"' in console.get("/search", params={"query": "inspector"}).text
     assert "Nothing fits" in console.get("/search", params={"query": "<b>zzz"}).text
+
+
+def test_each_page_has_a_key_of_its_own() -> None:
+    assert len(set(GO_KEYS.values())) == len(GO_KEYS)
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping
+from html import unescape
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from tests.api.skill_users import packed
-from tests.console.conftest import OURS, URL
+from tests.console.conftest import OURS, URL, undo
 
 SLUG = "weekly-report"
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
@@ -146,6 +147,21 @@ def test_a_whole_text_is_edited_as_a_patch_of_what_was_there(
     assert (record["version"], record["name"]) == (3, SLUG)
     assert console.get(f"/v1/skills/{skill}/files/SKILL.md").json()["content"] == edited
     assert console.get(f"/v1/skills/{skill}/files/b.png").json()["size"] == 6
+
+
+def test_a_changed_skill_goes_back_with_one_button(console: TestClient, skill: str) -> None:
+    before = console.get(f"/v1/skills/{skill}/files/SKILL.md").json()["content"]
+    page = console.get(f"/skills/{skill}").text
+    to = unescape(page.partition('action="/act/skills.patch"')[2].split('name="_to" value="')[1])
+    form = {"skill_id": skill, "find": "# Weekly report", "replace": "# The week"}
+    form["_to"] = to.partition('"')[0]
+    done = console.post("/act/skills.patch", data=form, headers=OURS)
+    changed = console.get(done.headers["location"]).text
+    assert "Version 3 is current." in changed
+    undo(console, changed)
+    after = console.get(f"/v1/skills/{skill}/files/SKILL.md").json()
+    assert after["content"] == before
+    assert console.get(f"/v1/skills/{skill}").json()["version"] == 4
 
 
 def test_a_file_is_shown_as_text_and_one_that_is_none_says_so(

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 WRITE_FILE = "agents.write_file"
+# The file whose rules hold for reasons, too.
+SOUL: Final = "SOUL.md"
 # So many others would have to write the same file in the meantime.
 MOST_TRIES: Final = 100
 # The files that a user may have a copy of, by the type of the agent; the others are for all.
@@ -53,6 +55,7 @@ class NewVersion:
     untrusted_sources: tuple[str, ...] = ()
     # The version that it was made from, 0 for none; another one meanwhile is a conflict.
     made_from: int | None = None
+    reason: str | None = None
 
     @property
     def resource_id(self) -> str:
@@ -91,6 +94,7 @@ def _next(wanted: NewVersion, number: int, principal: Principal, clock: Clock) -
         created_at_ms=clock.now_ms(),
         reviewed_by=wanted.reviewed_by,
         untrusted_sources=wanted.untrusted_sources,
+        reason=wanted.reason,
     )
 
 
@@ -101,7 +105,7 @@ def _noted(principal: Principal, wanted: NewVersion, file: ContextFile) -> Audit
         wanted.resource_id,
         at_ms=file.created_at_ms,
         version=file.version,
-        reason=None if file.run_id is None else f"in {file.run_id}",
+        reason=file.reason if file.run_id is None else f"in {file.run_id}",
     )
 
 
@@ -147,6 +151,23 @@ def check_restorable(file: ContextFile, check_content: Callable[[str, str], None
         raise problem.moved(lambda _: "/version", detail=detail) from None
     if file.deleted:
         raise coded_error("agents/agent_file_version_deleted", version=file.version, name=file.name)
+
+
+def checked_reason(reason: str | None, check_content: Callable[[str, str], None]) -> str | None:
+    """A reason without the space around it, None for an empty one; it may hold no secret."""
+    given = (reason or "").strip()
+    if not given:
+        return None
+    try:
+        check_content(SOUL, given)
+    except Invalid as problem:
+        raise problem.moved(lambda _: "/reason") from None
+    return given
+
+
+def restoring(version: int) -> str:
+    """The reason for a version that brings an earlier one back."""
+    return f"version {version} was restored"
 
 
 def in_force(file: ContextFile | None, name: str) -> ContextFile:

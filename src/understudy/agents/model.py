@@ -96,6 +96,8 @@ class ContextFile:
     reviewed_by: str | None = None
     # Whose text the run had read that wrote it; empty once a person has looked at it.
     untrusted_sources: tuple[str, ...] = ()
+    # Why it was written, in the words of who wrote it, or what it was made by.
+    reason: str | None = None
 
     @property
     def derived_from_untrusted(self) -> bool:

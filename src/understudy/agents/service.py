@@ -11,9 +11,11 @@ from understudy.agents.file_versions import (
     check_file_name,
     check_restorable,
     check_size,
+    checked_reason,
     in_force,
     keep_version,
     require_version,
+    restoring,
     shown_version,
 )
 from understudy.agents.model import (
@@ -160,13 +162,20 @@ class AgentService:
         content: str,
         *,
         made_from: int | None = None,
+        reason: str | None = None,
     ) -> ContextFile:
         """Keep new content as the next version; the same content again makes none.
 
         Another version than `made_from` in force, 0 for none, is a conflict.
         """
         self._check_file(name, content)
-        wanted = NewVersion(agent_id=agent_id, name=name, content=content, made_from=made_from)
+        wanted = NewVersion(
+            agent_id=agent_id,
+            name=name,
+            content=content,
+            made_from=made_from,
+            reason=checked_reason(reason, self.check_content),
+        )
         with self.units.write() as unit:
             require_owned(unit, principal, agent_id)
             return keep_version(unit, self.clock, principal, wanted)
@@ -208,7 +217,9 @@ class AgentService:
             require_owned(unit, principal, agent_id)
             earlier = require_version(unit, agent_id, None, name, version)
             check_restorable(earlier, self.check_content)
-            wanted = NewVersion(agent_id=agent_id, name=name, content=earlier.content)
+            wanted = NewVersion(
+                agent_id=agent_id, name=name, content=earlier.content, reason=restoring(version)
+            )
             return keep_version(unit, self.clock, principal, wanted)
 
     def _check_file(self, name: str, content: str) -> None:

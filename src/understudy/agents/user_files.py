@@ -11,9 +11,11 @@ from understudy.agents.file_versions import (
     check_file_name,
     check_restorable,
     check_size,
+    checked_reason,
     in_force,
     keep_version,
     require_version,
+    restoring,
     shown_version,
 )
 from understudy.agents.model import Agent, ContextFile, require_agent
@@ -24,7 +26,7 @@ from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
 
 if TYPE_CHECKING:
-    from understudy.storage.unit import Unit, Units
+    from understudy.storage.unit import Units
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ class UserFileService:
         content: str,
         *,
         made_from: int | None = None,
+        reason: str | None = None,
     ) -> ContextFile:
         """Keep new content as the next version of a user's copy.
 
@@ -94,6 +97,7 @@ class UserFileService:
                 name=name,
                 content=content,
                 made_from=made_from,
+                reason=checked_reason(reason, self.check_content),
             )
             return keep_version(unit, self.clock, principal, wanted)
 
@@ -103,7 +107,8 @@ class UserFileService:
         with self.units.write() as unit:
             require_agent(unit, agent_id)
             in_force(unit.user_files.file(agent_id, user_id, check_file_name(name)), name)
-            self._keep(unit, principal, agent_id, user_id, name, "")
+            wanted = NewVersion(agent_id=agent_id, user_id=user_id, name=name, content="")
+            keep_version(unit, self.clock, principal, wanted)
 
     def restore(
         self, principal: Principal, agent_id: str, user_id: str, name: str, version: int
@@ -114,19 +119,14 @@ class UserFileService:
             require_agent(unit, agent_id)
             earlier = require_version(unit, agent_id, user_id, check_file_name(name), version)
             check_restorable(earlier, self.check_content)
-            return self._keep(unit, principal, agent_id, user_id, name, earlier.content)
-
-    def _keep(
-        self,
-        unit: "Unit",
-        principal: Principal,
-        agent_id: str,
-        user_id: str,
-        name: str,
-        content: str,
-    ) -> ContextFile:
-        wanted = NewVersion(agent_id=agent_id, user_id=user_id, name=name, content=content)
-        return keep_version(unit, self.clock, principal, wanted)
+            wanted = NewVersion(
+                agent_id=agent_id,
+                user_id=user_id,
+                name=name,
+                content=earlier.content,
+                reason=restoring(version),
+            )
+            return keep_version(unit, self.clock, principal, wanted)
 
 
 def _check_owner(principal: Principal, user_id: str) -> None:

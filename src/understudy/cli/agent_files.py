@@ -78,11 +78,12 @@ def write(
     ] = None,
     file: TextFile = None,
     user: OfUser = None,
+    reason: Annotated[str | None, typer.Option(help="Why, for its history.")] = None,
 ) -> object:
     """Write a new version of a file."""
     content = inputs.content(text, file)
     files, who = files_of(daemon, user)
-    return files.set(agent_id, *who, name, content)
+    return files.set(agent_id, *who, name, content, reason=reason)
 
 
 @commands("delete", show="{name} of {agent_id} is out of force")
@@ -126,6 +127,7 @@ VERSIONS_COLUMNS: Final[screen.Layout] = {
     "by": "actor",
     "run": "run_id",
     "written": "created_at_ms",
+    "reason": "reason",
 }
 NEVER_WRITTEN: Final = "This file was never written."
 

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from understudy.wire.agents import (
         AgentView,
         CreateAgent,
+        FileContent,
         FileSummary,
         FileVersionDetail,
         FileVersionView,
@@ -268,7 +269,7 @@ class AgentFilesCalls(Group[S]):
         """A context file as it is in force."""
 
     @PUT("/v1/agents/{agent_id}/files/{name}")
-    def set(self, agent_id: str, name: str, content: str, version: int | None = None) -> FileView:
+    def set(self, agent_id: str, name: str, body: FileContent) -> FileView:
         """Keep new content as the next version."""
 
     @DELETE("/v1/agents/{agent_id}/files/{name}")
@@ -334,9 +335,7 @@ class UserFilesCalls(Group[S]):
         """A copy as it is in force."""
 
     @PUT("/v1/agents/{agent_id}/users/{user_id}/files/{name}")
-    def set(
-        self, agent_id: str, user_id: str, name: str, content: str, version: int | None = None
-    ) -> FileView:
+    def set(self, agent_id: str, user_id: str, name: str, body: FileContent) -> FileView:
         """Keep new content as the next version of a copy."""
 
     @DELETE("/v1/agents/{agent_id}/users/{user_id}/files/{name}")
@@ -1062,7 +1061,8 @@ class OverviewCalls(Group[S]):
 
     @GET("/v1/overview")
     def read(self, *, days: int | None = None) -> OverviewView:
-        """Runs and learning day by day, and tokens by agent and model."""
+        """Runs and learning day by day, and tokens by agent and model, with their cost where it
+        is known."""
 
 
 class PermissionsCalls(Group[S]):
@@ -1616,8 +1616,7 @@ class SampleCalls(Group[S]):
 
     @DELETE("/v1/sample")
     def remove(self) -> SampleWorkspace:
-        """Delete the sample's agents with all that was made in their sessions; skills go to the
-        trash."""
+        """Delete the sample's agents with all that was made in their sessions, and its skills."""
 
 
 class SchedulesCalls(Group[S]):

@@ -67,7 +67,7 @@ GO_KEYS: Final = {
     "agents": "a",
     "policy": "p",
     "lab": "t",
-    "unlearn": "f",
+    "unlearn": "e",
     "audit": "d",
     "access": "x",
     "status": "h",

@@ -38,7 +38,7 @@ class Retirer:
 
     def retire(self, principal: Principal, unlearn: Unlearn, radius: BlastRadius) -> None:
         """Take everything of a blast radius out of use."""
-        reason = f"unlearned by {unlearn.unlearn_id}"
+        reason = _reason(unlearn)
         for act in (
             *(self._learning(it) for it in radius.ids(Resource.LEARNING)),
             *(self._candidate(it) for it in radius.ids(Resource.CANDIDATE)),
@@ -121,11 +121,21 @@ class Retirer:
                     for line in newest.content.splitlines(keepends=True)
                     if line.strip() not in lines and not (text and text in line)
                 )
-                wanted = NewVersion(agent_id=agent_id, user_id=user_id, name=name, content=clean)
+                wanted = NewVersion(
+                    agent_id=agent_id,
+                    user_id=user_id,
+                    name=name,
+                    content=clean,
+                    reason=_reason(unlearn),
+                )
                 keep_version(unit, self.clock, principal, wanted)
 
 
 STILL_HOLDS = "still holds what was added"
+
+
+def _reason(unlearn: Unlearn) -> str:
+    return f"unlearned by {unlearn.unlearn_id}"
 
 
 def _added(unit: "Unit", owner: str, number: int) -> Iterator[str]:

@@ -81,6 +81,8 @@ class FileContent(RequestBody):
 
     content: str
     version: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
+    # Why, for the history of the file.
+    reason: str | None = Field(default=None, max_length=1000)
 
 
 class RestoreFile(RequestBody):
@@ -101,6 +103,8 @@ class FileVersionView(View):
     deleted: bool = False
     # Who looked at the text of a run before it came into force.
     reviewed_by: Omitted[str] = None
+    # Why it was written, as who wrote it said; or the version that it restores.
+    reason: Omitted[str] = None
     # Whether a run wrote it that had read text of others, and from where.
     derived_from_untrusted: bool = False
     untrusted_sources: list[str] = Field(default_factory=list)

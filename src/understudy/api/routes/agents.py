@@ -96,7 +96,7 @@ def write_file(
     """Keep new content as the next version."""
     return FileView.of(
         services.agents.service.write_file(
-            caller, agent_id, name, body.content, made_from=body.version
+            caller, agent_id, name, body.content, made_from=body.version, reason=body.reason
         )
     )
 

@@ -61,7 +61,13 @@ def write_file(
     """Keep new content as the next version of a copy."""
     return FileView.of(
         services.agents.user_files.write(
-            caller, agent_id, user_id, name, body.content, made_from=body.version
+            caller,
+            agent_id,
+            user_id,
+            name,
+            body.content,
+            made_from=body.version,
+            reason=body.reason,
         )
     )
 

@@ -82,6 +82,7 @@ async def _change(visit: Visit, ids: Ids) -> str:
             body = {
                 "content": form.get("content", ""),
                 "version": number_of(form.get("version", "")),
+                "reason": form.get("reason") or None,
             }
             await visit.call("agents.write_file", body=body, name=name, **ids)
             return _at(ids, tab="files", file=name, done="file")

@@ -1,8 +1,9 @@
 """Learnings: what was published, where it came from, and which prompts were told."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
-from understudy.console.forms import query_of
+from understudy.console.forms import NEVER, query_of
 from understudy.console.lineage_graph import graph_of
 from understudy.console.page import ConsolePage
 from understudy.console.visits import Visit
@@ -22,6 +23,10 @@ SELDOM: Final = ("scope_id", "policy_decision", "policy_actor", "matched_rule_na
 USES: Final = 20
 # What a page lists at once.
 PAGE: Final = 50
+# The fields that a change sets, which the address names as they were before it.
+CHANGED: Final = ("applies", "sensitivity", "expires_at_ms")
+# Where an operation that makes a learning leads.
+TO_NEW: Final = "/learnings/{learning_id}"
 
 
 async def _learnings(visit: Visit) -> dict[str, Any]:
@@ -45,8 +50,42 @@ async def _learning(visit: Visit) -> dict[str, Any]:
         "record": lineage["learning"],
         "lineage": lineage,
         "graph": graph_of(lineage),
+        "undo": _undo(visit.query, lineage),
         "twin": ids,
     }
+
+
+def _undo(query: Mapping[str, str], lineage: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The operation that takes back what was just done; None where nothing was, or none does."""
+    record = lineage["learning"]
+    here, ids = f"/learnings/{record['learning_id']}", {"learning_id": record["learning_id"]}
+    is_live = "supersede" in record["actions"]
+    match query.get("done"):
+        case "changed" if is_live:
+            values = {name: query[name] for name in CHANGED if name in query}
+            now = {name: str(record.get(name) or NEVER) for name in values}
+            if values == now:
+                return None
+            return _way_back("changed", "learnings.change", {**ids, **values}, here)
+        case "superseded" if is_live and lineage["replaced"]:
+            values = {**ids, "content": lineage["replaced"][0]["content"]}
+            return _way_back("superseded", "learnings.supersede", values, TO_NEW)
+        case "revoked" if record["status"] == "revoked" and _can_be_taught(record):
+            values = {name: record[name] for name in ("content", "kind", "applies")}
+            values |= {f"scope.{name}": record["scope"][name] for name in ("kind", "id")}
+            values |= {"expires_at_ms": record.get("expires_at_ms")}
+            return _way_back("revoked", "learnings.create", values, TO_NEW)
+    return None
+
+
+def _way_back(done: str, operation: str, values: dict[str, Any], to: str) -> dict[str, Any]:
+    return {"done": done, "operation": operation, "values": values, "to": to}
+
+
+def _can_be_taught(record: Mapping[str, Any]) -> bool:
+    """Whether teaching it again loses nothing that limits it: who may see it, where it is from."""
+    is_limited = record["sensitivity"] != "scoped" or record.get("derived_from_untrusted")
+    return not is_limited and record["kind"] != "run_summary"
 
 
 PAGES: Final = (

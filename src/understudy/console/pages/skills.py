@@ -99,7 +99,21 @@ async def _versions(visit: Visit, record: Mapping[str, Any]) -> dict[str, Any]:
     difference = None
     if old is not None and new is not None:
         difference = await visit.call("skills.diff", **{"from": old, "to": new}, skill_id=skill_id)
-    return {"listed": listed, "old": old, "new": new, "difference": difference}
+    return {
+        "listed": listed,
+        "old": old,
+        "new": new,
+        "difference": difference,
+        "before": _before(visit, record, listed["items"]),
+    }
+
+
+def _before(visit: Visit, record: Mapping[str, Any], listed: list[Mapping[str, Any]]) -> int | None:
+    """The version that was current before what was just done, where it can be restored."""
+    served = {str(each["version"]): each for each in listed if each["state"] == "served"}
+    was = served.get(visit.query.get("was", ""))
+    is_undone = was is None or was["version"] == record["version"]
+    return None if was is None or is_undone else int(was["version"])
 
 
 async def _grants(visit: Visit, record: Mapping[str, Any]) -> dict[str, Any]:

@@ -38,6 +38,7 @@ agent_files = sa.Table(
     sa.Column("created_at_ms", Ms, nullable=False),
     sa.Column("reviewed_by", sa.Text),
     sa.Column("untrusted_sources", Json, nullable=False, server_default="[]"),
+    sa.Column("reason", Json),
     sa.Index("ix_agent_files_written", "agent_id", "name", "created_at_ms", "version"),
 )
 
@@ -57,6 +58,7 @@ user_context_files = sa.Table(
     sa.Column("created_at_ms", Ms, nullable=False),
     sa.Column("reviewed_by", sa.Text),
     sa.Column("untrusted_sources", Json, nullable=False, server_default="[]"),
+    sa.Column("reason", Json),
 )
 
 file_proposals = sa.Table(
