@@ -110,7 +110,7 @@ BASES: Final[Mapping[str, str]] = {
 }
 # A body of up to this many fields is given as arguments; so are these.
 MAX_ARGUMENTS: Final = 2
-AS_ARGUMENTS: Final = frozenset({"CheckTool", "CreateToken", "GrantAgent"})
+AS_ARGUMENTS: Final = frozenset({"CheckTool", "CreateToken", "FileContent", "GrantAgent"})
 # The key of a call is sent as a header.
 NOT_ARGUMENTS: Final = frozenset({"idempotency_key"})
 # Bodies that may be given as their text alone.

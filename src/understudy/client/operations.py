@@ -72,7 +72,6 @@ if TYPE_CHECKING:
     from understudy.wire.agents import (
         AgentView,
         CreateAgent,
-        FileContent,
         FileSummary,
         FileVersionDetail,
         FileVersionView,
@@ -269,7 +268,14 @@ class AgentFilesCalls(Group[S]):
         """A context file as it is in force."""
 
     @PUT("/v1/agents/{agent_id}/files/{name}")
-    def set(self, agent_id: str, name: str, body: FileContent) -> FileView:
+    def set(
+        self,
+        agent_id: str,
+        name: str,
+        content: str,
+        version: int | None = None,
+        reason: str | None = None,
+    ) -> FileView:
         """Keep new content as the next version."""
 
     @DELETE("/v1/agents/{agent_id}/files/{name}")
@@ -335,7 +341,15 @@ class UserFilesCalls(Group[S]):
         """A copy as it is in force."""
 
     @PUT("/v1/agents/{agent_id}/users/{user_id}/files/{name}")
-    def set(self, agent_id: str, user_id: str, name: str, body: FileContent) -> FileView:
+    def set(
+        self,
+        agent_id: str,
+        user_id: str,
+        name: str,
+        content: str,
+        version: int | None = None,
+        reason: str | None = None,
+    ) -> FileView:
         """Keep new content as the next version of a copy."""
 
     @DELETE("/v1/agents/{agent_id}/users/{user_id}/files/{name}")
