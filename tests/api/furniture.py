@@ -76,6 +76,10 @@ def _trashed(root: Person, made: Made) -> str:
     return str(root.ok("DELETE", f"/v1/skills/{_skill(root, made)}")["trash_name"])
 
 
+def _key(root: Person, _: Made) -> str:
+    return str(root.ok("POST", "/v1/keys", {"name": f"Key {next(_numbers)}"})["key_id"])
+
+
 def _skill_root(root: Person, _: Made) -> str:
     return str(root.ok("POST", "/v1/skills/roots", {"path": mkdtemp()})["root_id"])
 
@@ -133,6 +137,7 @@ MAKERS: Mapping[str, Maker] = {
     "skill_id": _skill,
     "trash_name": _trashed,
     "root_id": _skill_root,
+    "key_id": _key,
     "candidate_id": _candidate,
     "learning_id": _learning,
     "skill_name": _promoted,

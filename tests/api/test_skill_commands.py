@@ -11,13 +11,17 @@ import pytest
 
 from tests.api.live import Live
 from tests.support.command_line_in_process import Typed, typed
+from understudy.access.tokens import LOCAL_ADMIN
+from understudy.skills.access import Author
 
 NUMBERS = count(1)
 SUDO = "su" + "do"
 
 
-def invoke(live: Live, *line: str, exit_code: int = 0, stdin: str | None = None) -> Typed:
-    result = typed("--url", str(live.client.base_url), "skills", *line, stdin=stdin)
+def invoke(
+    live: Live, *line: str, exit_code: int = 0, stdin: str | None = None, noun: str = "skills"
+) -> Typed:
+    result = typed("--url", str(live.client.base_url), noun, *line, stdin=stdin)
     assert result.exit_code == exit_code, result.output
     return result
 
@@ -327,3 +331,45 @@ def test_what_is_no_skill_is_a_mistake_and_what_is_none_is_not_found(live: Live)
     run(live, "show", "no-such-skill", exit_code=3)
     run(live, "show", "..", exit_code=2)
     assert "skills list" in invoke(live, "delete", "no-such-skill", exit_code=3).stderr
+
+
+def test_a_skill_that_is_only_a_draft_says_so_and_what_to_do(live: Live, slug: str) -> None:
+    author = Author(principal=LOCAL_ADMIN, untrusted=("pasted_text",))
+    live.daemon.services.skills.service.create(author, skill_text(slug), slug=slug)
+
+    shown = run(live, "show", slug)
+
+    assert f"skills accept {slug}" in shown
+    assert "nobody can use it until a person accepts it" in shown
+    assert "draft" in run(live, "list", "--query", slug)
+    invoke(live, "accept", slug)
+    assert "draft" not in run(live, "show", slug)
+
+
+def test_keys_sign_exports_and_uploads_tell_by_whom(
+    live: Live, folder: Path, slug: str, tmp_path: Path
+) -> None:
+    assert "exports are not signed" in live_keys(live, "list").stdout
+    made = live_keys(live, "create", "Ann's team")
+    key_id = made.stdout.strip()
+    assert "signed as Ann's team" in made.stderr
+    public = tmp_path / "ann.pem"
+    public.write_text(live_keys(live, "export", key_id).stdout)
+    invoke(live, "upload", str(folder))
+    archive = tmp_path / "signed.zip"
+    invoke(live, "export", slug, str(archive))
+    invoke(live, "delete", slug)
+
+    assert f"signed by Ann's team ({key_id})" in invoke(live, "upload", str(archive)).stderr
+    assert "Ann's team" in run(live, "versions", slug)
+    assert "known already" in live_keys(live, "trust", "Ann", str(public), exit_code=4).stderr
+    live_keys(live, "remove", key_id)
+    assert live_keys(live, "trust", "Ann", str(public)).stdout.strip() == key_id
+    assert "trusted" in live_keys(live, "list").stdout
+    live_keys(live, "remove", key_id)
+    invoke(live, "delete", slug)
+    assert "an unknown key" in invoke(live, "upload", str(archive)).stderr
+
+
+def live_keys(live: Live, *line: str, exit_code: int = 0) -> Typed:
+    return invoke(live, *line, exit_code=exit_code, noun="keys")

@@ -16,6 +16,7 @@ from alembic.migration import MigrationContext
 from tests.support.factories import NOW, make_agent, make_run, make_session
 from tests.support.learning_factories import make_learning
 from tests.support.postgres import MakeDatabase
+from understudy.access.signing_keys import KeyKind
 from understudy.agents.model import AgentType
 from understudy.assets.model import ReferenceKind
 from understudy.channels.bridge_model import BridgeDeliveryStatus, Connector
@@ -85,6 +86,7 @@ ROOT = Path(__file__).parents[2]
 # Column, enum: what the database must accept, and nothing else.
 CHECKED: list[tuple[str, str, type[StrEnum]]] = [
     ("agents", "agent_type", AgentType),
+    ("signing_keys", "kind", KeyKind),
     ("unlearns", "mode", UnlearnMode),
     ("unlearns", "status", UnlearnStatus),
     ("file_proposals", "state", ProposalState),

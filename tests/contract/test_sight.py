@@ -46,6 +46,7 @@ SHARED = frozenset(
         "runtime_revisions",
         "second_approvals",
         "signals",
+        "signing_keys",
         "skill_agent_grants",
         "skill_blobs",
         "skill_bundle_files",

@@ -14,7 +14,7 @@ from tests.support.skill_service_harness import (
     run_of,
     skill_md,
 )
-from understudy.core.errors import Conflict, DamagedRecord, NotFound, UnderstudyError
+from understudy.core.errors import Conflict, DamagedRecord, Invalid, NotFound, UnderstudyError
 from understudy.skills.bundles.store import Settled
 from understudy.skills.model import SkillStatus, Visibility
 from understudy.skills.revisions import SkillFieldChanges
@@ -172,6 +172,12 @@ def test_an_earlier_life_comes_back_while_a_later_one_stays_in_the_trash(
 
     assert (back.owner_id, back.version) == ("ann", 1)
     assert harness.bundle().manifest_text == OK_MD
+    # Bob may not know of it: the answer is that of a word that nobody may take.
+    with pytest.raises(Invalid) as hidden:
+        harness.service.undelete(BOB, second)
+    assert code_of(hidden) == "invalid_slug"
+    assert "ann" not in str(hidden.value)
+    harness.service.grant_user(ANN, SLUG, "bob")
     with pytest.raises(Conflict) as problem:
         harness.service.undelete(BOB, second)
     assert code_of(problem) == "skill_slug_in_use"

@@ -32,6 +32,7 @@ from understudy.api.routes import (
     evolution,
     flows,
     inbox,
+    keys,
     lab,
     learning_candidates,
     learnings,
@@ -127,6 +128,7 @@ ROUTERS = (
     tools.router,
     mcp.router,
     access.router,
+    keys.router,
     daemon.router,
     sample.router,
 )

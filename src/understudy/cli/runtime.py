@@ -17,6 +17,7 @@ RECORD: Final[screen.Layout] = {
     "model": "model",
     "debug level": "debug_level",
     "two approvers": lambda item: ", ".join(item.require_two_approvers) or "for nothing",
+    "signed uploads": lambda item: "required" if item.require_signed_uploads else "not required",
     "changed": "updated_at_ms",
     "by": "actor",
 }
@@ -40,18 +41,27 @@ def change(
             " bulk_publication; `none` ends it."
         ),
     ] = None,
+    signed_uploads: Annotated[
+        bool | None,
+        typer.Option(
+            "--signed-uploads/--no-signed-uploads",
+            help="Whether uploads of skills need the signature of a known key.",
+        ),
+    ] = None,
     expected_revision: Expected = None,
 ) -> object:
     """Change settings; each change is a revision."""
     from understudy.wire.runtime import ChangeRuntime
 
-    if default_route is None and debug_level is None and two_approvers is None:
+    given = (default_route, debug_level, two_approvers, signed_uploads)
+    if all(each is None for each in given):
         raise typer.BadParameter("give something to change")
     wanted = inputs.request(
         ChangeRuntime,
         default_route=default_route,
         debug_level=debug_level,
         require_two_approvers=_names(two_approvers),
+        require_signed_uploads=signed_uploads,
         expected_revision=expected_revision,
     )
     return daemon.client.runtime.change(wanted)

@@ -12,6 +12,7 @@ from understudy.cli.output import note, understudy
 from understudy.cli.screen import Pairs, count, visible
 
 if TYPE_CHECKING:
+    from understudy.skills.model import BundleSignature
     from understudy.skills.runtime_settings import RuntimeSettings
     from understudy.wire.skills import (
         AcknowledgedFinding,
@@ -81,8 +82,9 @@ def acknowledged(entries: Sequence[str] | None) -> list["AcknowledgedFinding"]:
 def state(skill: "SkillView") -> str:
     """Whether it can be used, in a word or two."""
     switch = "" if skill.enabled else ", off"
+    draft = "draft, " if skill.is_draft else ""
     misses = f", misses {len(skill.missing_deps)}" if skill.missing_deps else ""
-    return f"{skill.status}{switch}{misses}"
+    return f"{draft}{skill.status}{switch}{misses}"
 
 
 COLUMNS: Final[screen.Layout] = {
@@ -145,6 +147,7 @@ def detail_pairs(view: "SkillDetail") -> Pairs:
         ("owner", view.owner_id),
         ("visibility", f"{view.visibility}: {REACH[view.visibility]}"),
         ("state", state(view)),
+        ("draft", _draft(view)),
         ("misses", view.missing_deps),
         ("tags", view.tags),
         ("author", visible(view.author)),
@@ -172,12 +175,38 @@ def kept_lines(view: "SkillKept") -> list[str]:
     where = f"version {view.version}, {view.visibility}: {REACH[view.visibility]}"
     if view.unchanged:
         return [f"nothing changed: {view.slug} has this content already, in {where}"]
-    lines = [f"{view.slug} is at {where}"]
+    if view.draft_version is not None:
+        return [*draft_lines(view.slug, view.draft_version), *signature_lines(view.signature)]
+    lines = [f"{view.slug} is at {where}", *signature_lines(view.signature)]
     if view.deps_warning:
         lines.append(f"  {view.deps_warning}")
     if view.visibility == "private":
         lines.append(f"  `{understudy()} skills grant {view.slug} --agent AGENT` shares it")
     return lines
+
+
+def draft_lines(slug: str, version: int) -> list[str]:
+    """What a draft is, and what to do with it."""
+    accept, reject = (
+        f"`{understudy()} skills {act} {slug} {version}`" for act in ("accept", "reject")
+    )
+    return [
+        f"version {version} of {slug} is a draft: nobody can use it until a person accepts it",
+        f"  {accept} or {reject} decides",
+    ]
+
+
+def signature_lines(signature: "BundleSignature | None") -> list[str]:
+    """Who signed an upload, and whether that says anything."""
+    if signature is None:
+        return []
+    signer = visible(signature.signer)
+    if signature.is_trusted:
+        return [f"  signed by {signer} ({signature.key_id})"]
+    return [
+        f"  signed by an unknown key, {signature.key_id}, which calls itself {signer!r}",
+        f"  `{understudy()} keys trust NAME FILE` makes their public key a known one",
+    ]
 
 
 def tell_switched(view: "SkillView") -> None:
@@ -201,6 +230,15 @@ def replaced_line(replaced: int, matches: int) -> str:
 def _number(version: int | str | None) -> int | str | None:
     """A version for a table; what lies in a folder mostly has none."""
     return visible(version) if isinstance(version, str) else version or None
+
+
+def _draft(view: "SkillDetail") -> str | None:
+    if not view.is_draft:
+        return None
+    return (
+        f"nobody can use it until a person accepts it: `{understudy()} skills accept {view.slug}`,"
+        f" or `{understudy()} skills reject {view.slug}`"
+    )
 
 
 def _version(view: "SkillDetail") -> str:

@@ -24,7 +24,7 @@ from understudy.cli.skill_records import (
 if TYPE_CHECKING:
     from understudy.skills.diff import FileDiff, SkillDiff
     from understudy.skills.usage import SkillUsage
-    from understudy.wire.skills import SkillFile, SkillVersions
+    from understudy.wire.skills import SkillFile, SkillVersions, SkillVersionView
 
 commands = Commands("Skills as folders and archives.")
 
@@ -114,10 +114,18 @@ def _show_versions(page: "SkillVersions") -> None:
         "by": "actor",
         "run": "run_id",
         "restored from": "restored_from",
+        **({"signed by": _signer} if any(item.signature for item in page.items) else {}),
         "bytes": "size",
         "digest": lambda item: item.digest[:12],
     }
     screen.records(page.items, layout, empty="There is no version.")
+
+
+def _signer(item: "SkillVersionView") -> str | None:
+    if item.signature is None:
+        return None
+    known = "" if item.signature.is_trusted else " (unknown key)"
+    return screen.visible(item.signature.signer) + known
 
 
 @commands("versions", "history", show=_show_versions)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from understudy.access.sign_in import SignInLink
+    from understudy.access.signing_keys import SigningKeyStatus
     from understudy.access.tokens import Token, TokenCreated
     from understudy.agent.preview import PromptPreview
     from understudy.assets.model import Asset, AssetReference
@@ -180,6 +181,7 @@ if TYPE_CHECKING:
 # Where the types of answers are, to be imported when the first answer is read.
 ANSWERS: Final = {
     "understudy.access.sign_in": "SignInLink",
+    "understudy.access.signing_keys": "SigningKeyStatus",
     "understudy.access.tokens": "Token TokenCreated",
     "understudy.agent.preview": "PromptPreview",
     "understudy.assets.model": "Asset AssetReference",
@@ -850,6 +852,32 @@ class InboxCalls(Group[S]):
         each kind."""
 
     list = every(page)
+
+
+class KeysCalls(Group[S]):
+    """Calls about keys."""
+
+    @GET("/v1/keys")
+    def page(self, **page: Unpack[Paging]) -> Page[SigningKeyStatus]:
+        """The keys, newest first, with their public parts; a private part is never shown."""
+
+    list = every(page)
+
+    @POST("/v1/keys")
+    def create(self, name: str, *, key: str | None = None) -> SigningKeyStatus:
+        """Make a key of this daemon; skills that it exports from now on are signed with it."""
+
+    @POST("/v1/keys/trust")
+    def trust(self, name: str, public_key: str, *, key: str | None = None) -> SigningKeyStatus:
+        """Trust the public key of somebody else: what it signed is shown as theirs."""
+
+    @GET("/v1/keys/{key_id}")
+    def get(self, key_id: str) -> SigningKeyStatus:
+        """One key."""
+
+    @DELETE("/v1/keys/{key_id}")
+    def remove(self, key_id: str) -> Deleted:
+        """Forget a key; the private part of an own one is deleted for good."""
 
 
 class LabCalls(Group[S]):
@@ -2205,6 +2233,7 @@ class Operations(Generic[S]):
         self.deliveries: DeliveriesCalls[S] = DeliveriesCalls(transport)
         self.flows: FlowsCalls[S] = FlowsCalls(transport)
         self.inbox: InboxCalls[S] = InboxCalls(transport)
+        self.keys: KeysCalls[S] = KeysCalls(transport)
         self.lab: LabCalls[S] = LabCalls(transport)
         self.learning_policy: LearningPolicyCalls[S] = LearningPolicyCalls(transport)
         self.learnings: LearningsCalls[S] = LearningsCalls(transport)

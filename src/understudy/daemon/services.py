@@ -6,6 +6,8 @@ from secrets import randbelow
 from typing import Any
 
 from understudy.access.sign_in import BrowserSignIn
+from understudy.access.signing_keys import FOLDER as KEYS
+from understudy.access.signing_keys import SigningKeyService
 from understudy.access.tokens import TokenService
 from understudy.agent.gate import DaemonRules, Gatekeeper, Onward
 from understudy.agent.offers import CatalogueSkills, ToolOffers, tools_of
@@ -123,7 +125,8 @@ class Services:
         self.learning = LearningServices(
             resources, self.runtime, self.default_route, (self.rollout.linked,)
         )
-        self.skills = SkillServices(resources, self.tokens, sources, self.rollout.skills)
+        self.keys = SigningKeyService(units, clock, settings.home / KEYS)
+        self.skills = SkillServices(resources, self.tokens, sources, self.rollout.skills, self.keys)
         self.lab = Laboratory(
             units=units, clock=clock, secrets=self.learning.guard, scan=self.skills.guard.findings
         )

@@ -10,6 +10,7 @@ from typing import Final
 
 import structlog
 
+from understudy.access.signing_keys import SigningKeyService
 from understudy.access.tokens import TokenService
 from understudy.core.principal import Role
 from understudy.daemon.resources import SKILLS, SKILLS_CACHE, Resources
@@ -17,6 +18,7 @@ from understudy.daemon.skill_status import SkillReport
 from understudy.runs.model import require_run
 from understudy.runs.taint import untrusted_path
 from understudy.skills.bundles.limits import MANIFEST
+from understudy.skills.bundles.signature import BundleSignatures
 from understudy.skills.bundles.store import BundleChecks, Settled
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.content_guard import ContentGuard, scan_skill
@@ -77,6 +79,7 @@ class SkillServices:
         tokens: TokenService,
         sources: SkillSources,
         promoted: OtherSkills,
+        keys: SigningKeyService,
     ) -> None:
         self._resources = resources
         self._tokens = tokens
@@ -90,7 +93,8 @@ class SkillServices:
         )
         self.roots = SkillRootService(units, clock, self.local, folders)
         checks = BundleChecks()
-        self.library = SkillLibrary(units, self.local, checks, promoted)
+        signatures = BundleSignatures(units, keys)
+        self.library = SkillLibrary(units, self.local, checks, promoted, signatures)
         self.service = SkillService(
             units,
             clock,
@@ -99,6 +103,7 @@ class SkillServices:
             listener=self.events,
             others=promoted,
             unstored=self.library.find_unstored,
+            signatures=signatures,
         )
         self.catalogue = Catalogue(units, self.local, checks, self.environments.python, promoted)
         self.programs = programs = Programs(settings.environment, resources.children)

@@ -10,6 +10,7 @@ from understudy.core.principal import Principal
 from understudy.core.records import HIDDEN, OMIT, OMIT_EMPTY, JsonObject, reduced
 
 SETTING: Final = "require_two_approvers"
+SIGNED_UPLOADS: Final = "require_signed_uploads"
 # For how long a first approval holds.
 KEPT_MS: Final = 7 * DAY_MS
 
@@ -29,6 +30,11 @@ def required(document: Mapping[str, Any]) -> frozenset[TwoApprovers]:
         return frozenset(TwoApprovers(each) for each in stored)
     except (TypeError, ValueError):
         return frozenset(TwoApprovers)
+
+
+def requires_signature(document: Mapping[str, Any]) -> bool:
+    """Whether uploads need the signature of a known key; a damaged document asks for one."""
+    return document.get(SIGNED_UPLOADS, False) is not False
 
 
 def person_of(principal: Principal) -> str:

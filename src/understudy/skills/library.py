@@ -64,6 +64,7 @@ from understudy.skills.sources import (
 from understudy.skills.usage import SkillUsage, SkillVersionUsage, UsageFigures, summed
 
 if TYPE_CHECKING:
+    from understudy.skills.bundles.signature import BundleSignatures
     from understudy.storage.unit import Unit, Units
 
 # Prefixes of the ids of skills without a row.
@@ -101,8 +102,10 @@ class SkillLibrary:
         local: LocalSkills,
         checks: BundleChecks,
         others: OtherSkills = NO_OTHERS,
+        signatures: "BundleSignatures | None" = None,
     ) -> None:
         self._units = units
+        self._signatures = signatures
         self._local = local
         self._finder = SkillFinder(local, checks, others)
 
@@ -253,7 +256,10 @@ class SkillLibrary:
         slug = skill.slug if slug_refused(skill.slug) is None else slugify(skill.slug)
         words = Words(name=skill.name, description=skill.description, tags=skill.tags)
         is_current = is_kept and number == skill.version
+        files: Mapping[str, bytes]
         files = export(bundle, slug=slug, facts=facts, words=words if is_current else None)
+        if self._signatures is not None:
+            files = self._signatures.sign(files, slug)
         suffix = f"-{number}" if number else ""
         return SkillArchive(
             file_name=f"{slug}{suffix}.zip", content=write_archive(files, folder=slug)

@@ -120,6 +120,20 @@ def number_of(skill: Skill) -> int | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BundleSignature:
+    """Who signed a bundle that was uploaded."""
+
+    key_id: str
+    # What the key is called here; of an unknown key, what it calls itself.
+    signer: str
+    is_trusted: bool
+
+    def __str__(self) -> str:
+        kind = "" if self.is_trusted else "unknown "
+        return f"signed by {self.signer} ({kind}{self.key_id})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SkillVersion:
     """One immutable bundle of a skill."""
 
@@ -140,6 +154,7 @@ class SkillVersion:
     untrusted_path: tuple[str, ...] = ()
     decided_by: str | None = None
     decided_at_ms: int | None = None
+    signature: BundleSignature | None = None
     # When its bundle was erased; nothing brings it back.
     erased_at_ms: int | None = None
 

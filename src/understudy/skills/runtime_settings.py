@@ -1,7 +1,8 @@
 """The runtime settings of a skill: tools, context, and the profile and model of a fork."""
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
@@ -16,11 +17,26 @@ from understudy.skills.bundles.document import (
     document_error,
     read_document,
 )
-from understudy.skills.fields import WrongValue, line, tool_names
+from understudy.skills.bundles.limits import MANIFEST
+from understudy.skills.bundles.manifest import read
+from understudy.skills.fields import MAX_TOOL_CHARS, WrongValue, line, tool_names
 
 RUNTIME_FILE: Final = "agents/understudy.yaml"
 SETTINGS_ROW: Final = "skills/invalid_runtime_settings"
 # Only a sidechain can have another profile or model; the run itself keeps its own.
+# Tools of other programs that read Agent Skills, by the names that SKILL.md has for them.
+THEIR_TOOLS: Final[Mapping[str, str]] = {
+    "Bash": "shell",
+    "Edit": "edit_file",
+    "Glob": "list_files",
+    "Grep": "search_files",
+    "LS": "list_files",
+    "MultiEdit": "edit_file",
+    "Read": "read_file",
+    "WebFetch": "fetch_url",
+    "Write": "write_file",
+}
+_NO_NAME: Final = re.compile(r"[^A-Za-z0-9_.:/*-]")
 CHILD_ONLY: Final = ("agent_profile", "provider", "model", "fallback_model")
 
 
@@ -80,18 +96,30 @@ def read_settings(content: str) -> YamlDocument:
 
 
 def settings_of(bundle: Bundle) -> RuntimeSettings:
-    """The settings of a bundle; the defaults without a settings file."""
+    """The settings of a bundle: those of its settings file, and where that names no tools, the
+    `allowed-tools` of SKILL.md."""
     data = bundle.get(RUNTIME_FILE)
-    if data is None:
-        return RuntimeSettings()
-    return parse_settings(decode(RUNTIME_FILE, data))
+    settings = RuntimeSettings() if data is None else parse_settings(decode(RUNTIME_FILE, data))
+    if settings.allowed_tools:
+        return settings
+    written = read(bundle[MANIFEST].decode(errors="replace")).manifest.allowed_tools
+    return replace(settings, allowed_tools=tuple(dict.fromkeys(map(_our_tool, written))))
+
+
+def _our_tool(written: str) -> str:
+    """A tool of SKILL.md by the name it has here. A pattern behind it, as in `Bash(git:*)`, limits
+    nothing: each command is decided on its own."""
+    name = written.partition("(")[0]
+    # A run is told it, so it is a name and nothing else; one that is no tool's matches none.
+    return THEIR_TOOLS.get(name) or _NO_NAME.sub("_", name)[:MAX_TOOL_CHARS] or "_"
 
 
 def _values(document: YamlDocument) -> tuple[dict[str, Any], list[DocumentProblem]]:
     values: dict[str, Any] = {}
     problems: list[DocumentProblem] = []
-    for key, value in document.values.items():
-        at = document.lines.get(key, 1)
+    for written, value in document.values.items():
+        at = document.lines.get(written, 1)
+        key = written.replace("-", "_")
         if key not in FIELDS:
             detail = f"{key[:60]}: there is no such setting; known are {', '.join(FIELDS)}"
             problems.append(DocumentProblem(code="unknown_setting", line=at, detail=detail))

@@ -16,7 +16,14 @@ from understudy.skills.change import SkillChange, SkillTransactions
 from understudy.skills.content_guard import Acknowledged, ContentGuard
 from understudy.skills.dependencies.availability import LocalMachine
 from understudy.skills.lifecycle import STATUS, after_grants, require_version
-from understudy.skills.model import Skill, SkillOrigin, SkillStatus, TrashedSkill, is_id
+from understudy.skills.model import (
+    BundleSignature,
+    Skill,
+    SkillOrigin,
+    SkillStatus,
+    TrashedSkill,
+    is_id,
+)
 from understudy.skills.revisions import (
     Reviser,
     SkillFieldChanges,
@@ -25,7 +32,7 @@ from understudy.skills.revisions import (
     patching,
     restoring,
 )
-from understudy.skills.slug import other_slug
+from understudy.skills.slug import SLUG_RESERVED, other_slug, slug_error
 from understudy.skills.sources import NO_OTHERS, OtherSkills
 from understudy.skills.versions import (
     BundleChecker,
@@ -38,6 +45,7 @@ from understudy.skills.versions import (
 )
 
 if TYPE_CHECKING:
+    from understudy.skills.bundles.signature import BundleSignatures
     from understudy.skills.events import SkillEvents
     from understudy.storage.unit import Unit, Units
 
@@ -94,8 +102,10 @@ class SkillService:
         listener: "SkillEvents",
         others: OtherSkills = NO_OTHERS,
         unstored: UnstoredLookup = no_unstored,
+        signatures: "BundleSignatures | None" = None,
     ) -> None:
         self.unstored = unstored
+        self._signatures = signatures
         maker = SkillTransactions(units=units, clock=clock, listener=listener, others=others)
         self._units = units
         self._guard = guard
@@ -127,6 +137,7 @@ class SkillService:
         action: str,
         slug: str | None = None,
         acknowledged: Sequence[Acknowledged] = (),
+        signature: BundleSignature | None = None,
     ) -> StoredSkill:
         """Store a bundle as a new skill or a next version; `action` is the name in the audit."""
         access.check_author(author)
@@ -144,8 +155,29 @@ class SkillService:
                 content = replace(content, slug=other_slug(content.manifest.name, author.user_id))
                 before = self._place(change, content.slug)
             access.require_free(change.unit, before, author, content.slug)
-            how = StorePlan(action=action, grant_to=_own_agent(change))
+            how = StorePlan(action=action, grant_to=_own_agent(change), signature=signature)
             return versions.keep(change, content, before, how)
+
+    def upload(
+        self,
+        author: Author,
+        bundle: Bundle,
+        *,
+        slug: str | None = None,
+        acknowledged: Sequence[Acknowledged] = (),
+    ) -> StoredSkill:
+        """Store a bundle that came as an archive, without its signature, which is checked first."""
+        access.check_author(author)
+        bundle, signature = self._signatures.check(bundle) if self._signatures else (bundle, None)
+        kept = self.keep(
+            author,
+            bundle,
+            action="skills.upload",
+            slug=slug,
+            acknowledged=acknowledged,
+            signature=signature,
+        )
+        return replace(kept, signature=signature)
 
     def _place(self, change: SkillChange, slug: str) -> Skill | None:
         """The row of a slug, which is locked."""
@@ -374,6 +406,9 @@ def undelete(
     now = unit.skills.by_slug(slug)
     if now is None:
         raise coded_error("skills/skill_trash_not_found", trash_name=name)
+    if access.is_concealed(unit, now, change.author):
+        # As for a new skill: the answer does not tell that somebody else's is there.
+        raise slug_error(slug, SLUG_RESERVED)
     if is_live(now):
         raise coded_error("skills/skill_slug_in_use", slug=slug)
     change.require_name(slug, trashed.skill.name)

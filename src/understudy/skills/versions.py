@@ -28,6 +28,7 @@ from understudy.skills.dependencies.availability import LocalMachine, missing, n
 from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.lifecycle import after_grants, require_version
 from understudy.skills.model import (
+    BundleSignature,
     Skill,
     SkillOrigin,
     SkillStatus,
@@ -183,6 +184,8 @@ class StoredSkill:
     # Of a patch: the number of replacements and of matches.
     replaced: int = 0
     matches: int = 0
+    # Of an upload: who signed it.
+    signature: BundleSignature | None = None
 
     @property
     def is_draft(self) -> bool:
@@ -212,6 +215,8 @@ class StorePlan:
     restored_from: int | None = None
     # The version that the content was made from, whose mark it carries on.
     basis: SkillVersion | None = None
+    # Who signed the bundle, as far as its upload told.
+    signature: BundleSignature | None = None
 
 
 def keep(
@@ -237,7 +242,7 @@ def keep(
     put(change.unit, skill, version, content.bundle, before)
     if how.grant_to is not None:
         grants.give_agent(change, skill, how.grant_to)
-    change.record(how.action, skill, acknowledged=content.acknowledged)
+    change.record(how.action, skill, str(how.signature or ""), content.acknowledged)
     return StoredSkill(
         skill=skill,
         version=version,
@@ -403,6 +408,7 @@ def _version(
         run_id=change.author.run_id,
         restored_from=how.restored_from,
         state=state,
+        signature=how.signature,
         derived_from_untrusted=is_marked or bool(change.author.untrusted),
         untrusted_path=tuple(dict.fromkeys((*carried, *change.author.untrusted))),
     )

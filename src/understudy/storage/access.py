@@ -1,4 +1,4 @@
-"""The stores of tokens, of the audit, and of idempotency receipts."""
+"""The stores of tokens, of signing keys, of the audit, and of idempotency receipts."""
 
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from understudy.access.signing_keys import SigningKey
 from understudy.access.tokens import TokenRecord
 from understudy.core.audit import AuditEntry, AuditOutcome
 from understudy.core.batches import batches
@@ -17,7 +18,14 @@ from understudy.runtime.two_people import SecondApproval, TwoApprovers
 from understudy.storage.chains import CONTENT, Chains
 from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import DAMAGED, from_row, insert_new, read_record, select_page, to_row
-from understudy.storage.schema import audit, receipts, responses, second_approvals, tokens
+from understudy.storage.schema import (
+    audit,
+    receipts,
+    responses,
+    second_approvals,
+    signing_keys,
+    tokens,
+)
 
 
 class TokenStore:
@@ -73,6 +81,34 @@ class TokenStore:
     def _one(self, where: sa.ColumnElement[bool]) -> TokenRecord | None:
         row = self._connection.execute(sa.select(tokens).where(where)).first()
         return None if row is None else from_row(row, TokenRecord)
+
+
+class SigningKeyStore:
+    """Signing keys in a table, without their private parts."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def add(self, key: SigningKey) -> bool:
+        """Insert a key; False when its id or name is taken."""
+        return insert_new(self._connection, signing_keys, asdict(key))
+
+    def get(self, key_id: str) -> SigningKey | None:
+        """The key with this id."""
+        query = sa.select(signing_keys).where(signing_keys.c.key_id == key_id)
+        row = self._connection.execute(query).first()
+        return None if row is None else from_row(row, SigningKey)
+
+    def all(self) -> tuple[SigningKey, ...]:
+        """The keys, newest first."""
+        query = sa.select(signing_keys).order_by(
+            signing_keys.c.created_at_ms.desc(), signing_keys.c.key_id
+        )
+        return tuple(from_row(row, SigningKey) for row in self._connection.execute(query))
+
+    def remove(self, key_id: str) -> None:
+        """Delete a key."""
+        self._connection.execute(sa.delete(signing_keys).where(signing_keys.c.key_id == key_id))
 
 
 class ReceiptStore:

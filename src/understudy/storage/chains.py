@@ -44,6 +44,7 @@ CONTENT: Final[Mapping[str, tuple[str, ...]]] = {
         "run_id",
         "restored_from",
         "agent_id",
+        "signature",
     ),
 }
 TABLES: Final = {"audit": audit, "skill_versions": skill_versions}

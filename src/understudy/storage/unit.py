@@ -21,6 +21,7 @@ from understudy.storage.access import (
     ReceiptStore,
     ResponseStore,
     SecondApprovalStore,
+    SigningKeyStore,
     TokenStore,
 )
 from understudy.storage.agents import AgentStore, UserFileStore
@@ -245,6 +246,10 @@ class Stores:
     @cached_property
     def tokens(self) -> TokenStore:
         return TokenStore(self.connection, self._cached)
+
+    @cached_property
+    def signing_keys(self) -> SigningKeyStore:
+        return SigningKeyStore(self.connection)
 
     @cached_property
     def audit(self) -> AuditStore:

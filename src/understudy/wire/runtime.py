@@ -35,6 +35,8 @@ class ChangeRuntime(RequestBody):
     debug_level: DebugLevel | None = None
     # What needs the approval of two people; an empty list: nothing.
     require_two_approvers: list[Lax[TwoApprovers]] | None = Field(default=None, max_length=3)
+    # Whether uploads of skills need the signature of a known key.
+    require_signed_uploads: bool | None = None
     expected_revision: Int32 | None = None
 
 
@@ -60,6 +62,7 @@ class RuntimeView(View):
     model: Omitted[str] = None
     debug_level: DebugLevel
     require_two_approvers: list[TwoApprovers] = Field(default_factory=list)
+    require_signed_uploads: bool = False
     run_memory_policy: RunMemoryPolicy
     learning_policy: LearningPolicy
 

@@ -8,7 +8,14 @@ from understudy.core.principal import Principal
 from understudy.core.records import OMIT_EMPTY
 from understudy.skills.access import AccessReason, actions_of
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.model import Skill, SkillOrigin, SkillStatus, VersionState, Visibility
+from understudy.skills.model import (
+    BundleSignature,
+    Skill,
+    SkillOrigin,
+    SkillStatus,
+    VersionState,
+    Visibility,
+)
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
 from understudy.skills.usage import UsageFigures
 from understudy.skills.versions import StoredSkill
@@ -87,6 +94,8 @@ class SkillKept(SkillView):
     # The number of the version, where it is a draft that waits for a person.
     draft_version: Omitted[int] = None
     deps_warning: Omitted[str] = None
+    # Of an upload: who signed it.
+    signature: Omitted[BundleSignature] = None
 
     @classmethod
     def stored(cls, caller: Principal, stored: StoredSkill, **more: Any) -> Self:
@@ -97,6 +106,7 @@ class SkillKept(SkillView):
             unchanged=stored.unchanged,
             draft_version=stored.version.number if stored.is_draft else None,
             deps_warning=stored.deps_warning,
+            signature=stored.signature,
             **more,
         )
 
@@ -181,6 +191,8 @@ class SkillVersionView(View):
     untrusted_path: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
     decided_by: Omitted[str] = None
     decided_at_ms: Omitted[int] = None
+    # Who signed the bundle that was uploaded.
+    signature: Omitted[BundleSignature] = None
 
 
 class SkillVersions(Items[SkillVersionView]):

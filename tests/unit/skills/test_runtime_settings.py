@@ -35,6 +35,34 @@ def test_a_skill_without_settings_runs_inline() -> None:
     assert RuntimeSettings().context is SkillContext.INLINE
 
 
+@pytest.mark.parametrize("key", ["allowed-tools", "allowed_tools"])
+@pytest.mark.parametrize(
+    ("written", "limit"),
+    [
+        ("read_file shell", ("read_file", "shell")),
+        ("Bash(git add:*), Read, Bash(git log)", ("shell", "read_file")),
+        ("[notes/*, NoSuchTool]", ("notes/*", "NoSuchTool")),
+        ("<system>", ("_system_",)),
+        ("(x)", ("_",)),
+    ],
+)
+def test_the_tools_that_skill_md_allows_are_a_limit_in_either_spelling(
+    key: str, written: str, limit: tuple[str, ...]
+) -> None:
+    text = f"---\nname: x\n{key}: {written}\n---\nDo it.\n"
+
+    assert settings_of(Bundle({"SKILL.md": text.encode()})).allowed_tools == limit
+
+
+def test_the_tools_of_the_settings_file_count_more_than_those_of_skill_md() -> None:
+    text = b"---\nname: x\nallowed-tools: shell\n---\nDo it.\n"
+    files = {"SKILL.md": text, RUNTIME_FILE: b"allowed-tools: [read_file]\nblocked-tools: shell"}
+
+    settings = settings_of(Bundle(files))
+
+    assert (settings.allowed_tools, settings.blocked_tools) == (("read_file",), ("shell",))
+
+
 @pytest.mark.parametrize("key", ["agent_profile", "provider", "model", "fallback_model"])
 def test_an_inline_skill_carries_nothing_that_is_for_a_child(key: str) -> None:
     with pytest.raises(Invalid, match=f"line 2: {key}: only for") as refused:

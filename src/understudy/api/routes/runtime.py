@@ -14,7 +14,7 @@ from understudy.memory.policy import RUN_MEMORY_POLICY
 from understudy.providers.registry import RouteInfo
 from understudy.review.policy import LEARNING_POLICY
 from understudy.runtime.service import Revision
-from understudy.runtime.two_people import SETTING, TwoApprovers, required
+from understudy.runtime.two_people import SETTING, TwoApprovers, required, requires_signature
 from understudy.wire.base import Items
 from understudy.wire.runtime import (
     ChangeRuntime,
@@ -125,6 +125,7 @@ def _view(services: Services, revision: Revision) -> RuntimeView:
         model=route.model if route else None,
         debug_level=revision.document.get("debug_level") or services.resources.settings.debug_level,
         require_two_approvers=sorted(required(revision.document)),
+        require_signed_uploads=requires_signature(revision.document),
         run_memory_policy=RUN_MEMORY_POLICY.usable(revision.document),
         learning_policy=LEARNING_POLICY.usable(revision.document),
     )

@@ -182,11 +182,10 @@ def create(body: CreateSkill, services: Services, caller: Caller) -> SkillKept:
     form=frozenset({"file", "slug", "acknowledged"}), max_body_bytes=MAX_ARCHIVE_BYTES, scans=True
 )
 def upload(uploaded: Uploaded, services: Services, caller: Caller) -> SkillKept:
-    """Keep a ZIP archive with a SKILL.md and what belongs to it."""
-    kept = services.skills.service.keep(
+    """Keep a ZIP archive with a SKILL.md and what belongs to it; a signature is checked first."""
+    kept = services.skills.service.upload(
         Author(principal=caller),
         read_archive(uploaded.archive),
-        action="skills.upload",
         slug=uploaded.slug,
         acknowledged=uploaded.acknowledged,
     )

@@ -47,7 +47,8 @@ async def _audit(visit: Visit) -> dict[str, Any]:
 
 async def _access(visit: Visit) -> dict[str, Any]:
     page = await visit.call("tokens.list", **{"limit": 50, **visit.query})
-    return {"items": page["items"], "next": page.get("next_cursor")}
+    keys = await visit.call("keys.list", limit=200)
+    return {"items": page["items"], "next": page.get("next_cursor"), "keys": keys["items"]}
 
 
 PAGES: Final = (

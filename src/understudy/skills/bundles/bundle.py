@@ -34,7 +34,7 @@ class Bundle(Mapping[str, bytes]):
         self._files: Final = MappingProxyType({path: kept[path] for path in sorted(kept)})
         self.size = sum(map(len, kept.values()))
         _check_amount(count=len(kept), companion_bytes=self.size - len(kept[MANIFEST]))
-        self.digest = _digest(self._files)
+        self.digest = digest_of(self._files)
 
     def __getitem__(self, path: str) -> bytes:
         return self._files[path]
@@ -121,10 +121,10 @@ def _check_amount(*, count: int, companion_bytes: int) -> None:
         )
 
 
-def _digest(files: Mapping[str, bytes]) -> str:
+def digest_of(files: Mapping[str, bytes]) -> str:
     """SHA-256 over paths and contents, each with its length so that none can pass for another."""
     whole = hashlib.sha256()
-    for path, data in files.items():
+    for path, data in sorted(files.items()):
         name = path.encode()
         whole.update(b"%d:%d:" % (len(name), len(data)))
         whole.update(name)

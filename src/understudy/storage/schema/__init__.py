@@ -6,6 +6,7 @@ from understudy.storage.schema.access import (
     responses,
     runtime_revisions,
     second_approvals,
+    signing_keys,
     tokens,
     tool_switches,
 )
@@ -159,6 +160,7 @@ __all__ = [
     "sessions",
     "sidechains",
     "signals",
+    "signing_keys",
     "skill_agent_grants",
     "skill_blobs",
     "skill_bundle_files",

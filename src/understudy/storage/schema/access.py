@@ -2,6 +2,7 @@
 
 import sqlalchemy as sa
 
+from understudy.access.signing_keys import KeyKind
 from understudy.core.audit import AuditOutcome
 from understudy.core.principal import Role
 from understudy.storage.rows import Json, Ms, RowNumber
@@ -17,6 +18,19 @@ tokens = sa.Table(
     sa.Column("created_at_ms", Ms, nullable=False),
     sa.Column("locale", sa.Text),
     one_of("role", Role),
+)
+
+# Public keys alone: the private ones are files of the daemon that made them.
+signing_keys = sa.Table(
+    "signing_keys",
+    metadata,
+    sa.Column("key_id", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("public_key", sa.Text, nullable=False),
+    sa.Column("created_by", sa.Text, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False),
+    one_of("kind", KeyKind),
 )
 
 audit = sa.Table(

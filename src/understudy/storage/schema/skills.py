@@ -65,6 +65,8 @@ skill_versions = sa.Table(
     sa.Column("place", sa.BigInteger, index=True),
     sa.Column("content_digest", sa.Text),
     sa.Column("link", sa.Text),
+    # Who signed the bundle that was uploaded.
+    sa.Column("signature", Json),
     # When its bundle was erased; the row stays, with its digest.
     sa.Column("erased_at_ms", Ms),
     one_of("state", VersionState),
