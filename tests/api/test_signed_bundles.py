@@ -102,7 +102,7 @@ def test_the_same_version_is_exported_as_the_same_bytes(here: TestClient) -> Non
     assert here.get("/v1/skills/weekly-report/export").content == first
 
 
-def _with(edit: Callable[[dict[str, str]], None]) -> Callable[[str, bytes], bytes]:
+def _with(edit: Callable[[dict[str, str]], object]) -> Callable[[str, bytes], bytes]:
     def change(name: str, data: bytes) -> bytes:
         if not name.endswith(SIGNATURE):
             return data
