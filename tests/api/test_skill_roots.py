@@ -126,6 +126,18 @@ def test_a_skill_that_becomes_unsafe_is_not_offered_and_the_root_tells_why(
     assert "SKILL.md line" in left_out["detail"]
 
 
+def test_a_skill_that_a_kept_one_covers_is_told(users: SkillUsers, tmp_path: Path) -> None:
+    users.bob.create(skill_md("Deploy"), slug="deploy")
+    put(tmp_path / "one" / "deploy")
+    add = {"path": str(tmp_path / "one")}
+
+    hers, his = (who.ok("POST", ROOTS, add) for who in (users.ann, users.bob))
+
+    # Ann may not know of Bob's, so hers is offered and nothing is told of his.
+    assert (hers["skills"], hers["left_out"]) == (["deploy"], [])
+    assert (his["skills"], [each["code"] for each in his["left_out"]]) == ([], ["covered"])
+
+
 def test_no_link_leads_out_of_a_root(users: SkillUsers, tmp_path: Path) -> None:
     put(tmp_path / "outside" / "secret")
     put(tmp_path / "one" / "mine")

@@ -118,7 +118,8 @@ def _local_warnings(skills: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield warning(
             "info",
             "skill_folder_off",
-            f"{folder} holds skills and is no skill root, so that nobody is offered them",
+            f"nobody is offered the skills in {folder}: it is no skill root, and"
+            f" `understudy skills roots add {shlex.quote(folder)}` makes it yours",
             related_id=folder,
             action=f"`understudy skills roots add {shlex.quote(folder)}` offers them to you",
         )

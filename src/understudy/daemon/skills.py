@@ -91,10 +91,10 @@ class SkillServices:
         folders = DaemonFolders(
             home=settings.home, workspace=settings.workspace, user_home=settings.user_home
         )
-        self.roots = SkillRootService(units, clock, self.local, folders)
         checks = BundleChecks()
         signatures = BundleSignatures(units, keys)
         self.library = SkillLibrary(units, self.local, checks, promoted, signatures)
+        self.roots = SkillRootService(units, clock, self.local, folders, self.library.local_slugs)
         self.service = SkillService(
             units,
             clock,

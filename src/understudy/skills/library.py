@@ -154,6 +154,13 @@ class SkillLibrary:
             )
         return next(iter(found), None)
 
+    def local_slugs(self, user_id: str) -> frozenset[str]:
+        """The slugs of the local skills that no other skill shadows for a user, by the last scan."""
+        with self._units.read() as unit:
+            known = self._local.known(user_id).values()
+            found = self._finder.unstored(unit, known, user_id=user_id)
+        return frozenset(each.slug for each in found if each.origin is SkillOrigin.LOCAL)
+
     def versions(self, principal: Principal, ref: str, request: PageRequest) -> Page[SkillVersion]:
         """The versions of a skill, newest first; a local or promoted skill has none."""
         with self._looking(principal, ref) as (unit, source):

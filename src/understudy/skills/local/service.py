@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MAX_ROOTS: Final = 20
 # A folder with a thousand bad skills is told in a few lines.
 MAX_LEFT_OUT: Final = 50
+COVERED: Final = "a kept or promoted skill has its slug or name and comes first"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +92,8 @@ class SkillRootService:
     clock: Clock
     local: LocalSkills
     folders: DaemonFolders = field(repr=False)
+    # The slugs of the local skills that no kept or promoted skill shadows for a user.
+    offered: Callable[[str], frozenset[str]]
 
     def all(self, principal: Principal) -> tuple[SkillRootReport, ...]:
         """The caller's own roots in the order they were added; for an admin everybody's."""
@@ -145,11 +148,20 @@ class SkillRootService:
 
     def _report(self, root: SkillRoot) -> SkillRootReport:
         path, found = Path(root.path), self.local.of_owner(root.owner_id)
-        left_out = [each for each in found.warnings if each.path.is_relative_to(path)]
+        own = [skill for skill in found.skills if skill.root == path]
+        offered = self.offered(root.owner_id)
+        left_out = [
+            *(each for each in found.warnings if each.path.is_relative_to(path)),
+            *(
+                Warned(path=skill.path, code="covered", detail=COVERED)
+                for skill in own
+                if skill.slug not in offered
+            ),
+        ]
         return extended(
             SkillRootReport,
             root,
-            skills=tuple(sorted(skill.slug for skill in found.skills if skill.root == path)),
+            skills=tuple(sorted(skill.slug for skill in own if skill.slug in offered)),
             left_out=tuple(map(_left_out, left_out[:MAX_LEFT_OUT])),
         )
 
