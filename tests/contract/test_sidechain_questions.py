@@ -17,6 +17,7 @@ from understudy.runs.expiry import expire_due
 from understudy.runs.model import RunKind, RunStatus
 from understudy.runs.open_requests import RunPlace
 from understudy.runs.questions import QuestionService
+from understudy.sessions.model import ReplyTarget, require_session
 from understudy.testing.answers import Answer as Answer
 from understudy.testing.answers import SeenRequest, call
 from understudy.testing.fake_model import FakeModel
@@ -126,6 +127,62 @@ async def test_a_person_answers_in_place_of_the_parent(
 
     assert sidechain_runs.run_of(child).status is RunStatus.COMPLETED
     assert "red" in texts(fake)[-1]
+
+
+async def test_a_question_to_the_parent_that_a_person_cancels_counts_as_declined(
+    sidechain_runs: SidechainRuns, fake: FakeModel
+) -> None:
+    fake.rule = play(
+        {
+            "parent": [spawn("child")],
+            "child": [ask("Which colour?"), lambda seen: f"told: {seen.turns[-1].text}"],
+        }
+    )
+    sidechain_runs.harness.submit("parent")
+    await sidechain_runs.work()
+    questions = QuestionService(sidechain_runs.units, sidechain_runs.harness.clock)
+    [child] = sidechain_runs.children()
+    [request] = questions.reader.page(PageRequest(), session_id=child).items
+
+    questions.cancel(ALICE, request.run_id, request.request_id)
+    await sidechain_runs.work()
+
+    assert sidechain_runs.run_of(child).status is RunStatus.COMPLETED
+    assert "would rather not answer" in texts(fake)[-1]
+    told = [event.data for event in sidechain_runs.harness.journal(request.run_id)]
+    [resolved] = [it for it in told if it.get("type") == "parent_clarification_resolved"]
+    assert resolved["resolution"]["declined"] is True
+    with pytest.raises(Conflict):
+        questions.cancel(ALICE, request.run_id, request.request_id)
+
+
+async def test_the_run_that_answers_a_sidechain_speaks_to_the_reply_targets_of_its_session(
+    sidechain_runs: SidechainRuns, fake: FakeModel
+) -> None:
+    target = ReplyTarget(plugin="http", address="http://127.0.0.1:9/hook")
+    with sidechain_runs.units.write() as unit:
+        session = require_session(unit, "s1", lock=True)
+        unit.sessions.update(
+            replace(session, reply_targets=(target,), version=session.version + 1),
+            expected_version=session.version,
+        )
+    fake.rule = play(
+        {
+            "parent": [spawn("child")],
+            "child": [ask("Which colour?"), "painted"],
+            "A sidechain of this session asks": ["I told it to wait."],
+        }
+    )
+    sidechain_runs.harness.submit("parent", reply_targets=())
+    for _ in range(3):
+        await sidechain_runs.work()
+        sidechain_runs.harness.family.catch_up()
+
+    clarification = sidechain_runs.run_of("s1")
+    assert clarification.kind is RunKind.PARENT_CLARIFICATION
+    assert clarification.reply_targets == (target,)
+    with sidechain_runs.units.read() as unit:
+        assert len(unit.deliveries.of_runs([clarification.run_id])[clarification.run_id]) == 1
 
 
 async def test_a_question_to_the_parent_that_expires_is_told_as_declined(

@@ -195,6 +195,17 @@ def test_a_skill_comes_with_its_instructions_and_without_its_front_matter(
             assert (shown["content"].strip(), shown["slug"]) == ("Say it.", "told")
 
 
+def test_a_skill_is_found_by_its_display_name_unless_several_have_it(home: WsSkillServer) -> None:
+    with home.rpc("ann") as client:
+        home.skill("ws-one", name="Ws One", body="Say one.")
+        assert client.ok("skills.get", {"name": " ws  ONE"})["slug"] == "ws-one"
+        home.skill("ws-two", name="Ws One", body="Say two.")
+        refused = client.ask("skills.get", {"name": "Ws One"})["error"]
+        assert "ws-one" in refused["message"]
+        assert "ws-two" in refused["message"]
+        assert client.ok("skills.get", {"name": "ws-two"})["slug"] == "ws-two"
+
+
 @pytest.mark.parametrize(
     ("method", "params", "code"),
     [

@@ -65,9 +65,17 @@ class WsSkillServer:
             self.served.url, self.tokens[who] if who else None, log_in=who is not None, **options
         )
 
-    def skill(self, slug: str, owner: str = "ann", body: str = "Collect and write.") -> Skill:
+    def skill(
+        self,
+        slug: str,
+        owner: str = "ann",
+        body: str = "Collect and write.",
+        name: str | None = None,
+    ) -> Skill:
         """A skill of one of the people."""
-        content = f"---\nname: {slug}\ndescription: About {slug}\nauthor: Ann\n---\n{body}\n"
+        content = (
+            f"---\nname: {name or slug}\ndescription: About {slug}\nauthor: Ann\n---\n{body}\n"
+        )
         author = Author(principal=Principal(user_id=owner, role=PEOPLE[owner]))
         return self.services.skills.service.create(author, content, slug=slug).skill
 

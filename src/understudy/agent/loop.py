@@ -41,7 +41,13 @@ from understudy.runs.model import (
     RunStatus,
     model_call_key,
 )
-from understudy.sessions.journal import OWN_CHARS, EventKind, JournalEvent, NewEvent
+from understudy.sessions.journal import (
+    OWN_CHARS,
+    EventKind,
+    JournalEvent,
+    NewEvent,
+    is_silence,
+)
 from understudy.sessions.model import Session, require_session
 from understudy.tools.registry import ToolRegistry
 from understudy.work.db_retry import retry_while_db_down
@@ -80,13 +86,14 @@ def reply_events(
 ) -> list[NewEvent]:
     """The journal events of a reply: the message, and its text as output for the user.
 
+    A reply that is silence is a message without an output.
     `own_chars` is the length of the model's own text, if a remark was appended to it.
     """
     run_id = turn.run.run_id
     mark = {} if own_chars is None else {OWN_CHARS: own_chars}
     data: Mapping[str, Any] = message_data(turn.step, reply) | mark
     events = [NewEvent(kind=EventKind.MESSAGE, run_id=run_id, key=turn.key, data=data)]
-    if reply.text.strip():
+    if reply.text.strip() and not is_silence(reply.text):
         data = {"step": turn.step, "text": reply.text} | mark
         events.append(NewEvent(kind=EventKind.OUTPUT, run_id=run_id, data=data))
     return events

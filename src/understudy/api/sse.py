@@ -23,7 +23,13 @@ from understudy.core.errors import coded_error
 from understudy.core.showable import showable
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import require_run
-from understudy.sessions.journal import EventKind, JournalEvent, JournalPage
+from understudy.sessions.journal import (
+    EventKind,
+    JournalEvent,
+    JournalPage,
+    is_silence,
+    may_be_silence,
+)
 from understudy.wire import events as wire
 from understudy.wire.events import DELTA, DELTA_RESET
 
@@ -164,7 +170,7 @@ class RunStreamState:
         A call that is tried again often says the same, so what was sent is void only when the new
         text is long enough to show that it differs.
         """
-        if spoken.step <= self.finished_step:
+        if spoken.step <= self.finished_step or may_be_silence(spoken.text):
             return
         if not self._extends_sent(spoken.step, spoken.text):
             yield from self._retract(spoken.step)
@@ -176,7 +182,8 @@ class RunStreamState:
         cut_short = len(text) < self.position.chars
         if self._has_part_of(step) and (cut_short or not self._extends_sent(step, text)):
             yield from self._retract(step)
-        yield from self._rest(Spoken(step=step, text=text, take=self.position.take))
+        if not is_silence(text):
+            yield from self._rest(Spoken(step=step, text=text, take=self.position.take))
         self.finished_step = step
 
     def _rest(self, spoken: Spoken) -> Iterator[StreamFrame]:

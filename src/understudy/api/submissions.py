@@ -19,8 +19,11 @@ from understudy.runs.submission import Submission
 from understudy.sessions.model import ReplyTarget, require_session
 from understudy.wire.runs import (
     AssetReferenceItem,
+    AttachedAsset,
+    Attachment,
     BoardReferenceItem,
     InlineAssetItem,
+    InlineFile,
     SubmitInput,
     TextItem,
 )
@@ -39,12 +42,19 @@ def submission_of(body: SubmitInput, *, accept_language: str | None = None) -> S
     """The submission a body asks for; what is left out takes the defaults."""
     names = ("source_plugin", "source_kind", "actor_id")
     given = {name: value for name in names if (value := getattr(body, name)) is not None}
+    if body.completion_requirements:
+        raise coded_error(
+            "runs/completion_requirements_unsupported", pointer="/completion_requirements"
+        )
     return Submission(
         content=body.content,
         input_items=tuple(
             item_of(item, f"/input_items/{index}") for index, item in enumerate(body.input_items)
         ),
-        attachments=tuple(body.attachments),
+        attachments=tuple(
+            _attached(each, f"/attachments/{index}") for index, each in enumerate(body.attachments)
+        ),
+        binding_keys=tuple(body.binding_keys) or None,
         provider=body.provider,
         generation=body.generation.settings() if body.generation else {},
         metadata=body.metadata,
@@ -65,16 +75,30 @@ def item_of(item: InputItemBody, pointer: str) -> InputItem | AssetDraft:
         case AssetReferenceItem():
             return InputItem(type="asset_reference", asset_id=item.asset_id)
         case InlineAssetItem():
-            return draft_of(
-                file_name=item.file_name,
-                media_type=item.media_type,
-                content_base64=item.content_base64,
-                pointer=pointer,
-            )
+            return _draft(item, pointer)
         case BoardReferenceItem():
             raise coded_error("runs/input_item_unsupported", pointer=pointer)
         case _:
             assert_never(item)
+
+
+def _attached(given: Attachment, pointer: str) -> str | AssetDraft:
+    match given:
+        case str():
+            return given
+        case AttachedAsset():
+            return given.asset_id
+        case InlineFile():
+            return _draft(given, pointer)
+
+
+def _draft(file: InlineFile, pointer: str) -> AssetDraft:
+    return draft_of(
+        file_name=file.file_name,
+        media_type=file.media_type,
+        content_base64=file.content_base64,
+        pointer=pointer,
+    )
 
 
 def _reply_targets(body: SubmitInput) -> tuple[ReplyTarget, ...] | None:

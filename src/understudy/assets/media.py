@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from understudy.core.errors import coded_error
+from understudy.redaction.scrub import scrub
 
 MAX_NAME_CHARS: Final = 255
 UNKNOWN: Final = "application/octet-stream"
@@ -90,7 +91,8 @@ _PARTS: Final = re.compile(r"[/\\]")
 def clean_name(given: str, *, pointer: str = "/file_name") -> str:
     """The file's own name, without directories and what cannot be shown; `Invalid` if none is left."""
     last = _PARTS.split(given)[-1]
-    name = " ".join("".join(char if char.isprintable() else " " for char in last).split())
+    shown = " ".join("".join(char if char.isprintable() else " " for char in last).split())
+    name = scrub(shown)
     if name.strip(".") == "":
         raise coded_error("assets/invalid_file_name", pointer=pointer)
     if len(name) <= MAX_NAME_CHARS:

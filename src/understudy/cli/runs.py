@@ -140,6 +140,10 @@ def submit(
     reply_target: Annotated[
         list[str] | None, typer.Option(metavar="TARGET", help=f"{TARGET_HELP} Repeatable.")
     ] = None,
+    binding_key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY", help="Let a key stand for the session. Repeatable."),
+    ] = None,
     metadata: Annotated[str | None, typer.Option(metavar="JSON", help="Kept with the run.")] = None,
     locale: Locale = None,
     attach: Attach = None,
@@ -160,6 +164,7 @@ def submit(
         "max_tool_iterations": max_tool_iterations,
         "debug_level": debug_level,
         "reply_targets": inputs.reply_targets(reply_target),
+        "binding_keys": binding_key or None,
         "metadata": inputs.json_object(metadata, "--metadata"),
         "locale": locale,
     }

@@ -68,9 +68,14 @@ def list_sessions(
     page: PageOptions,
     persona: Annotated[str | None, typer.Option(help="Only those bound to a persona.")] = None,
     status: Annotated[str | None, typer.Option(help="Only `active` or `ended` ones.")] = None,
+    binding_key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="The one that a key stands for.")
+    ] = None,
 ) -> object:
     """List sessions, newest first."""
-    return daemon.client.sessions.page(persona_id=persona, status=status, **page)
+    return daemon.client.sessions.page(
+        persona_id=persona, status=status, binding_key=binding_key, **page
+    )
 
 
 @commands("create", show=lambda view: print(view.session_id))
@@ -105,6 +110,16 @@ def create(
 def show(daemon: DaemonConnection, session_id: SessionId) -> object:
     """Show a session."""
     return daemon.client.sessions.get(session_id)
+
+
+@commands(
+    "bindings",
+    show={"key": "binding_key", "bound by": "bound_by", "since": "created_at_ms"},
+    empty="No key stands for this session. `runs submit --binding-key KEY` binds one.",
+)
+def list_bindings(daemon: DaemonConnection, session_id: SessionId, page: PageOptions) -> object:
+    """List the keys that stand for a session."""
+    return daemon.client.sessions.bindings_page(session_id, **page)
 
 
 @commands("end", show="session {session_id} has ended")

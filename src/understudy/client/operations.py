@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from understudy.runtime.two_people import SecondApproval, SecondApproved
     from understudy.sample.workspace import SampleWorkspace
     from understudy.schedules.model import ScheduleExecution
+    from understudy.sessions.bindings import SessionBinding
     from understudy.sessions.model import ChannelLink, Persona, ProjectDetail, ProjectMember
     from understudy.sessions.tasks import TaskDetail
     from understudy.skills.access import SkillAccess
@@ -220,6 +221,7 @@ ANSWERS: Final = {
     "understudy.runtime.two_people": "SecondApproval SecondApproved",
     "understudy.sample.workspace": "SampleWorkspace",
     "understudy.schedules.model": "ScheduleExecution",
+    "understudy.sessions.bindings": "SessionBinding",
     "understudy.sessions.model": "ChannelLink Persona ProjectDetail ProjectMember",
     "understudy.sessions.tasks": "TaskDetail",
     "understudy.skills.access": "SkillAccess",
@@ -1749,7 +1751,12 @@ class SessionsCalls(Group[S]):
 
     @GET("/v1/sessions")
     def page(
-        self, *, persona_id: str | None = None, status: str | None = None, **page: Unpack[Paging]
+        self,
+        *,
+        persona_id: str | None = None,
+        status: str | None = None,
+        binding_key: str | None = None,
+        **page: Unpack[Paging],
     ) -> Items[SessionView]:
         """Sessions, newest first."""
 
@@ -1812,6 +1819,12 @@ class SessionsCalls(Group[S]):
     @DELETE("/v1/sessions/{session_id}/reply-targets")
     def clear_reply_targets(self, session_id: str) -> SessionView:
         """Deliver the outputs of future runs nowhere."""
+
+    @GET("/v1/sessions/{session_id}/bindings")
+    def bindings_page(self, session_id: str, **page: Unpack[Paging]) -> Page[SessionBinding]:
+        """The keys of callers that stand for a session."""
+
+    bindings = every(bindings_page)
 
     @POST("/v1/sessions/{session_id}/end")
     def end(

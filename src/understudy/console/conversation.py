@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from understudy.sessions.journal import is_silence
+
 # The least width of a bar, in thousandths of the whole.
 LEAST: Final = 4
 # What a run can wait for, by the event that says so.
@@ -42,6 +44,11 @@ class ModelStep:
     at_ms: int
     tokens: Mapping[str, int]
     calls: list[ToolUse] = field(default_factory=list)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the agent said that it has nothing to say."""
+        return is_silence(self.text)
 
 
 @dataclass(slots=True, kw_only=True)

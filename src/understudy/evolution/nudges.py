@@ -11,9 +11,8 @@ from understudy.i18n.catalogue import say
 from understudy.i18n.locales import LOCALES, locale_of
 from understudy.runs.execute import Also
 from understudy.runs.model import Run
-from understudy.sessions.journal import EventKind, NewEvent
+from understudy.sessions.journal import SILENT, EventKind, NewEvent
 
-SILENT: Final = "NO_REPLY"
 RULE: Final = "\n\n---\n\n"
 _BEGINS_SILENT: Final = re.compile(rf"\W*+{SILENT}\b")
 _ENDS_SILENT: Final = re.compile(rf"\b{SILENT}\W*+\Z")

@@ -30,7 +30,13 @@ from understudy.runs.model import (
 from understudy.runs.requests import Audience
 from understudy.runs.sleep import MustSleep, Sleep, fail_unread, fall_asleep, step_aside, wake_next
 from understudy.runs.stops import RunTakenOver, Stopped, StopSignal, StopSignals
-from understudy.sessions.journal import EventKind, JournalEvent, NewEvent, own_text
+from understudy.sessions.journal import (
+    EventKind,
+    JournalEvent,
+    NewEvent,
+    is_silence,
+    own_text,
+)
 from understudy.sessions.model import Session, require_session
 from understudy.work.db_retry import retry_while_db_down
 
@@ -384,12 +390,14 @@ class RunExecutor:
             updated_at_ms=now,
             usage=_usage((*done, *last.events)),
         )
-        run = replace(run, deliveries=settle_local(run))
+        speaks = not _is_silent(run, (*done, *last.events))
+        run = replace(run, deliveries=settle_local(run) if speaks else run.deliveries)
         if last.also is not None:
             last.also(unit)
         # Of the prompt only the reports stay: a memory recalled for it may be deleted one day.
         unit.runs.update(run, reports=reports or self._reports(unit, run))
-        queue_deliveries(unit, run)
+        if speaks:
+            queue_deliveries(unit, run)
         more = {"error": run.error} if run.error else {}
         # Locks the session's row, so `wake_next` reads the line after this.
         unit.journal.append(run.session_id, (*last.events, status_event(run, **more)), at_ms=now)
@@ -408,6 +416,12 @@ def _last_words(steps: Steps) -> str:
     events: list[JournalEvent | NewEvent] = [*steps.done.values(), *steps.last.events]
     said = map(own_text, reversed(events))
     return next((text for text in said if text.strip()), "")
+
+
+def _is_silent(run: Run, done: tuple[JournalEvent | NewEvent, ...]) -> bool:
+    """Whether a run completed with the token for silence as its answer."""
+    said = [event for event in done if event.kind is EventKind.MESSAGE]
+    return run.status is RunStatus.COMPLETED and bool(said) and is_silence(own_text(said[-1]))
 
 
 def _usage(done: tuple[JournalEvent | NewEvent, ...]) -> RunUsage:

@@ -28,6 +28,7 @@ from understudy.runs.model import (
     RunStatus,
 )
 from understudy.runs.submission import Submission, check_limits, items_of, language_of
+from understudy.sessions.bindings import take_keys
 from understudy.sessions.journal import caller_metadata
 from understudy.sessions.model import RoutePolicy, Session, SessionStatus
 from understudy.sessions.scopes import effective_credential_scope
@@ -74,6 +75,7 @@ class RunIntake:
         check_limits(submission)
         _require_open(unit, session, needs_idle=needs_idle)
         now = self.clock.now_ms()
+        take_keys(unit, principal, session, submission.binding_keys or (), at_ms=now)
         run_input = take_input(unit, principal, submission, now_ms=now)
         run = self._made(unit, principal, session, submission, run_input, now_ms=now)
         run = replace(run, run_id=new_id("run"), deliveries=pending_deliveries(run.reply_targets))

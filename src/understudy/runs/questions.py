@@ -87,7 +87,10 @@ class QuestionService:
         *,
         idempotency_key: str | None = None,
     ) -> RunDetail:
-        """Withdraw a question, and with it the run that cannot go on without an answer."""
+        """Withdraw a question, and with it the run that cannot go on without an answer.
+
+        A sidechain goes on: that nobody answers is an answer to it, as when its question expires.
+        """
         now = self.clock.now_ms()
         asked = {"run_id": run_id, "request_id": request_id}
         receipt = receipt_for(principal, "questions.cancel", asked, key=idempotency_key, at_ms=now)
@@ -97,16 +100,11 @@ class QuestionService:
                 return detail_of(unit, known)
             self.reader.require(unit, request_id)
             request = _open_question(unit, run, request_id)
-            unit.requests.settle(
-                replace(
-                    request,
-                    state=RequestState.CANCELLED,
-                    resolved_by=principal.actor,
-                    resolved_at_ms=now,
-                )
-            )
-            reason = f"question {request_id} was cancelled by {principal.actor}"
-            run = stop(unit, run, StopRequest.CANCEL, at_ms=now, error=reason)
+            if request.audience is Audience.PARENT:
+                declined = QuestionResolution(request_id=request_id, declined=True)
+                run = answer(unit, run, declined, actor=principal.actor, at_ms=now)
+            else:
+                run = _withdraw(unit, run, request, actor=principal.actor, at_ms=now)
             unit.audit.add(audit.done(principal, "questions.cancel", request_id, at_ms=now))
             keep_receipt(unit, receipt, run)
             return detail_of(unit, run)
@@ -127,6 +125,14 @@ def answer(
     event = run_event(run, RESOLVED_EVENT[request.audience], run.status, resolution=told)
     unit.journal.append(run.session_id, (event,), at_ms=at_ms)
     return go_on_or_wait(unit, run, at_ms=at_ms)
+
+
+def _withdraw(unit: "Unit", run: Run, request: PersonRequest, *, actor: str, at_ms: int) -> Run:
+    unit.requests.settle(
+        replace(request, state=RequestState.CANCELLED, resolved_by=actor, resolved_at_ms=at_ms)
+    )
+    reason = f"question {request.request_id} was cancelled by {actor}"
+    return stop(unit, run, StopRequest.CANCEL, at_ms=at_ms, error=reason)
 
 
 def _told(resolution: QuestionResolution) -> dict[str, Any]:

@@ -196,8 +196,6 @@ class SidechainLinks:
             source_kind="sidechain",
             actor_id=request.session_id,
             metadata={"request_id": request.request_id, "session_id": request.session_id},
-            # It is between agents: nobody waits for its output.
-            reply_targets=(),
             locale=asking.locale,
         )
         self.intake.take(unit, principal, session, submission)

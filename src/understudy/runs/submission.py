@@ -27,7 +27,9 @@ MAX_KEY_BYTES: Final = 256
 REPLY_PLUGINS: Final = frozenset({"local", "http"})
 WEB_SCHEMES: Final = frozenset({"http", "https"})
 # Fields that fingerprints of earlier versions do not contain.
-LATER: Final = frozenset({"locale", "fallback_model", "skill_fingerprint", "daemon_metadata"})
+LATER: Final = frozenset(
+    {"binding_keys", "locale", "fallback_model", "skill_fingerprint", "daemon_metadata"}
+)
 # A webhook receiver is often on this machine or in the private network.
 ALLOWED: Final = frozenset({None, LOOPBACK, PRIVATE, SHARED})
 
@@ -39,7 +41,10 @@ class Submission:
     content: str = ""
     # A draft is an inline file; it becomes an asset together with the run.
     input_items: tuple[InputItem | AssetDraft, ...] = ()
-    attachments: tuple[str, ...] = ()
+    # Ids of assets, and drafts as above.
+    attachments: tuple[str | AssetDraft, ...] = ()
+    # Keys that stand for the session from now on.
+    binding_keys: tuple[str, ...] | None = None
     provider: str | None = None
     generation: Mapping[str, Any] = field(default_factory=dict)
     source_plugin: str = "daemon"
@@ -71,9 +76,11 @@ def items_of(submission: Submission) -> Mapping[str, InputItem | AssetDraft]:
     }
     if submission.content.strip():
         items["/content"] = InputItem(type="text", text=submission.content)
-    for index, asset_id in enumerate(submission.attachments):
-        items[f"/attachments/{index}"] = InputItem(
-            type="asset_reference", asset_id=asset_id, given_as="attachment"
+    for index, given in enumerate(submission.attachments):
+        items[f"/attachments/{index}"] = (
+            given
+            if isinstance(given, AssetDraft)
+            else InputItem(type="asset_reference", asset_id=given, given_as="attachment")
         )
     if all(_is_blank(item) for item in items.values()):
         raise coded_error("runs/input_empty", pointer="/content")

@@ -12,6 +12,7 @@ from understudy.core.principal import Principal
 from understudy.runs.intake import check_route, take_input
 from understudy.runs.model import SCHEDULE_SOURCE, RunKind
 from understudy.runs.submission import Submission, check_limits, language_of
+from understudy.sessions.bindings import take_keys
 from understudy.sessions.model import Session
 from understudy.sessions.scopes import effective_credential_scope
 
@@ -50,10 +51,12 @@ def prepare(
         if request.provider is not None:
             check_route(request.provider, routes, effective_credential_scope(session))
         taken = take_input(unit, principal, request, now_ms=now_ms)
+        take_keys(unit, principal, session, request.binding_keys or (), at_ms=now_ms)
     return replace(
         request,
         content="",
         attachments=(),
+        binding_keys=None,
         input_items=taken.items,
         metadata=taken.metadata,
         kind=RunKind.SCHEDULED_INPUT,

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 # In the data of a `message` or `output`: how many characters of its text the model said itself, where
 # the daemon put something below them.
 OWN_CHARS: Final = "own_chars"
+# The whole answer of an agent that has nothing to say.
+SILENT: Final = "NO_REPLY"
+# What models put around it.
+_AROUND_SILENT: Final = " \t\r\n`*\"'."
 # How many checkpoints are looked at for one that can be read.
 CHECKPOINTS_TRIED: Final = 8
 
@@ -96,6 +100,16 @@ def own_text(event: JournalEvent | NewEvent) -> str:
     """
     text, end = str(event.data.get("text", "")), event.data.get(OWN_CHARS)
     return text[:end] if type(end) is int and end >= 0 else text
+
+
+def is_silence(text: str) -> bool:
+    """Whether a text is the token for silence and nothing else: people and webhooks get nothing."""
+    return text.strip(_AROUND_SILENT) == SILENT
+
+
+def may_be_silence(text: str) -> bool:
+    """Whether a text that is not whole yet could become the token for silence."""
+    return SILENT.startswith(text.strip(_AROUND_SILENT))
 
 
 # Which flow a run is of.

@@ -31,6 +31,31 @@ class DefaultSkill:
     args: Annotated[str | None, OMIT] = None
 
 
+class ActiveSkillSource(StrEnum):
+    """Whence an active skill came to a session."""
+
+    PERSONA = "persona"
+    SESSION = "session"
+    PARENT = "parent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveSkill:
+    """A skill whose instructions each prompt of a session has, in the version of its activation."""
+
+    # The id; `local:` and the slug of a local skill, `promoted:` and the name of a promoted one.
+    ref: str
+    slug: str
+    name: str
+    # None for a local or promoted skill, which has no stored versions.
+    version: Annotated[int | None, OMIT] = None
+    digest: str
+    source: ActiveSkillSource
+    args: Annotated[str | None, OMIT] = None
+    activated_by: str
+    activated_at_ms: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonaSnapshot:
     """A copy of a persona, made when it was bound; later edits of the persona do not reach it."""
@@ -82,6 +107,7 @@ class Session:
     permissions: JsonObject | None = None
     route_policy: RoutePolicy | None = None
     reply_targets: tuple[ReplyTarget, ...] = ()
+    active_skills: tuple[ActiveSkill, ...] = ()
     # Where in the workspace its tools work and stay, by the names that lead there; None: all of it.
     workdir: str | None = None
     # The trial or replay that it is a part of, itself or by a session above it: only the daemon says so.

@@ -63,11 +63,18 @@ class SessionService:
             return require_session(unit, session_id)
 
     def page(
-        self, request: PageRequest, *, persona_id: str | None = None, status: str | None = None
+        self,
+        request: PageRequest,
+        *,
+        persona_id: str | None = None,
+        status: str | None = None,
+        binding_key: str | None = None,
     ) -> Page[Session]:
         """Sessions, newest first."""
         with self.units.read() as unit:
-            return unit.sessions.page(request, persona_id=persona_id, status=status)
+            return unit.sessions.page(
+                request, persona_id=persona_id, status=status, binding_key=binding_key
+            )
 
     def bind_persona(self, principal: Principal, session_id: str, persona_id: str) -> Session:
         """Copy the persona as it is now into an idle session."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.agents.model import require_agent
-from understudy.core.errors import NotFound, coded_error
-from understudy.core.page import Page, PageRequest
+from understudy.core.errors import Invalid, NotFound, coded_error
+from understudy.core.page import MAX_LIMIT, Page, PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.core.records import extended
 from understudy.skills.access import (
@@ -26,6 +26,7 @@ from understudy.skills.bundles.manifest import Manifest, read
 from understudy.skills.bundles.paths import is_artifact, refused_by, tidy
 from understudy.skills.bundles.standard import Words, export
 from understudy.skills.bundles.store import BundleChecks, BundleFile
+from understudy.skills.catalogue_entry import folded
 from understudy.skills.content_guard import ContentGuard
 from understudy.skills.diff import SkillDiff, compare
 from understudy.skills.grants import check_agent_id, check_user_id
@@ -128,6 +129,22 @@ class SkillLibrary:
         """The record of a skill, without its files."""
         with self._looking(principal, ref) as (_, source):
             return source.skill
+
+    def named(self, principal: Principal, name: str) -> Skill:
+        """The skill with this id, slug or display name; several with one name are a conflict."""
+        try:
+            return self.current(principal, name)
+        except (NotFound, Invalid):
+            # What is no slug may still be a name.
+            asked = PageRequest(limit=MAX_LIMIT)
+            alike = self.page(principal, asked, SkillFilter(query=" ".join(name.split()))).items
+            meant = [it for it in alike if folded(it.name) == folded(name)]
+            if not meant:
+                raise coded_error("skills/skill_not_found", ref=name) from None
+        if len(meant) > 1:
+            slugs = [it.slug for it in meant]
+            raise coded_error("skills/skill_name_ambiguous", name=name, slugs=slugs)
+        return meant[0]
 
     def get(self, principal: Principal, ref: str) -> SkillWithManifest:
         """A skill with the manifest and instructions of its current version."""

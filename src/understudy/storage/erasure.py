@@ -24,6 +24,7 @@ ROWS: Final[tuple[tuple[sa.Column[Any], str], ...]] = (
     (schema.flows.c.session_id, "session_ids"),
     (schema.sidechains.c.session_id, "session_ids"),
     (schema.session_mcp_servers.c.session_id, "session_ids"),
+    (schema.session_bindings.c.session_id, "session_ids"),
     (schema.messages.c.session_id, "session_ids"),
     (schema.channel_members.c.session_id, "session_ids"),
     (schema.signals.c.target, "session_ids"),

@@ -1,4 +1,4 @@
-"""The stores of sessions, and of the MCP servers of each."""
+"""The stores of sessions, and of the keys and MCP servers of each."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +9,7 @@ from understudy.core.page import Page, PageRequest
 from understudy.mcp_client.model import SessionServer
 from understudy.runs.lifecycle import ACTIVE, WAITING
 from understudy.runs.model import RunStatus
+from understudy.sessions.bindings import SessionBinding
 from understudy.sessions.model import (
     Session,
     SessionActivity,
@@ -25,7 +26,7 @@ from understudy.storage.rows import (
     select_page,
     to_row,
 )
-from understudy.storage.schema import runs, session_mcp_servers, sessions
+from understudy.storage.schema import runs, session_bindings, session_mcp_servers, sessions
 
 
 class SessionStore:
@@ -66,10 +67,20 @@ class SessionStore:
         )
 
     def page(
-        self, request: PageRequest, *, persona_id: str | None = None, status: str | None = None
+        self,
+        request: PageRequest,
+        *,
+        persona_id: str | None = None,
+        status: str | None = None,
+        binding_key: str | None = None,
     ) -> Page[Session]:
         """Sessions, newest first."""
         query = sa.select(sessions)
+        if binding_key is not None:
+            holds = session_bindings.c.binding_key == binding_key
+            query = query.where(
+                sessions.c.session_id.in_(sa.select(session_bindings.c.session_id).where(holds))
+            )
         if persona_id is not None:
             query = query.where(sessions.c.persona_id == persona_id)
         if status is not None:
@@ -225,6 +236,45 @@ def read_session(row: Any) -> Session:
     # A persona whose snapshot is gone is damage, not the absence of a persona.
     persona = (row.persona or {}) if row.persona_id is not None else None
     return from_row(row, Session, persona=persona)
+
+
+class BindingStore:
+    """The keys that stand for sessions."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def get(self, key: str) -> SessionBinding | None:
+        """The binding of a key."""
+        query = sa.select(session_bindings).where(session_bindings.c.binding_key == key)
+        row = self._connection.execute(query).first()
+        return None if row is None else from_row(row, SessionBinding)
+
+    def add(self, binding: SessionBinding) -> bool:
+        """Store a new binding; False when the key is taken."""
+        return insert_new(self._connection, session_bindings, to_row(binding, session_bindings))
+
+    def move(self, binding: SessionBinding, *, holder: str) -> bool:
+        """Let a key that stands for a session stand for another; False when it changed meanwhile."""
+        table = session_bindings
+        at = (table.c.binding_key == binding.binding_key, table.c.session_id == holder)
+        changed = sa.update(table).where(*at).values(to_row(binding, table))
+        return self._connection.execute(changed).rowcount > 0
+
+    def count(self, session_id: str) -> int:
+        """How many keys stand for a session."""
+        query = sa.select(sa.func.count()).where(session_bindings.c.session_id == session_id)
+        return self._connection.execute(query).scalar_one()
+
+    def page(self, session_id: str, request: PageRequest) -> Page[SessionBinding]:
+        """The keys of a session, in order."""
+        return select_page(
+            self._connection,
+            sa.select(session_bindings).where(session_bindings.c.session_id == session_id),
+            request,
+            by=(session_bindings.c.binding_key,),
+            read=lambda row: from_row(row, SessionBinding),
+        )
 
 
 class SessionServerStore:

@@ -121,6 +121,7 @@ OWNED: Final[Mapping[sa.Table, Rule]] = {
     t.flows: _of_either,
     t.sidechains: _of_session,
     t.session_mcp_servers: _of_session,
+    t.session_bindings: _of_session,
     t.project_sessions: _of_session,
     t.messages: _of_session,
     t.artifacts: _of_run,

@@ -59,7 +59,7 @@ from understudy.storage.runs import RunStore
 from understudy.storage.runtime import RevisionStore, ToolSwitchStore
 from understudy.storage.schedules import ScheduleStore
 from understudy.storage.schema import capture_jobs, review_jobs, unlearn_jobs
-from understudy.storage.sessions import SessionServerStore, SessionStore
+from understudy.storage.sessions import BindingStore, SessionServerStore, SessionStore
 from understudy.storage.sidechains import SidechainStore, SignalStore, TaskStore
 from understudy.storage.sight import READS, complete_queries, foreign_among, sensitive_words
 from understudy.storage.skill_bundle_rows import SqlSkillBundles
@@ -110,6 +110,10 @@ class Stores:
     @cached_property
     def sessions(self) -> SessionStore:
         return SessionStore(self.connection, self._dialect)
+
+    @cached_property
+    def bindings(self) -> BindingStore:
+        return BindingStore(self.connection)
 
     @cached_property
     def runs(self) -> RunStore:

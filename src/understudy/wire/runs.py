@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from understudy.runs.model import Delivery, RunStatus
 from understudy.wire.approvals import ApprovalView, QuestionView
@@ -32,13 +32,24 @@ class AssetReferenceItem(RequestBody):
     asset_id: str = Field(max_length=500)
 
 
-class InlineAssetItem(RequestBody):
-    """A file sent along."""
+class InlineFile(RequestBody):
+    """A file with its content; it becomes an asset."""
 
-    type: Literal["inline_asset"]
     file_name: str = Field(min_length=1, max_length=4096)
     media_type: str | None = Field(default=None, max_length=255)
     content_base64: str
+
+
+class InlineAssetItem(InlineFile):
+    """A file sent along."""
+
+    type: Literal["inline_asset"]
+
+
+class AttachedAsset(RequestBody):
+    """An asset that was uploaded before."""
+
+    asset_id: str = Field(max_length=500)
 
 
 class BoardReferenceItem(RequestBody):
@@ -55,12 +66,29 @@ InputItem: TypeAlias = Annotated[
 ]
 
 
+def _shape(given: Any) -> str:
+    """Which form of an attachment this is, so that only that one is complained about."""
+    if isinstance(given, str):
+        return "id"
+    named = given if isinstance(given, dict) else getattr(type(given), "model_fields", ())
+    return "asset" if "asset_id" in named else "file"
+
+
+Attachment: TypeAlias = Annotated[
+    Annotated[str, Tag("id")]
+    | Annotated[AttachedAsset, Tag("asset")]
+    | Annotated[InlineFile, Tag("file")],
+    Discriminator(_shape),
+]
+
+
 class SubmitInput(RequestBody):
     """What a run is to work on, and how. Either `content` (with attachments) or `input_items`."""
 
     content: str = ""
     input_items: list[InputItem] = Field(default_factory=list, max_length=256)
-    attachments: list[str] = Field(default_factory=list, max_length=256)
+    # Each an asset's id, `{"asset_id": …}`, or a file with its content.
+    attachments: list[Attachment] = Field(default_factory=list, max_length=256)
     provider: str | None = None
     generation: Generation | None = None
     source_plugin: str | None = Field(default=None, max_length=200)
@@ -75,9 +103,10 @@ class SubmitInput(RequestBody):
     # Of what the daemon itself says: en, vi or zh, with a region or without; anything else is en.
     locale: str | None = Field(default=None, max_length=64)
     idempotency_key: str | None = None
-    # Taken from callers that always send them; nothing reads them yet.
-    completion_requirements: Any = None
+    # Keys that stand for this session from now on; one that another session has is a conflict.
     binding_keys: list[str] = Field(default_factory=list, max_length=256)
+    # Refused unless it is empty: what a run must bring about is checked by a playbook's contract.
+    completion_requirements: Any = None
 
 
 class RunRequestView(View):

@@ -85,7 +85,7 @@ class ListSkillsParams(RequestBody):
 
 
 class GetSkillParams(RequestBody):
-    """The slug or id of a skill."""
+    """The slug, id or display name of a skill."""
 
     name: str = Field(min_length=1)
 

@@ -125,7 +125,8 @@ def list_skills(
 
 def get_skill(services: "Services", principal: Principal, params: GetSkillParams) -> SkillContent:
     """One skill with its instructions."""
-    found = services.skills.library.get(principal, _name(params.name))
+    library = services.skills.library
+    found = library.get(principal, library.named(principal, params.name).skill_id)
     return SkillContent(**_named_skill(found.skill).model_dump(), content=found.instructions)
 
 

@@ -15,7 +15,9 @@ from understudy.api.views.sessions import (
     session_view,
     snapshot_view,
 )
+from understudy.core.page import Page
 from understudy.runs.submission import check_reply_targets
+from understudy.sessions.bindings import Bindings, SessionBinding
 from understudy.sessions.creation import NewSession
 from understudy.sessions.journal import EventKind
 from understudy.sessions.model import (
@@ -67,9 +69,12 @@ def list_sessions(
     page: Paging,
     persona_id: Annotated[str | None, Query(description="only with this persona bound")] = None,
     status: Annotated[SessionStatus | None, Query()] = None,
+    binding_key: Annotated[str | None, Query(description="the one this key stands for")] = None,
 ) -> Items[SessionView]:
     """Sessions, newest first."""
-    found = services.sessions.page(page, persona_id=persona_id, status=status)
+    found = services.sessions.page(
+        page, persona_id=persona_id, status=status, binding_key=binding_key
+    )
     with services.resources.units.read() as unit:
         standings = unit.sessions.standings([session.session_id for session in found.items])
 
@@ -194,6 +199,13 @@ def set_reply_targets(
 def clear_reply_targets(session_id: SessionId, services: Services, caller: Caller) -> SessionView:
     """Deliver the outputs of future runs nowhere."""
     return _view(services, services.sessions.set_reply_targets(caller, session_id, ()))
+
+
+@router.get(ONE + "/bindings", operation_id="sessions.bindings")
+@viewer()
+def bindings(session_id: SessionId, services: Services, page: Paging) -> Page[SessionBinding]:
+    """The keys of callers that stand for a session."""
+    return Bindings(services.resources.units).page(session_id, page)
 
 
 @router.post(ONE + "/end", operation_id="sessions.end")

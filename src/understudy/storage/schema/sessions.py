@@ -5,7 +5,7 @@ import sqlalchemy as sa
 from understudy.runs.sleep import SignalKind
 from understudy.sessions.model import ProjectStatus, SessionStatus
 from understudy.sessions.tasks import TaskStatus
-from understudy.storage.rows import Json, Ms, RowNumber
+from understudy.storage.rows import Json, Ms, RowNumber, Sorted
 from understudy.storage.schema.metadata import metadata, one_of
 
 sessions = sa.Table(
@@ -25,6 +25,8 @@ sessions = sa.Table(
     sa.Column("permissions", Json),
     sa.Column("route_policy", Json),
     sa.Column("reply_targets", Json, nullable=False),
+    # The skills whose instructions each of its prompts has.
+    sa.Column("active_skills", Json, nullable=False, server_default="[]"),
     # Where its tools work, relative to the workspace; null for the workspace itself.
     sa.Column("workdir", sa.Text),
     # The trial that it is a part of, itself or by a session above it.
@@ -167,6 +169,17 @@ signals = sa.Table(
     sqlite_autoincrement=True,
 )
 
+
+session_bindings = sa.Table(
+    "session_bindings",
+    metadata,
+    sa.Column("binding_key", Sorted, primary_key=True),
+    sa.Column(
+        "session_id", sa.Text, sa.ForeignKey("sessions.session_id"), nullable=False, index=True
+    ),
+    sa.Column("bound_by", sa.Text, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False),
+)
 
 session_mcp_servers = sa.Table(
     "session_mcp_servers",
