@@ -71,7 +71,8 @@ def test_completion_requirements_are_refused_rather_than_ignored(
     assert (status, problem["code"]) == (400, "completion_requirements_unsupported")
     assert "playbook" in problem["detail"]
     assert problem["errors"][0]["pointer"] == "/completion_requirements"
-    for empty in (None, {}, []):
+    nothing: tuple[Any, ...] = (None, {}, [])
+    for empty in nothing:
         live.ok("POST", f"/v1/sessions/{session}/runs", {**body, "completion_requirements": empty})
 
 

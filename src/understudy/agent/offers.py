@@ -1,7 +1,7 @@
 """What a run is offered: tools by switch, scope and rule, and the skills section of its prompt."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
@@ -17,6 +17,7 @@ from understudy.core.principal import Principal
 from understudy.permissions.model import CallVerdict, Level, PermissionDecision
 from understudy.runs.model import Run
 from understudy.sessions.model import Session, require_session
+from understudy.skills.active import ActiveSkills
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry, listing
 from understudy.skills.prompt import inlined, skills_section
@@ -170,6 +171,8 @@ class SkillText:
     # The skills that the agent may use, and those of them that the text lists.
     offered: tuple[CatalogueEntry, ...] = ()
     listed: tuple[CatalogueEntry, ...] = ()
+    # Those that are active in the session and can be used.
+    active: tuple[CatalogueEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +190,32 @@ class CatalogueSkills:
         *,
         is_recorded: bool = True,
     ) -> SkillText:
-        """The skills section; an error leaves it out and does not fail the run.
+        """The skills section: the active ones, then the list; an error leaves that out.
 
         Unless `is_recorded`, the usage statistics do not count it.
         """
+        active = ActiveSkills(self.catalogue).for_prompt(
+            unit, run, session, is_recorded=is_recorded
+        )
+        listed = self._listed(unit, run, session, tools, is_recorded=is_recorded)
+        if not session.active_skills:
+            return listed
+        return replace(
+            listed,
+            text="\n\n".join(filter(None, (active.text, listed.text))),
+            report={**listed.report, "active": active.report},
+            active=active.entries,
+        )
+
+    def _listed(
+        self,
+        unit: "Unit",
+        run: Run,
+        session: Session,
+        tools: Sequence[str],
+        *,
+        is_recorded: bool,
+    ) -> SkillText:
         if USE_SKILL not in tools:
             return SkillText()
         try:

@@ -246,7 +246,9 @@ class PromptBuilder:
             ),
             skills=skills,
             recalled=recalled,
-            taints=taints_of_prompt(run, files, skills.listed, recalled.learned.kept),
+            taints=taints_of_prompt(
+                run, files, (*skills.listed, *skills.active), recalled.learned.kept
+            ),
             budget=budget,
             limit=limit,
             tool_tokens=described,

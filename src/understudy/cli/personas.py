@@ -33,6 +33,14 @@ class PersonaOptions:
     capability_scope: Annotated[
         str | None, typer.Option("--capability-scope", metavar="JSON", help="What it may see.")
     ] = None
+    default_skill: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--default-skill",
+            metavar="SKILL",
+            help="A skill that is active where the persona is bound. Repeatable; an empty one: none.",
+        ),
+    ] = None
     metadata: Annotated[str | None, typer.Option(metavar="JSON", help="Kept with the persona.")] = (
         None
     )
@@ -44,8 +52,14 @@ class PersonaOptions:
             "display_name": self.name,
             "soul": inputs.content(self.soul, self.soul_file) if has_soul else None,
             "capability_scope": inputs.json_object(self.capability_scope, "--capability-scope"),
+            "default_skills": self._skills(),
             "metadata": inputs.json_object(self.metadata, "--metadata"),
         }
+
+    def _skills(self) -> list[dict[str, str]] | None:
+        if self.default_skill is None:
+            return None
+        return [{"name": name} for name in self.default_skill if name.strip()]
 
 
 @commands(

@@ -1,15 +1,15 @@
-"""`understudy sessions set-…`, `clear-…`, `permissions` and `mcp-servers`: what a session is bound to."""
+"""`understudy sessions set-…`, `clear-…` and the nouns below: what a session is bound to."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from understudy.cli import inputs, permissions, screen
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.options import TARGET_HELP, Allow, Deny, SessionId
+from understudy.cli.options import TARGET_HELP, Allow, Deny, PageOptions, SessionId
 from understudy.cli.sessions import RECORD
-from understudy.core.scope import CAPABILITY_KINDS, CREDENTIAL_KINDS
+from understudy.core.scope import ALL, CAPABILITY_KINDS, CREDENTIAL_KINDS
 
 if TYPE_CHECKING:
     from understudy.wire.mcp import SessionMcpServersView
@@ -96,7 +96,54 @@ def clear_mcp_servers(daemon: DaemonConnection, session_id: SessionId) -> object
     return daemon.client.mcp_servers.clear_for_session(session_id)
 
 
+skill_commands = Commands("Skills whose instructions each prompt of a session has.")
+ACTIVE_SKILLS: Final[screen.Layout] = {
+    "skill": "slug",
+    "version": "version",
+    "from": "source",
+    "state": "state",
+    "why": "reason",
+    "arguments": "args",
+    "since": "activated_at_ms",
+}
+
+
+@skill_commands("show", "list", show=ACTIVE_SKILLS, empty="No skill is active in this session.")
+def show_active_skills(
+    daemon: DaemonConnection, session_id: SessionId, page: PageOptions
+) -> object:
+    """Show the active skills of a session, and what its next prompt has of them."""
+    return daemon.client.sessions.active_skills_page(session_id, **page)
+
+
+@skill_commands("add", show=ACTIVE_SKILLS)
+def activate_skill(
+    daemon: DaemonConnection,
+    session_id: SessionId,
+    skill: Annotated[str, typer.Argument(metavar="SKILL", help="Its slug, id or name.")],
+    args: Annotated[str | None, typer.Option(help="What it is to work on.")] = None,
+) -> object:
+    """Activate a skill in an idle session; once more, it takes the version of now."""
+    return daemon.client.sessions.activate_skill(session_id, skill, args)
+
+
+@skill_commands("remove", show=RECORD)
+def deactivate_skill(
+    daemon: DaemonConnection,
+    session_id: SessionId,
+    skill: Annotated[
+        str | None, typer.Argument(metavar="[SKILL]", help="Its slug, id or name.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Take all of them off.")] = False,
+) -> object:
+    """Take an active skill off an idle session."""
+    if every == (skill is not None):
+        raise typer.BadParameter("give a skill, or --all alone")
+    return daemon.client.sessions.deactivate_skill(session_id, skill or ALL)
+
+
 commands = Commands("What a session is bound to.")
+commands.app.add_typer(skill_commands.app, name="active-skills")
 commands.app.add_typer(permission_commands.app, name="permissions")
 commands.app.add_typer(mcp_commands.app, name="mcp-servers")
 

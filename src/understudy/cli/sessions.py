@@ -12,6 +12,7 @@ from understudy.cli.output import ExitCode, note, print_json
 from understudy.cli.requests import leave_waiting
 
 if TYPE_CHECKING:
+    from understudy.sessions.model import ActiveSkill
     from understudy.wire.sessions import SessionView
 
 
@@ -30,12 +31,17 @@ def _persona(view: "SessionView") -> str | None:
     return f"{persona.persona_id} v{persona.persona_version}" if persona else None
 
 
+def _skill(active: "ActiveSkill") -> str:
+    return active.slug if active.version is None else f"{active.slug} v{active.version}"
+
+
 RECORD: Final[screen.Layout] = {
     "session": "session_id",
     "agent": "agent_id",
     "state": _state,
     "ended because": "ended_reason",
     "persona": _persona,
+    "active skills": lambda view: [_skill(each) for each in view.active_skills or []],
     "route": "route_policy.provider",
     "generation": "route_policy.generation",
     "parent": "parent_session_id",

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from understudy.sessions.model import ChannelLink, Persona, ProjectDetail, ProjectMember
     from understudy.sessions.tasks import TaskDetail
     from understudy.skills.access import SkillAccess
+    from understudy.skills.active import ActiveSkillStanding
     from understudy.skills.bundles.store import BundleFile
     from understudy.skills.dependencies.environments import Runtimes
     from understudy.skills.dependencies.service import InstalledPackage, InstalledPackages, Rescan
@@ -225,6 +226,7 @@ ANSWERS: Final = {
     "understudy.sessions.model": "ChannelLink Persona ProjectDetail ProjectMember",
     "understudy.sessions.tasks": "TaskDetail",
     "understudy.skills.access": "SkillAccess",
+    "understudy.skills.active": "ActiveSkillStanding",
     "understudy.skills.bundles.store": "BundleFile",
     "understudy.skills.dependencies.environments": "Runtimes",
     "understudy.skills.dependencies.service": "InstalledPackage InstalledPackages Rescan",
@@ -1777,6 +1779,25 @@ class SessionsCalls(Group[S]):
     @DELETE("/v1/sessions/{session_id}/persona")
     def clear_persona(self, session_id: str) -> SessionView:
         """Take the persona off an idle session."""
+
+    @GET("/v1/sessions/{session_id}/active-skills")
+    def active_skills_page(
+        self, session_id: str, **page: Unpack[Paging]
+    ) -> Page[ActiveSkillStanding]:
+        """The skills that are active in a session, and what the next prompt has of them."""
+
+    active_skills = every(active_skills_page)
+
+    @POST("/v1/sessions/{session_id}/active-skills")
+    def activate_skill(
+        self, session_id: str, name: str, args: str | None = None, *, key: str | None = None
+    ) -> ActiveSkillStanding:
+        """Have each prompt of an idle session carry a skill, in the version that is served
+        now."""
+
+    @DELETE("/v1/sessions/{session_id}/active-skills")
+    def deactivate_skill(self, session_id: str, name: str) -> SessionView:
+        """Take an active skill off an idle session."""
 
     @PUT("/v1/sessions/{session_id}/capability-scope")
     def set_capability_scope(

@@ -90,6 +90,7 @@ from understudy.sessions.persona import PersonaService
 from understudy.sessions.projects import ProjectService
 from understudy.sessions.service import SessionService
 from understudy.sessions.task_service import TaskService
+from understudy.skills.active import ActiveSkills
 from understudy.skills.usage import UsageUpkeep
 from understudy.storage.postgres import SUGGESTIONS_LOCK
 from understudy.storage.unit import Unit
@@ -134,7 +135,9 @@ class Services:
         self.agents = AgentServices(resources, self.learning, self.skills)
         self.personas = PersonaService(units, clock)
         self.projects = ProjectService(units, clock)
-        self.sessions = SessionService(units, clock, resources.route_exists)
+        self.sessions = SessionService(
+            units, clock, resources.route_exists, ActiveSkills(self.skills.catalogue)
+        )
         self.tasks = TaskService(units, clock)
         self.project_tasks = ProjectTaskService(
             units=units, clock=clock, clean=partial(_clean_output, settings.secrets)

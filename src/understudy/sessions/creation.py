@@ -15,6 +15,8 @@ from understudy.permissions.model import CallRule
 from understudy.permissions.rules import NOTHING_RUNS, read_document, rules_for_sidechain
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.model import (
+    ActiveSkill,
+    ActiveSkillSource,
     PersonaSnapshot,
     Session,
     SessionStatus,
@@ -93,6 +95,7 @@ def new_session(unit: "Unit", principal: Principal, wanted: NewSession, *, now_m
         persona=_persona(unit, wanted, parent, now_ms=now_ms),
         capability_scope=None if capabilities is None else capabilities.to_json(),
         credential_scope=None if credentials is None else credentials.to_json(),
+        active_skills=_inherited_skills(parent),
         permissions=_inherited_rules(unit, parent, agent_id, wanted.denied),
         workdir=wanted.workdir or (parent.workdir if parent else None),
         trial_id=parent.trial_id if parent else wanted.trial_id,
@@ -102,10 +105,18 @@ def new_session(unit: "Unit", principal: Principal, wanted: NewSession, *, now_m
 
 
 def open_session(
-    unit: "Unit", principal: Principal, wanted: NewSession, *, now_ms: int
+    unit: "Unit",
+    principal: Principal,
+    wanted: NewSession,
+    *,
+    now_ms: int,
+    equip: Callable[[Session], Session] = lambda session: session,
 ) -> Session | None:
-    """Store a new session, with its first event; None when its id is taken."""
-    session = new_session(unit, principal, wanted, now_ms=now_ms)
+    """Store a new session, with its first event; None when its id is taken.
+
+    `equip` gives it what its persona brings along.
+    """
+    session = equip(new_session(unit, principal, wanted, now_ms=now_ms))
     if not unit.sessions.add(session):
         return None
     created = {"type": "created", "agent_id": session.agent_id}
@@ -162,6 +173,12 @@ def _persona(
     if wanted.persona_id is not None:
         raise coded_error("sessions/persona_inherited", pointer="/persona_id")
     return parent.persona
+
+
+def _inherited_skills(parent: Session | None) -> tuple[ActiveSkill, ...]:
+    """What the parent has active, with its limits: a sidechain is no way around them."""
+    held = () if parent is None else parent.active_skills
+    return tuple(replace(each, source=ActiveSkillSource.PARENT) for each in held)
 
 
 def _inherited_rules(

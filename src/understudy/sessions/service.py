@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
@@ -20,6 +21,8 @@ from understudy.permissions.rules import (
 from understudy.sessions.creation import FlatScope, NewSession, open_session, reuse
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.model import (
+    ActiveSkillSource,
+    DefaultSkill,
     ReplyTarget,
     RoutePolicy,
     Session,
@@ -30,6 +33,7 @@ from understudy.sessions.persona import take_snapshot
 from understudy.sessions.scopes import changed_scope, read_capability_scope, read_credential_scope
 
 if TYPE_CHECKING:
+    from understudy.skills.active import ActiveSkills
     from understudy.storage.unit import Unit, Units
 
 WITH_PARENT: Final = "its parent session has ended"
@@ -42,17 +46,22 @@ class SessionService:
     units: "Units"
     clock: Clock
     route_exists: Callable[[str], bool]
+    # Fixes the skills of a session in their versions; without it none can be active.
+    skills: "ActiveSkills | None" = None
 
     def create(self, principal: Principal, wanted: NewSession) -> Session:
         """Create a session, or reuse the one with that id when nothing asked for differs."""
         if wanted.session_id is not None:
             check_caller_id(wanted.session_id, field="session_id", domain="sessions")
+        if wanted.persona_id is not None:
+            self._refresh_skills()
         with self.units.write() as unit:
             if wanted.session_id is not None:
                 existing = unit.sessions.get(wanted.session_id, lock=True)
                 if existing is not None:
                     return reuse(existing, wanted)
-            session = open_session(unit, principal, wanted, now_ms=self.clock.now_ms())
+            equip = partial(self._with_defaults, unit, principal)
+            session = open_session(unit, principal, wanted, now_ms=self.clock.now_ms(), equip=equip)
             if session is None:  # created by somebody else meanwhile
                 return reuse(require_session(unit, wanted.session_id or "", lock=True), wanted)
             return session
@@ -77,12 +86,14 @@ class SessionService:
             )
 
     def bind_persona(self, principal: Principal, session_id: str, persona_id: str) -> Session:
-        """Copy the persona as it is now into an idle session."""
+        """Copy the persona as it is now into an idle session; its default skills become active."""
 
         def bind(unit: "Unit", session: Session) -> Session:
             snapshot = take_snapshot(unit, persona_id, now_ms=self.clock.now_ms())
-            return replace(session, persona=snapshot)
+            bound = replace(_without_persona(session), persona=snapshot)
+            return self._with_defaults(unit, principal, bound)
 
+        self._refresh_skills()
         return self._change(principal, session_id, "sessions.bind_persona", bind, needs_idle=True)
 
     def clear_persona(self, principal: Principal, session_id: str) -> Session:
@@ -91,8 +102,68 @@ class SessionService:
             principal,
             session_id,
             "sessions.clear_persona",
-            lambda _, session: replace(session, persona=None),
+            lambda _, session: _without_persona(session),
             needs_idle=True,
+        )
+
+    def activate_skill(
+        self, principal: Principal, session_id: str, wanted: DefaultSkill
+    ) -> Session:
+        """Have the prompts of an idle session carry a skill, in the version that is served now."""
+        self._refresh_skills()
+        return self._change(
+            principal,
+            session_id,
+            "sessions.activate_skill",
+            lambda unit, session: self._fixed(
+                unit, principal, session, (wanted,), ActiveSkillSource.SESSION
+            ),
+            needs_idle=True,
+            reason=wanted.name,
+        )
+
+    def deactivate_skills(
+        self,
+        principal: Principal,
+        session_id: str,
+        drop: Callable[[Session], Session],
+        *,
+        reason: str | None,
+    ) -> Session:
+        """Take active skills off an idle session."""
+        return self._change(
+            principal,
+            session_id,
+            "sessions.deactivate_skill",
+            lambda _, session: drop(session),
+            needs_idle=True,
+            reason=reason,
+        )
+
+    def _refresh_skills(self) -> None:
+        if self.skills is not None:
+            self.skills.catalogue.refresh()
+
+    def _with_defaults(self, unit: "Unit", principal: Principal, session: Session) -> Session:
+        """The session with the default skills of its persona; a sidechain has its parent's."""
+        if session.persona is None or session.parent_session_id is not None:
+            return session
+        wanted = session.persona.default_skills
+        return self._fixed(unit, principal, session, wanted, ActiveSkillSource.PERSONA)
+
+    def _fixed(
+        self,
+        unit: "Unit",
+        principal: Principal,
+        session: Session,
+        wanted: Sequence[DefaultSkill],
+        source: ActiveSkillSource,
+    ) -> Session:
+        if self.skills is None:
+            return session
+        now = self.clock.now_ms()
+        return self.skills.fix(
+            unit, session, wanted, source=source, user_id=principal.user_id, at_ms=now
         )
 
     def set_capability_scope(
@@ -187,6 +258,7 @@ class SessionService:
         *,
         needs_idle: bool = False,
         allow_ended: bool = False,
+        reason: str | None = None,
     ) -> Session:
         with self.units.write() as unit:
             session = require_session(unit, session_id, lock=True)
@@ -203,7 +275,7 @@ class SessionService:
             )
             unit.sessions.update(changed, expected_version=session.version)
             changed = self._record(unit, changed, action.removeprefix("sessions."), {})
-            self._audit(unit, principal, action, changed)
+            self._audit(unit, principal, action, changed, reason=reason)
             return changed
 
     def _record(
@@ -213,7 +285,15 @@ class SessionService:
         (written,) = unit.journal.append(session.session_id, (event,), at_ms=self.clock.now_ms())
         return replace(session, journal_length=written.offset)
 
-    def _audit(self, unit: "Unit", principal: Principal, action: str, session: Session) -> None:
+    def _audit(
+        self,
+        unit: "Unit",
+        principal: Principal,
+        action: str,
+        session: Session,
+        *,
+        reason: str | None = None,
+    ) -> None:
         unit.audit.add(
             audit.done(
                 principal,
@@ -221,8 +301,15 @@ class SessionService:
                 session.session_id,
                 at_ms=self.clock.now_ms(),
                 version=session.version,
+                reason=reason,
             )
         )
+
+
+def _without_persona(session: Session) -> Session:
+    """The session without a persona and the skills that came with it."""
+    kept = [it for it in session.active_skills if it.source is not ActiveSkillSource.PERSONA]
+    return replace(session, persona=None, active_skills=tuple(kept))
 
 
 def add_rules(

@@ -54,6 +54,13 @@ class SetRoutePolicy(RequestBody):
     route_policy: RoutePolicyBody
 
 
+class ActivateSkill(RequestBody):
+    """A skill for each prompt of the session, by its slug, id or name."""
+
+    name: str = Field(min_length=1, max_length=200)
+    args: str | None = Field(default=None, max_length=4096)
+
+
 class SetReplyTargets(RequestBody):
     """Where the outputs of future runs go."""
 
@@ -134,6 +141,8 @@ class SessionView(View):
     credential_scope: Omitted[ScopeLists] = None
     effective_credential_scope: Omitted[ScopeLists] = None
     persona: Omitted[BoundPersona] = None
+    # The skills whose instructions each prompt has; `active-skills` says which of them can be used.
+    active_skills: Omitted[list[model.ActiveSkill]] = None
     reply_targets: Omitted[list[model.ReplyTarget]] = None
     # The newest outputs of its runs, newest last; lists of sessions leave them out.
     outputs: list[OutputView] = Field(default_factory=list)

@@ -1,5 +1,6 @@
 """Sessions."""
 
+from functools import partial
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
@@ -16,19 +17,24 @@ from understudy.api.views.sessions import (
     snapshot_view,
 )
 from understudy.core.page import Page
+from understudy.core.principal import Principal
+from understudy.core.scope import ALL
 from understudy.runs.submission import check_reply_targets
 from understudy.sessions.bindings import Bindings, SessionBinding
 from understudy.sessions.creation import NewSession
 from understudy.sessions.journal import EventKind
 from understudy.sessions.model import (
+    DefaultSkill,
     ReplyTarget,
     RoutePolicy,
     Session,
     SessionStatus,
     require_session,
 )
+from understudy.skills.active import ActiveSkills, ActiveSkillStanding, without
 from understudy.wire.base import Items
 from understudy.wire.sessions import (
+    ActivateSkill,
     BindPersona,
     CreateSession,
     EndSession,
@@ -52,6 +58,15 @@ def _view(services: Services, changed: Session) -> SessionView:
     with services.resources.units.read() as unit:
         session = require_session(unit, changed.session_id)
         return session_view(unit, session, outputs=newest_outputs(unit, session))
+
+
+def _standings(
+    services: Services, caller: Principal, session: Session
+) -> tuple[ActiveSkillStanding, ...]:
+    catalogue = services.skills.catalogue
+    catalogue.refresh()
+    with services.resources.units.read() as unit:
+        return ActiveSkills(catalogue).standings(unit, session, user_id=caller.user_id)
 
 
 @router.post("/v1/sessions", operation_id="sessions.create", status_code=201)
@@ -113,6 +128,43 @@ def bind_persona(
 def clear_persona(session_id: SessionId, services: Services, caller: Caller) -> SessionView:
     """Take the persona off an idle session."""
     return _view(services, services.sessions.clear_persona(caller, session_id))
+
+
+@router.get(ONE + "/active-skills", operation_id="sessions.active_skills")
+@viewer()
+def active_skills(
+    session_id: SessionId, services: Services, caller: Caller, page: Paging
+) -> Page[ActiveSkillStanding]:
+    """The skills that are active in a session, and what the next prompt has of them."""
+    return Page.cut(_standings(services, caller, services.sessions.get(session_id)), page)
+
+
+@router.post(ONE + "/active-skills", operation_id="sessions.activate_skill")
+@operator()
+def activate_skill(
+    session_id: SessionId,
+    body: ActivateSkill,
+    services: Services,
+    caller: Caller,
+) -> ActiveSkillStanding:
+    """Have each prompt of an idle session carry a skill, in the version that is served now."""
+    wanted = DefaultSkill(name=body.name, args=body.args)
+    changed = services.sessions.activate_skill(caller, session_id, wanted)
+    return _standings(services, caller, changed)[-1]
+
+
+@router.delete(ONE + "/active-skills", operation_id="sessions.deactivate_skill")
+@operator()
+def deactivate_skill(
+    session_id: SessionId,
+    services: Services,
+    caller: Caller,
+    name: Annotated[str, Query(description="its slug, id or name; `*` for all of them")] = ALL,
+) -> SessionView:
+    """Take an active skill off an idle session."""
+    drop = partial(without, name=name)
+    changed = services.sessions.deactivate_skills(caller, session_id, drop, reason=name)
+    return _view(services, changed)
 
 
 @router.post(ONE + "/capability-scope", operation_id="sessions.set_capability_scope" + POST_TWIN)

@@ -52,6 +52,7 @@ def session_view(
         credential_scope=_lists(session.credential_scope),
         effective_credential_scope=_scope(effective_credential_scope(session)),
         reply_targets=list(session.reply_targets) or None,
+        active_skills=list(session.active_skills) or None,
         outputs=[output_view(event) for event in inline.outputs] if inline else [*outputs],
         actions=list(ACTIONS[session.status]),
     )

@@ -24,7 +24,12 @@ ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "sessions.set_credential_scope",
         "sessions.clear_credential_scope",
     ),
-    "persona": ("sessions.bind_persona", "sessions.clear_persona"),
+    "persona": (
+        "sessions.bind_persona",
+        "sessions.clear_persona",
+        "sessions.activate_skill",
+        "sessions.deactivate_skill",
+    ),
     "permissions": ("sessions.set_permissions", "sessions.clear_permissions"),
     "tasks": ("tasks.create",),
     "settings": (
@@ -141,6 +146,12 @@ async def _persona(visit: Visit, record: Record) -> dict[str, Any]:
     return {"persona": found.get("persona")}
 
 
+async def _bound(visit: Visit, record: Record) -> dict[str, Any]:
+    """The persona, and the skills that are active, whoever chose them."""
+    skills = await _items(visit, "sessions.active_skills", record)
+    return {**await _persona(visit, record), "skills": skills}
+
+
 async def _permissions(visit: Visit, record: Record) -> dict[str, Any]:
     ids = {"session_id": record["session_id"]}
     return {
@@ -158,7 +169,10 @@ async def _sidechains(visit: Visit, record: Record) -> dict[str, Any]:
 
 
 async def _settings(visit: Visit, record: Record) -> dict[str, Any]:
-    return {"targets": record.get("reply_targets", ())}
+    return {
+        "targets": record.get("reply_targets", ()),
+        "bindings": await _items(visit, "sessions.bindings", record),
+    }
 
 
 async def _items(visit: Visit, operation: str, record: Record) -> Any:
@@ -171,7 +185,7 @@ TABS: Final[Mapping[str, Callable[[Visit, Record], Awaitable[dict[str, Any]]]]] 
     "conversation": _conversation,
     "journal": _journal,
     "scopes": _scopes,
-    "persona": _persona,
+    "persona": _bound,
     "permissions": _permissions,
     "tasks": _tasks,
     "sidechains": _sidechains,

@@ -172,12 +172,13 @@ def _limits(loaded: LoadedSkill) -> dict[str, tuple[str, ...]]:
 def _as_begun(unit: "Unit", run_id: str, one: CatalogueEntry) -> CatalogueEntry:
     """A skill in the version that the run began with, whatever was published since.
 
-    The prompt listed it in that version; a skill that only a search finds has the version that was
+    The prompt has or lists it in that version; a skill that only a search finds has the version that was
     served when the run began. One that is newer than the run is as it is.
     """
     run = unit.runs.get(run_id)
     report = {} if run is None else unit.runs.reports(run_id).skills or {}
-    listed = next((it for it in report.get("listed", ()) if it.get("ref") == one.ref), None)
+    known = (*report.get("active", ()), *report.get("listed", ()))
+    listed = next((it for it in known if it.get("ref") == one.ref), None)
     if listed is not None:
         version, digest = listed.get("version"), listed.get("digest")
     elif run is None or one.skill_id is None or _is_pinned(unit, one):

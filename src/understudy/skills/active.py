@@ -1,0 +1,289 @@
+"""Active skills: chosen for a session, fixed in their version, in each of its prompts while usable."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from understudy.core.errors import DatabaseUnavailable, UnderstudyError, coded_error
+from understudy.core.records import OMIT, extended
+from understudy.core.scope import ALL
+from understudy.runs.model import Run
+from understudy.sessions.model import ActiveSkill, ActiveSkillSource, DefaultSkill, Session
+from understudy.skills.catalogue import Catalogue, LoadedSkill
+from understudy.skills.catalogue_entry import CatalogueEntry, named
+from understudy.skills.instructions import rendered
+from understudy.skills.model import VersionState
+from understudy.skills.runtime_settings import SkillContext
+from understudy.skills.usage import RecordedUse
+from understudy.tools.base import ToolError
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
+
+MAX_ACTIVE: Final = 16
+# What the instructions of one and of all may take in a prompt; beyond it a skill is only named.
+MAX_BYTES: Final = 10 * 1024
+MAX_ALL_BYTES: Final = 30 * 1024
+SIMILAR: Final = 5
+OPEN: Final = (
+    "These skills are active in this session: people chose them. Follow their instructions in every "
+    "task that they apply to, without opening them first."
+)
+NAMED: Final = (
+    "These are active as well, and too long to stand here; open each with `use_skill` before you "
+    "begin: {slugs}."
+)
+
+
+class ActiveSkillState(StrEnum):
+    """What the next prompt has of an active skill."""
+
+    IN_PROMPT = "in_prompt"
+    NAMED_ONLY = "named_only"
+    LEFT_OUT = "left_out"
+
+
+class LeftOut(StrEnum):
+    """Why a prompt does not have the instructions of an active skill."""
+
+    # Deleted, revoked, switched off, out of scope or not granted: which, is not for everybody.
+    NOT_AVAILABLE = "not_available"
+    VERSION_GONE = "version_gone"
+    CHANGED = "changed_since"
+    UNREADABLE = "unreadable"
+    NO_ROOM = "no_room"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveSkillStanding(ActiveSkill):
+    """An active skill, and what the next prompt has of it."""
+
+    state: ActiveSkillState
+    reason: Annotated[LeftOut | None, OMIT] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Checked:
+    """An active skill as it is now; without `loaded` it cannot be used."""
+
+    skill: ActiveSkill
+    state: ActiveSkillState = ActiveSkillState.LEFT_OUT
+    reason: LeftOut | None = None
+    loaded: LoadedSkill | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveSkillsText:
+    """What a prompt says of the active skills, and the entries whose texts it has."""
+
+    text: str = ""
+    report: tuple[dict[str, Any], ...] = ()
+    entries: tuple[CatalogueEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveSkills:
+    """Fixes the skills that a session is given, and tells what has become of them."""
+
+    catalogue: Catalogue
+
+    def fix(
+        self,
+        unit: "Unit",
+        session: Session,
+        wanted: Sequence[DefaultSkill],
+        *,
+        source: ActiveSkillSource,
+        user_id: str,
+        at_ms: int,
+    ) -> Session:
+        """The session with these skills active, in the versions that its agent is offered now.
+
+        One that is not offered, or that takes a sidechain of its own, is an error that names it.
+        One that a person activates again takes the version of now, and comes last.
+        """
+        if not wanted:
+            return session
+        who = {"agent_id": session.agent_id, "user_id": user_id}
+        offered = self.catalogue.offered(unit, **who, session=session)
+        active = {each.ref: each for each in session.active_skills}
+        for given in wanted:
+            one = self._meant(unit, offered, given.name, who)
+            held = active.get(one.ref)
+            if held is not None and source is ActiveSkillSource.PERSONA:
+                continue
+            if held is not None and held.source is ActiveSkillSource.PARENT:
+                raise coded_error("sessions/active_skill_inherited", slug=one.slug)
+            self._require_inline(unit, one, given)
+            active.pop(one.ref, None)
+            active[one.ref] = ActiveSkill(
+                ref=one.ref,
+                slug=one.slug,
+                name=one.name,
+                version=one.version,
+                digest=one.digest,
+                source=source,
+                args=given.args,
+                activated_by=user_id,
+                activated_at_ms=at_ms,
+            )
+        if len(active) > MAX_ACTIVE:
+            raise coded_error("sessions/too_many_active_skills", limit=MAX_ACTIVE)
+        return replace(session, active_skills=tuple(active.values()))
+
+    def standings(
+        self, unit: "Unit", session: Session, *, user_id: str
+    ) -> tuple[ActiveSkillStanding, ...]:
+        """Each active skill with what the next prompt of this user would have of it."""
+        return tuple(
+            extended(ActiveSkillStanding, it.skill, state=it.state, reason=it.reason)
+            for it in self._checked(unit, session, agent_id=session.agent_id, user_id=user_id)
+        )
+
+    def for_prompt(
+        self, unit: "Unit", run: Run, session: Session, *, is_recorded: bool
+    ) -> ActiveSkillsText:
+        """The instructions for a run's prompt; unless `is_recorded`, no use is stored.
+
+        A use holds the run to the tools that the skill allows, as one that the agent opens.
+        """
+        if not session.active_skills:
+            return ActiveSkillsText()
+        checked = self._checked(unit, session, agent_id=run.agent_id, user_id=run.user_id)
+        shown = [it for it in checked if it.state is ActiveSkillState.IN_PROMPT]
+        if is_recorded:
+            for use in (_use(run, it.loaded) for it in shown if it.loaded is not None):
+                unit.skill_uses.add(use)
+        slugs = [it.skill.slug for it in checked if it.state is ActiveSkillState.NAMED_ONLY]
+        parts = [OPEN, *(it.text for it in shown)] if shown else []
+        if slugs:
+            parts.append(NAMED.format(slugs=", ".join(slugs)))
+        usable = [it.loaded.offered for it in checked if it.loaded is not None]
+        return ActiveSkillsText(
+            text="\n\n".join(parts),
+            report=tuple(map(_reported, checked)),
+            entries=tuple(usable),
+        )
+
+    def _meant(
+        self, unit: "Unit", offered: Sequence[CatalogueEntry], name: str, who: dict[str, str]
+    ) -> CatalogueEntry:
+        meant = named(offered, name)
+        if len(meant) > 1:
+            slugs = [it.slug for it in meant]
+            raise coded_error("skills/skill_name_ambiguous", name=name, slugs=slugs)
+        if meant:
+            return meant[0]
+        anywhere = self.catalogue.offered(unit, **who, session=None)
+        if named(anywhere, name):
+            raise coded_error("sessions/active_skill_out_of_scope", name=name)
+        similar = [it.slug for it in self.catalogue.find(offered, name, SIMILAR)]
+        similar = similar or [it.slug for it in offered[:SIMILAR]]
+        variant = ":similar" if similar else ""
+        raise coded_error(f"sessions/active_skill_not_found{variant}", name=name, similar=similar)
+
+    def _require_inline(self, unit: "Unit", one: CatalogueEntry, given: DefaultSkill) -> None:
+        if one.unusable is not None:
+            raise coded_error("sessions/active_skill_unusable", slug=one.slug, reason=one.unusable)
+        if one.context is SkillContext.FORK:
+            raise coded_error("sessions/active_skill_forks", slug=one.slug)
+        try:
+            rendered(self.catalogue.load(unit, one), given.args)
+        except ToolError as problem:
+            raise coded_error(
+                "sessions/invalid_active_skill_args", pointer="/args", problem=str(problem)
+            ) from None
+
+    def _checked(
+        self, unit: "Unit", session: Session, *, agent_id: str, user_id: str
+    ) -> list[_Checked]:
+        if not session.active_skills:
+            return []
+        offered = self.catalogue.offered(unit, agent_id=agent_id, user_id=user_id, session=session)
+        by_ref = {one.ref: one for one in offered if one.unusable is None}
+        found, room = [], MAX_ALL_BYTES
+        for skill in session.active_skills:
+            one = self._loaded(unit, by_ref.get(skill.ref), skill)
+            size = len(one.text.encode())
+            if one.loaded is not None and size > min(room, MAX_BYTES):
+                one = replace(one, state=ActiveSkillState.NAMED_ONLY, reason=LeftOut.NO_ROOM)
+            elif one.loaded is not None:
+                room -= size
+            found.append(one)
+        return found
+
+    def _loaded(self, unit: "Unit", one: CatalogueEntry | None, skill: ActiveSkill) -> _Checked:
+        if one is None:
+            return _Checked(skill=skill, reason=LeftOut.NOT_AVAILABLE)
+        if one.skill_id is not None:
+            version = unit.skills.version(one.skill_id, skill.version or 0)
+            is_served = version is not None and version.state is VersionState.SERVED
+            if version is None or not is_served or version.digest != skill.digest:
+                return _Checked(skill=skill, reason=LeftOut.VERSION_GONE)
+            one = replace(one, version=skill.version, digest=skill.digest)
+        try:
+            loaded = self.catalogue.load(unit, one)
+            if loaded.offered.digest != skill.digest:
+                return _Checked(skill=skill, reason=LeftOut.CHANGED)
+            text = rendered(loaded, skill.args)
+        except DatabaseUnavailable:
+            raise
+        except (UnderstudyError, ToolError):
+            return _Checked(skill=skill, reason=LeftOut.UNREADABLE)
+        state = ActiveSkillState.IN_PROMPT
+        return _Checked(skill=skill, state=state, loaded=loaded, text=text)
+
+
+def without(session: Session, name: str) -> Session:
+    """The session without an active skill, by slug, id or name, or with `*` without all of its own.
+
+    What a sidechain took from its parent stays: it may hold it to certain tools.
+    """
+    if name == ALL:
+        kept = [it for it in session.active_skills if it.source is ActiveSkillSource.PARENT]
+        return replace(session, active_skills=tuple(kept))
+    asked = name.strip()
+    meant = [it for it in session.active_skills if asked in {it.slug, it.ref, it.name}]
+    if not meant:
+        active = [it.slug for it in session.active_skills]
+        raise coded_error("sessions/skill_not_active", name=name, active=active)
+    if any(it.source is ActiveSkillSource.PARENT for it in meant):
+        raise coded_error("sessions/active_skill_inherited", slug=meant[0].slug)
+    left = tuple(it for it in session.active_skills if it not in meant)
+    return replace(session, active_skills=left)
+
+
+def _use(run: Run, loaded: LoadedSkill) -> RecordedUse:
+    one, settings = loaded.offered, loaded.settings
+    return RecordedUse(
+        # Of the run and the skill: a run that is started again counts once.
+        use_id=hashlib.sha256(f"active\0{run.run_id}\0{one.ref}".encode()).hexdigest(),
+        skill_id=one.skill_id,
+        slug=one.slug,
+        version=one.version,
+        digest=one.digest,
+        agent_id=run.agent_id,
+        user_id=run.user_id,
+        session_id=run.session_id,
+        run_id=run.run_id,
+        at_ms=run.started_at_ms or run.submitted_at_ms,
+        fingerprint=loaded.fingerprint,
+        version_label=one.version_label,
+        allowed_tools=settings.allowed_tools,
+        blocked_tools=settings.blocked_tools,
+    )
+
+
+def _reported(it: _Checked) -> dict[str, Any]:
+    reason = {} if it.reason is None else {"reason": str(it.reason)}
+    return {
+        "slug": it.skill.slug,
+        "ref": it.skill.ref,
+        "version": it.skill.version,
+        "digest": it.skill.digest,
+        "state": str(it.state),
+        **reason,
+    }
