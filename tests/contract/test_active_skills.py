@@ -20,7 +20,7 @@ from understudy.settings import Settings
 from understudy.skills import active
 from understudy.skills.active import ActiveSkills, ActiveSkillStanding, without
 from understudy.skills.bundles.bundle import Bundle
-from understudy.skills.local.roots import Root, RootScope
+from understudy.skills.local.roots import Root
 from understudy.skills.runtime_settings import RUNTIME_FILE
 from understudy.storage.unit import Units
 from understudy.testing.answers import call
@@ -71,7 +71,7 @@ class Desk:
 async def desk(
     database: UnitsOnDatabase, settings: Settings, fake: FakeModel, tmp_path: Path
 ) -> AsyncIterator[Desk]:
-    roots = (Root(path=tmp_path / "roots", scope=RootScope.EXPLICIT),)
+    roots = (Root(path=tmp_path / "roots"),)
     skilled = make_skill_runs(database.units, database.queued, settings, fake, roots)
     skilled.harness = replace(skilled.harness, skills=CatalogueSkills(skilled.catalogue))
     yield Desk(skilled)
