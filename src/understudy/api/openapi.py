@@ -7,6 +7,7 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import iter_route_contexts
+from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -14,6 +15,7 @@ from understudy.api.gate import GatedRoute
 from understudy.api.idempotency import keeps_answers
 from understudy.api.operations import Operation
 from understudy.core.records import OMITTED_MARK
+from understudy.runtime.two_people import WaitingForSecond
 from understudy.wire.problem import MEDIA_TYPE, Problem
 
 TITLE: Final = "Understudy"
@@ -21,6 +23,7 @@ TITLE: Final = "Understudy"
 VERSION: Final = "1"
 METHODS: Final = frozenset({"get", "put", "post", "delete", "patch"})
 SCHEMA_PREFIX: Final = "#/components/schemas/"
+WAITING_REF: Final = {"$ref": f"{SCHEMA_PREFIX}WaitingForSecond"}
 PROBLEM_REF: Final = {"$ref": f"{SCHEMA_PREFIX}Problem"}
 IDEMPOTENCY_KEY: Final = {
     "name": "Idempotency-Key",
@@ -107,6 +110,9 @@ def _add_components(components: dict[str, Any]) -> None:
     problem = Problem.model_json_schema(ref_template=SCHEMA_PREFIX + "{model}")
     schemas.update(problem.pop("$defs", {}))
     schemas["Problem"] = problem
+    waiting = TypeAdapter(WaitingForSecond).json_schema(ref_template=SCHEMA_PREFIX + "{model}")
+    schemas.update(waiting.pop("$defs", {}))
+    schemas["WaitingForSecond"] = waiting
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
 
 
@@ -119,5 +125,10 @@ def _complete(method: str, operation: dict[str, Any], needs: Operation) -> None:
     operation["security"] = [] if needs.role is None else [{"token": []}]
     if needs.role is not None:
         operation["x-role"] = needs.role.value
+    if needs.two is not None:
+        operation["responses"]["202"] = {
+            "description": "It waits for a second person",
+            "content": {"application/json": {"schema": WAITING_REF}},
+        }
     if method == "post" and keeps_answers(needs):
         operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)

@@ -27,7 +27,12 @@ RAW: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-@router.post("/v1/assets", operation_id="assets.upload", status_code=201)
+@router.post(
+    "/v1/assets",
+    operation_id="assets.upload",
+    status_code=201,
+    responses={200: {"model": Asset, "description": "it was there already"}},
+)
 @operator(max_body_bytes=LARGE_BODY_BYTES)
 def upload(body: UploadAsset, services: Services, caller: Caller, response: Response) -> Asset:
     """Keep a file; one of the same type and content that is there already is answered with 200."""
