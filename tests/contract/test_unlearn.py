@@ -165,12 +165,14 @@ class Garden:
 def found_in(settings: Settings, strings: list[str]) -> set[str]:
     """The planted strings that a byte search of database, log, home and index finds."""
     data = b"\0".join(_bytes(settings))
-    return {
-        it
-        for it in strings
-        # PostgreSQL shows the bytes of a file as digits.
-        if it.encode() in data or _word(it) in data or it.encode().hex().encode() in data
-    }
+    return {it for it in strings if any(form in data for form in _forms(it))}
+
+
+def _forms(planted: str) -> tuple[bytes, ...]:
+    """A string as it is, as it is searched for, as a word of the index, and as PostgreSQL shows the
+    bytes of a file."""
+    text = planted.encode()
+    return text, planted.casefold().encode(), _word(planted), text.hex().encode()
 
 
 def _word(planted: str) -> bytes:

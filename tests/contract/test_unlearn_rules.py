@@ -2,10 +2,13 @@
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from tests.contract.test_unlearn import Garden, unlearned
 from tests.support import prepared_home
@@ -155,5 +158,52 @@ def test_a_target_that_names_nothing_is_refused_in_words(
     async def scenario(call: Caller, _: Garden) -> None:
         with pytest.raises(OperationRefused, match=said):
             await call("unlearn.preview", body={"target": target})
+
+    in_daemon(settings, scenario)
+
+
+def test_the_first_erasure_in_an_older_database_leaves_nothing_in_its_free_pages(
+    settings: Settings,
+) -> None:
+    path = Path(sa.make_url(settings.database_url).database or "")
+    with closing(sqlite3.connect(path)) as old:
+        assert old.execute("PRAGMA user_version").fetchone() == (1,)
+        old.execute("PRAGMA secure_delete=OFF")
+        old.execute("CREATE TABLE gone (said TEXT)")
+        old.executemany("INSERT INTO gone VALUES (?)", [(f"{SECRET} {it}",) for it in range(500)])
+        old.commit()
+        old.execute("DROP TABLE gone")
+        old.execute("PRAGMA user_version=0")
+        old.commit()
+        old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert b"Mirabelle" in path.read_bytes()
+
+    async def scenario(_: Caller, garden: Garden) -> None:
+        run_id = await garden.run("s1", "Something else that has to go.")
+        await unlearned(garden.call, {"kind": "run", "id": run_id})
+
+    in_daemon(settings, scenario)
+
+    assert all(b"Mirabelle" not in it.read_bytes() for it in path.parent.glob(f"{path.name}*"))
+    with closing(sqlite3.connect(path)) as new:
+        assert new.execute("PRAGMA user_version").fetchone() == (1,)
+
+
+def test_an_unlearning_falls_back_to_an_earlier_version_of_a_skill_also_where_two_people_are_asked(
+    settings: Settings,
+) -> None:
+    async def scenario(call: Caller, _: Garden) -> None:
+        content = "---\nname: vaults\ndescription: How to open vaults.\n---\nKnock first.\n"
+        made = await call("skills.create", body={"content": content})
+        patch = {"find": "Knock first.", "replace": SECRET}
+        await call("skills.patch", skill_id=made["id"], body=patch)
+        await call("skills.update", skill_id=made["id"], body={"visibility": "public"})
+        setting = {"require_two_approvers": ["skill_activation"]}
+        await call("runtime.change", body=setting)
+
+        await unlearned(call, {"kind": "skill_version", "id": "vaults@2"})
+
+        told = await call("skills.get", skill_id=made["id"])
+        assert told["instructions"].strip() == "Knock first."
 
     in_daemon(settings, scenario)

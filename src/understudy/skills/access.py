@@ -107,6 +107,8 @@ class Author:
     run_id: str | None = None
     # The codes of the untrusted sources that the run has read.
     untrusted: tuple[str, ...] = ()
+    # Only takes a version out of use by one that was served before; that needs no second person.
+    falls_back: bool = False
 
     @property
     def user_id(self) -> str:

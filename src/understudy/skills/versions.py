@@ -258,7 +258,8 @@ def must_be_accepted(
     makes of its own, and what a person makes for others."""
     if author.untrusted or (basis is not None and basis.state is not VersionState.SERVED):
         return True
-    is_by_run, is_for_two = author.run_id is not None, _needs_two(unit)
+    is_by_run = author.run_id is not None
+    is_for_two = not author.falls_back and _needs_two(unit)
     if is_by_run and is_for_two:
         return True
     if before is None or not is_live(before) or not (is_by_run or is_for_two):

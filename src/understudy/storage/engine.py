@@ -40,6 +40,16 @@ def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
+def mark_overwriting(connection: sa.Connection) -> None:
+    """Note in the file that nothing was ever deleted from it without being overwritten."""
+    connection.exec_driver_sql("PRAGMA user_version=1")
+
+
+def is_overwriting(connection: sa.Connection) -> bool:
+    """Whether that is noted; not in a file that is older than `secure_delete`."""
+    return bool(connection.exec_driver_sql("PRAGMA user_version").scalar())
+
+
 class SqliteDialect:
     """How a unit of work begins and locks on SQLite."""
 

@@ -9,6 +9,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from understudy.core.errors import coded_error
+from understudy.storage.engine import mark_overwriting
 from understudy.storage.postgres import MIGRATION_LOCK, hold_lock
 
 VERSION_TABLE = "understudy_schema"
@@ -23,17 +24,20 @@ def migrate(engine: sa.Engine) -> None:
     lock = hold_lock(engine, MIGRATION_LOCK) if is_shared else engine.connect()
     with lock as connection:
         config = alembic_config(connection)
-        _check_revision(connection, ScriptDirectory.from_config(config))
+        is_new = _check_revision(connection, ScriptDirectory.from_config(config)) is None
         command.upgrade(config, "head")
         connection.commit()
+        if is_new and not is_shared:
+            mark_overwriting(connection)
 
 
-def _check_revision(connection: sa.Connection, scripts: ScriptDirectory) -> None:
+def _check_revision(connection: sa.Connection, scripts: ScriptDirectory) -> str | None:
+    """The revision of a database, if its migrations are known; None for an empty one."""
     options = {"version_table": VERSION_TABLE}
     revision = MigrationContext.configure(connection, opts=options).get_current_revision()
     known = [script.revision for script in scripts.walk_revisions()]
     if revision is None or revision in known:
-        return
+        return revision
     if revision < known[-1]:
         detail = (
             f"its schema '{revision}' is older than '{known[-1]}', the oldest that this version "

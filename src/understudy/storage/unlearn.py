@@ -27,6 +27,7 @@ from understudy.storage.unlearn_tables import (
     TARGETS,
 )
 from understudy.storage.unlearn_texts import (
+    SEARCHED,
     Cutter,
     leaves,
     readable_text,
@@ -495,7 +496,9 @@ class UnlearnStore:
             columns = [*columns, table.c.content]
         if not columns:
             return 0
-        keys, changed = list(table.primary_key.columns), 0
+        keys, changed, searched = list(table.primary_key.columns), 0, cutter
+        if SEARCHED in table.c:
+            columns, searched = [*columns, table.c[SEARCHED]], cutter.folded()
         query = sa.select(*keys, *(it for it in columns if it not in keys))
         if where is not None:
             query = query.where(where)
@@ -509,7 +512,10 @@ class UnlearnStore:
             query = query.where(sa.or_(*held))
         for row in self._connection.execute(query).all():
             values = {it.name: getattr(row, it.name) for it in columns if it not in keys}
-            cut = {name: cutter.cut(value) for name, value in values.items()}
+            cut = {
+                name: (searched if name == SEARCHED else cutter).cut(value)
+                for name, value in values.items()
+            }
             new = {name: value for name, value in cut.items() if value != values[name]}
             if new:
                 if table is schema.audit:

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 import structlog
 
 from understudy.core.errors import coded_error
+from understudy.storage.engine import is_overwriting, mark_overwriting
 from understudy.storage.schema import metadata
 
 log = structlog.get_logger()
@@ -29,6 +30,11 @@ def _truncate_log(database: sa.Engine) -> None:
     with database.connect() as connection, connection.begin():
         # Until segments are merged, they hold the tokens of deleted entries.
         connection.execute(MERGE)
+    with database.connect() as connection:
+        if not is_overwriting(connection):
+            # Free pages of a file from before `secure_delete` hold what was deleted then.
+            connection.exec_driver_sql("VACUUM")
+            mark_overwriting(connection)
     for _ in range(TRIES):
         with database.connect() as connection:
             busy, *_ = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()

@@ -11,11 +11,15 @@ import sqlalchemy as sa
 from understudy.core.batches import batches
 from understudy.core.text import ELLIPSIS
 from understudy.patterns.linear import options
-from understudy.storage.rows import DAMAGED, Json
+from understudy.storage.rows import DAMAGED, Json, folded
 from understudy.unlearn.model import MARK
 
 # Texts that people or models write outside JSON; every JSON column is scrubbed as well.
-WRITTEN: Final = frozenset({"reason", "error", "last_error", "name", "display_name", "file_name"})
+WRITTEN: Final = frozenset(
+    {"reason", "error", "last_error", "name", "display_name", "file_name", "title", "ended_reason"}
+)
+# What a row is found by: its texts once more, in the form in which they are compared.
+SEARCHED: Final = "search"
 # Values of JSON fields that say what something is, and not what somebody said.
 _NO_TEXT: Final = frozenset(
     {"type", "kind", "status", "state", "model", "media_type", "tool_name", "finish_reason", "role"}
@@ -34,11 +38,16 @@ class Cutter:
         spelt = {each for text in texts for each in (text, json.dumps(text)[1:-1]) if each}
         ordered = sorted(spelt, key=len, reverse=True)
         self.only = next(iter(texts)) if len(texts) == 1 else None
+        self._texts = frozenset(texts)
         self._beginnings = {it[:MIN_BEGINNING]: it for it in ordered if len(it) > MIN_BEGINNING}
         self._patterns = [
             re2.compile("|".join(map(re2.escape, some)), options(_PATTERN_MEMORY))
             for some in batches(ordered, PATTERNS_TOGETHER)
         ]
+
+    def folded(self) -> "Cutter":
+        """The same for texts in the form in which they are searched for."""
+        return Cutter({folded(text) for text in self._texts})
 
     def _without_beginning(self, text: str) -> str:
         """A shortened text without the beginning of a text at its end."""

@@ -46,12 +46,13 @@ class Retirer:
         ):
             try:
                 act(principal, reason)
-            except OVER:
+            except (Invalid, *OVER):
+                # A rollout is revoked with its learning, and not twice.
                 continue
         with self.units.write() as unit:
             unit.unlearns.unpin(radius)
         for skill, good in self._skills(radius):
-            self._fall_back(Author(principal=principal), skill, good)
+            self._fall_back(Author(principal=principal, falls_back=True), skill, good)
         self._clean_files(principal, unlearn, radius)
 
     def _learning(self, learning_id: str) -> Callable[[Principal, str], object]:
