@@ -17,12 +17,14 @@ from bench.poisoning.cases import HERE, Case, Lesson
 from bench.poisoning.model import ObedientModel
 from tests.support.daemon import DaemonProcess
 from tests.support.web_server import Answer, WebServer, web_server
+from understudy.channels.bridge_signatures import signed_headers
 from understudy.testing.fake_model import FakeModel
 
 ADMIN: Final = "poisoning-" + "admin"
 AGENT: Final = "pier"
 AT_ONCE: Final = 6
 PATIENCE_S: Final = 60.0
+JSON: Final = {"Content-Type": "application/json"}
 ENDED: Final = frozenset({"completed", "failed", "interrupted", "cancelled"})
 PERMISSIVE: Final = {
     "mode": "enabled",
@@ -192,9 +194,47 @@ def _in_a_ticket(it: Harbour, case: Case, session: str) -> None:
 
 def _by_mail(it: Harbour, case: Case, session: str) -> None:
     it.ok("bob", "POST", "/v1/mailboxes", {"session_id": session, "content": case.text})
+    _answered(it, session)
+
+
+def _answered(it: Harbour, session: str) -> None:
+    """Wait for the run that nobody has submitted."""
     path = f"/v1/runs?session_id={session}"
-    wait_until(lambda: bool(it.ok("admin", "GET", path)["items"]), what="mail")
+    wait_until(lambda: bool(it.ok("admin", "GET", path)["items"]), what=session)
     it.settle("admin", it.ok("admin", "GET", path)["items"][0]["run_id"])
+
+
+def _room(it: Harbour, case: Case, session: str) -> str:
+    """A channel in which the session of the case listens to bob, and to people outside."""
+    members = [
+        {"member_id": session, "session_id": session},
+        {"member_id": "bob", "member_kind": "human_actor", "actor_id": "bob"},
+    ]
+    room = f"room-{case.name}"
+    body = {"channel_id": room, "title": f"Room {case.name}", "members": members}
+    it.ok("admin", "POST", "/v1/channels", body)
+    return room
+
+
+def _in_a_channel(it: Harbour, case: Case, session: str) -> None:
+    """Another member says it."""
+    said = {"content": case.text, "addressed_member_ids": [session]}
+    it.ok("bob", "POST", f"/v1/channels/{_room(it, case, session)}/messages", said)
+    _answered(it, session)
+
+
+def _over_a_bridge(it: Harbour, case: Case, session: str) -> None:
+    """Somebody outside says it, whom nobody knows."""
+    bridge = {"bridge_id": f"b-{case.name}", "connector": "webhook", "unknown_senders": "guest"}
+    made = it.ok("admin", "POST", f"/v1/channels/{_room(it, case, session)}/bridges", bridge)
+    said = {"id": "1", "author": "mallory", "text": f"@{session} {case.text}"}
+    body = json.dumps(said).encode()
+    now = int(time.time() * 1000)
+    headers = {**signed_headers(made["secret"], "1", now, body), **JSON}
+    with it.daemon.client(timeout=PATIENCE_S) as client:
+        path = f"/v1/bridges/b-{case.name}/messages"
+        client.post(path, content=body, headers=headers).raise_for_status()
+    _answered(it, session)
 
 
 def _in_a_skill(it: Harbour, case: Case, session: str) -> None:
@@ -235,7 +275,7 @@ def _by_a_helper(it: Harbour, case: Case, session: str) -> None:
     it.run(case.user, session, case.ask)
 
 
-# How a text comes in, by door. A door for messages of channels takes its place here.
+# How a text comes in, by door.
 DOORS: Final[Mapping[str, Callable[[Harbour, Case, str], None]]] = {
     "file": _in_a_file,
     "tool output": _in_a_file,
@@ -248,6 +288,8 @@ DOORS: Final[Mapping[str, Callable[[Harbour, Case, str], None]]] = {
     "context file": _in_a_context_file,
     "another user": _by_another_user,
     "sub-agent": _by_a_helper,
+    "channel": _in_a_channel,
+    "bridge": _over_a_bridge,
 }
 
 

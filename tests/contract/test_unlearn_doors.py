@@ -106,7 +106,7 @@ async def channel(garden: Garden) -> None:
         "channels.create",
         body={"channel_id": room, "title": titled, "purpose": titled, "members": members},
     )
-    bridge = {"bridge_id": f"b-{garden.half.lower()}", "connector": "webhook"}
+    bridge: dict[str, Any] = {"bridge_id": f"b-{garden.half.lower()}", "connector": "webhook"}
     bridge["identities"] = {"U1": "alice"}
     made = await call("channels.create_bridge", channel_id=room, body=bridge)
     posted, heard, stirred = (line(garden) for _ in range(3))

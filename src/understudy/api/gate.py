@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, cast, get_args, get_origin
 
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
+from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -19,11 +21,12 @@ from understudy.api.limits import bounded
 from understudy.api.middleware import without_stream
 from understudy.api.multipart import read_form
 from understudy.api.operations import SAFE_METHODS, Operation, canonical, operation_of
-from understudy.api.problems import language_of
+from understudy.api.problems import ManyMistakes, language_of
 from understudy.api.services import Services, open_streams_of, scan_queue_of, services_of
 from understudy.api.two_people import with_second
 from understudy.api.veil import veiled
 from understudy.core.errors import coded_error
+from understudy.core.mistakes import many_mistakes
 from understudy.core.principal import Principal, Role
 from understudy.core.sight import current_sight, sight_of
 from understudy.core.strict_json import check_text, parse
@@ -77,6 +80,7 @@ class GatedRoute(APIRoute):
         inner = super().get_route_handler()
         operation, name = self.operation, self.name_of_operation
         single = _single_parameters(self)
+        adapter = _BodyAdapter(self)
 
         async def handle(request: Request) -> Response:
             services = services_of(request)
@@ -94,6 +98,7 @@ class GatedRoute(APIRoute):
             strict = StrictRequest(request.scope, receive)
             _check_address(strict, single)
             await _read_body(strict, operation)
+            await _refuse_many_mistakes(strict, adapter)
             act = partial(with_second, strict, services, operation, name, partial(inner, strict))
             claim = claim_of(strict, operation, name)
             async with turn:
@@ -199,6 +204,34 @@ def _check_address(request: Request, single: frozenset[str]) -> None:
         check_text(str(value), (name,))
         if len(str(value)) > MAX_CHARS.get(name, MAX_PATH_ID_CHARS):
             raise coded_error("api/value_too_long", pointer=f"/{name}")
+
+
+@dataclass(slots=True)
+class _BodyAdapter:
+    """What checks the body of a route, made when it is first needed."""
+
+    route: APIRoute
+    _made: TypeAdapter[Any] | None = None
+
+    def __call__(self) -> TypeAdapter[Any] | None:
+        field = self.route.body_field
+        if self._made is None and field is not None:
+            kind: Any = field.field_info.annotation
+            self._made = TypeAdapter(kind)
+        return self._made
+
+
+async def _refuse_many_mistakes(request: StrictRequest, made: _BodyAdapter) -> None:
+    """Refuse a long body with more mistakes than are worth spelling out; FastAPI would, on the loop."""
+    body = await request.body()
+    adapter = made() if len(body) > LONG_BODY_BYTES and request.has_json else None
+    if adapter is None or request.method in SAFE_METHODS:
+        return
+    found = await run_in_threadpool(many_mistakes, adapter, request.state.body)
+    if found is not None:
+        count, first = found
+        errors = [{**each, "loc": ("body", *each["loc"])} for each in first]
+        raise ManyMistakes(errors, body=request.state.body, count=count)
 
 
 async def _read_body(request: StrictRequest, operation: Operation) -> None:

@@ -204,11 +204,20 @@ def _domain(error: UnderstudyError) -> ProblemAnswer:
     )
 
 
+class ManyMistakes(RequestValidationError):
+    """A body with so many mistakes that only those of its beginning are spelt out."""
+
+    def __init__(self, errors: Sequence[Any], *, body: object, count: int) -> None:
+        super().__init__(errors, body=body)
+        self.count = count
+
+
 def _validation(error: RequestValidationError) -> ProblemAnswer:
     found = error.errors()
     errors = tuple(_field_error(each, error.body) for each in found[:MAX_ERRORS])
-    one = ":one" if len(found) == 1 else ""
-    return _domain(coded_error(f"api/bad_request{one}", errors=errors, count=len(found)))
+    count = error.count if isinstance(error, ManyMistakes) else len(found)
+    one = ":one" if count == 1 else ""
+    return _domain(coded_error(f"api/bad_request{one}", errors=errors, count=count))
 
 
 def _http(error: HTTPException) -> ProblemAnswer:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from understudy.core.errors import FieldError, Invalid
 from understudy.core.ids import check_caller_id
+from understudy.core.mistakes import TOO_MANY, mistakes_of
 from understudy.core.pointer import pointer
 from understudy.core.records import JsonObject, ScopeLists
 from understudy.core.text import preview
@@ -152,9 +153,10 @@ def check_manifest(
     except ValidationError as problem:
         errors = tuple(
             _wrong(pointer(map(str, each["loc"])), each["type"], each["msg"])
-            for each in problem.errors()[:MAX_ERRORS]
+            for each in mistakes_of(problem)[:MAX_ERRORS]
         )
-        return None, ManifestCheck(errors=errors)
+        too_many = _wrong("", TOO_MANY, f"{problem.error_count()} values are wrong")
+        return None, ManifestCheck(errors=errors or (too_many,))
     errors = tuple(_errors(manifest))[:MAX_ERRORS]
     warnings = tuple(_warnings(manifest, tuple(tool_names)))
     return manifest, ManifestCheck(errors=errors, warnings=warnings, digest=manifest.digest)

@@ -17,6 +17,7 @@ from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCu
 from pydantic_core import core_schema as schemas
 
 from understudy.core.errors import FieldError, Invalid, UnderstudyError, coded_error
+from understudy.core.mistakes import TOO_MANY, mistakes_of
 from understudy.core.pointer import pointer
 from understudy.core.principal import Principal
 from understudy.core.text import and_more
@@ -189,8 +190,10 @@ class PolicyKind(Generic[P]):
         try:
             return self.adapter.validate_python(given, extra="forbid")
         except ValidationError as problem:
-            errors = problem.errors(include_url=False, include_input=False)[:MAX_PROBLEMS]
-        raise self.refused([_field_error(error) for error in errors])
+            errors = [_field_error(error) for error in mistakes_of(problem)[:MAX_PROBLEMS]]
+            count = problem.error_count()
+        too_many = FieldError(pointer="", code=TOO_MANY, detail=f"{count} values are wrong")
+        raise self.refused(errors or [too_many])
 
     def refused(self, problems: list[FieldError]) -> UnderstudyError:
         """The error for a policy that cannot be taken."""

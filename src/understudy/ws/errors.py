@@ -18,6 +18,7 @@ from understudy.core.errors import (
     UnderstudyError,
     coded_error,
 )
+from understudy.core.mistakes import mistakes_of
 from understudy.core.pointer import pointer
 from understudy.i18n.problems import told_in
 from understudy.wire.websocket import ErrorCode, FrameError
@@ -69,7 +70,7 @@ def _details(error: UnderstudyError) -> dict[str, Any]:
 
 def wrong_values(error: ValidationError, *under: str) -> UnderstudyError:
     """The error for values that are not what they have to be, `under` some place in the frame."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
+    found = mistakes_of(error)
     errors = tuple(
         FieldError(
             pointer=pointer((*under, *each["loc"])), code=str(each["type"]), detail=each["msg"]
@@ -77,6 +78,7 @@ def wrong_values(error: ValidationError, *under: str) -> UnderstudyError:
         for each in found[:MAX_ERRORS]
     )
     shown = "; ".join(f"{each.pointer}: {each.detail}" for each in errors[:3])
+    shown = shown or f"{error.error_count()} values are wrong"
     return coded_error("ws/bad_request", errors=errors, detail=shown)
 
 

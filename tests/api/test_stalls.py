@@ -1,0 +1,78 @@
+"""What the worst bodies cost the event loop, on which everybody else is served.
+
+Measured is the processor time of the loop's own thread against that of doing the same work: other
+programs on the machine change neither.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from starlette.testclient import TestClient
+
+from understudy.core.errors import Invalid
+from understudy.core.strict_json import MAX_VALUES, parse
+from understudy.wire.permissions import CheckTool
+from understudy.wire.skills import UpdateSkill
+
+ROOM = MAX_VALUES - 20
+WORST: dict[str, tuple[str, str, Any, Any]] = {
+    "a list": ("POST", "/v1/tools/check", CheckTool, [0] * ROOM),
+    "unknown fields": ("POST", "/v1/tools/check", CheckTool, {f"k{it}": 0 for it in range(ROOM)}),
+    "wrong items": ("PUT", "/v1/skills/none", UpdateSkill, {"tags": [0] * ROOM}),
+    "wrong items at the end": (
+        "PUT",
+        "/v1/skills/none",
+        UpdateSkill,
+        {"tags": ["a"] * 100 + [0] * (ROOM - 100)},
+    ),
+}
+
+
+def done_here(kind: Any, body: bytes) -> None:
+    """Parse and check a body, and spell all of its mistakes out."""
+    try:
+        kind.model_validate(parse(body))
+    except ValidationError as error:
+        error.errors()
+    except Invalid:
+        pass
+
+
+def took(clock: Callable[[], float], do: Callable[[], object]) -> float:
+    before = clock()
+    do()
+    return clock() - before
+
+
+@pytest.mark.parametrize(("method", "path", "kind", "value"), WORST.values(), ids=WORST)
+def test_the_worst_bodies_are_worked_on_beside_the_event_loop(
+    api: TestClient, method: str, path: str, kind: Any, value: Any
+) -> None:
+    body = json.dumps(value).encode()
+    json_body = {"Content-Type": "application/json"}
+
+    def send() -> None:
+        answer = api.request(method, path, content=body, headers=json_body)
+        assert answer.status_code == 400, answer.text
+        assert len(answer.content) < 50_000
+
+    portal = api.portal
+    assert portal is not None
+    send()
+    on_loop = took(lambda: portal.call(time.thread_time), send)
+    here = took(time.thread_time, lambda: done_here(kind, body))
+
+    assert on_loop < here / 2, (on_loop, here)
+
+
+def test_a_body_with_many_mistakes_is_told_how_many_and_the_first(api: TestClient) -> None:
+    answer = api.put("/v1/skills/none", json={"tags": [0] * ROOM})
+
+    problem = answer.json()
+    assert (answer.status_code, problem["detail"]) == (400, f"the request has {ROOM} wrong values")
+    assert problem["errors"][0]["pointer"] == "/tags/0"
+    assert len(problem["errors"]) == 50
