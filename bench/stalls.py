@@ -26,6 +26,8 @@ BODIES = (
     b'{"a":' * 60 + b"0" + b"}" * 60,
     b'{"content":"' + b"x" * (1024 * 1024 - 20) + b'"}',
     b"[" + b"[]," * 300_000 + b"0]",
+    # As many mistakes as there can be.
+    b"{" + b",".join(b'"k%d":0' % it for it in range(49_990)) + b"}",
 )
 KINDS = ("/v1/events/stream", "/v1/sessions/{session}/stream")
 
