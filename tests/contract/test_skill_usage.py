@@ -138,7 +138,13 @@ async def test_its_owner_and_admins_still_see_the_figures_of_a_deleted_skill(
 
 
 def note(
-    units: Units, number: int, status: RunStatus, *, at_ms: int = NOW, skill_id: str | None
+    units: Units,
+    number: int,
+    status: RunStatus,
+    *,
+    at_ms: int = NOW,
+    skill_id: str | None,
+    user_id: str = "ann",
 ) -> str:
     """A run in some status that used a skill, or what lies in a folder."""
     run = make_run(run_id=f"run_{number}", status=status)
@@ -152,7 +158,7 @@ def note(
                 version=None if skill_id is None else 1,
                 digest="0" * 64,
                 agent_id="default",
-                user_id="ann",
+                user_id=user_id,
                 session_id="s1",
                 run_id=run.run_id,
                 at_ms=at_ms,
@@ -218,6 +224,22 @@ async def test_figures_can_be_narrowed_to_a_time(skilled: SkillRuns) -> None:
     assert (lately.offered, lately.used, lately.failed, lately.abandoned) == (1, 1, 0, 1)
     assert (local.version, local.offered, local.succeeded) == (NO_VERSION, 1, 1)
     assert everything == (local, lately)
+
+
+async def test_uses_of_one_slug_in_the_roots_of_two_users_are_apart(skilled: SkillRuns) -> None:
+    ref = "local:weekly-report"
+    for number, user_id in enumerate(("ann", "bob", "bob")):
+        note(skilled.units, number, RunStatus.COMPLETED, skill_id=None, user_id=user_id)
+
+    with skilled.units.read() as unit:
+        uses = unit.skill_uses
+        used = [sum(it.used for it in uses.usage(ref, user_id=who)) for who in ("ann", "bob", None)]
+        runs = [it.run_id for it in uses.recent_runs(ref, user_id="ann")]
+        listed = uses.usage_of([ref], since_ms=0, user_id="ann")
+
+    assert used == [1, 2, 3]
+    assert runs == ["run_0"]
+    assert listed[ref].used == 1
 
 
 async def test_the_runs_that_speak_against_a_skill_are_named_first(skilled: SkillRuns) -> None:

@@ -24,7 +24,7 @@ class SkillReport:
     """Counts them whenever it is asked."""
 
     units: Units
-    local: Callable[[], LocalCatalogue]
+    local: Callable[..., LocalCatalogue]
     refused: Callable[[], Sequence[RefusedSeed]]
     # Slugs and numbers of versions that are not as they were kept.
     damaged: Callable[[], Sequence[tuple[str, int]]] = tuple
@@ -36,7 +36,8 @@ class SkillReport:
     def __call__(self, *, in_full: bool = False) -> dict[str, Any]:
         """How many skills there are by status, and how many were not taken; `in_full` names them,
         which tells of folders of the machine and of skills that are not everybody's."""
-        local = self.local()
+        # What lies in an operator's own root is not counted to others.
+        local = self.local(shared=not in_full)
         with self.units.read() as unit:
             counts = unit.skills.counts()
             reserved = self.others.reserved(unit)

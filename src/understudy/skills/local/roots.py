@@ -169,7 +169,11 @@ class _Walk:
 
     def _refused(self) -> bool:
         """Whether a root is skipped, with a warning."""
-        reason = next(((code, why) for code, why, applies in _REFUSED if applies(self)), None)
+        try:
+            reason = next(((code, why) for code, why, applies in _REFUSED if applies(self)), None)
+        except OSError:
+            # One root that cannot be looked at hides no other.
+            reason = ("unreadable", "the folder cannot be read")
         if reason is not None:
             self._warn(self.root.path, *reason)
         return reason is not None

@@ -217,13 +217,15 @@ class LocalSkills:
         self._starting = threading.Lock()
         self._stopped = threading.Event()
         self._look: threading.Event | None = None
-        self._is_outdated = False
+        # Whether the roots changed since the last scan began.
+        self._is_stale = False
         # What the last scan found, by the owner of the roots; None for those of the config file.
         self._found: Mapping[str | None, LocalCatalogue] = {}
         self._by_slug: Mapping[str | None, Mapping[str, LocalSkill]] = {None: {}}
         self._read_at_ms: int | None = None
         self._rest_ms = READ_EVERY_MS
-        self._seen: dict[Path, _Seen] = {}
+        # By root and SKILL.md: a root may lie in another.
+        self._seen: dict[tuple[Path, Path], _Seen] = {}
 
     def refresh(self) -> None:
         """Wait a moment for a scan that is due; never while a unit is open.
@@ -237,22 +239,23 @@ class LocalSkills:
     def scan(self) -> None:
         """Wait a moment for a scan that begins now, as the roots have changed."""
         with self._starting:
-            under_way = self._look
-            self._read_at_ms = None
-            # It may have read the roots before they changed.
-            self._is_outdated = under_way is not None
+            # A scan that is under way may have read the roots before they changed.
+            self._is_stale, under_way = True, self._look
         if under_way is not None:
             under_way.wait(self._patience_s)
-        self.refresh()
+        look = self._due() or self._look
+        if look is not None:
+            look.wait(self._patience_s)
 
     def roots(self) -> Sequence[Root]:
         """The roots of the last scan."""
         return self._roots
 
-    def catalogue(self) -> LocalCatalogue:
-        """The local skills of all roots and warnings after a `refresh`."""
+    def catalogue(self, *, shared: bool = False) -> LocalCatalogue:
+        """The local skills of all roots and warnings after a `refresh`; with `shared`, only of those
+        that are everybody's."""
         self.refresh()
-        found = self._found.values()
+        found = [each for owner_id, each in self._found.items() if not shared or owner_id is None]
         return LocalCatalogue(
             skills=tuple(skill for each in found for skill in each.skills),
             warnings=tuple(warned for each in found for warned in each.warnings),
@@ -296,6 +299,7 @@ class LocalSkills:
             if self._look is not None:
                 return self._look if self._read_at_ms is None else None
             self._look = done = threading.Event()
+            self._is_stale = False
         threading.Thread(
             target=self._look_around, args=[done], name="local-skills", daemon=True
         ).start()
@@ -313,18 +317,19 @@ class LocalSkills:
             took_ms = int((time.monotonic() - began) * 1000)
             with self._starting:
                 self._rest_ms = took_ms if took_ms > LONG_LOOK_MS else READ_EVERY_MS
-                self._read_at_ms = None if self._is_outdated else self._clock.now_ms()
-                self._is_outdated = False
+                self._read_at_ms = self._clock.now_ms()
                 self._look = None
             done.set()
 
     def _is_fresh(self) -> bool:
         # In both directions: the clock may have been set back.
         read_at = self._read_at_ms
+        if self._is_stale:
+            return False
         return read_at is not None and abs(self._clock.now_ms() - read_at) < self._rest_ms
 
     def _read(self) -> None:
-        seen: dict[Path, _Seen] = {}
+        seen: dict[tuple[Path, Path], _Seen] = {}
         roots = (*self._fixed, *(self._added() if self._added else ()))
         shared = self._look_into(seen, [each for each in roots if each.owner_id is None])
         found: dict[str | None, LocalCatalogue] = {None: shared}
@@ -341,7 +346,10 @@ class LocalSkills:
         }
 
     def _look_into(
-        self, seen: dict[Path, _Seen], roots: Sequence[Root], before: Sequence[LocalSkill] = ()
+        self,
+        seen: dict[tuple[Path, Path], _Seen],
+        roots: Sequence[Root],
+        before: Sequence[LocalSkill] = (),
     ) -> LocalCatalogue:
         budgets: dict[Path, RootBudget] = {}
 
@@ -352,19 +360,19 @@ class LocalSkills:
         return find_local(roots, load=load, stores=self._stores, mounts=self._mounts, before=before)
 
     def _bounded(
-        self, seen: dict[Path, _Seen], budget: RootBudget, path: Path, *, root: Path
+        self, seen: dict[tuple[Path, Path], _Seen], budget: RootBudget, path: Path, *, root: Path
     ) -> LocalLoad:
         """A skill, if the budget of this scan allows it."""
         if self._stopped.is_set():
             raise _Stopped
         if not budget.count_skill():
             return unusable(path, "too_many", f"only {MAX_SKILLS} skills of a root are read")
-        known = self._seen.get(path)
+        known = self._seen.get((root, path))
         if not budget.is_spent:
             known = self._current(budget, known, path, root=root)
         if known is None:
             return unusable(path, "not_yet_read", "there is so much here that it comes later")
-        seen[path] = known
+        seen[root, path] = known
         return known.loaded
 
     def _current(

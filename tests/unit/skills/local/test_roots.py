@@ -243,3 +243,12 @@ def test_what_comes_before_takes_names_and_slugs(tmp_path: Path) -> None:
 
     assert names(found) == ["mine"]
     assert codes(found) == ["name_taken", "slug_taken"]
+
+
+def test_a_root_that_cannot_be_looked_at_hides_no_other(tmp_path: Path) -> None:
+    put(tmp_path / "mine")
+    too_long = tmp_path / ("x" * 300)
+
+    found = find_local([Root(path=too_long, owner_id="ann"), Root(path=tmp_path)])
+
+    assert (names(found), codes(found)) == (["mine"], ["unreadable"])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from understudy.core.errors import coded_error
 from understudy.guard.rule import Finding
 from understudy.skills.content_guard import scan_skill
 from understudy.skills.local.roots import Root
@@ -460,3 +461,103 @@ def test_a_folder_that_cannot_be_read_is_no_folder_with_too_much_in_it(
     assert looked_again(local, clock) == set()
     warned = {warning.path: warning.code for warning in local.catalogue().warnings}
     assert warned[manifest] == "unreadable"
+
+
+class TestRootsOfOperators:
+    def made(
+        self, tmp_path: Path, clock: FrozenClock, guard: Guard, added: list[Root]
+    ) -> LocalSkills:
+        (tmp_path / "shared").mkdir(exist_ok=True)
+        return LocalSkills(
+            roots=[Root(path=tmp_path / "shared")],
+            added=lambda: added,
+            guard=guard,
+            clock=clock,
+            patience_s=60,
+        )
+
+    def test_each_sees_what_is_shared_and_their_own(
+        self, tmp_path: Path, clock: FrozenClock, guard: Guard
+    ) -> None:
+        for place in ("shared/ours", "ann/ours", "ann/mine", "bob/mine"):
+            write(tmp_path / place, Path(place).name)
+        added = [Root(path=tmp_path / who, owner_id=who) for who in ("ann", "bob")]
+        local = self.made(tmp_path, clock, guard, added)
+
+        local.scan()
+
+        assert set(local.known()) == set(local.known("vera")) == {"ours"}
+        seen = {who: local.known(who) for who in ("ann", "bob")}
+        assert {who: set(known) for who, known in seen.items()} == {
+            "ann": {"ours", "mine"},
+            "bob": {"ours", "mine"},
+        }
+        assert [seen[who]["mine"].folder.parent.name for who in seen] == ["ann", "bob"]
+        assert seen["ann"]["ours"].owner_id is None
+        opened = local.open("mine", "ann")
+        assert opened is not None
+        assert opened.skill.owner_id == "ann"
+        assert local.open("mine") is None
+        assert [each.code for each in local.of_owner("ann").warnings] == ["name_taken"]
+
+    def test_one_folder_of_two_operators_is_read_once(
+        self, tmp_path: Path, clock: FrozenClock, guard: Guard
+    ) -> None:
+        write(tmp_path / "both" / "mine", "mine")
+        added = [Root(path=tmp_path / "both", owner_id=who) for who in ("ann", "bob")]
+        local = self.made(tmp_path, clock, guard, added)
+
+        local.scan()
+
+        assert [local.known(who)["mine"].owner_id for who in ("ann", "bob")] == ["ann", "bob"]
+        assert guard.scans == 1
+
+    def test_a_root_may_lie_in_that_of_another(
+        self, tmp_path: Path, clock: FrozenClock, guard: Guard
+    ) -> None:
+        write(tmp_path / "all" / "part" / "mine", "mine")
+        roots = {"ann": tmp_path / "all", "bob": tmp_path / "all" / "part"}
+        added = [Root(path=path, owner_id=who) for who, path in roots.items()]
+        local = self.made(tmp_path, clock, guard, added)
+
+        local.scan()
+        local.scan()
+
+        assert {who: local.known(who)["mine"].root for who in roots} == roots
+
+    def test_a_root_counts_at_once_and_no_longer_when_it_is_removed(
+        self, tmp_path: Path, clock: FrozenClock, guard: Guard
+    ) -> None:
+        write(tmp_path / "ann" / "mine", "mine")
+        added: list[Root] = []
+        local = self.made(tmp_path, clock, guard, added)
+        local.scan()
+        assert set(local.known("ann")) == set()
+
+        added.append(Root(path=tmp_path / "ann", owner_id="ann"))
+        local.scan()
+        assert set(local.known("ann")) == {"mine"}
+        assert local.roots()[-1].owner_id == "ann"
+
+        added.clear()
+        local.scan()
+        assert set(local.known("ann")) == set()
+
+    def test_while_the_roots_cannot_be_read_the_last_result_counts(
+        self, tmp_path: Path, clock: FrozenClock, guard: Guard
+    ) -> None:
+        write(tmp_path / "ann" / "mine", "mine")
+        is_down = False
+
+        def added() -> list[Root]:
+            if is_down:
+                raise coded_error("storage/database_unavailable")
+            return [Root(path=tmp_path / "ann", owner_id="ann")]
+
+        local = LocalSkills(added=added, guard=guard, clock=clock, patience_s=60)
+        local.scan()
+        is_down = True
+
+        local.scan()
+
+        assert set(local.known("ann")) == {"mine"}
