@@ -1,5 +1,6 @@
 """The board of a project with its graph, a playbook, and a flow that says what is missing."""
 
+import re
 from typing import Any
 
 import pytest
@@ -60,6 +61,28 @@ def test_the_board_shows_who_waits_for_what(console: TestClient) -> None:
     assert HOSTILE not in one
     assert "Waits for dig" in one
     assert console.get("/projects/garden/tasks/nothing").status_code == 404
+
+
+@pytest.mark.parametrize("language", ["vi", "zh"])
+def test_names_of_fields_are_translated_down_to_single_records(
+    console: TestClient, language: str
+) -> None:
+    garden(console)
+    add(console, "dig", assignment={"assignee_member_id": "s1"})
+    body = {
+        "name": "Numbers",
+        "target_session_id": "s1",
+        "cadence": {"type": "cron", "expression": "0 9 * * 1", "timezone": "UTC"},
+        "request": {"input_items": [{"type": "text", "text": "Go on"}]},
+    }
+    schedule = console.post("/v1/schedules", json=body).json()["schedule_id"]
+    headers = {"Accept-Language": language}
+    for path in ("/projects/garden/tasks/dig", f"/schedules/{schedule}", "/projects", "/schedules"):
+        page = console.get(path, headers=headers).text
+        names = re.findall(r"<(?:dt|th scope=\"col\")>([^<]+)</", page)
+        assert names, path
+        # What is written with capitals is a proper name in every language.
+        assert not [name for name in names if re.fullmatch(r"[a-z ]{5,}", name)], path
 
 
 def test_a_task_is_added_and_changed_with_forms(console: TestClient) -> None:
