@@ -28,6 +28,7 @@ from pydantic import TypeAdapter, ValidationError
 from understudy import __version__
 from understudy.mcp_client.endpoint import call_endpoint
 from understudy.mcp_client.errors import CallFailed, CallTimedOut, ServerDown, describe, one_line
+from understudy.mcp_client.helpers import HELPERS, helpers_of
 from understudy.mcp_client.model import HttpServer, McpServer, Program
 from understudy.mcp_client.program import run_program
 from understudy.mcp_client.tool_list import MAX_TOOLS, RawTool
@@ -50,9 +51,13 @@ class Link:
 
     def __init__(self, session: ClientSession) -> None:
         self._session = session
+        self._helpers: frozenset[str] = frozenset()
 
     async def tools(self) -> list[RawTool]:
-        """The tools that the server lists, page by page, up to about the limit."""
+        """The tools that the server lists, page by page, up to about the limit; then our helpers.
+
+        A tool of the server with the name of a helper is the server's.
+        """
         found: list[RawTool] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):
@@ -61,19 +66,21 @@ class Link:
             cursor = page.next_cursor
             if cursor is None or len(found) > MAX_TOOLS:
                 break
-        return found
+        own = {tool.name for tool in found}
+        helpers = [each for each in await helpers_of(self._session) if each.name not in own]
+        self._helpers = frozenset(each.name for each in helpers)
+        return [*helpers, *found]
 
     async def call(
         self, tool: str, arguments: dict[str, Any], *, timeout_s: float
     ) -> CallToolResult:
         """Call a tool. Raises `ServerDown`, `CallTimedOut` or `CallFailed`."""
-        params = CallToolRequestParams(name=tool, arguments=arguments)
         try:
             # The library counts from when the request is written, which may never happen.
             with anyio.fail_after(timeout_s):
-                # Not `call_tool`: that checks the answer by the server's own schema, which can be
-                # written so that it takes for ever.
-                result = await self._session.send_request(CallToolRequest(params=params), _RESULT)
+                result = await self._ask(tool, arguments)
+        except RuntimeError as problem:
+            raise CallFailed(one_line(str(problem), MAX_ERROR_CHARS)) from None
         except TimeoutError:
             raise CallTimedOut(f"no answer after {timeout_s:g} s") from None
         except MCPError as problem:
@@ -83,6 +90,16 @@ class Link:
         if isinstance(result, InputRequiredResult):
             raise CallFailed("the server wants to ask a person first, which it cannot do here")
         return result
+
+    async def _ask(
+        self, tool: str, arguments: dict[str, Any]
+    ) -> CallToolResult | InputRequiredResult:
+        if tool in self._helpers:
+            return await HELPERS[tool](self._session, arguments)
+        params = CallToolRequestParams(name=tool, arguments=arguments)
+        # Not `call_tool`: that checks the answer by the server's own schema, which can be written
+        # so that it takes for ever.
+        return await self._session.send_request(CallToolRequest(params=params), _RESULT)
 
 
 @asynccontextmanager
