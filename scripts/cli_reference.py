@@ -243,8 +243,15 @@ SETTINGS: Final = (
         name="retention",
         meaning="`[retention] captures_days = 7`: how many days records are kept, `0` for ever: "
         "`captures_days`, `artifacts_days`, `receipts_days`, `deliveries_days`, `messages_days`, "
-        "`audit_days` ([retention](../howto/operate.md#retention))",
-        default="14, 90, 30, 90, 90 and 730 days",
+        "`background_tasks_days`, `audit_days` ([retention](../howto/operate.md#retention))",
+        default="14, 90, 30, 90, 90, 90 and 730 days",
+    ),
+    Setting(
+        name="background",
+        meaning="`[background] max_runtime_s = 14400`: how long a "
+        "[background task](../concepts/background-tasks.md) may run, in seconds; `per_session` and "
+        "`in_all`: how many run at a time, `0` for none",
+        default="4 hours; 4 and 16",
     ),
     Setting(
         name="evolution",

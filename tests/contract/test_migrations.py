@@ -19,6 +19,7 @@ from tests.support.postgres import MakeDatabase
 from understudy.access.signing_keys import KeyKind
 from understudy.agents.model import AgentType
 from understudy.assets.model import ReferenceKind
+from understudy.background_tasks.model import BackgroundStatus
 from understudy.channels.bridge_model import BridgeDeliveryStatus, Connector
 from understudy.channels.model import EventName, ThreadStatus, TopicKind
 from understudy.channels.stimulus_model import StimulusStatus
@@ -115,6 +116,7 @@ CHECKED: list[tuple[str, str, type[StrEnum]]] = [
     ("tasks", "status", TaskStatus),
     ("project_tasks", "status", TaskStatus),
     ("playbook_versions", "status", ReleaseStatus),
+    ("background_tasks", "status", BackgroundStatus),
     ("signals", "kind", SignalKind),
     ("run_memories", "semantic_capture", SemanticCapture),
     ("run_captures", "state", CaptureState),

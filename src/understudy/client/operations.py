@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from understudy.access.tokens import Token, TokenCreated
     from understudy.agent.preview import PromptPreview
     from understudy.assets.model import Asset, AssetReference
+    from understudy.background_tasks.model import BackgroundTaskDetail, OutputSlice
     from understudy.channels.arbitration import Arbitration
     from understudy.channels.bridge_model import Bridge, BridgeDelivery, NewBridge
     from understudy.channels.model import (
@@ -187,6 +188,7 @@ ANSWERS: Final = {
     "understudy.access.tokens": "Token TokenCreated",
     "understudy.agent.preview": "PromptPreview",
     "understudy.assets.model": "Asset AssetReference",
+    "understudy.background_tasks.model": "BackgroundTaskDetail OutputSlice",
     "understudy.channels.arbitration": "Arbitration",
     "understudy.channels.bridge_model": "Bridge BridgeDelivery NewBridge",
     "understudy.channels.model": "Channel ChannelMember ChannelMessage ThreadWork TurnLease",
@@ -533,6 +535,37 @@ class AuditCalls(Group[S]):
     def verify(self, *, head: str | None = None) -> AuditVerification:
         """Whether the audit and the versions of skills are as they were written: each is a chain
         of digests, and an edited, added or removed row breaks it."""
+
+
+class BackgroundTasksCalls(Group[S]):
+    """Calls about background tasks."""
+
+    @GET("/v1/background-tasks")
+    def page(
+        self,
+        *,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        status: str | None = None,
+        **page: Unpack[Paging],
+    ) -> Page[BackgroundTaskDetail]:
+        """Background tasks, newest first."""
+
+    list = every(page)
+
+    @GET("/v1/background-tasks/{task_id}")
+    def get(self, task_id: str) -> BackgroundTaskDetail:
+        """One background task, with how its end fared at each reply target."""
+
+    @GET("/v1/background-tasks/{task_id}/output")
+    def output(
+        self, task_id: str, *, offset: int | None = None, limit: int | None = None
+    ) -> OutputSlice:
+        """What a background task has printed so far, from an offset on; secrets are taken out."""
+
+    @POST("/v1/background-tasks/{task_id}/stop")
+    def stop(self, task_id: str, *, key: str | None = None) -> BackgroundTaskDetail:
+        """Ask for the end of a background task and of all that it started."""
 
 
 class BridgesCalls(Group[S]):
@@ -2258,6 +2291,7 @@ class Operations(Generic[S]):
         self.approvals: ApprovalsCalls[S] = ApprovalsCalls(transport)
         self.assets: AssetsCalls[S] = AssetsCalls(transport)
         self.audit: AuditCalls[S] = AuditCalls(transport)
+        self.background_tasks: BackgroundTasksCalls[S] = BackgroundTasksCalls(transport)
         self.bridges: BridgesCalls[S] = BridgesCalls(transport)
         self.candidates: CandidatesCalls[S] = CandidatesCalls(transport)
         self.channels: ChannelsCalls[S] = ChannelsCalls(transport)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import structlog
 
+from understudy.background_tasks.worker import BackgroundTaskDuty, message_of
 from understudy.channels.bridge_worker import BridgeDuty
 from understudy.channels.worker import ChannelDuty, channel_topic
 from understudy.core.bell import COMMITS, EVENTS, Bell
@@ -167,6 +168,7 @@ class Background:
             "reviews": learning.review_worker(services.metrics).run,
             "suggestions": self._suggesting,
             "deliveries": self._worker(self._deliveries()),
+            "background-tasks": self._worker(self._background_tasks()),
             "schedules": self._worker(self._schedules()),
             "mail": self._worker(self._mail()),
             "retention": self._worker(self._retention()),
@@ -215,6 +217,14 @@ class Background:
             secret=self._services.webhook_secret,
             sender=WebhookSender(),
             observer=self._services.metrics,
+            task_message=message_of,
+        )
+
+    def _background_tasks(self) -> BackgroundTaskDuty:
+        return BackgroundTaskDuty(
+            runner=self._services.background_runner,
+            mail=self._services.mailboxes,
+            loop=asyncio.get_running_loop(),
         )
 
     def _schedules(self) -> ScheduleDuty:

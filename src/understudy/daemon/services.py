@@ -16,6 +16,8 @@ from understudy.agent.prompt import PromptBuilder
 from understudy.agents.service import AgentService
 from understudy.agents.user_files import UserFileService
 from understudy.assets.service import AssetService
+from understudy.background_tasks.runner import BackgroundRunner
+from understudy.background_tasks.service import BackgroundTaskService
 from understudy.channels.bridges import BridgeService
 from understudy.channels.model import Channel, ChannelMessage
 from understudy.channels.posting import Posting
@@ -97,6 +99,7 @@ from understudy.storage.unit import Unit
 from understudy.storage.unlearn_compaction import compact
 from understudy.telemetry.metrics import Metrics
 from understudy.tools.registry import ToolRegistry
+from understudy.tools.shell import ShellProgram
 from understudy.unlearn.retirement import Retirer
 from understudy.unlearn.service import TOPIC as UNLEARNS
 from understudy.unlearn.service import UnlearnDuty, UnlearnService
@@ -176,6 +179,18 @@ class Services:
         self.schedules = _schedules(resources, self.firing)
         self.mailboxes = MailboxService(
             units=units, clock=clock, changed=partial(resources.bell.ring, MAIL_TOPIC)
+        )
+        self.background_tasks = BackgroundTaskService(
+            units=units,
+            clock=clock,
+            limits=settings.background,
+            holder=resources.engine.executor_id,
+            scrub=resources.scrub,
+            ring=resources.bell.ring,
+        )
+        self.background_runner = BackgroundRunner(
+            service=self.background_tasks,
+            program=ShellProgram(settings.environment, resources.children),
         )
         self.bridges = BridgeService(
             units=units,
@@ -306,6 +321,7 @@ class Services:
             toolkit(
                 units=resources.units,
                 clock=resources.clock,
+                bell=resources.bell,
                 question_expires_s=settings.question_expires_s,
                 tasks=self.tasks,
                 project_tasks=MemberTasks(self.project_tasks),
@@ -322,6 +338,7 @@ class Services:
                 may_go_on=Onward(resources.units, Gatekeeper()),
                 environment=settings.environment,
                 children=resources.children,
+                background=self.background_runner,
                 skills=self.skills.service,
                 skill_catalogue=self.skills.catalogue,
                 role_of=self.skills.role_of,

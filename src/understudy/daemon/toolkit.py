@@ -4,8 +4,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from understudy.background_tasks.runner import BackgroundRunner
+from understudy.background_tasks.tools import InBackground, TaskOutput, TaskStop
 from understudy.channels.stimuli import CreateChannelStimulus, StimulusService
 from understudy.channels.tools import EmitOutput, ReadChannelThread, SetChannelReaction, TurnDesk
+from understudy.core.bell import Bell
 from understudy.core.clock import Clock
 from understudy.evolution.context_files import AgentContextFiles
 from understudy.learnings.remember import Remember, Suggestions
@@ -58,6 +61,7 @@ def toolkit(
     *,
     units: Units,
     clock: Clock,
+    bell: Bell,
     question_expires_s: int | None,
     tasks: TaskService,
     project_tasks: MemberTasks,
@@ -69,6 +73,7 @@ def toolkit(
     may_go_on: RedirectCheck,
     environment: Mapping[str, str],
     children: ChildProcesses,
+    background: BackgroundRunner,
     skills: SkillService,
     skill_catalogue: Catalogue,
     role_of: RoleOf,
@@ -89,7 +94,9 @@ def toolkit(
         EditFile(context_files),
         ListFiles(),
         SearchFiles(),
-        Shell(environment, children),
+        Shell(environment, children, InBackground(background)),
+        TaskOutput(background.service, bell),
+        TaskStop(background.service),
         FetchUrl(fetch_allow, may_go_on=may_go_on),
         Tasks(tasks),
         ProjectTasks(project_tasks),

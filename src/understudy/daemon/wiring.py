@@ -86,6 +86,8 @@ class Daemon:
         self.resources.state = "stopped"
         self.resources.shut_down()
         self.services.skills.stop()
+        # First: what ends is recorded, and nobody else would end what runs on.
+        await self.services.background_runner.close()
         await self._background.stop()
         await self.resources.engine.stop()
         await self.resources.routes.close()

@@ -50,6 +50,8 @@ class ClaimedDelivery:
     address: str
     attempt: int
     round_attempt: int
+    # The background task whose end it tells; None: that of the run.
+    task_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,11 +27,12 @@ class DeliveryService:
     clock: Clock
 
     def of_run(self, run_id: str) -> tuple[DeliveryLog, ...]:
-        """The deliveries of a run, in the order of its reply targets."""
+        """The deliveries of a run, in the order of its reply targets, and of its background tasks."""
         with self.units.read() as unit:
             run = require_run(unit, run_id)
             sent = unit.deliveries.of_runs([run_id]).get(run_id, {})
-            shown = shown_deliveries(run, sent)
+            of_tasks = (each for each in sent.values() if each.task_id is not None)
+            shown = (*shown_deliveries(run, sent), *of_tasks)
             ids = [delivery.delivery_id for delivery in shown if delivery.delivery_id]
             tries = unit.deliveries.tries(ids)
         return tuple(

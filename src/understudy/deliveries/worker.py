@@ -34,7 +34,7 @@ from understudy.work.db_retry import retry_while_db_down
 from understudy.work.worker import Claim, WorkerSleep
 
 if TYPE_CHECKING:
-    from understudy.storage.unit import Units
+    from understudy.storage.unit import Unit, Units
     from understudy.telemetry.metrics import Metrics
 
 
@@ -69,6 +69,8 @@ class DeliveryDuty:
     sender: WebhookSender
     observer: "Metrics"
     jitter: Callable[[], float] = random.SystemRandom().random
+    # What is told of the end of a background task; None when it is gone.
+    task_message: Callable[["Unit", str], Mapping[str, Any] | None] = lambda _, __: None
 
     def claim(self, limit: int) -> Claim[ClaimedDelivery]:
         """Claim up to `limit` due deliveries under a lease."""
@@ -113,11 +115,19 @@ class DeliveryDuty:
 
     def _message(self, claimed: ClaimedDelivery) -> bytes:
         with self.units.read() as unit:
+            if claimed.task_id is not None:
+                return self._of_task(unit, claimed.delivery_id, claimed.task_id)
             run = unit.runs.get(claimed.run_id)
             if run is None:
                 raise coded_error("deliveries/record_damaged", detail=UNREADABLE)
             outputs = unit.journal.outputs([run.run_id]).get(run.run_id, ())
         return message(claimed.delivery_id, run, outputs)
+
+    def _of_task(self, unit: "Unit", delivery_id: str, task_id: str) -> bytes:
+        told = self.task_message(unit, task_id)
+        if told is None:
+            raise coded_error("deliveries/record_damaged", detail=UNREADABLE)
+        return encoded({"delivery_id": delivery_id, **told})
 
     def _settle(self, claimed: ClaimedDelivery, tried: Try, verdict: DeliveryVerdict) -> None:
         retries = verdict.outcome is TryOutcome.RETRY
@@ -152,7 +162,11 @@ def message(delivery_id: str, run: Run, outputs: Sequence[JournalEvent]) -> byte
     }
     if run.error is not None:
         told["error"] = run.error
-    # Odd characters stay escaped, so that half a surrogate is still JSON.
+    return encoded(told)
+
+
+def encoded(told: Mapping[str, Any]) -> bytes:
+    """A message as it is sent: odd characters stay escaped, so half a surrogate is still JSON."""
     return json.dumps(told, separators=(",", ":")).encode()
 
 

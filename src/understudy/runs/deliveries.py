@@ -1,6 +1,6 @@
 """Deliveries of a run's output to its reply targets: pending, local, or in the outbox."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -41,9 +41,22 @@ def settle_local(run: Run) -> tuple[Delivery, ...]:
 
 def queue_deliveries(unit: "Unit", run: Run) -> None:
     """Queue the webhook deliveries of a run in the outbox; called once, when it ends."""
-    if not _has_something_to_say(run):
-        return
-    for position, target in enumerate(run.reply_targets):
+    if _has_something_to_say(run):
+        queue_for_targets(unit, run.run_id, run.reply_targets, at_ms=run.finished_at_ms)
+
+
+def queue_for_targets(
+    unit: "Unit",
+    run_id: str,
+    targets: tuple[ReplyTarget, ...],
+    *,
+    at_ms: int | None,
+    task_id: str | None = None,
+) -> None:
+    """Queue a delivery for each webhook among some reply targets, of a run or of its task."""
+    # Those of tasks come after all that the run itself could have.
+    first = 0 if task_id is None else unit.deliveries.next_task_position(run_id)
+    for position, target in enumerate(targets, start=first):
         if target.plugin == HTTP:
             delivery = Delivery(
                 plugin=target.plugin,
@@ -51,9 +64,10 @@ def queue_deliveries(unit: "Unit", run: Run) -> None:
                 status=DeliveryStatus.PENDING,
                 attempts=0,
                 delivery_id=new_id("dlv"),
-                next_attempt_at_ms=run.finished_at_ms,
+                next_attempt_at_ms=at_ms,
+                task_id=task_id,
             )
-            unit.deliveries.add(run.run_id, position, delivery)
+            unit.deliveries.add(run_id, position, delivery)
 
 
 def queue_unread(unit: "Unit", run_id: str) -> Run | None:
@@ -74,6 +88,20 @@ def shown_deliveries(run: Run, sent: Mapping[int, Delivery]) -> tuple[Delivery, 
         sent.get(position) or _without_outbox(run, delivery)
         for position, delivery in enumerate(known)
     )
+
+
+def shown_for_targets(
+    targets: tuple[ReplyTarget, ...], sent: Sequence[Delivery], *, has_ended: bool
+) -> tuple[Delivery, ...]:
+    """The deliveries of a background task: those of the outbox, and what needs none."""
+    queued = iter(sent)
+    shown = []
+    for delivery in pending_deliveries(targets):
+        if delivery.plugin == LOCAL and has_ended:
+            shown.append(replace(delivery, status=DeliveryStatus.DELIVERED, attempts=1))
+        else:
+            shown.append(next(queued, delivery) if delivery.plugin == HTTP else delivery)
+    return tuple(shown)
 
 
 def _without_outbox(run: Run, delivery: Delivery) -> Delivery:

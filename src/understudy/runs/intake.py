@@ -116,6 +116,7 @@ class RunIntake:
             debug_level=submission.debug_level or defaults.debug_level,
             locale=locale_of(language_of(submission, principal)),
             reply_targets=session.reply_targets if targets is None else targets,
+            has_own_targets=bool(targets),
             skill_fingerprint=submission.skill_fingerprint,
             denied=submission.denied,
             trial_id=session.trial_id,

@@ -171,6 +171,8 @@ class Delivery:
     next_attempt_at_ms: Annotated[int | None, OMIT] = None
     delivered_at_ms: Annotated[int | None, OMIT] = None
     last_error: Annotated[str | None, OMIT] = None
+    # The background task whose end it tells, where it is not that of the run.
+    task_id: Annotated[str | None, OMIT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +200,8 @@ class Run:
     # The language of what the daemon itself says in it; older versions stored none.
     locale: Annotated[str, BeforeValidator(locale_of)] = DEFAULT
     reply_targets: tuple[ReplyTarget, ...] = ()
+    # Whether they were named for this run; else they are the defaults that the session had then.
+    has_own_targets: bool = False
     # Which definition of a promoted skill it carries out, if it does: only the daemon says so.
     skill_fingerprint: str | None = None
     # Tools that it is denied, beside what rules say; the sidechains it makes are denied them too.

@@ -3,7 +3,13 @@
 The only package that reads the environment.
 """
 
-from understudy.settings.config_file import DebugLevel, FileConfig, RouteConfig, SettingsError
+from understudy.settings.config_file import (
+    BackgroundConfig,
+    DebugLevel,
+    FileConfig,
+    RouteConfig,
+    SettingsError,
+)
 from understudy.settings.load import (
     DEFAULT_BIND,
     ClientSettings,
@@ -16,6 +22,7 @@ from understudy.settings.model import Flags, Settings
 
 __all__ = [
     "DEFAULT_BIND",
+    "BackgroundConfig",
     "ClientSettings",
     "DebugLevel",
     "FileConfig",

@@ -130,6 +130,16 @@ class EvolutionConfig(BaseModel):
     soul_change_percent: Annotated[int, Field(ge=1, le=100)] = SOUL_CHANGE_PERCENT
 
 
+class BackgroundConfig(BaseModel):
+    """How many shell commands run in the background, and for how long."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    max_runtime_s: Annotated[int, Field(ge=1, le=7 * 24 * 3600)] = 4 * 3600
+    per_session: Annotated[int, Field(ge=0, le=100)] = 4
+    in_all: Annotated[int, Field(ge=0, le=1000)] = 16
+
+
 Days = Annotated[int, Field(ge=0, le=36_500)]
 
 
@@ -147,6 +157,8 @@ class RetentionConfig(BaseModel):
     # Webhooks that were delivered, and mail that was read or given up.
     deliveries_days: Days = 90
     messages_days: Days = 90
+    # Commands in the background that have ended, and what they printed.
+    background_tasks_days: Days = 90
     # Entries of the audit; the chain of digests goes on from the last one removed.
     audit_days: Days = 730
 
@@ -176,6 +188,7 @@ class FileConfig(BaseModel):
     guard: GuardConfig = Field(default_factory=GuardConfig)
     evolution: EvolutionConfig = Field(default_factory=EvolutionConfig)
     retention: RetentionConfig = Field(default_factory=RetentionConfig)
+    background: BackgroundConfig = Field(default_factory=BackgroundConfig)
 
 
 def read_config(path: Path, *, must_exist: bool) -> FileConfig:
@@ -208,6 +221,7 @@ def _not_a_setting(key: str) -> str:
         "guard.": GuardConfig,
         "evolution.": EvolutionConfig,
         "retention.": RetentionConfig,
+        "background.": BackgroundConfig,
         "": FileConfig,
     }
     known = next(kind.model_fields for start, kind in tables.items() if key.startswith(start))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
-from understudy.settings.config_file import SOUL_CHANGE_PERCENT, RetentionConfig
+from understudy.settings.config_file import SOUL_CHANGE_PERCENT, BackgroundConfig, RetentionConfig
 from understudy.settings.model import Settings
 
 
@@ -27,6 +27,7 @@ def setting_rows(settings: Settings) -> list[dict[str, Any]]:
         "skills": f"roots {', '.join(map(str, settings.skill_roots)) or 'none'}",
         "guard": f"allow_acknowledged {str(settings.guard_allow_acknowledged).lower()}",
         "retention": ", ".join(f"{name} {days}" for name, days in settings.retention_days.items()),
+        "background": ", ".join(f"{name} {value}" for name, value in settings.background),
         "evolution": f"soul_change_percent {settings.soul_change_percent}",
         "isolation": settings.isolation,
         "admin_token": "set" if settings.admin_token else "not set",
@@ -53,6 +54,8 @@ def _from_file(settings: Settings) -> Iterator[str]:
         yield "guard"
     if dict(settings.retention_days) != RetentionConfig().model_dump():
         yield "retention"
+    if settings.background != BackgroundConfig():
+        yield "background"
     if settings.soul_change_percent != SOUL_CHANGE_PERCENT:
         yield "evolution"
 

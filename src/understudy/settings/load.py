@@ -76,6 +76,7 @@ def load_settings(flags: Flags, environment: Mapping[str, str] | None = None) ->
         guard_allow_acknowledged=file.guard.allow_acknowledged,
         isolation=file.isolation,
         soul_change_percent=file.evolution.soul_change_percent,
+        background=file.background,
         retention_days=file.retention.model_dump(),
         environment=env,
         sources=dict(pick.sources),

@@ -11,6 +11,7 @@ from understudy.core.sight import Isolation
 from understudy.core.urls import is_loopback
 from understudy.settings.config_file import (
     SOUL_CHANGE_PERCENT,
+    BackgroundConfig,
     DebugLevel,
     RetentionConfig,
     RouteConfig,
@@ -54,6 +55,8 @@ class Settings:
     retention_days: Mapping[str, int] = field(
         default_factory=lambda: RetentionConfig().model_dump()
     )
+    # How many shell commands run in the background, and for how long.
+    background: BackgroundConfig = field(default_factory=BackgroundConfig)
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     # Where each value came from: `flag`, `environment`, `file` or `default`.
     sources: Mapping[str, str] = field(default_factory=dict)

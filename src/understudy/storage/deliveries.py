@@ -13,6 +13,8 @@ from understudy.storage.schema import deliveries, delivery_tries, webhook_secret
 
 CUT_OFF: Final = "given up: the daemon stopped during the last attempt"
 ONLY: Final = "current"
+# No run has as many reply targets.
+TASK_POSITIONS: Final = 1_000_000
 
 
 class DeliveryStore:
@@ -39,6 +41,18 @@ class DeliveryStore:
         for row in self._connection.execute(query.order_by(deliveries.c.position)):
             found.setdefault(row.run_id, {})[row.position] = _read(row)
         return found
+
+    def of_task(self, task_id: str) -> tuple[Delivery, ...]:
+        """The deliveries of a background task, in the order of its reply targets."""
+        query = sa.select(deliveries).where(deliveries.c.task_id == task_id)
+        found = self._connection.execute(query.order_by(deliveries.c.position))
+        return tuple(_read(row) for row in found)
+
+    def next_task_position(self, run_id: str) -> int:
+        """The position of the next delivery of a background task of a run, whose row is locked."""
+        query = sa.select(sa.func.max(deliveries.c.position)).where(deliveries.c.run_id == run_id)
+        last = self._connection.execute(query).scalar() or 0
+        return max(int(last) + 1, TASK_POSITIONS)
 
     def find(self, run_id: str, delivery_id: str) -> Delivery | None:
         """One delivery of a run, held until the unit ends."""
@@ -172,4 +186,5 @@ def _claimed(row: Any) -> ClaimedDelivery:
         address=_address(row),
         attempt=row.attempts,
         round_attempt=row.attempts - row.attempts_before,
+        task_id=row.task_id,
     )

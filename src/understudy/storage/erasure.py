@@ -22,6 +22,8 @@ ROWS: Final[tuple[tuple[sa.Column[Any], str], ...]] = (
     (schema.channel_members.c.session_id, "session_ids"),
     (schema.tasks.c.session_id, "session_ids"),
     (schema.flows.c.session_id, "session_ids"),
+    # Takes its output along.
+    (schema.background_tasks.c.session_id, "session_ids"),
     (schema.sidechains.c.session_id, "session_ids"),
     (schema.session_mcp_servers.c.session_id, "session_ids"),
     (schema.session_bindings.c.session_id, "session_ids"),

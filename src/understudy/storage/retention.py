@@ -11,6 +11,7 @@ from understudy.runs.model import DeliveryStatus
 from understudy.storage.chains import Chains
 from understudy.storage.schema import (
     artifacts,
+    background_tasks,
     debug_requests,
     deliveries,
     delivery_tries,
@@ -49,6 +50,12 @@ RETAINED: Final[Mapping[str, RetainedRows]] = {
         age=deliveries.c.delivered_at_ms,
         where=deliveries.c.status == DeliveryStatus.DELIVERED,
         parts=(delivery_tries.c.delivery_id,),
+    ),
+    # Takes its output along.
+    "background_tasks_days": RetainedRows(
+        key=background_tasks.c.task_id,
+        age=background_tasks.c.ended_at_ms,
+        where=background_tasks.c.ended_at_ms.is_not(None),
     ),
     "messages_days": RetainedRows(
         key=messages.c.message_id,

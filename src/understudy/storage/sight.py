@@ -77,6 +77,11 @@ def _of_delivery(c: Columns, user_id: str) -> Condition:
     return c.delivery_id.in_(sa.select(own.c.delivery_id).where(own.c.run_id.in_(_runs(user_id))))
 
 
+def _of_background_task(c: Columns, user_id: str) -> Condition:
+    own = t.background_tasks.alias("own_background_tasks")
+    return c.task_id.in_(sa.select(own.c.task_id).where(_of_either(own.c, user_id)))
+
+
 def _of_claim(c: Columns, user_id: str) -> Condition:
     """An asset is of everybody who uploaded its content."""
     claims = t.asset_owners.alias("own_assets")
@@ -119,6 +124,8 @@ OWNED: Final[Mapping[sa.Table, Rule]] = {
     t.requests: _of_either,
     t.tasks: _of_session,
     t.flows: _of_either,
+    t.background_tasks: _of_either,
+    t.background_output: _of_background_task,
     t.sidechains: _of_session,
     t.session_mcp_servers: _of_session,
     t.session_bindings: _of_session,
@@ -249,6 +256,7 @@ NAMED: Final = tuple(
         t.assets,
         t.schedules,
         t.messages,
+        t.background_tasks,
         t.deliveries,
         t.learning_candidates,
         t.learnings,

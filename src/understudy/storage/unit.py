@@ -27,6 +27,7 @@ from understudy.storage.access import (
 from understudy.storage.agents import AgentStore, UserFileStore
 from understudy.storage.artifacts import ArtifactStore, DebugStore
 from understudy.storage.assets import AssetStore, SqlBlobs
+from understudy.storage.background_tasks import BackgroundTaskStore
 from understudy.storage.bridges import BridgeStore
 from understudy.storage.candidates import CandidateStore, ReviewStore
 from understudy.storage.chains import Chains, Head
@@ -158,6 +159,10 @@ class Stores:
     @cached_property
     def playbooks(self) -> PlaybookStore:
         return PlaybookStore(self.connection, self._dialect)
+
+    @cached_property
+    def background_tasks(self) -> BackgroundTaskStore:
+        return BackgroundTaskStore(self.connection, self._dialect)
 
     @cached_property
     def flows(self) -> FlowStore:

@@ -25,6 +25,8 @@ HOLDERS: Final[tuple[tuple[Resource, sa.Table, sa.ColumnElement[Any]], ...]] = (
     (R.CHANNEL_MESSAGE, schema.channel_messages, schema.channel_messages.c.message_id),
     (R.SCHEDULE, schema.schedules, schema.schedules.c.schedule_id),
     (R.TASK, schema.tasks, schema.tasks.c.task_id),
+    (R.BACKGROUND_TASK, schema.background_output, schema.background_output.c.task_id),
+    (R.BACKGROUND_TASK, schema.background_tasks, schema.background_tasks.c.task_id),
     (R.PROPOSAL, schema.file_proposals, schema.file_proposals.c.proposal_id),
     *((R.CONTEXT_FILE, table, key) for table, key in FILES),
 )
@@ -44,6 +46,8 @@ DELETED: Final[tuple[tuple[sa.Table, sa.ColumnElement[Any], Resource], ...]] = (
     (schema.channel_messages, schema.channel_messages.c.message_id, R.CHANNEL_MESSAGE),
     (schema.channel_leases, schema.channel_leases.c.active_run_id, R.RUN),
     (schema.tasks, schema.tasks.c.task_id, R.TASK),
+    # Takes its output along; its daemon ends what still runs.
+    (schema.background_tasks, schema.background_tasks.c.task_id, R.BACKGROUND_TASK),
     (schema.file_proposals, schema.file_proposals.c.proposal_id, R.PROPOSAL),
     (schema.learning_uses, schema.learning_uses.c.run_id, R.RUN),
     *((table, key, R.CONTEXT_FILE) for table, key in FILES),

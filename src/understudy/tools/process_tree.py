@@ -141,6 +141,20 @@ def descendants(without: Collection[int] = ()) -> Iterator[int]:
                 look.append(child)
 
 
+def birth_of(pid: int) -> str | None:
+    """When a process began, and in which boot: with its number this names it for ever.
+
+    None where the kernel does not tell, or the process is gone.
+    """
+    try:
+        told = (PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
+        boot = (PROC / "sys" / "kernel" / "random" / "boot_id").read_text().strip()
+    except OSError:
+        return None
+    # Of the fields after the name: the state comes first, the start as the twentieth.
+    return None if told[0] == "Z" else f"{boot}/{told[19]}"
+
+
 def children_of(pid: int) -> list[int]:
     """The processes that the threads of one started or adopted."""
     children: list[int] = []

@@ -4,12 +4,19 @@ import asyncio
 import json
 import shutil
 import signal
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from understudy.tools import shell_supervisor
 from understudy.tools.base import Approval, Effect, Parameters, ToolContext, ToolError
@@ -19,6 +26,8 @@ T = TypeVar("T")
 
 DEFAULT_TIMEOUT_S: Final = 60
 MAX_TIMEOUT_S: Final = 600
+# In the background; the settings may allow less.
+MAX_BACKGROUND_S: Final = 7 * 24 * 3600
 # One argument of a program is at most 128 KiB long on Linux, whatever the characters.
 MAX_COMMAND_CHARS: Final = 32_000
 MAX_OUTPUT_BYTES: Final = 1024 * 1024
@@ -59,11 +68,17 @@ class ShellParameters(Parameters):
     command: str = Field(
         min_length=1, max_length=MAX_COMMAND_CHARS, description="The command line to run."
     )
-    timeout_s: int = Field(
-        default=DEFAULT_TIMEOUT_S,
+    timeout_s: int | None = Field(
+        default=None,
         ge=1,
-        le=MAX_TIMEOUT_S,
-        description="After how many seconds the command is stopped.",
+        le=MAX_BACKGROUND_S,
+        description=f"After how many seconds the command is stopped: {DEFAULT_TIMEOUT_S} by "
+        f"default and {MAX_TIMEOUT_S} at most; in the background hours.",
+    )
+    background: bool = Field(
+        default=False,
+        description="Answer at once with a task id, and let the command run on after this run. "
+        "Read it with task_output, end it with task_stop; its end is told to you in a letter.",
     )
 
     @field_validator("command")
@@ -73,8 +88,21 @@ class ShellParameters(Parameters):
             raise ValueError("must not have a NUL character")
         return command
 
+    @model_validator(mode="after")
+    def _is_waited_for(self) -> "ShellParameters":
+        if not self.background and self.seconds > MAX_TIMEOUT_S:
+            raise ValueError(
+                f"timeout_s is {self.seconds}; at most {MAX_TIMEOUT_S} unless background is true"
+            )
+        return self
 
-class _Ended(BaseModel):
+    @property
+    def seconds(self) -> int:
+        """How long a command may take that is waited for."""
+        return self.timeout_s or DEFAULT_TIMEOUT_S
+
+
+class CommandEnd(BaseModel):
     """How a command ended, as its supervisor tells; the command could tell it too."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -85,49 +113,19 @@ class _Ended(BaseModel):
     output: str = ""
 
 
-class Shell:
-    """Runs a command line and answers with its exit code and what it printed."""
+class ShellProgram:
+    """Starts the supervisor of a command, within the bounds that hold for every command."""
 
-    name = "shell"
-    description = (
-        "Run a command line in the workspace, without input. Answers with the exit code and what "
-        "it printed, errors included. What it leaves running in the background is ended with it."
-    )
-    effect = Effect.ONCE
-    approval = Approval.ALWAYS
-    parameters: type[BaseModel] = ShellParameters
-    timeout_s = MAX_TIMEOUT_S + 10.0
-
-    def __init__(
-        self, environment: Mapping[str, str], children: ChildProcesses | None = None
-    ) -> None:
-        self._children = children or ChildProcesses()
+    def __init__(self, environment: Mapping[str, str], children: ChildProcesses) -> None:
+        self.children = children
         self._passed_on = {"PATH": DEFAULT_PATH, "LANG": "C.UTF-8", "TERM": "dumb"} | {
             name: value for name, value in environment.items() if name in PASSED_ON
         }
 
-    async def call(self, arguments: ShellParameters, context: ToolContext) -> str:
-        """The exit code on the first line, then the output; `ToolError` when it was stopped."""
-        started = await self._start(context.workspace)
-        is_gone = False
+    async def start(self, workspace: Path) -> StartedProcess:
+        """A supervisor that waits for its plan; `ToolError` when there is none to be had."""
         try:
-            ended = await _converse(started, self._plan(arguments), arguments.timeout_s)
-        finally:
-            leaving = self._children.leave(started, within_s=LEAVE_WITHIN_S)
-            is_gone = await _undisturbed(leaving)
-        if not is_gone:
-            raise ToolError(
-                "the command's supervisor was ended; some of what it started may run on"
-            )
-        if ended is None:
-            raise ToolError("the command's supervisor was ended; its outcome is unknown")
-        if ended.reason != "exit":
-            raise _stopped(ended, arguments.timeout_s)
-        return _answer(ended)
-
-    async def _start(self, workspace: Path) -> StartedProcess:
-        try:
-            return await self._children.start(
+            return await self.children.start(
                 *own_program(shell_supervisor),
                 limit=MAX_OUTPUT_BYTES,
                 stderr=asyncio.subprocess.DEVNULL,
@@ -142,11 +140,12 @@ class Shell:
             reason = (problem.strerror or "no reason given").lower()
             raise ToolError(f"the command cannot be started: {reason}") from None
 
-    def _plan(self, arguments: ShellParameters) -> dict[str, object]:
+    def plan(self, command: str, timeout_s: int) -> dict[str, object]:
+        """What the supervisor is told."""
         shell = shutil.which("bash", path=self._passed_on["PATH"]) or "/bin/sh"
         return {
-            "argv": [shell, "-c", arguments.command],
-            "timeout_s": arguments.timeout_s,
+            "argv": [shell, "-c", command],
+            "timeout_s": timeout_s,
             "max_output_bytes": MAX_OUTPUT_BYTES,
             "max_flood_bytes": MAX_FLOOD_BYTES,
             "max_memory_bytes": MAX_MEMORY_BYTES,
@@ -154,10 +153,66 @@ class Shell:
             "limits": LIMITS,
         }
 
+    async def leave(self, started: StartedProcess) -> bool:
+        """End a command with all it started; False when something of it may run on."""
+        leaving = self.children.leave(started, within_s=LEAVE_WITHIN_S)
+        return await _undisturbed(leaving)
+
+
+# Has a command run in the background, and says so to the model.
+StartInBackground = Callable[[ShellParameters, ToolContext], Awaitable[str]]
+
+
+class Shell:
+    """Runs a command line and answers with its exit code and what it printed."""
+
+    name = "shell"
+    description = (
+        "Run a command line in the workspace, without input. Answers with the exit code and what "
+        "it printed, errors included. What it leaves running is ended with it; only with background "
+        "does it run on."
+    )
+    effect = Effect.ONCE
+    approval = Approval.ALWAYS
+    parameters: type[BaseModel] = ShellParameters
+    timeout_s = MAX_TIMEOUT_S + 10.0
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        children: ChildProcesses | None = None,
+        in_background: StartInBackground | None = None,
+    ) -> None:
+        self._program = ShellProgram(environment, children or ChildProcesses())
+        self._in_background = in_background
+
+    async def call(self, arguments: ShellParameters, context: ToolContext) -> str:
+        """The exit code on the first line, then the output; `ToolError` when it was stopped."""
+        if arguments.background:
+            if self._in_background is None:
+                raise ToolError("nothing runs in the background here")
+            return await self._in_background(arguments, context)
+        started = await self._program.start(context.workspace)
+        is_gone = False
+        try:
+            plan = self._program.plan(arguments.command, arguments.seconds)
+            ended = await _converse(started, plan, arguments.seconds)
+        finally:
+            is_gone = await self._program.leave(started)
+        if not is_gone:
+            raise ToolError(
+                "the command's supervisor was ended; some of what it started may run on"
+            )
+        if ended is None:
+            raise ToolError("the command's supervisor was ended; its outcome is unknown")
+        if ended.reason != "exit":
+            raise _stopped(ended, arguments.seconds)
+        return _answer(ended)
+
 
 async def _converse(
     started: StartedProcess, plan: Mapping[str, object], timeout_s: int
-) -> _Ended | None:
+) -> CommandEnd | None:
     """Tell the supervisor what to do, and read how it went; None when it does not say."""
     try:
         async with asyncio.timeout(timeout_s + ANSWER_WITHIN_S):
@@ -165,23 +220,29 @@ async def _converse(
     except TimeoutError:
         # Something keeps it from its work: what there is, is ended from here.
         started.signal(signal.SIGKILL)
-        return _Ended(reason="timeout")
+        return CommandEnd(reason="timeout")
     account, _, output = reply.partition(b"\n")
     text = output.decode(errors="replace").replace("\0", "\ufffd")
     try:
-        return _Ended.model_validate_json(account).model_copy(update={"output": text})
+        return CommandEnd.model_validate_json(account).model_copy(update={"output": text})
     except ValidationError:
         return None
+
+
+async def tell(started: StartedProcess, plan: Mapping[str, object]) -> None:
+    """Hand the supervisor its plan; it may be gone already."""
+    stdin = started.process.stdin
+    assert stdin is not None  # noqa: S101 - asked for as a pipe
+    with suppress(ConnectionError):
+        stdin.write(json.dumps(plan).encode() + b"\n")
+        await stdin.drain()
 
 
 async def _ask(started: StartedProcess, plan: Mapping[str, object], timeout_s: int) -> bytes:
     """The output of the supervisor until it has ended; descendants may hold the pipe open."""
     process, loop = started.process, asyncio.get_running_loop()
-    assert process.stdin is not None  # noqa: S101 - asked for as a pipe
-    assert process.stdout is not None  # noqa: S101
-    with suppress(ConnectionError):
-        process.stdin.write(json.dumps(plan).encode() + b"\n")
-        await process.stdin.drain()
+    assert process.stdout is not None  # noqa: S101 - asked for as a pipe
+    await tell(started, plan)
     reply = bytearray()
     reading = asyncio.create_task(_read(process.stdout, reply))
     time_is_up = loop.time() + timeout_s
@@ -218,7 +279,7 @@ async def _undisturbed(work: Coroutine[Any, Any, T]) -> T:
     return done
 
 
-def _answer(ended: _Ended) -> str:
+def _answer(ended: CommandEnd) -> str:
     code = ended.code or 0
     lines = [f"[exit code {code}]" if code >= 0 else f"[ended by {_signal(-code)}]"]
     if ended.left:
@@ -233,7 +294,7 @@ def _signal(number: int) -> str:
         return f"signal {number}"
 
 
-def _stopped(ended: _Ended, timeout_s: int) -> ToolError:
+def _stopped(ended: CommandEnd, timeout_s: int) -> ToolError:
     why = STOPPED.get(ended.reason, f"it did not end within {timeout_s} s")
     output = ended.output
     if len(output) > MAX_STOPPED_CHARS:

@@ -2,7 +2,9 @@
 
 `understudy.tools.shell` starts it, writes a plan as one line of JSON to its standard input, and
 keeps that open: when it closes, because the call was cancelled or the daemon died, everything
-ends. The answer on standard output is one line of JSON, then what the command printed.
+ends. The answer on standard output is one line of JSON, then what the command printed. A command
+that is streamed is told of in pieces meanwhile: each is one line of JSON, and where that has a
+`size`, as many bytes of what the command printed.
 """
 
 import json
@@ -21,6 +23,7 @@ from understudy.tools.process_tree import (
     PROC,
     ProcessTree,
     be_watched,
+    birth_of,
     descendants,
     end_badly,
     watch_over,
@@ -40,15 +43,23 @@ def main() -> None:
         return
     with suppress(OSError):  # root's alone: others have a limit on their processes instead
         os.nice(-5)
-    command = Command(plan)
+    command = StreamedCommand(plan) if plan.get("is_streamed") else Command(plan)
     ended, output = command.run()
     # The reader of a cancelled command is gone.
     if ended["reason"] != "cancelled":
-        with suppress(BrokenPipeError):
-            sys.stdout.buffer.write(json.dumps(ended).encode() + b"\n" + output)
-            sys.stdout.buffer.flush()
+        write(ended, output)
     if not command.is_gone:
         end_badly()
+
+
+def write(told: dict[str, object], output: bytes = b"") -> bool:
+    """Tell the daemon something; False when it is gone."""
+    try:
+        sys.stdout.buffer.write(json.dumps(told).encode() + b"\n" + output)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        return False
+    return True
 
 
 class HeadAndTail:
@@ -106,7 +117,11 @@ class Command:
         reason = "processes" if left > self.plan["max_processes"] else reason
         self.is_gone = self.tree.end()
         self.drain()
-        return self.account(reason, left), self.kept.text()
+        return self.account(reason, left), self.rest()
+
+    def rest(self) -> bytes:
+        """What goes with the account."""
+        return self.kept.text()
 
     def wait(self, seconds: float) -> str | None:
         """Read what is printed; `cancelled` when the daemon let go."""
@@ -122,8 +137,12 @@ class Command:
             chunk = os.read(self.output, CHUNK_BYTES)
         except BlockingIOError:
             return True
-        self.kept.add(chunk)
+        self.keep(chunk)
         return bool(chunk)
+
+    def keep(self, chunk: bytes) -> None:
+        """Note what was printed next."""
+        self.kept.add(chunk)
 
     def excess(self) -> str | None:
         """Which bound was passed, if any."""
@@ -163,6 +182,24 @@ class Command:
         status = self.tree.status
         code = None if status is None else os.waitstatus_to_exitcode(status)
         return {"reason": reason or "exit", "code": code, "left": left}
+
+
+class StreamedCommand(Command):
+    """A command whose output is passed on while it runs, and kept by whoever reads it."""
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        super().__init__(plan)
+        self.has_reader = write({"pid": self.tree.pid, "birth": birth_of(self.tree.pid)})
+
+    def keep(self, chunk: bytes) -> None:
+        """Pass on what was printed next."""
+        self.kept.total += len(chunk)
+        if chunk and self.has_reader:
+            self.has_reader = write({"size": len(chunk)}, chunk)
+
+    def rest(self) -> bytes:
+        """Nothing: it was passed on."""
+        return b""
 
 
 def become(plan: dict[str, Any], output: int) -> None:

@@ -92,6 +92,7 @@ class Resource(StrEnum):
     CHANNEL_MESSAGE = "channel_message"
     SCHEDULE = "schedule"
     TASK = "task"
+    BACKGROUND_TASK = "background_task"
     REQUEST = "request"
     DELIVERY = "delivery"
     ARTIFACT = "artifact"

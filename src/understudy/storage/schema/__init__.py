@@ -12,6 +12,7 @@ from understudy.storage.schema.access import (
 )
 from understudy.storage.schema.agents import agent_files, agents, file_proposals, user_context_files
 from understudy.storage.schema.assets import asset_blobs, asset_owners, asset_references, assets
+from understudy.storage.schema.background_tasks import background_output, background_tasks
 from understudy.storage.schema.channels import (
     bridge_deliveries,
     bridge_links,
@@ -103,6 +104,8 @@ __all__ = [
     "asset_references",
     "assets",
     "audit",
+    "background_output",
+    "background_tasks",
     "bridge_deliveries",
     "bridge_links",
     "canary_secret",

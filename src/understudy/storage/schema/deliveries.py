@@ -13,8 +13,10 @@ deliveries = sa.Table(
     metadata,
     sa.Column("delivery_id", sa.Text, primary_key=True),
     sa.Column("run_id", sa.Text, sa.ForeignKey("runs.run_id"), nullable=False),
-    # Which of the run's reply targets it goes to.
+    # Which of the run's reply targets it goes to; those of its background tasks come after them.
     sa.Column("position", sa.Integer, nullable=False),
+    # The background task whose end it tells.
+    sa.Column("task_id", sa.Text, index=True),
     sa.Column("plugin", sa.Text, nullable=False),
     sa.Column("address", Json, nullable=False),
     sa.Column("status", sa.Text, nullable=False),

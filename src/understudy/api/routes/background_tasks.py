@@ -1,0 +1,65 @@
+"""Shell commands in the background: what runs, what it printed, and its end."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Query
+
+from understudy.api.gate import GatedRoute
+from understudy.api.operations import operator, viewer
+from understudy.api.paging import Paging
+from understudy.api.services import Caller, Services
+from understudy.background_tasks.model import (
+    MAX_SLICE_CHARS,
+    BackgroundStatus,
+    BackgroundTaskDetail,
+    OutputSlice,
+)
+from understudy.core.page import Page
+
+router = APIRouter(tags=["background_tasks"], route_class=GatedRoute)
+TaskId = Annotated[str, Path(description="id of the background task")]
+ALL: Final = "/v1/background-tasks"
+ONE: Final = ALL + "/{task_id}"
+
+
+@router.get(ALL, operation_id="background_tasks.list")
+@viewer()
+def list_background_tasks(
+    services: Services,
+    page: Paging,
+    session_id: Annotated[str | None, Query(description="only in this session")] = None,
+    run_id: Annotated[str | None, Query(description="only started by this run")] = None,
+    status: Annotated[BackgroundStatus | None, Query(description="only of this status")] = None,
+) -> Page[BackgroundTaskDetail]:
+    """Background tasks, newest first."""
+    return services.background_tasks.page(page, session_id=session_id, run_id=run_id, status=status)
+
+
+@router.get(ONE, operation_id="background_tasks.get")
+@viewer()
+def get(task_id: TaskId, services: Services) -> BackgroundTaskDetail:
+    """One background task, with how its end fared at each reply target."""
+    return services.background_tasks.get(task_id)
+
+
+@router.get(ONE + "/output", operation_id="background_tasks.output")
+@viewer()
+def output(
+    task_id: TaskId,
+    services: Services,
+    offset: Annotated[
+        int, Query(ge=0, le=2**31 - 1, description="where to begin, in characters")
+    ] = 0,
+    limit: Annotated[
+        int, Query(ge=1, le=MAX_SLICE_CHARS, description="how many characters at most")
+    ] = MAX_SLICE_CHARS,
+) -> OutputSlice:
+    """What a background task has printed so far, from an offset on; secrets are taken out."""
+    return services.background_tasks.output(task_id, offset=offset, limit=limit)
+
+
+@router.post(ONE + "/stop", operation_id="background_tasks.stop", status_code=202)
+@operator()
+def stop(task_id: TaskId, services: Services, caller: Caller) -> BackgroundTaskDetail:
+    """Ask for the end of a background task and of all that it started."""
+    return services.background_tasks.stop(caller, task_id)

@@ -1,0 +1,1 @@
+"""Background tasks: shell commands that outlive the run that started them."""

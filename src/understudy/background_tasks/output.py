@@ -1,0 +1,87 @@
+"""What a command prints, until it is stored: decoded, and cut where no secret is split."""
+
+import codecs
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from understudy.background_tasks.model import TAIL_CHARS, OutputPiece
+
+# More than this between two looks is not kept: only the last of it is.
+MAX_PENDING_CHARS: Final = TAIL_CHARS
+# A line longer than this is released up to a space; a longer block of a key is released as it is.
+MAX_LINE_CHARS: Final = 16 * 1024
+_LINE_END: Final = re.compile(r"[\n\r]")
+BLOCK_START: Final = "-----BEGIN "
+BLOCK_END: Final = "-----END "
+
+
+def _decoder() -> codecs.IncrementalDecoder:
+    return codecs.getincrementaldecoder("utf-8")(errors="replace")
+
+
+@dataclass(slots=True)
+class PendingOutput:
+    """Takes in bytes, gives out text: whole lines, as a secret seldom spans two.
+
+    What is cut away is cut up to the end of a line: half a secret has no shape to be known by.
+    """
+
+    total_bytes: int = 0
+    # Where the next piece begins; where the pending text does, characters later.
+    _position: int = 0
+    _gap: int = 0
+    _pending: str = ""
+    _is_cut: bool = False
+    _decoder: codecs.IncrementalDecoder = field(default_factory=_decoder)
+
+    def add(self, chunk: bytes) -> None:
+        """Take in what was printed next."""
+        self.total_bytes += len(chunk)
+        self._pending += self._decoder.decode(chunk).replace("\0", "\ufffd")
+        excess = len(self._pending) - MAX_PENDING_CHARS
+        if excess > 0:
+            self._drop(excess)
+            self._is_cut = True
+        self._drop_rest_of_line()
+
+    def release(self, *, is_end: bool = False) -> str:
+        """The text that can be scrubbed and stored now; at the end all that is left."""
+        if is_end:
+            self._pending += self._decoder.decode(b"", final=True)
+            self._drop_rest_of_line()
+        released = len(self._pending) if is_end else self._releasable()
+        text, self._pending = self._pending[:released], self._pending[released:]
+        if text:
+            self._position += self._gap
+            self._gap = 0
+        return text
+
+    def place(self, scrubbed: str) -> OutputPiece:
+        """The text released last as a piece of the output, now without secrets."""
+        piece = OutputPiece(start=self._position, text=scrubbed)
+        self._position = piece.end
+        return piece
+
+    def _drop(self, count: int) -> None:
+        self._pending = self._pending[count:]
+        self._gap += count
+
+    def _drop_rest_of_line(self) -> None:
+        """After a cut: the rest of the line that it went through goes as well."""
+        if self._is_cut:
+            line_end = _LINE_END.search(self._pending)
+            self._drop(line_end.end() if line_end else len(self._pending))
+            self._is_cut = line_end is None
+
+    def _releasable(self) -> int:
+        """How much may be stored: up to the end of the last line, and of the last block."""
+        pending = self._pending
+        end = max(pending.rfind("\n"), pending.rfind("\r")) + 1
+        if not end and len(pending) > MAX_LINE_CHARS:
+            end = pending.rfind(" ") + 1
+        block = pending.rfind(BLOCK_START)
+        is_open = block > pending.rfind(BLOCK_END)
+        if is_open and block < end and len(pending) - block < MAX_LINE_CHARS:
+            end = block
+        return end

@@ -1,0 +1,170 @@
+"""The store of background tasks and of what they print."""
+
+from collections.abc import Collection
+from functools import partial
+from typing import Any
+
+import sqlalchemy as sa
+
+from understudy.background_tasks.model import (
+    HEAD_CHARS,
+    TAIL_CHARS,
+    BackgroundStatus,
+    BackgroundTask,
+    OutputPiece,
+)
+from understudy.core.page import Page, PageRequest
+from understudy.sessions.model import SessionStatus
+from understudy.storage.engine import Dialect
+from understudy.storage.rows import from_row, insert_into, readable, select_page, to_row
+from understudy.storage.schema import background_output, background_tasks, runs, sessions
+
+_RUNNING = background_tasks.c.ended_at_ms.is_(None)
+
+
+class BackgroundTaskStore:
+    """Background tasks in a table, and their output in another, piece by piece."""
+
+    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+        self._connection = connection
+        self._dialect = dialect
+
+    def get(self, task_id: str, *, lock: bool = False) -> BackgroundTask | None:
+        """One task; `lock` holds its row until the unit ends."""
+        query = sa.select(background_tasks).where(background_tasks.c.task_id == task_id)
+        row = self._connection.execute(self._dialect.locked(query) if lock else query).first()
+        return None if row is None else from_row(row, BackgroundTask)
+
+    def add(self, task: BackgroundTask) -> None:
+        """Store a new task."""
+        row = to_row(task, background_tasks)
+        self._connection.execute(sa.insert(background_tasks).values(row))
+
+    def update(self, task: BackgroundTask) -> None:
+        """Replace a task whose row is locked."""
+        self._connection.execute(
+            sa.update(background_tasks)
+            .where(background_tasks.c.task_id == task.task_id)
+            .values(to_row(task, background_tasks))
+        )
+
+    def page(
+        self,
+        request: PageRequest,
+        *,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        status: BackgroundStatus | None = None,
+    ) -> Page[BackgroundTask]:
+        """Tasks, newest first."""
+        c = background_tasks.c
+        wanted = ((c.session_id, session_id), (c.run_id, run_id), (c.status, status))
+        query = sa.select(background_tasks).where(
+            *(column == value for column, value in wanted if value is not None)
+        )
+        return select_page(
+            self._connection,
+            query,
+            request,
+            by=(c.created_at_ms, c.task_id),
+            read=partial(from_row, kind=BackgroundTask),
+            descending=True,
+        )
+
+    def running(self, session_id: str | None = None) -> int:
+        """How many tasks run now, in a session or in all."""
+        query = sa.select(sa.func.count()).select_from(background_tasks).where(_RUNNING)
+        if session_id is not None:
+            query = query.where(background_tasks.c.session_id == session_id)
+        return int(self._connection.execute(query).scalar() or 0)
+
+    def of_holder(self, holder: str) -> tuple[BackgroundTask, ...]:
+        """The tasks that a daemon runs, as far as the database knows."""
+        return self._many(sa.select(background_tasks).where(_RUNNING, _is_held_by(holder)))
+
+    def given_up(self, holder: str, *, now_ms: int) -> tuple[str, ...]:
+        """The tasks of other daemons whose lease has run out, by id."""
+        query = sa.select(background_tasks.c.task_id).where(
+            _RUNNING, sa.not_(_is_held_by(holder)), background_tasks.c.lease_until_ms < now_ms
+        )
+        return tuple(self._connection.execute(query).scalars())
+
+    def renew(self, holder: str, *, until_ms: int) -> None:
+        """Keep the tasks of a daemon its own for longer."""
+        self._connection.execute(
+            sa.update(background_tasks)
+            .where(_RUNNING, _is_held_by(holder))
+            .values(lease_until_ms=until_ms)
+        )
+
+    def of_ended_sessions(self) -> tuple[str, ...]:
+        """Tasks that run on although their session has ended, by id."""
+        query = (
+            sa.select(background_tasks.c.task_id)
+            .join(sessions, sessions.c.session_id == background_tasks.c.session_id)
+            .where(_RUNNING, sessions.c.status == str(SessionStatus.ENDED))
+        )
+        return tuple(self._connection.execute(query).scalars())
+
+    def untold(self) -> tuple[str, ...]:
+        """Ended tasks whose agent has not heard of it and does nothing else now, by id."""
+        c = background_tasks.c
+        is_busy = sa.exists().where(
+            runs.c.session_id == c.session_id, runs.c.finished_at_ms.is_(None)
+        )
+        query = sa.select(c.task_id).where(sa.text("needs_notice"), ~is_busy)
+        return tuple(self._connection.execute(query.order_by(c.ended_at_ms)).scalars())
+
+    def mark_heard(self, task_ids: Collection[str]) -> None:
+        """Note that the agent knows of the end of some tasks."""
+        self._connection.execute(
+            sa.update(background_tasks)
+            .where(background_tasks.c.task_id.in_(task_ids), sa.text("needs_notice"))
+            .values(needs_notice=False)
+        )
+
+    def append(self, task_id: str, piece: OutputPiece) -> None:
+        """Store what was printed next, and drop what is neither of the beginning nor of the end."""
+        row = {
+            "task_id": task_id,
+            "start": piece.start,
+            "size": len(piece.text),
+            "text": piece.text,
+        }
+        insert = insert_into(self._connection, background_output).values(row)
+        self._connection.execute(insert.on_conflict_do_nothing())
+        output = background_output.c
+        self._connection.execute(
+            sa.delete(background_output).where(
+                output.task_id == task_id,
+                output.start >= HEAD_CHARS,
+                output.start + output.size <= piece.end - TAIL_CHARS,
+            )
+        )
+
+    def output(self, task_id: str, *, offset: int = 0) -> tuple[OutputPiece, ...]:
+        """What is kept of the output from an offset on, in order."""
+        output = background_output.c
+        query = (
+            sa.select(output.start, output.text)
+            .where(output.task_id == task_id, output.start + output.size > offset)
+            .order_by(output.start)
+        )
+        return tuple(
+            OutputPiece(start=row.start, text=row.text) for row in self._connection.execute(query)
+        )
+
+    def replace_output(self, task_id: str, pieces: Collection[OutputPiece]) -> None:
+        """Store other text in place of what is kept."""
+        gone = sa.delete(background_output).where(background_output.c.task_id == task_id)
+        self._connection.execute(gone)
+        for piece in pieces:
+            self.append(task_id, piece)
+
+    def _many(self, query: sa.Select[Any]) -> tuple[BackgroundTask, ...]:
+        found = self._connection.execute(query).all()
+        return tuple(readable(found, partial(from_row, kind=BackgroundTask)))
+
+
+def _is_held_by(holder: str) -> sa.ColumnElement[bool]:
+    return background_tasks.c.holder == holder
