@@ -7,6 +7,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from tests.api.skill_users import Person
+from tests.support.factories import make_background_task, make_run
 from tests.support.playbook_factories import manifest
 from tests.support.skill_service_harness import skill_md
 
@@ -37,8 +38,23 @@ def _run(root: Person, made: Made) -> str:
 
 
 def _task(root: Person, made: Made) -> str:
-    path = f"/v1/sessions/{_session(root, made)}/tasks"
+    if "session_id" not in made:
+        return _background_task(root, made)
+    path = f"/v1/sessions/{made['session_id']}/tasks"
     return str(root.ok("POST", path, {"title": "X"})["task_id"])
+
+
+def _background_task(root: Person, made: Made) -> str:
+    """A record of one, as no operation starts any; at a daemon elsewhere there is none."""
+    app: Any = getattr(root.client, "app", None)
+    if app is None:
+        return "bgt_none"
+    run = make_run(_session(root, made))
+    task = make_background_task(run, command=f"echo {next(_numbers)}")
+    with app.state.services.resources.units.write() as unit:
+        unit.runs.add(run)
+        unit.background_tasks.add(task)
+    return task.task_id
 
 
 def _project_task(root: Person, made: Made) -> str:

@@ -12,9 +12,10 @@ from starlette.testclient import TestClient
 from tests.api.conftest import ADMIN, idle_daemon
 from tests.api.furniture import MAKERS
 from tests.api.skill_users import Person
-from tests.support.factories import make_new_event, make_run
+from tests.support.factories import make_background_task, make_new_event, make_run
 from understudy.api.app import create_app, openapi_document
 from understudy.api.sse import all_events
+from understudy.background_tasks.model import OutputPiece
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
 from understudy.core.sight import current_sight, sight_of
@@ -101,6 +102,11 @@ def ada(client: TestClient, daemon: Daemon, before: object) -> Mapping[str, str]
     made["task_id"] = ada.ok("POST", f"/v1/sessions/{made['session_id']}/tasks", {"title": MARK})[
         "task_id"
     ]
+    task = make_background_task(run, command=MARK)
+    with daemon.resources.units.write() as unit:
+        unit.background_tasks.add(task)
+        unit.background_tasks.append(task.task_id, OutputPiece(start=0, text=MARK))
+    made["background_task_id"] = task.task_id
     made["schedule_id"] = MAKERS["schedule_id"](ada, made)
     made["message_id"] = ada.ok(
         "POST", "/v1/mailboxes", {"session_id": made["session_id"], "content": MARK}
@@ -158,8 +164,11 @@ def told(caller: Person, name: str, ids: Mapping[str, str] | None = None) -> Any
     method, path = OPERATIONS[name]
     filled = path
     for field in re.findall(r"{(\w+)(?::path)?}", path):
+        # Paths call two things by this name.
+        is_background = field == "task_id" and name.startswith("background_tasks.")
+        known = "background_task_id" if is_background else field
         filled = re.sub(
-            rf"{{{field}(:path)?}}", (ids or {}).get(field, FIXED.get(field, "x")), filled
+            rf"{{{field}(:path)?}}", (ids or {}).get(known, FIXED.get(field, "x")), filled
         )
     query = {each: (ids or {})[each] for each in ("session_id", "run_id") if ids}
     if "scope" in name or not ids:

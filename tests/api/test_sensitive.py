@@ -11,8 +11,9 @@ from starlette.testclient import TestClient
 from tests.api.conftest import ADMIN, idle_daemon
 from tests.api.skill_users import Person
 from tests.api.test_isolation import FIXED, OPERATIONS, person
-from tests.support.factories import make_new_event, make_run
+from tests.support.factories import make_background_task, make_new_event, make_run
 from understudy.api.app import create_app
+from understudy.background_tasks.model import OutputPiece
 from understudy.daemon.wiring import Daemon
 from understudy.runs.model import RunRequest
 from understudy.sessions.journal import EventKind
@@ -62,6 +63,9 @@ def ids(daemon: Daemon, root: Person) -> Mapping[str, str]:
             make_new_event(EventKind.OUTPUT, data={"text": said}, run_id=run.run_id),
         ]
         unit.journal.append("s1", events, at_ms=run.submitted_at_ms)
+        task = make_background_task(run, command=f"echo {said}", output_chars=len(said))
+        unit.background_tasks.add(task)
+        unit.background_tasks.append(task.task_id, OutputPiece(start=0, text=said))
     made = {}
     for name, content in (("learning", f"{LEARNED}."), ("candidate", f"{PROPOSED}.")):
         wanted = {
@@ -77,6 +81,7 @@ def ids(daemon: Daemon, root: Person) -> Mapping[str, str]:
     return {
         "session_id": "s1",
         "run_id": run.run_id,
+        "task_id": task.task_id,
         "candidate_id": made["candidate"],
         "learning_id": learning_id,
     }
@@ -105,7 +110,15 @@ def test_a_viewer_is_told_nothing_sensitive(
             assert ids["candidate_id"] not in text or answer.status_code == 404
 
 
-TOLD = ("learnings.get", "learning_candidates.get", "learnings.list", "runs.events", "inbox.list")
+TOLD = (
+    "learnings.get",
+    "learning_candidates.get",
+    "learnings.list",
+    "runs.events",
+    "inbox.list",
+    "background_tasks.list",
+    "background_tasks.output",
+)
 
 
 @pytest.mark.parametrize("name", TOLD)

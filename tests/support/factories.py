@@ -4,6 +4,7 @@ from typing import Any
 
 from understudy.access.tokens import TokenRecord
 from understudy.agents.model import DEFAULT_AGENT_ID, Agent, AgentType, ContextFile
+from understudy.background_tasks.model import BackgroundTask
 from understudy.core.audit import AuditEntry
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
@@ -138,6 +139,23 @@ def make_task(number: int = 1, **fields: Any) -> Task:
         "updated_at_ms": NOW,
     }
     return Task(number=number, **(values | fields))
+
+
+def make_background_task(run: Run, **fields: Any) -> BackgroundTask:
+    """A command that runs in the background of a run, as far as the records tell."""
+    values: dict[str, Any] = {
+        "task_id": new_id("bgt"),
+        "session_id": run.session_id,
+        "run_id": run.run_id,
+        "agent_id": run.agent_id,
+        "user_id": run.user_id,
+        "command": "make",
+        "timeout_s": 60,
+        "created_at_ms": NOW,
+        "updated_at_ms": NOW,
+        "holder": "here",
+    }
+    return BackgroundTask(**(values | fields))
 
 
 def make_token(token_id: str = "tok_1", **fields: Any) -> TokenRecord:

@@ -96,7 +96,7 @@ def output(
         note("[it runs on; --follow waits for its end]")
 
 
-@commands("stop", show=RECORD)
+@commands("stop", show="{view.task_id} is being stopped, with all that it started")
 def stop(daemon: DaemonConnection, task_id: TaskId) -> object:
     """Stop a background task with all that it started."""
     return daemon.client.background_tasks.stop(task_id)

@@ -4,6 +4,7 @@ from typing import Final
 
 from understudy.console.pages import (
     agents,
+    background,
     channels,
     daemon,
     lab,
@@ -29,6 +30,7 @@ AREAS: Final = (
     memory,
     sessions,
     runs,
+    background,
     projects,
     playbooks,
     skills,
@@ -45,7 +47,19 @@ AREAS: Final = (
 )
 PAGES: Final = tuple(page for area in AREAS for page in area.PAGES)
 NAVIGATION: Final = (
-    ("work", ("overview", "review", "sessions", "runs", "channels", "schedules", "projects")),
+    (
+        "work",
+        (
+            "overview",
+            "review",
+            "sessions",
+            "runs",
+            "background",
+            "channels",
+            "schedules",
+            "projects",
+        ),
+    ),
     ("knowledge", ("learnings", "memory", "skills", "rollouts", "playbooks", "flows")),
     ("control", ("agents", "policy", "lab", "unlearn", "status", "audit", "access")),
 )
@@ -55,6 +69,7 @@ GO_KEYS: Final = {
     "review": "r",
     "sessions": "s",
     "runs": "u",
+    "background": "w",
     "schedules": "c",
     "channels": "n",
     "projects": "j",

@@ -339,6 +339,7 @@ class Services:
                 environment=settings.environment,
                 children=resources.children,
                 background=self.background_runner,
+                background_tasks=self.background_tasks,
                 skills=self.skills.service,
                 skill_catalogue=self.skills.catalogue,
                 role_of=self.skills.role_of,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from understudy.background_tasks.runner import BackgroundRunner
+from understudy.background_tasks.service import BackgroundTaskService
 from understudy.background_tasks.tools import InBackground, TaskOutput, TaskStop
 from understudy.channels.stimuli import CreateChannelStimulus, StimulusService
 from understudy.channels.tools import EmitOutput, ReadChannelThread, SetChannelReaction, TurnDesk
@@ -74,6 +75,7 @@ def toolkit(
     environment: Mapping[str, str],
     children: ChildProcesses,
     background: BackgroundRunner,
+    background_tasks: BackgroundTaskService,
     skills: SkillService,
     skill_catalogue: Catalogue,
     role_of: RoleOf,
@@ -95,8 +97,8 @@ def toolkit(
         ListFiles(),
         SearchFiles(),
         Shell(environment, children, InBackground(background)),
-        TaskOutput(background.service, bell),
-        TaskStop(background.service),
+        TaskOutput(background_tasks, bell),
+        TaskStop(background_tasks),
         FetchUrl(fetch_allow, may_go_on=may_go_on),
         Tasks(tasks),
         ProjectTasks(project_tasks),
