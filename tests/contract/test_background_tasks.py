@@ -6,6 +6,7 @@ import signal
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -103,14 +104,12 @@ async def test_the_answer_of_the_call_is_our_own_words_and_the_output_is_not(
     tasks: BackgroundHarness,
 ) -> None:
     run = tasks.run()
-    wanted = tasks.shell.parameters(command="echo hello", background=True)
-    answer = await tasks.shell.call(wanted, tasks.context(run))  # type: ignore[arg-type]
+    answer = await tasks.call(tasks.shell, run, command="echo hello", background=True)
     assert isinstance(answer, OwnWords)
     [task] = tasks.service.page(PageRequest()).items
     await tasks.ended(task.task_id)
 
-    asked = tasks.output_tool.parameters(task_id=task.task_id)
-    read = await tasks.output_tool.call(asked, tasks.context(run))  # type: ignore[arg-type]
+    read = await tasks.call(tasks.output_tool, run, task_id=task.task_id)
 
     assert "hello" in read
     assert not isinstance(read, OwnWords)
@@ -122,8 +121,8 @@ async def test_output_is_read_from_an_offset_and_waited_for(tasks: BackgroundHar
     await tasks.printed(task.task_id, "one")
 
     async def read(offset: int, wait_s: int = 0) -> str:
-        asked = tasks.output_tool.parameters(task_id=task.task_id, offset=offset, wait_s=wait_s)
-        return await tasks.output_tool.call(asked, tasks.context(run))  # type: ignore[arg-type]
+        asked: dict[str, Any] = {"task_id": task.task_id, "offset": offset, "wait_s": wait_s}
+        return await tasks.call(tasks.output_tool, run, **asked)
 
     assert await read(0) == (
         f"[{task.task_id}: in_progress]\n[characters 0 to 4 of 4; next_offset 4]\none\n"
@@ -183,7 +182,7 @@ async def test_stopping_ends_everything_that_a_task_started(tasks: BackgroundHar
     ],
 )
 async def test_the_watchdog_ends_what_goes_too_far(
-    tasks: BackgroundHarness, command: str, limits: dict[str, int], reason: str
+    tasks: BackgroundHarness, command: str, limits: dict[str, Any], reason: str
 ) -> None:
     task = await tasks.start(command, **limits)
     ended = await tasks.ended(task.task_id)
@@ -282,9 +281,10 @@ async def test_an_agent_that_has_seen_the_end_gets_no_letter(
     run = tasks.run()
     task = await tasks.start("echo done", run)
     await tasks.ended(task.task_id)
-    used = {"task_output": tasks.output_tool, "task_stop": tasks.stop_tool}[tool]
+    tools = (tasks.output_tool, tasks.stop_tool)
+    [used] = [each for each in tools if each.name == tool]
 
-    await used.call(used.parameters(task_id=task.task_id), tasks.context(run))  # type: ignore[arg-type]
+    await tasks.call(used, run, task_id=task.task_id)
     tasks.end_run(run)
     tasks.look()
 
@@ -296,8 +296,7 @@ async def test_an_agent_that_stops_its_task_gets_no_letter(
 ) -> None:
     run = tasks.run()
     task = await tasks.start("sleep 98764", run)
-    asked = tasks.stop_tool.parameters(task_id=task.task_id)
-    answer = await tasks.stop_tool.call(asked, tasks.context(run))  # type: ignore[arg-type]
+    answer = await tasks.call(tasks.stop_tool, run, task_id=task.task_id)
     assert "is being ended" in answer
     tasks.look()
     assert (await tasks.ended(task.task_id)).status == "cancelled"
@@ -335,9 +334,7 @@ async def test_a_task_of_another_session_does_not_exist_for_an_agent(
     await tasks.ended(task.task_id)
     for tool in (tasks.output_tool, tasks.stop_tool):
         with pytest.raises(ToolError, match="no background task"):
-            await tool.call(  # type: ignore[attr-defined]
-                tool.parameters(task_id=task.task_id), tasks.context(tasks.run())
-            )
+            await tasks.call(tool, tasks.run(), task_id=task.task_id)
 
 
 async def test_a_task_ends_with_its_session(tasks: BackgroundHarness, units: Units) -> None:
@@ -358,10 +355,8 @@ async def test_a_task_ends_with_its_session(tasks: BackgroundHarness, units: Uni
 async def test_nothing_runs_in_the_background_of_a_folder_that_goes_with_its_session(
     tasks: BackgroundHarness,
 ) -> None:
-    run = tasks.run()
-    wanted = tasks.shell.parameters(command="true", background=True)
     with pytest.raises(ToolError, match="without background"):
-        await tasks.shell.call(wanted, tasks.context(run, depth=1))  # type: ignore[arg-type]
+        await tasks.call(tasks.shell, tasks.run(), depth=1, command="true", background=True)
     assert tasks.service.page(PageRequest()).items == ()
 
 

@@ -22,7 +22,7 @@ from understudy.runs.model import Run, RunStatus
 from understudy.settings import BackgroundConfig
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
-from understudy.tools.base import ToolContext
+from understudy.tools.base import Tool, ToolContext
 from understudy.tools.processes import ChildProcesses
 from understudy.tools.shell import Shell, ShellProgram
 
@@ -84,10 +84,14 @@ class BackgroundHarness:
 
     async def start(self, command: str, run: Run | None = None, **arguments: Any) -> BackgroundTask:
         """The task of a command that a run, or one made for it, starts in the background."""
-        run = run or self.run()
-        wanted = self.shell.parameters(command=command, background=True, **arguments)
-        answer = await self.shell.call(wanted, self.context(run))  # type: ignore[arg-type]
+        answer = await self.call(
+            self.shell, run or self.run(), command=command, background=True, **arguments
+        )
         return self.get(answer.split()[3].rstrip(","))
+
+    async def call(self, tool: Tool, run: Run, depth: int = 0, **arguments: Any) -> str:
+        """What a tool answers a run."""
+        return await tool.call(tool.parameters(**arguments), self.context(run, depth=depth))
 
     def get(self, task_id: str) -> BackgroundTaskDetail:
         """A task as it is recorded."""
