@@ -520,6 +520,22 @@ def test_status_and_doctor_tell_of_learning_in_a_line(live: Live) -> None:
     assert "ok       learning: mode shadow; " in invoke(live, "doctor").stdout
 
 
+def test_a_message_that_begins_with_remember_is_suggested_and_not_said(
+    live: Live, scope: str
+) -> None:
+    session_id = scope.removeprefix("session:")
+    line = ("chat", "--session", session_id)
+
+    told = invoke(live, *line, "/remember I prefer short emails.").stderr
+    again = answer(live, *line, "/remember I prefer short emails.")
+    empty = invoke(live, *line, "/remember what is this?", exit_code=2).stderr
+
+    assert "suggested to remember: understudy" in told
+    assert (again["content"], again["scope"]["id"]) == ("I prefer short emails.", session_id)
+    assert "give a statement to remember after /remember" in empty
+    assert live.ok("GET", f"/v1/runs?session_id={session_id}")["items"] == []
+
+
 def test_learn_proposes_and_publishes_for_the_workspace(live: Live, scope: str) -> None:
     content = f"The meeting room of {scope} is Blue."
 

@@ -32,6 +32,7 @@ from understudy.cli.transcript import Transcript, tell_candidates
 if TYPE_CHECKING:
     from understudy.client import Client
     from understudy.client.streams import StreamEvent
+    from understudy.learnings.candidates import ReviewItem
     from understudy.wire.approvals import ApprovalView
     from understudy.wire.runs import RunView
     from understudy.wire.runtime import RouteView
@@ -362,6 +363,13 @@ def _one_shot(message: str | None) -> str | None:
 
 
 def _say_once(daemon: DaemonConnection, conversation: ChatConversation, text: str) -> None:
+    if text.split(maxsplit=1)[0] == REMEMBER:
+        made = _remember(conversation, text.strip().removeprefix(REMEMBER).strip())
+        if made is None:
+            raise typer.Exit(ExitCode.USAGE)
+        if daemon.as_json:
+            daemon.show_answer(made, RECORD)
+        return
     if daemon.as_json:
         if (waiting := conversation.waiting_run()) is not None:
             finish(daemon, waiting)
@@ -432,15 +440,15 @@ def _attach(conversation: ChatConversation, path: str) -> None:
     note(f"{file.name} ({screen.count(len(file.data), 'byte')}) goes with your next message")
 
 
-def _remember(conversation: ChatConversation, text: str) -> None:
-    """Propose a typed text for the session, and say where it is reviewed."""
+def _remember(conversation: ChatConversation, text: str) -> "ReviewItem | None":
+    """Propose a typed text for the session, and say where it is reviewed; None if it says nothing."""
     from understudy.learnings.labels import says_nothing
     from understudy.learnings.remember import kind_of
     from understudy.wire.learnings import CreateCandidate
 
     if says_nothing(text):
         note("give a statement to remember after /remember")
-        return
+        return None
     session_id, candidates = conversation.session.session_id, conversation.client.candidates
     wanted = inputs.request(
         CreateCandidate,
@@ -450,9 +458,11 @@ def _remember(conversation: ChatConversation, text: str) -> None:
         source={"session_id": session_id, "agent_id": conversation.session.agent_id},
         evidence_refs=[{"note": screen.one_line(f"{REMEMBER} {text}", NOTE_CHARS)}],
     )
-    same = candidates.get(candidates.create(wanted).candidate_id).duplicate_of
+    made = candidates.get(candidates.create(wanted).candidate_id)
+    same = made.duplicate_of
     known = f"; {same.learning_id} says the same already" if same else ""
     note(f"suggested to remember{known}: {understudy()} review next")
+    return made
 
 
 def _take_up(conversation: ChatConversation) -> None:
