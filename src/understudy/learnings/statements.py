@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from understudy.learnings.clause_words import (
@@ -355,7 +356,7 @@ def _clause(words: list[TaggedWord], line: str) -> Frame | None:
         or _CODE.search(line)
     ):
         return None
-    rest, is_flipped = _affirmative(rest)
+    rest, is_flipped = _affirmative(_with_language(rest))
     flags["is_denied"] ^= is_flipped
     if rest[0].role is WordClass.SPEAKERS and not any(it.role in VERBS for it in rest):
         # A preposition of place is the verb in Vietnamese and Chinese.
@@ -400,6 +401,17 @@ def _is_state(words: list[TaggedWord]) -> bool:
         and (has_han(last) or is_vietnamese(last))
         and not any(it.role is WordClass.SPEAKERS for it in words)
     )
+
+
+def _with_language(words: list[TaggedWord]) -> list[TaggedWord]:
+    """The words with a language behind their verb, as in English, where Chinese has 用中文回答."""
+    languages = LISTS.set("languages")
+    for at, (word, following) in enumerate(pairwise(words)):
+        others = [*words[:at], *words[at + 2 :]]
+        is_means = word.form == USE and has_han(word.text) and following.text in languages
+        if is_means and any(it.role is WordClass.OF_PLACE for it in others):
+            return [*others, _AT, following]
+    return words
 
 
 def _affirmative(words: list[TaggedWord]) -> tuple[list[TaggedWord], bool]:
