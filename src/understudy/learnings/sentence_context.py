@@ -98,7 +98,9 @@ _CONJUNCTIONS: Final = re.compile(
     r"^(?:\W|\b(?:and|but|so|at least|even|mặc dù|nhưng|và)\b|但是?)*", re.IGNORECASE
 )
 _EXCEPTS: Final = re.compile(r"\W*(?:(?:but|nhưng)\W+(?:not|never|không)\b|但是?不)", re.IGNORECASE)
-_TEXT_FOLLOWS: Final = re.compile(r"(?:[:\uff1a]|\b(?:that|saying|says|rằng))\W*$", re.IGNORECASE)
+_TEXT_FOLLOWS: Final = re.compile(
+    r"(?:[:\uff1a]|\b(?:that|saying|says|in which|where|rằng))\W*$", re.IGNORECASE
+)
 _OPENING_MARK: Final = re.compile(r"[\"'\u2018“„«\u2039「『《`]\s*$")
 _CLOSING_MARK: Final = re.compile(r"[.!,]?\s*[\"'\u2019”“»\u203a」』》`]")
 _FIRST_PERSON: Final = re.compile(r"(?:i|we|my|our|tôi|mình|chúng)\b|我", re.IGNORECASE)

@@ -166,6 +166,8 @@ SAID = (
 )  # fmt: skip
 
 NOT_SAID = (
+    # Made up.
+    ("We bake at night", "Write a story in which we bake at night."),
     # Asked.
     ("The choir meets on Tuesday", "The choir meets on Tuesday, right?"),
     ("The choir meets on Tuesday", "Do you know if the choir meets on Tuesday?"),
