@@ -9,6 +9,8 @@ from understudy.retrieval.memory_request import asks_for_memory
 
 ASKS = """
 What do you know about me?
+Sở thích của tôi là gì?
+我的偏好是什么？
 Do you know anything about my team?
 how much do you know about our billing setup?
 What facts do you have about us?
