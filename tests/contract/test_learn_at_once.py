@@ -102,8 +102,8 @@ def test_a_refusal_says_what_is_wrong_and_writes_nothing(
 
 
 @pytest.mark.one_database
-@pytest.mark.parametrize("content", ["???", "none.", "n/a", "待定", "123"])
-def test_what_says_nothing_is_refused(plane: LearningHarness, content: str) -> None:
-    with pytest.raises(Invalid, match="says nothing"):
+@pytest.mark.parametrize("content", ["???", "none.", "n/a", "待定", "123", "Where is it?"])
+def test_what_states_nothing_is_refused(plane: LearningHarness, content: str) -> None:
+    with pytest.raises(Invalid, match="states nothing"):
         learn(plane, content)
     assert candidate_count(plane) == 0

@@ -92,7 +92,7 @@ def check_content(content: str, kind: Kind, *, pointer: str = "/content") -> str
 def check_says_something(content: str, *, pointer: str = "/content") -> None:
     """Refuse a content that is no statement, where nobody reviews it first."""
     if says_nothing(content):
-        raise _invalid("content", pointer, "content says nothing; give a statement in words")
+        raise _invalid("content", pointer, "content states nothing; say in words what is so")
 
 
 def check_reason(text: str | None, *, pointer: str = "/reason") -> str | None:

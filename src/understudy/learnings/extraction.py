@@ -12,7 +12,7 @@ from understudy.learnings.capture_settings import (
     SemanticCaptureSettings,
 )
 from understudy.learnings.keys import key_of
-from understudy.learnings.labels import labelled_statements
+from understudy.learnings.labels import labelled_statements, says_nothing
 from understudy.learnings.model import MAX_CONTENT_CHARS, SEMANTIC_KINDS, CapturePath, Kind
 from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.learnings.secrets import secret_reason
@@ -101,7 +101,8 @@ def screened(proposals: Iterable[FoundStatement], *, most: int) -> Extraction:
 
 def _is_one_statement(proposal: FoundStatement) -> bool:
     # A longer text holds more than one statement.
-    return proposal.kind in SEMANTIC_KINDS and 0 < len(proposal.content) <= MAX_CONTENT_CHARS
+    is_short = 0 < len(proposal.content) <= MAX_CONTENT_CHARS
+    return proposal.kind in SEMANTIC_KINDS and is_short and not says_nothing(proposal.content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -337,7 +337,7 @@ def _hands_over(clause: str) -> bool:
     if not is_led and not _finds("works.pointers", clause):
         return False
     works = _finds("works.verbs", clause)
-    if works and not _finds("keeps.words", clause):
+    if works and not _finds("keeps.words", _without_courtesy(clause)):
         return True
     if works:
         return is_led and _finds("works.pointers", clause)
@@ -345,6 +345,10 @@ def _hands_over(clause: str) -> bool:
         _finds("reports.words", clause)
         or (_finds("works.materials", clause) and not _finds("keeps.words", clause))
     )
+
+
+def _without_courtesy(clause: str) -> str:
+    return _pattern("keeps.courtesies").sub("", clause.casefold())
 
 
 def _may_precede(lead: str) -> bool:
@@ -501,8 +505,15 @@ def _says_something(said: str, kind: Kind) -> bool:
 
 
 def says_nothing(text: str) -> bool:
-    """Whether a text is no statement, such as `???` or `none`."""
-    return _is_junk(text.strip(TRIMMED))
+    """Whether a text is no statement, such as `???`, `none` or a single question."""
+    said = text.strip()
+    return _is_junk(said.strip(TRIMMED)) or _only_asks(said)
+
+
+def _only_asks(said: str) -> bool:
+    if not said.endswith(("?", "\uff1f")) or _STOP.search(said[:-1]):
+        return False
+    return _begins("turns.questions", said) or _finds("turns.question_words", said)
 
 
 def _is_junk(said: str) -> bool:

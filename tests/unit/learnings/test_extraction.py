@@ -109,6 +109,8 @@ async def test_confidence_is_a_whole_number_within_its_bounds(
         {"candidate_1": {"kind": "run_summary", "content": "x is y"}},
         {"candidate_1": {"kind": "fact", "content": f"The key is {KEY}"}},
         {"candidate_1": {"kind": "fact", "content": "x" * 1601}},
+        {"candidate_1": {"kind": "fact", "content": "none"}},
+        {"candidate_1": {"kind": "fact", "content": "Is the port 80?"}},
         {"candidate_9": HELIX},
         {"candidates": [HELIX]},
     ],
