@@ -83,7 +83,7 @@ CAPTURE_STATES: Final = {
     "given_up": "given up after {attempts}",
 }
 CAPTURE_REASONS: Final = {
-    "nothing_found": "neither labels nor a model found a statement",
+    "nothing_found": "no label, and no model found a statement; offline only labels count",
     "known_already": "known already",
     "declined_before": "declined before",
     "secret": "refused as a secret",

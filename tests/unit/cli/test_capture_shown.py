@@ -16,7 +16,7 @@ OFF, PENDING, COMPLETED, SKIPPED, FAILED, GIVEN_UP = CaptureState
         (RunCapture(state=COMPLETED, found=2, attempts=1), "completed, 2 found"),
         (
             RunCapture(state=COMPLETED, attempts=1, reason="nothing_found"),
-            "completed, 0 found: neither labels nor a model found a statement",
+            "completed, 0 found: no label, and no model found a statement; offline only labels count",
         ),
         (
             RunCapture(state=COMPLETED, found=3, attempts=1, reason="known_already,secret"),
