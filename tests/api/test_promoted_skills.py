@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -113,12 +114,22 @@ def test_the_status_tells_of_files_that_somebody_changed(daemon: Daemon, api: Te
     assert listed["enabled"] is True
 
 
-@pytest.mark.usefixtures("sessions")
+@pytest.fixture
+def named_root(tmp_path: Path) -> Path:
+    """A root of the config file of the daemon that starts next."""
+    root = tmp_path / "named"
+    root.mkdir()
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "config.toml").write_text(f'[skills]\nroots = ["{root}"]\n')
+    return root
+
+
+@pytest.mark.usefixtures("named_root", "sessions")
 def test_a_skill_of_somebody_with_its_name_is_never_taken_for_it(
-    daemon: Daemon, api: TestClient
+    named_root: Path, daemon: Daemon, api: TestClient
 ) -> None:
     record = bring_into_force(daemon, api, learned(api))
-    folder = daemon.settings.home / "skills" / "mine"
+    folder = named_root / "mine"
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text(f"---\nname: {NAME}\ndescription: Mine\n---\nMine.\n")
 

@@ -121,9 +121,8 @@ class MountedRollouts:
 
 
 def _roots(home: Path) -> tuple[Root, ...]:
-    """Two of the config file, and one that a user added."""
-    folders = [home / name for name in ("named", "skills", "workspace/skills")]
-    for folder in folders:
+    """Two of the config file, one of them with the mounts, and one that a user added."""
+    named, own = home / "named", home / "workspace" / "skills"
+    for folder in (named, own):
         folder.mkdir(parents=True, exist_ok=True)
-    named, skills, own = folders
-    return (Root(path=named), Root(path=skills), Root(path=own, owner_id="eve"))
+    return (Root(path=named), Root(path=home / "skills"), Root(path=own, owner_id="eve"))
