@@ -178,7 +178,7 @@ def connect(ctx: typer.Context) -> Iterator[DaemonConnection]:
             if as_json:
                 print_json(waits.waiting)
             told = f"`{understudy()} second-approvals approve {waits.waiting['approval_id']}`"
-            note(f"nothing is changed yet: another person has to approve it with {told}")
+            note(f"nothing is changed yet: {waits}; they approve it with {told}")
             raise typer.Exit from None
         except ClientError as problem:
             code = report(problem, as_json=as_json, has_token=bool(where.token))

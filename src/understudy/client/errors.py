@@ -4,7 +4,7 @@ ClientError
 ├── InvalidCall              the call makes no sense and was not sent
 ├── UnreachableError         no daemon answered
 ├── AnswerError              the answer is not what this client understands
-├── SecondNeeded             one person approved it, and another has to
+├── SecondNeeded             it waits for a second person, or for two
 ├── WaitTimeout              what was waited for did not happen in time
 └── ProblemError             the daemon said no: status, code, domain, detail, errors
     ├── InvalidError         400, 413: a value is wrong
@@ -46,13 +46,13 @@ class AnswerError(ClientError):
 
 
 class SecondNeeded(ClientError):
-    """The change is approved by one person, and waits for another."""
+    """The change waits for people to approve it: for a second one, or for two."""
 
     def __init__(self, waiting: Mapping[str, Any]) -> None:
-        super().__init__(
-            f"approved by {waiting.get('first_by')}, and it waits for a second person:"
-            f" {waiting.get('approval_id')}"
-        )
+        first = waiting.get("first_by")
+        begun = f"approved by {first}" if first else f"proposed by {waiting.get('proposed_by')}"
+        number = "a second person" if first else "two other people"
+        super().__init__(f"{begun}, and it waits for {number}: {waiting.get('approval_id')}")
         self.waiting = waiting
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Http = TypeVar("Http", httpx2.Client, httpx2.AsyncClient)
 ACCEPTED: Final = 202
+WAITING: Final = frozenset({"waiting_for_second", "waiting_for_two"})
 RETRY_STATUS: Final = 503
 MAX_RETRY_AFTER_S: Final = 5.0
 CONNECT_TIMEOUT_S: Final = 5.0
@@ -258,5 +259,5 @@ def _seconds(value: str | None) -> float | None:
 
 
 def _waits(answer: Any) -> bool:
-    """Whether a change waits for a second person."""
-    return isinstance(answer, dict) and answer.get("state") == "waiting_for_second"
+    """Whether a change waits for a second person, or for two."""
+    return isinstance(answer, dict) and answer.get("state") in WAITING

@@ -27,6 +27,22 @@ def test_a_call_carries_the_token_and_a_post_its_key() -> None:
     assert json.loads(request.content) == {"content": "hello"}
 
 
+@pytest.mark.parametrize(
+    ("people", "told"),
+    [
+        ({"state": "waiting_for_two", "proposed_by": "ann"}, "proposed by ann"),
+        ({"state": "waiting_for_second", "first_by": "bob"}, "approved by bob"),
+    ],
+)
+def test_a_change_that_waits_for_people_is_no_answer(people: dict[str, str], told: str) -> None:
+    handle, _ = answers(httpx2.Response(202, json={"approval_id": "two_1", **people}))
+    client, _ = client_of(handle)
+
+    with pytest.raises(errors.SecondNeeded, match=told) as waits:
+        client.tools.set("shell", enabled=False)
+    assert waits.value.waiting["approval_id"] == "two_1"
+
+
 def test_a_read_is_tried_again_with_growing_pauses() -> None:
     handle, seen = answers(REFUSED, BUSY, httpx2.Response(200, json=run_document()))
     client, pauses = client_of(handle)
