@@ -131,6 +131,8 @@ def test_a_skill_is_edited_as_a_whole(tab: Page, live: DaemonProcess) -> None:
     field = tab.get_by_label("SKILL.md", exact=True).and_(tab.locator("textarea"))
     field.fill(field.input_value().replace("the second", "the *third*"))
     tab.get_by_role("button", name="Save as a new version").first.click()
+    expect(tab.get_by_role("button", name="Undo")).to_be_visible()
+    tab.get_by_role("link", name="SKILL.md", exact=True).click()
     expect(tab.locator(".prose em")).to_have_text("third")
     # What the guard says comes after the page.
     expect(tab.locator("#validity")).to_contain_text("The guard finds nothing")
