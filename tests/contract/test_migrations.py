@@ -62,7 +62,7 @@ from understudy.sessions.model import MemberKind, SessionStatus
 from understudy.sessions.tasks import TaskStatus
 from understudy.skills.model import SkillOrigin, SkillStatus, VersionState, Visibility
 from understudy.storage.agents import AgentStore
-from understudy.storage.engine import dialect_of, open_engine
+from understudy.storage.engine import open_engine
 from understudy.storage.learning_rows import (
     candidate_row,
     learning_row,
@@ -79,8 +79,8 @@ from understudy.storage.schema import (
     run_captures,
     run_memories,
     runs,
+    sessions,
 )
-from understudy.storage.sessions import SessionStore
 from understudy.unlearn.model import UnlearnMode, UnlearnStatus
 
 ROOT = Path(__file__).parents[2]
@@ -282,9 +282,12 @@ def test_runs_of_before_keep_their_receipts_and_have_no_capture(engine: sa.Engin
     at_revision(engine, "0022")
     run = make_run()
     pointer = {"run_id": run.run_id, "session_id": "s1", "recorded_at_ms": NOW, "stamp": ""}
+    # Without what sessions did not have then.
+    session = to_row(make_session("s1"), sessions)
+    del session["active_skills"]
     with engine.begin() as connection:
         AgentStore(connection, CachedReads(connection, None, 0)).add(make_agent())
-        SessionStore(connection, dialect_of(engine)).add(make_session("s1"))
+        connection.execute(sa.insert(sessions).values(session))
         connection.execute(sa.insert(runs).values(to_row(run, runs, state=("usage",))))
         connection.execute(sa.insert(run_memories).values(semantic_capture="completed", **pointer))
 
