@@ -528,10 +528,13 @@ def test_a_message_that_begins_with_remember_is_suggested_and_not_said(
 
     told = invoke(live, *line, "/remember I prefer short emails.").stderr
     again = answer(live, *line, "/remember I prefer short emails.")
+    brief = answer(live, *line, "/remember I am in Lisbon this week.")
     empty = invoke(live, *line, "/remember what is this?", exit_code=2).stderr
 
     assert "suggested to remember: understudy" in told
     assert (again["content"], again["scope"]["id"]) == ("I prefer short emails.", session_id)
+    assert brief["expires_at_ms"] > brief["created_at_ms"]
+    assert "expires_at_ms" not in again
     assert "give a statement to remember after /remember" in empty
     assert live.ok("GET", f"/v1/runs?session_id={session_id}")["items"] == []
 
