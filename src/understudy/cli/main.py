@@ -3,107 +3,174 @@
 import io
 import os
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Mapping
+from importlib import import_module
 from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
 
 from understudy import __version__
-from understudy.cli import (
-    access,
-    agents,
-    approvals,
-    assets,
-    background,
-    candidates,
-    channels,
-    chat,
-    doctor,
-    flows,
-    inbox,
-    keys,
-    lab,
-    learnings,
-    local,
-    mailboxes,
-    memory,
-    permissions,
-    personas,
-    playbooks,
-    policy,
-    projects,
-    questions,
-    review,
-    rollout_steps,
-    rollouts,
-    runs,
-    runtime,
-    sample,
-    schedules,
-    search,
-    second_approvals,
-    session_settings,
-    sessions,
-    setup,
-    skill_checks,
-    skill_versions,
-    skills,
-    tools,
-    unlearn,
-)
-from understudy.cli.connection import Commands
 from understudy.cli.options import ConnectedCommand, shared_options
 
-COMMANDS: Final[dict[str, Callable[..., None]]] = {
-    "setup": setup.setup,
-    "chat": chat.chat,
-    "learn": learnings.learn,
-    "open": access.open_console,
-    "inbox": inbox.inbox,
-    "search": search.search,
-    "status": doctor.status,
-    "doctor": doctor.doctor,
-    "audit": access.audit,
-    "redact": local.redact,
-    "openapi": local.openapi,
-    "version": local.version,
+
+class LazyEntry:
+    """A command or a group of commands, imported when a command line names it.
+
+    Importing all of them lasts longer than most commands do.
+    """
+
+    def __init__(self, help: str, *places: str) -> None:  # noqa: A002 - the word that Typer uses
+        # As the module has it; a test compares them.
+        self.help = help
+        # A module of this package and a name in it, for each part.
+        self.places = places
+
+    def parts(self) -> list[Any]:
+        """What the places hold."""
+        named = (place.split(":") for place in self.places)
+        return [getattr(import_module(f"understudy.cli.{module}"), name) for module, name in named]
+
+
+COMMANDS: Final[Mapping[str, LazyEntry]] = {
+    "serve": LazyEntry(
+        "Run the daemon until a signal stops it: the first one drains, a second one ends it.",
+        "local:serve",
+    ),
+    "setup": LazyEntry(
+        "Choose the model, and whether learning and skills are on; run it again to change them.",
+        "setup:setup",
+    ),
+    "chat": LazyEntry(
+        "Talk to an agent; with a MESSAGE, or with text on stdin, say that and leave.", "chat:chat"
+    ),
+    "learn": LazyEntry(
+        "Have something known from now on: proposed and published in one step.", "learnings:learn"
+    ),
+    "open": LazyEntry(
+        "Open the console in a browser, signed in; the link works once.", "access:open_console"
+    ),
+    "inbox": LazyEntry(
+        "List what waits for a person: approvals, questions, proposals, skill drafts, rollout steps, candidates.",
+        "inbox:inbox",
+    ),
+    "search": LazyEntry(
+        "Find agents, sessions, skills, learnings, candidates and runs.", "search:search"
+    ),
+    "status": LazyEntry("Show what the daemon is and does.", "doctor:status"),
+    "doctor": LazyEntry(
+        "Look at the daemon and its surroundings; every finding says how to mend it.",
+        "doctor:doctor",
+    ),
+    "audit": LazyEntry(
+        "List who did what, and who was told no; newest first. `audit verify` checks the rows.",
+        "access:audit",
+    ),
+    "redact": LazyEntry(
+        "Read text on stdin and print it without secrets and personal data.", "local:redact"
+    ),
+    "openapi": LazyEntry(
+        "Print the OpenAPI document of this version; no daemon is needed.", "local:openapi"
+    ),
+    "version": LazyEntry("Print the version.", "local:version"),
 }
-GROUPS: Final[dict[str, tuple[Commands, ...]]] = {
-    "sessions": (sessions.commands, session_settings.commands),
-    "runs": (runs.commands,),
-    "approvals": (approvals.commands,),
-    "questions": (questions.commands,),
-    "personas": (personas.commands,),
-    "projects": (projects.commands,),
-    "playbooks": (playbooks.commands,),
-    "flows": (flows.commands,),
-    "background": (background.commands,),
-    "agents": (agents.commands,),
-    "assets": (assets.commands,),
-    "schedules": (schedules.commands,),
-    "mailboxes": (mailboxes.commands,),
-    "channels": (channels.commands,),
-    "routes": (runtime.routes,),
-    "tools": (tools.commands,),
-    "mcp": (tools.mcp,),
-    "memory": (memory.commands,),
-    "candidates": (candidates.commands,),
-    "learnings": (learnings.commands,),
-    "review": (review.commands,),
-    "skills": (skills.commands, skill_versions.commands, skill_checks.commands),
-    "rollouts": (rollouts.commands, rollout_steps.commands),
-    "policy": (policy.commands,),
-    "permissions": (permissions.commands,),
-    "second-approvals": (second_approvals.commands,),
-    "tokens": (access.tokens,),
-    "keys": (keys.commands,),
-    "runtime": (runtime.commands,),
-    "webhooks": (access.webhooks,),
-    "config": (local.commands,),
-    "sample": (sample.commands,),
-    "lab": (lab.commands,),
-    "unlearn": (unlearn.commands,),
+GROUPS: Final[Mapping[str, LazyEntry]] = {
+    "sessions": LazyEntry(
+        "Sessions: durable conversations, each of one agent.",
+        "sessions:commands",
+        "session_settings:commands",
+    ),
+    "runs": LazyEntry(
+        "Runs: execution requests in sessions, one at a time in each.", "runs:commands"
+    ),
+    "approvals": LazyEntry(
+        "Approvals: tool calls that wait for a person to agree, and offers.", "approvals:commands"
+    ),
+    "questions": LazyEntry("Questions: what runs ask people.", "questions:commands"),
+    "personas": LazyEntry(
+        "Personas: instructions that sessions take a snapshot of.", "personas:commands"
+    ),
+    "projects": LazyEntry(
+        "Projects: sessions and people that work on one thing.", "projects:commands"
+    ),
+    "playbooks": LazyEntry(
+        "Playbooks: described procedures that flows carry out.", "playbooks:commands"
+    ),
+    "flows": LazyEntry(
+        "Flows: starts of playbooks, with their contract and evidence.", "flows:commands"
+    ),
+    "background": LazyEntry(
+        "Background tasks: shell commands that outlive the run that started them.",
+        "background:commands",
+    ),
+    "agents": LazyEntry("Agents: configured workers and their context files.", "agents:commands"),
+    "assets": LazyEntry(
+        "Assets: files that inputs name by id, kept once per content.", "assets:commands"
+    ),
+    "schedules": LazyEntry(
+        "Schedules: runs that are submitted at their time, again and again.", "schedules:commands"
+    ),
+    "mailboxes": LazyEntry(
+        "Mailboxes: messages for sessions and agents, each read in a run.", "mailboxes:commands"
+    ),
+    "channels": LazyEntry(
+        "Channels: public rooms in which agents and people take turns.", "channels:commands"
+    ),
+    "routes": LazyEntry("Routes: where model calls can go.", "runtime:routes"),
+    "tools": LazyEntry("Tools: what agents can do.", "tools:commands"),
+    "mcp": LazyEntry("MCP: servers whose tools agents can use.", "tools:mcp"),
+    "memory": LazyEntry("Memory: what sessions know and remember, and why.", "memory:commands"),
+    "candidates": LazyEntry(
+        "Candidates: what might be worth knowing, and waits for a decision.", "candidates:commands"
+    ),
+    "learnings": LazyEntry(
+        "Learnings: what is known, where it came from, and how it is taken back.",
+        "learnings:commands",
+    ),
+    "review": LazyEntry("Review: go through what waits for a person.", "review:commands"),
+    "skills": LazyEntry(
+        "Skills: what agents can be told to do, in versions, with an owner and grants.",
+        "skills:commands",
+        "skill_versions:commands",
+        "skill_checks:commands",
+    ),
+    "rollouts": LazyEntry(
+        "Rollouts: procedures that become skills, stage by stage.",
+        "rollouts:commands",
+        "rollout_steps:commands",
+    ),
+    "policy": LazyEntry(
+        "Policy: what operators decide about memory and learning.", "policy:commands"
+    ),
+    "permissions": LazyEntry(
+        "Permissions: which tool calls may run, for every agent.", "permissions:commands"
+    ),
+    "second-approvals": LazyEntry(
+        "Second approvals: changes that wait for a second person.", "second_approvals:commands"
+    ),
+    "tokens": LazyEntry("Tokens: who may call, and in which role.", "access:tokens"),
+    "keys": LazyEntry(
+        "Keys: what exported skills are signed with, and whose signatures are trusted.",
+        "keys:commands",
+    ),
+    "runtime": LazyEntry(
+        "Runtime: settings that change while the daemon runs.", "runtime:commands"
+    ),
+    "webhooks": LazyEntry(
+        "Webhooks: the secret that deliveries are signed with.", "access:webhooks"
+    ),
+    "config": LazyEntry("Config: what the daemon would start with here.", "local:commands"),
+    "sample": LazyEntry(
+        "Sample: a demo workspace of a small team, to look around in.", "sample:commands"
+    ),
+    "lab": LazyEntry(
+        "Try the product's own parts: on one text, or on JSON lines from stdin to stdout.",
+        "lab:commands",
+    ),
+    "unlearn": LazyEntry(
+        "Unlearn: what came of something; take it out of use, or erase its text.",
+        "unlearn:commands",
+    ),
 }
 
 
@@ -118,26 +185,33 @@ class RootCommand(TyperGroup):
 def build_app(words: Collection[str] | None = None) -> typer.Typer:
     """The application with all its commands.
 
-    Reading what each command takes lasts longer than most commands do. So a group that is not among
-    the words of the command line stays empty: it is listed, and nobody looks into it.
+    What is not among the words of the command line stays empty: it is listed, and nobody looks into
+    it.
     """
     app = typer.Typer(
         name="understudy",
         cls=RootCommand,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
+        rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(understudy)
-    app.command("serve")(local.serve)
-    for name, function in COMMANDS.items():
-        app.command(name, cls=ConnectedCommand)(function)
-    for name, parts in GROUPS.items():
-        group = typer.Typer(help=parts[0].help, no_args_is_help=True)
-        for part in parts if words is None or name in words else ():
+    for name, entry in COMMANDS.items():
+        kind = None if name == "serve" else ConnectedCommand
+        (function,) = entry.parts() if words is None or name in words else (_nothing,)
+        summary = entry.help if function is _nothing else None
+        app.command(name, cls=kind, help=summary)(function)
+    for name, entry in GROUPS.items():
+        group = typer.Typer(help=entry.help, no_args_is_help=True)
+        for part in entry.parts() if words is None or name in words else ():
             group.add_typer(part.app)
         app.add_typer(group, name=name)
     return app
+
+
+def _nothing() -> None:
+    """Stands for a command that is not called."""
 
 
 def _print_version(wanted: bool) -> None:

@@ -3,6 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
+from understudy.cli.main import COMMANDS, GROUPS, LazyEntry
+
 HEAVY = ("httpx2", "pydantic", "fastapi", "sqlalchemy", "dbos", "understudy.settings")
 PROBE = f"""
 import sys
@@ -36,3 +40,18 @@ def test_the_help_of_a_group_and_of_a_command_load_nothing_heavy() -> None:
 
 def test_the_version_loads_nothing_heavy() -> None:
     assert probe("--version").strip()
+
+
+@pytest.mark.parametrize(("name", "entry"), COMMANDS.items(), ids=COMMANDS)
+def test_a_command_is_listed_with_the_first_words_of_its_own_help(
+    name: str, entry: LazyEntry
+) -> None:
+    (function,) = entry.parts()
+
+    said = (function.__doc__ or "").strip().split("\n\n")[0]
+    assert entry.help == " ".join(said.split())
+
+
+@pytest.mark.parametrize(("name", "entry"), GROUPS.items(), ids=GROUPS)
+def test_a_group_is_listed_with_its_own_help(name: str, entry: LazyEntry) -> None:
+    assert entry.help == entry.parts()[0].help
