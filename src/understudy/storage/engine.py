@@ -1,12 +1,15 @@
 """Opening the database, and the dialect of SQLite."""
 
 import sqlite3
-from collections.abc import Collection
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from collections import deque
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final
 
 import sqlalchemy as sa
 
+from understudy.core.errors import coded_error
 from understudy.storage.postgres import PostgresDialect, open_postgres
 
 BUSY_TIMEOUT_MS: Final = 30_000
@@ -50,8 +53,56 @@ def is_overwriting(connection: sa.Connection) -> bool:
     return bool(connection.exec_driver_sql("PRAGMA user_version").scalar())
 
 
+class WriteTurns:
+    """Lets the writers of this process go one after the other, in the order they came.
+
+    SQLite's own wait for the write lock sleeps and tries again, so who comes later may go first, and
+    the lock is free meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._is_taken = False
+        self._waiting: deque[threading.Lock] = deque()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait for the turn, as long as SQLite would, and pass it on at the end."""
+        self._take()
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    def _take(self) -> None:
+        with self._guard:
+            if not self._is_taken:
+                self._is_taken = True
+                return
+            mine = threading.Lock()
+            mine.acquire()
+            self._waiting.append(mine)
+        if mine.acquire(timeout=BUSY_TIMEOUT_MS / 1000):
+            return
+        with self._guard:
+            if mine in self._waiting:
+                self._waiting.remove(mine)
+                raise coded_error("storage/database_unavailable")
+        # It was passed on in the very last moment.
+
+    def _pass_on(self) -> None:
+        with self._guard:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._is_taken = False
+
+
 class SqliteDialect:
     """How a unit of work begins and locks on SQLite."""
+
+    def __init__(self) -> None:
+        self.turn = WriteTurns().turn
 
     def begin_write(self, connection: sa.Connection) -> None:
         """Take the write lock before the first look, so that what was read still holds."""

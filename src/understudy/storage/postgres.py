@@ -7,7 +7,7 @@ run memories last. Skills come before sessions: `SKILLS_LOCK` shared, the slug, 
 
 import threading
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from hashlib import sha256
 from typing import Any, Final, Self, cast
 
@@ -86,6 +86,10 @@ class PostgresDialect:
 
     def begin_write(self, connection: sa.Connection) -> None:
         """Nothing to do: rows are locked one by one."""
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Nothing to wait for: rows are locked one by one."""
+        return nullcontext()
 
     def shielded(self, connection: sa.Connection) -> AbstractContextManager[object]:
         """A savepoint: without it a read that fails would spoil the transaction."""

@@ -522,6 +522,7 @@ class Units:
             with (
                 self._one_at_a_time(),
                 reachable(),
+                self._dialect.turn(),
                 self.engine.connect() as connection,
                 connection.begin(),
             ):
