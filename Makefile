@@ -61,9 +61,9 @@ fmt: .venv/.dev ## Format the code and apply safe fixes
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format --quiet .
 
-bench: .venv/.dev ## Run the benchmarks
+bench: .venv/.dev ## Print the performance table (ARGS='runs --quick' for one benchmark, ARGS=all)
 	@test -d bench || { echo 'There is no bench/ directory in this tree.' >&2; exit 1; }
-	@$(BIN)/python -m bench $(ARGS)
+	@$(BIN)/python -m bench $(or $(ARGS),summary)
 
 site: .venv/.run ## Write the documentation as a static site into site/
 	@scripts/site

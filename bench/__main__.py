@@ -17,11 +17,13 @@ from bench import (
     stalls,
     statements,
     steps,
+    summary,
     unlearn,
     waiting,
 )
 
 BENCHMARKS: dict[str, Callable[..., bool | None]] = {
+    "summary": summary.main,
     "statements": statements.main,
     "idle": idle.main,
     "runs": runs.main,

@@ -83,7 +83,9 @@ async def _idle(daemon: Daemon) -> Work:
     await daemon.start()
     try:
         await asyncio.sleep(WARM_UP_S)
-        with counted() as work:
+        # The dispatcher lives by the clock of the machine: it looks once a second for half a minute,
+        # then every half minute.
+        with counted("dispatcher") as work:
             await asyncio.sleep(60)
     finally:
         await daemon.stop()

@@ -38,7 +38,7 @@ def main(*, quick: bool = False) -> None:
     scale = 1 if quick else 10
     postgres.begin_test_run()
     try:
-        with postgres.databases(postgres.server_url()) as make, _model_process() as model_url:
+        with postgres.databases(postgres.server_url()) as make, model_process() as model_url:
             cpu = _bare_loop(model_url, runs=5 * scale)
             for kind in ("SQLite", "PostgreSQL"):
                 url = None if kind == "SQLite" else make()
@@ -84,23 +84,23 @@ def _daemon(kind: str, url: str | None, model_url: str, bare_cpu: float, scale: 
 def _idle(daemon: DaemonProcess) -> None:
     process = psutil.Process(daemon.pid)
     time.sleep(1)
-    before, seconds = _cpu(process), 3
+    before, seconds = cpu_seconds(process), 3
     time.sleep(seconds)
-    figure("idle CPU", (_cpu(process) - before) / seconds * 100, "% core")
+    figure("idle CPU", (cpu_seconds(process) - before) / seconds * 100, "% core")
     figure("idle memory (resident)", process.memory_info().rss / 2**20, "MiB")
 
 
 def _cpu_per_run(daemon: DaemonProcess, bare: float, *, runs: int, is_sqlite: bool) -> None:
     process = psutil.Process(daemon.pid)
     with daemon.client() as client:
-        _run_all(client, _sessions(client, "warm", 3), LONG_RUN, 3)
+        run_all(client, make_sessions(client, "warm", 3), LONG_RUN, 3)
         # A session each: earlier turns would make the later requests longer.
-        names = _sessions(client, "cpu", runs)
-        before = _cpu(process)
+        names = make_sessions(client, "cpu", runs)
+        before = cpu_seconds(process)
         for name in names:
             # Looking costs the daemon CPU as well, so look seldom.
-            _run_all(client, [name], LONG_RUN, 1, look_every_s=0.3)
-        spent = (_cpu(process) - before) / runs
+            run_all(client, [name], LONG_RUN, 1, look_every_s=0.3)
+        spent = (cpu_seconds(process) - before) / runs
     figure(
         "CPU of a run of 11 model and 10 tool calls",
         spent * 1000,
@@ -112,18 +112,18 @@ def _cpu_per_run(daemon: DaemonProcess, bare: float, *, runs: int, is_sqlite: bo
 
 def _throughput(daemon: DaemonProcess, *, sessions: int, runs: int) -> None:
     with daemon.client() as client:
-        names = _sessions(client, f"t{sessions}", sessions)
-        seconds = _run_all(client, names, SHORT_RUN, runs)
+        names = make_sessions(client, f"t{sessions}", sessions)
+        seconds = run_all(client, names, SHORT_RUN, runs)
     figure(f"runs per second, {sessions} sessions", runs / seconds, "runs/s")
 
 
 def _latency(daemon: DaemonProcess, fake: FakeModel, *, runs: int) -> None:
     waits = []
     with daemon.client() as client:
-        (session,) = _sessions(client, "latency", 1)
+        (session,) = make_sessions(client, "latency", 1)
         for number in range(runs + 1):
             began = time.time_ns() // 1_000_000
-            _run_all(client, [session], "hello", 1)
+            run_all(client, [session], "hello", 1)
             if number:
                 waits.append(float(fake.requests[-1].arrived_at_ms - began))
     figure("submit to first provider request, p50", percentile(waits, 50), "ms", at_most=150)
@@ -189,14 +189,15 @@ def _event() -> NewEvent:
     return NewEvent(kind=EventKind.MESSAGE, run_id="run", key=f"k{next(_numbers)}", data=data)
 
 
-def _sessions(client: httpx2.Client, prefix: str, count: int) -> list[str]:
+def make_sessions(client: httpx2.Client, prefix: str, count: int) -> list[str]:
+    """So many new sessions."""
     names = [f"{prefix}-{number}-{time.time_ns()}" for number in range(count)]
     for name in names:
         client.post("/v1/sessions", json={"session_id": name}).raise_for_status()
     return names
 
 
-def _run_all(
+def run_all(
     client: httpx2.Client, sessions: list[str], text: str, runs: int, *, look_every_s: float = 0.05
 ) -> float:
     """Submit runs round-robin and wait for the last of each session; seconds it took."""
@@ -215,13 +216,14 @@ def _run_all(
     return time.perf_counter() - began
 
 
-def _cpu(process: psutil.Process) -> float:
+def cpu_seconds(process: psutil.Process) -> float:
+    """The CPU that a process has used."""
     times = process.cpu_times()
     return float(times.user + times.system)
 
 
 @contextmanager
-def _model_process() -> Iterator[str]:
+def model_process() -> Iterator[str]:
     """The fake model as a process of its own, so that its CPU is not counted."""
     port = free_port()
     command = [sys.executable, "-m", "understudy.testing.fake_model", "--port", str(port)]

@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,29 +37,32 @@ class Work:
     statements: list[str] = field(default_factory=list)
     commits: int = 0
     begins: int = 0
+    # The names of threads whose work is left out.
+    besides: frozenset[str] = frozenset()
 
     def executed(self, connection: sa.Connection, _cursor: Any, statement: str, *_: Any) -> None:
         """Note a statement."""
-        if _is_counted(connection) and not statement.startswith("BEGIN"):
+        if self._counts(connection) and not statement.startswith("BEGIN"):
             self.statements.append(" ".join(statement.split()))
 
     def begun(self, connection: sa.Connection) -> None:
         """Note the begin of a transaction."""
-        self.begins += _is_counted(connection)
+        self.begins += self._counts(connection)
 
     def committed(self, connection: sa.Connection) -> None:
         """Note a commit."""
-        self.commits += _is_counted(connection)
+        self.commits += self._counts(connection)
 
-
-def _is_counted(connection: sa.Connection) -> bool:
-    return not UNCOUNTED.keys() & connection.get_execution_options().keys()
+    def _counts(self, connection: sa.Connection) -> bool:
+        if threading.current_thread().name in self.besides:
+            return False
+        return not UNCOUNTED.keys() & connection.get_execution_options().keys()
 
 
 @contextmanager
-def counted() -> Iterator[Work]:
-    """Count what is done within."""
-    work = Work()
+def counted(*besides: str) -> Iterator[Work]:
+    """Count what is done within, besides the work of some threads."""
+    work = Work(besides=frozenset(besides))
     listeners: tuple[tuple[str, Callable[..., None]], ...] = (
         ("before_cursor_execute", work.executed),
         ("begin", work.begun),

@@ -190,7 +190,7 @@ class Stores:
 
     @cached_property
     def skill_roots(self) -> SkillRootStore:
-        return SkillRootStore(self.connection)
+        return SkillRootStore(self.connection, self._cached)
 
     @cached_property
     def skill_uses(self) -> SkillUseStore:

@@ -1,9 +1,14 @@
 """Writers of one process go in the order they came."""
 
 import threading
+from functools import partial
 
 from tests.support.daemon import wait_for
 from understudy.storage.engine import WriteTurns
+
+
+def has_waiting(turns: WriteTurns, number: int) -> bool:
+    return len(turns._waiting) == number
 
 
 def test_who_came_first_goes_first() -> None:
@@ -17,9 +22,7 @@ def test_who_came_first_goes_first() -> None:
     with turns.turn():
         for number, writer in enumerate(writers, 1):
             writer.start()
-            wait_for(
-                lambda number=number: len(turns._waiting) == number, what="it to stand in line"
-            )
+            wait_for(partial(has_waiting, turns, number), what="it to stand in line")
     for writer in writers:
         writer.join()
 
