@@ -319,8 +319,7 @@ class Stores:
 
 # Enqueues a run in the durable engine within the caller's transaction.
 Enqueue = Callable[[sa.Connection, Run], None]
-# Stores within the caller's transaction that the work on a run is done; returns what to call after
-# the commit.
+# Stores within the transaction that the work on a run is done; returns what to do after the commit.
 Settle = Callable[[sa.Connection, Run], Callable[[], None] | None]
 # Where the bytes of assets are; in the database, unless told otherwise.
 OpenBlobs = Callable[[sa.Connection], BlobStore]
