@@ -1,5 +1,6 @@
 """Pages of sessions and runs over HTTP: what they show to whom, and where their forms lead."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from starlette.testclient import TestClient
 from tests.api.conftest import ADMIN, idle_daemon
 from tests.console.conftest import OURS, URL, client_of
 from tests.support.factories import ALICE, NOW, make_run
+from understudy.agents.service import AgentFields
 from understudy.console.live import place_of, signal_of, signals
 from understudy.daemon.wiring import Daemon
 from understudy.runs.model import RunRequest
@@ -148,6 +150,20 @@ async def test_what_happens_between_a_page_and_its_stream_is_signalled(daemon: D
     assert await anext(stream) == f"id: {place}\n\n".encode()
     assert signal_of(made.session_id).encode() in await anext(stream)
     assert b"anything-changed" in await anext(stream)
+
+
+async def test_what_is_changed_without_a_session_is_signalled_at_once(daemon: Daemon) -> None:
+    daemon.resources.bell.attach(asyncio.get_running_loop())
+    stream = signals(daemon.services, "")
+    await anext(stream)
+    waiting = asyncio.ensure_future(anext(stream))
+    # It looks once and finds nothing, so that only a ring makes it look again.
+    assert not (await asyncio.wait({waiting}, timeout=0.3))[0]
+    agents = daemon.services.agents.service
+    agents.create(ALICE, "writer", AgentFields(display_name="Writer"))
+
+    # Far below the time after which the daemon looks without being told.
+    assert b"review-changed" in await asyncio.wait_for(waiting, 5)
 
 
 @pytest.mark.parametrize("since", ["", "x", "-1", "9" * 30, "999999"])

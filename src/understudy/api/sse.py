@@ -237,8 +237,9 @@ class StreamHeartbeat:
     """Waits for new events, and says when a heartbeat is due."""
 
     services: Services
-    # What the reader follows; rings of the first one are news in the database.
+    # What the reader follows; rings of the first ones are news in the database.
     topics: tuple[str, ...]
+    sources: int = 1
     last_sent: float = 0.0
     # Whether news may come without a ring: of another daemon, where nobody rings for it here.
     is_polled: bool = False
@@ -247,6 +248,10 @@ class StreamHeartbeat:
         """How often each topic has rung; to be taken before looking for news."""
         bell = self.services.resources.bell
         return {topic: bell.count(topic) for topic in (*self.topics, STOPPING)}
+
+    def news(self, seen: dict[str, int]) -> int:
+        """How often the topics have rung that are news in the database."""
+        return sum(seen[topic] for topic in self.topics[: self.sources])
 
     @property
     def is_open(self) -> bool:
@@ -461,14 +466,15 @@ async def batches(
     topic, read_at = pulse.topics[0], -1
     while pulse.is_open:
         seen = pulse.counts()
+        news = pulse.news(seen)
         events: Sequence[T] = ()
-        if pulse.is_polled or seen[topic] != read_at:
+        if pulse.is_polled or news != read_at:
             events = await pulse.services.resources.reads.once(
-                (topic, read.__qualname__, after), seen[topic], partial(read, after)
+                (topic, read.__qualname__, after), news, partial(read, after)
             )
         if events:
             after = place(events[-1])
         else:
-            read_at = seen[topic]
+            read_at = news
         if events or await pulse.wait(seen):
             yield events

@@ -14,7 +14,7 @@ from understudy.api.sse import (
     all_events,
     batches,
 )
-from understudy.core.bell import EVENTS
+from understudy.core.bell import EVENTS, TABLE
 from understudy.sessions.journal import EventKind, JournalEvent
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ async def signals(services: "Services", since: str) -> AsyncIterator[bytes]:
     `since` is the place that the page shows already, as `place_of` tells it, or the id of the
     last signal: what happened between the page and its stream is not missed.
     """
-    pulse = StreamHeartbeat(services, (EVENTS,))
+    # A decision without a session rings for the audit alone.
+    pulse = StreamHeartbeat(services, (EVENTS, TABLE.format("audit")), sources=2)
     after = (await place_of(services)).asked(since)
     read_events = all_events(services)
 
