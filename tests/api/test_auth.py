@@ -186,3 +186,13 @@ def test_a_malformed_host_is_no_failure_of_the_daemon(guarded: TestClient) -> No
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_metrics_need_no_token_while_there_is_none(api: TestClient, method: str) -> None:
     assert api.request(method, "/metrics").status_code == 200
+
+
+def test_callers_without_a_token_fill_no_audit(guarded: TestClient) -> None:
+    for _ in range(30):
+        assert guarded.post("/v1/sessions", json={}).status_code == 401
+
+    shown = guarded.get("/v1/audit", params={"limit": 100}, headers=bearer(ADMIN)).json()
+    refused = [it for it in shown["items"] if it["action"] == "sessions.create"]
+    # One for each minute in which they called.
+    assert 1 <= len(refused) <= 2

@@ -22,7 +22,7 @@ COLUMNS: Final[screen.Layout] = {
     "what": lambda item: screen.compact({**item.values, "body": item.body}),
     "proposed by": "proposed_by",
     "first": "first_by",
-    "until": "expires_at_ms",
+    "until": lambda item: screen.ahead(item.expires_at_ms),
 }
 
 

@@ -10,7 +10,8 @@ DIGEST = "9df5e46d19a3aa07" + "bbf4e84b5eb59b77"
 
 # `{}` is where the password stands.
 PASSWORDS = (
-    "mysql -uroot -p{} -h db", "sshpass -p '{}' ssh u@h", "redis-cli -h r -a {} ping", "curl --user bob:{} http://x",
+    "mysql -uroot -p{} -h db", "sshpass -p '{}' ssh u@h", "ConvertTo-SecureString '{}' -AsPlainText -Force",
+    "redis-cli -h r -a {} ping", "curl --user bob:{} http://x",
     "docker login -u bob -p {} reg.test", "openssl enc -pass pass:{} -in a", "PGPASSWORD={} pg_dump db",
     "CREATE USER bob IDENTIFIED BY '{}'", "ALTER ROLE bob WITH PASSWORD '{}';", "machine h.test\n login bob\n password {}\n",
     "db.test:5432:app:bob:{}", "pw: {}", "login: admin / pass: {}", "用户名admin，密码{}", "tài khoản admin mật khẩu {} nhé",
