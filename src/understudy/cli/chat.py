@@ -1,7 +1,6 @@
 """`understudy chat`: a conversation with an agent in one session."""
 
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -443,7 +442,6 @@ def _attach(conversation: ChatConversation, path: str) -> None:
 
 def _remember(conversation: ChatConversation, text: str) -> "ReviewItem | None":
     """Propose a typed text for the session, and say where it is reviewed; None if it says nothing."""
-    from understudy.learnings.expiry_words import proposed_expiry
     from understudy.learnings.labels import says_nothing
     from understudy.learnings.remember import kind_of
     from understudy.wire.learnings import CreateCandidate
@@ -457,7 +455,6 @@ def _remember(conversation: ChatConversation, text: str) -> "ReviewItem | None":
         scope={"kind": "session", "id": session_id},
         kind=str(kind_of(text)),
         content=text,
-        expires_at_ms=proposed_expiry(text, time.time_ns() // 1_000_000),
         source={"session_id": session_id, "agent_id": conversation.session.agent_id},
         evidence_refs=[{"note": screen.one_line(f"{REMEMBER} {text}", NOTE_CHARS)}],
     )

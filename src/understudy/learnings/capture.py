@@ -14,7 +14,6 @@ from understudy.core.principal import DAEMON
 from understudy.learnings.already_decided import declined, evidence_digest, is_known
 from understudy.learnings.capture_settings import CaptureSettings, SemanticCaptureSettings
 from understudy.learnings.events import NO_LISTENERS, Listeners, candidates_added, tell
-from understudy.learnings.expiry_words import proposed_expiry
 from understudy.learnings.extraction import (
     Extraction,
     Extractor,
@@ -363,7 +362,6 @@ class CaptureDuty:
             confidence=proposal.confidence,
             source=_source(lesson.run),
             evidence_refs=_evidence_refs(lesson.record),
-            expires_at_ms=proposed_expiry(proposal.content, created),
             capture_path=proposal.path,
             derived_from_untrusted=lesson.may_repeat_untrusted(unit, proposal),
             reproposal_of=before.candidate_id if before else None,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.ids import new_id
@@ -25,6 +25,7 @@ from understudy.learnings.events import (
     of_candidate,
     tell,
 )
+from understudy.learnings.expiry_words import proposed_expiry
 from understudy.learnings.keys import key_of
 from understudy.learnings.model import (
     Applies,
@@ -42,6 +43,8 @@ from understudy.sessions.learning_scopes import LearningScope
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
+_SAID: Final = frozenset({CapturePath.API, CapturePath.LABELS, CapturePath.MODEL})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCandidate:
@@ -56,6 +59,7 @@ class NewCandidate:
     confidence: int = 80
     source: LearningSource = field(default_factory=LearningSource)
     evidence_refs: tuple[EvidenceRef, ...] = ()
+    # None proposes the end that the content names, such as `until Friday`.
     expires_at_ms: int | None = None
     capture_path: CapturePath = CapturePath.API
     derived_from_untrusted: bool = False
@@ -85,8 +89,16 @@ def make_candidate(
         confidence=check_confidence(wanted.confidence),
         source=check_source(wanted.source),
         evidence_refs=check_evidence(wanted.evidence_refs),
-        expires_at_ms=check_expiry(wanted.expires_at_ms),
+        expires_at_ms=check_expiry(wanted.expires_at_ms) or _own_end(wanted, now_ms),
     )
+
+
+def _own_end(wanted: NewCandidate, now_ms: int) -> int | None:
+    """When a statement of a person ends by its own words; what the daemon counted has no such words."""
+    if wanted.capture_path not in _SAID:
+        return None
+    end = proposed_expiry(wanted.content, now_ms)
+    return end if end is not None and end > now_ms else None
 
 
 def propose(

@@ -13,7 +13,6 @@ from understudy.learnings.already_decided import declined, evidence_digest, is_k
 from understudy.learnings.checks import check_says_something
 from understudy.learnings.decisions import awaiting_evidence
 from understudy.learnings.events import NO_LISTENERS, Listeners, candidates_added, tell
-from understudy.learnings.expiry_words import proposed_expiry
 from understudy.learnings.extraction import FoundStatement
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.model import (
@@ -143,7 +142,6 @@ class Suggestions:
                 derivation_id=context.call_digest,
             ),
             evidence_refs=(EvidenceRef(run_id=run.run_id),),
-            expires_at_ms=proposed_expiry(wanted.content, now),
             capture_path=CapturePath.MODEL,
         )
         try:

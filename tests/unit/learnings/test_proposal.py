@@ -97,3 +97,17 @@ def test_the_daemon_may_sum_up_a_run() -> None:
     summary = made(Origin.DAEMON, kind=Kind.RUN_SUMMARY, content="Done; <redacted:email> was told.")
 
     assert summary.kind is Kind.RUN_SUMMARY
+
+
+@pytest.mark.parametrize("path", CapturePath)
+def test_what_a_person_says_ends_when_it_says_so(path: CapturePath) -> None:
+    said = {CapturePath.API, CapturePath.LABELS, CapturePath.MODEL}
+    candidate = made(content="I am in Rome until tomorrow", capture_path=path)
+
+    assert (candidate.expires_at_ms is not None) is (path in said)
+
+
+def test_an_expiry_that_is_given_stays() -> None:
+    assert (
+        made(content="I am in Rome until tomorrow", expires_at_ms=NOW + 5).expires_at_ms == NOW + 5
+    )
