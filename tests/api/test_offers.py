@@ -71,6 +71,9 @@ def test_an_offer_is_listed_shown_and_accepted_like_an_approval(live: Live, sess
 
 def test_a_skill_written_as_a_file_is_asked_about_by_its_path(live: Live) -> None:
     session = live.ok("POST", "/v1/sessions", {})["session_id"]
+    root = live.daemon.settings.workspace / "skills"
+    root.mkdir()
+    live.ok("POST", "/v1/skills/roots", {"path": str(root)})
     path = "skills/api-file/SKILL.md"
     live.model.queue(call("write_file", {"path": path, "content": skill_md("Api file")}), "Asked.")
 

@@ -165,8 +165,10 @@ def test_a_skill_that_people_put_there_under_its_name_leaves_the_daemon_serving(
     theatre.show("canary")
     before = theatre.promote("active")
     theatre.daemon.stop()
-    mine = theatre.daemon.home / ".agents" / "skills" / "mine"
+    mine = theatre.daemon.home.parent / "named" / "mine"
     mine.mkdir(parents=True)
+    with (theatre.daemon.home / "config.toml").open("a") as config:
+        config.write(f'\n[skills]\nroots = ["{mine.parent}"]\n')
     (mine / "SKILL.md").write_text(f"---\nname: {NAME}\ndescription: Mine\n---\nMine.\n")
 
     theatre.daemon.start(60)

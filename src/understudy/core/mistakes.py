@@ -1,5 +1,6 @@
 """The mistakes in a value that was not what it has to be, as far as anybody would read them."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
@@ -25,13 +26,14 @@ def many_mistakes(adapter: TypeAdapter[Any], value: Any) -> tuple[int, list[Erro
         adapter.validate_python(value)
     except ValidationError as error:
         count = error.error_count()
-        return None if count <= MOST else (count, _at_beginning(adapter, value))
+        return None if count <= MOST else (count, at_beginning(adapter.validate_python, value))
     return None
 
 
-def _at_beginning(adapter: TypeAdapter[Any], value: Any) -> list[ErrorDetails]:
+def at_beginning(read: Callable[[Any], object], value: Any) -> list[ErrorDetails]:
+    """The mistakes at the beginning of a value that has too many."""
     try:
-        adapter.validate_python(_shortened(value))
+        read(_shortened(value))
     except ValidationError as error:
         return mistakes_of(error)
     return []

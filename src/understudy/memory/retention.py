@@ -103,13 +103,13 @@ class Keeper:
     ) -> bool:
         """Store and index a record, and prune its session; False if the store failed.
 
-        `is_first` where the run ends in this unit: nothing was stored or postponed for it before.
+        `is_first` where the run ends in this unit: nothing was postponed for it before.
 
         A record that could not be stored is made later; its run ends all the same.
         """
         index = unit.run_memory_index
         index.hold()
-        earlier = None if is_first else index.get(record.run_id)
+        earlier = index.get(record.run_id)
         record = _with_earlier_receipt(earlier, record)
         try:
             _check_place(unit)

@@ -7,6 +7,7 @@ of a wrong one is named by its JSON pointer.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, floor
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -17,7 +18,7 @@ from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCu
 from pydantic_core import core_schema as schemas
 
 from understudy.core.errors import FieldError, Invalid, UnderstudyError, coded_error
-from understudy.core.mistakes import TOO_MANY, mistakes_of
+from understudy.core.mistakes import TOO_MANY, at_beginning, mistakes_of
 from understudy.core.pointer import pointer
 from understudy.core.principal import Principal
 from understudy.core.text import and_more
@@ -187,10 +188,12 @@ class PolicyKind(Generic[P]):
 
     def read(self, given: Any) -> P:
         """A policy as somebody gave it; what is left out takes its default; or `Invalid`."""
+        read = partial(self.adapter.validate_python, extra="forbid")
         try:
-            return self.adapter.validate_python(given, extra="forbid")
+            return read(given)
         except ValidationError as problem:
-            errors = [_field_error(error) for error in mistakes_of(problem)[:MAX_PROBLEMS]]
+            found = mistakes_of(problem) or at_beginning(read, given)
+            errors = [_field_error(error) for error in found[:MAX_PROBLEMS]]
             count = problem.error_count()
         too_many = FieldError(pointer="", code=TOO_MANY, detail=f"{count} values are wrong")
         raise self.refused(errors or [too_many])

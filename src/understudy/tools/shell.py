@@ -68,17 +68,19 @@ class ShellParameters(Parameters):
     command: str = Field(
         min_length=1, max_length=MAX_COMMAND_CHARS, description="The command line to run."
     )
+    # Whoever is asked reads what is unusual.
+    background: bool = Field(
+        default=False,
+        exclude_if=lambda is_on: not is_on,
+        description="Answer at once with a task id, and let the command run on after this run. "
+        "Read it with task_output, end it with task_stop; its end is told to you in a letter.",
+    )
     timeout_s: int | None = Field(
-        default=None,
+        default_factory=lambda said: None if said.get("background") else DEFAULT_TIMEOUT_S,
         ge=1,
         le=MAX_BACKGROUND_S,
         description=f"After how many seconds the command is stopped: {DEFAULT_TIMEOUT_S} by "
         f"default and {MAX_TIMEOUT_S} at most; in the background hours.",
-    )
-    background: bool = Field(
-        default=False,
-        description="Answer at once with a task id, and let the command run on after this run. "
-        "Read it with task_output, end it with task_stop; its end is told to you in a letter.",
     )
 
     @field_validator("command")

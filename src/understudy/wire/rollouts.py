@@ -43,7 +43,7 @@ class RolloutState(View):
     revoked_at_ms: Omitted[int] = None
     revoked_reason: Omitted[str] = None
     # Whether it may repeat text of others, and nobody has activated it since; whose text that is.
-    derived_from_untrusted: bool
+    derived_from_untrusted: bool = False
     untrusted_path: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
 
 
@@ -125,7 +125,7 @@ class TrialView(View):
     cases: list[TrialCaseView]
     report: Omitted[ReplayReport] = None
     # Whether the skill, or a recorded run, has the mark of untrusted text; whose text that is.
-    derived_from_untrusted: bool
+    derived_from_untrusted: bool = False
     untrusted_path: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
     actor: str
     created_at_ms: int
