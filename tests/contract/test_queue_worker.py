@@ -121,6 +121,28 @@ async def test_a_worker_does_not_take_on_again_what_it_has_under_way(
     assert len(fake.requests) == 1
 
 
+async def test_a_job_that_is_handed_over_does_not_keep_a_queued_one_waiting(
+    school: LearningRuns,
+) -> None:
+    """As when a lane has no room for one run that ends, and has room again for the next."""
+    school.bell.attach(asyncio.get_running_loop())
+    worker = replace(school.worker(), look_s=60.0)
+    queued = await ended(school, EXAMPLE)
+    worker.is_open.set()
+    job = worker.new_claim("run_deleted_meanwhile", may_ask=False)
+    assert job is not None
+    with school.units.write() as unit:
+        assert unit.capture_queue.put_held(job, now_ms=school.clock.now_ms())
+    worker.hand_over(job)
+
+    running = asyncio.create_task(worker.run())
+    try:
+        await until(lambda: len(school.proposed(queued)) > 1)
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
 async def test_what_the_judge_said_is_kept_when_the_claim_is_lost(
     harness: ReviewHarness, fake: FakeModel
 ) -> None:

@@ -10,7 +10,7 @@ import secrets
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import structlog
@@ -162,6 +162,8 @@ class QueueWorker:
     )
     # When the next job of a lane is due, by the last look.
     due: dict[bool, int | None] = field(default_factory=dict, init=False)
+    # How often the topic had rung before that look, and when it was.
+    looked: dict[bool, tuple[int, int]] = field(default_factory=dict, init=False)
     is_open: threading.Event = field(default_factory=threading.Event, init=False)
 
     async def run(self) -> None:
@@ -204,9 +206,23 @@ class QueueWorker:
         """Claim up to `limit` due jobs of a lane."""
         handed = self.handed[may_ask]
         taken = tuple(handed.popleft() for _ in range(min(limit, len(handed))))
-        if taken:
+        if taken and not self._must_look(may_ask=may_ask):
             return Claim(items=taken, due_at_ms=self.due.get(may_ask), is_all=not handed)
+        found = self._claim_queued(limit - len(taken), may_ask=may_ask)
+        return replace(found, items=(*taken, *found.items))
+
+    def _must_look(self, *, may_ask: bool) -> bool:
+        """Whether the queue may have a due job: jobs that are handed over must not hide it."""
+        now, due = self.clock.now_ms(), self.due.get(may_ask)
+        rings, at_ms = self.looked.get(may_ask, (-1, now))
+        is_fresh = 0 <= now - at_ms < self.look_s * 1000
+        is_due = due is not None and due <= now
+        return is_due or not is_fresh or rings != self.bell.count(self.duty.topic)
+
+    def _claim_queued(self, limit: int, *, may_ask: bool) -> Claim[Job]:
         now, besides = self.clock.now_ms(), tuple(self.held)
+        # Counted before the look: a ring during the look must not be missed.
+        self.looked[may_ask] = (self.bell.count(self.duty.topic), now)
         with self.units.read() as unit:
             if not self.duty.is_on(unit):
                 return Claim()
@@ -286,6 +302,8 @@ class QueueWorker:
         """Give the claimed jobs back at shutdown, without an attempt counted."""
         left = tuple(self.held.values())
         self.held.clear()
+        for handed in self.handed.values():
+            handed.clear()
         if not left:
             return
         try:
