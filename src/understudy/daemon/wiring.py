@@ -64,7 +64,8 @@ class Daemon:
         await asyncio.to_thread(services.project_tasks.reconcile)
         await asyncio.to_thread(services.skills.startup)
         await asyncio.to_thread(services.rollout.startup)
-        await resources.engine.start(run_executor(resources, services).execute)
+        execute = run_executor(resources, services).execute
+        await resources.engine.start(execute, turn=resources.units.turn)
         await asyncio.to_thread(services.runs.upkeep.requeue_lost)
         self._background.start()
         # Some providers take seconds to load; not at the cost of the first run.

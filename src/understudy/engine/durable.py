@@ -7,7 +7,8 @@ its journal, so the engine only has to call us again.
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, repeat
@@ -36,6 +37,8 @@ BATCH: Final = 500
 MAX_THREADS: Final = 64
 # Executes a run; returns whether its session may have another one queued.
 Execute = Callable[[str], Awaitable[bool]]
+# Waits for the turn to write.
+Turn = Callable[[], AbstractContextManager[object]]
 LOOK_EVERY_S: Final = 1.0
 # Where no other daemon enqueues, every new run wakes the dispatcher; only what the engine recovers
 # at its start does not.
@@ -56,8 +59,11 @@ class DurableEngine:
         self._looks = 0
         self._work = _work_table(database.dialect.name)
 
-    async def start(self, execute: Execute) -> None:
-        """Create the engine's tables, resume unfinished work, and begin to dequeue runs."""
+    async def start(self, execute: Execute, *, turn: Turn) -> None:
+        """Create the engine's tables, resume unfinished work, and begin to dequeue runs.
+
+        `turn` is that of the writers of this process, where they take turns.
+        """
         config: DBOSConfig = {
             "name": APPLICATION,
             "system_database_engine": self._database,
@@ -96,15 +102,15 @@ class DurableEngine:
             on_conflict="always_update",
         )
         self._client = await asyncio.to_thread(self._open_client)
-        self._dispatcher = Dispatcher(self._work_on(instance, queue))
+        self._dispatcher = Dispatcher(self._work_on(instance, queue, turn))
         self._dispatcher.start()
 
-    def _work_on(self, instance: DBOS, queue: Queue) -> Callable[["Nudge"], None]:
+    def _work_on(self, instance: DBOS, queue: Queue, turn: Turn) -> Callable[["Nudge"], None]:
         """What the thread of the dispatcher does."""
         # Its settings are ours and never change, so they need not be read again at every look.
         queue.database_backed_queue = False
         if self._database.dialect.name == "sqlite":
-            claim = partial(start_due, instance, self._database, QUEUE, APPLICATION)
+            claim = partial(start_due, instance, self._database, QUEUE, APPLICATION, turn)
             return partial(dispatch_alone, claim)
         return lambda nudge: queue_worker_thread(nudge, instance, queue)
 
@@ -273,16 +279,22 @@ class Nudge(threading.Event):
         return self.is_set()
 
 
+def _looks() -> Iterator[float]:
+    return chain(repeat(LOOK_EVERY_S, START_LOOKS), repeat(LOOK_ALONE_S))
+
+
 def dispatch_alone(claim: Callable[[], None], nudge: Nudge) -> None:
     """Claim and start work until the stop, where every new run rings; only what the engine
     recovers at its start does not."""
-    looks = chain(repeat(LOOK_EVERY_S, START_LOOKS), repeat(LOOK_ALONE_S))
+    looks = _looks()
     while not nudge.wait(next(looks)):
         try:
             claim()
         except Exception:
             # What it claimed is stranded, and put back by the watch for that.
             log.exception("engine.not_dispatched")
+            # Nobody rings again for what is still queued.
+            looks = _looks()
 
 
 class Dispatcher:

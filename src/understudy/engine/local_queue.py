@@ -6,6 +6,8 @@ flight, and the first in its line is the next.
 """
 
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, Final, cast
 
 import sqlalchemy as sa
@@ -63,8 +65,18 @@ RETURNING *, (
 _NAMES: Final = {"app_version": "application_version", "app_id": "application_id"}
 
 
-def start_due(instance: DBOS, database: sa.Engine, queue: str, application: str) -> None:
-    """Claim the first run of every session that has none in flight, and start them."""
+def start_due(
+    instance: DBOS,
+    database: sa.Engine,
+    queue: str,
+    application: str,
+    turn: Callable[[], AbstractContextManager[object]],
+) -> None:
+    """Claim the first run of every session that has none in flight, and start them.
+
+    The claim waits for its turn among the writers: beside them, SQLite's busy back-off would let it
+    starve, because they pass the write lock on without a pause.
+    """
     owner = generate_uuid()
     values = {
         "now": time.time_ns() // 1_000_000,
@@ -75,7 +87,7 @@ def start_due(instance: DBOS, database: sa.Engine, queue: str, application: str)
         "queue": queue,
         "most": MOST_AT_ONCE,
     }
-    with database.begin() as connection:
+    with turn(), database.begin() as connection:
         claimed = list(map(_status, connection.execute(_CLAIM, values).mappings()))
     for status in sorted(claimed, key=lambda each: str(each["queue_partition_key"])):
         try:

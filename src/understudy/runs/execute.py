@@ -220,7 +220,8 @@ class RunExecutor:
             while isinstance(ending, Sleep):
                 if await retry_while_db_down(self._sleep, steps, ending):
                     log.info("run.asleep", run_id=run_id)
-                    return False
+                    # Whoever wakes the run may have queued it before the engine stores this end.
+                    return True
                 ending = await self._work(execution)
             await asyncio.to_thread(self.prescrub, run, _last_words(steps))
             ended, more = await retry_while_db_down(self._end, execution, ending)

@@ -497,6 +497,8 @@ class Units:
         # Wakes the engine's dispatcher after a commit that enqueued a run.
         self._enqueued = enqueued
         self._dialect = dialect_of(engine)
+        # For who writes beside the units: the writers of a process take turns on SQLite.
+        self.turn = self._dialect.turn
         self._enqueue = enqueue
         self._settle = settle
         self._bell = bell
