@@ -292,3 +292,5 @@ async def test_taking_off_what_is_not_active_names_what_is(desk: Desk) -> None:
         without(session, "daily-report")
     assert "weekly-report" in refused.value.detail
     assert without(session, "Weekly report").active_skills == ()
+    with pytest.raises(NotFound, match="no skill is active in the session, so 'weekly-report'"):
+        without(replace(session, active_skills=()), "weekly-report")

@@ -249,7 +249,8 @@ def without(session: Session, name: str) -> Session:
     meant = [it for it in session.active_skills if asked in {it.slug, it.ref, it.name}]
     if not meant:
         active = [it.slug for it in session.active_skills]
-        raise coded_error("sessions/skill_not_active", name=name, active=active)
+        variant = "" if active else ":none"
+        raise coded_error(f"sessions/skill_not_active{variant}", name=name, active=active)
     if any(it.source is ActiveSkillSource.PARENT for it in meant):
         raise coded_error("sessions/active_skill_inherited", slug=meant[0].slug)
     left = tuple(it for it in session.active_skills if it not in meant)
