@@ -48,7 +48,7 @@ class CannotServe(Exception):
 
 
 class HomeInUse(CannotServe):
-    """Another daemon works in the home."""
+    """Another daemon works in the home, or on its SQLite file."""
 
 
 def serve(settings: Settings) -> int:
@@ -75,7 +75,7 @@ def serve(settings: Settings) -> int:
 def stopped_daemon(settings: Settings) -> Iterator[Services]:
     """The services of a daemon that does not run, to change what it keeps before it starts.
 
-    `HomeInUse` while a daemon works in the same home.
+    `HomeInUse` while a daemon works in the same home or on the same SQLite file.
     """
     configure_logging("warning", json=None, scrub=partial(scrub_json, literals=settings.secrets))
     os.umask(0o077)
@@ -241,7 +241,27 @@ def _locked_home(settings: Settings) -> Iterator[None]:
             ) from None
         except OSError as problem:
             raise CannotServe(f"cannot lock {settings.home}: {problem.strerror}") from None
+        _lock_database(settings, held)
         yield
+
+
+def _lock_database(settings: Settings, held: ExitStack) -> None:
+    """Keep daemons of other homes from the same file: caches and wake-ups rely on one writer.
+
+    Where the folder of the file is missing, opening the database tells so.
+    """
+    path = Path(sa.make_url(settings.database_url).database or "").resolve()
+    if not path.parent.is_dir():
+        return
+    try:
+        held.enter_context(HomeLock(path.parent, f"{path.name}.lock"))
+    except HomeLocked:
+        raise HomeInUse(
+            f"another daemon uses {path}; stop it, or use another --database-url: "
+            "several daemons share a PostgreSQL database, not a SQLite file"
+        ) from None
+    except OSError as problem:
+        raise CannotServe(f"cannot lock {path}: {problem.strerror}") from None
 
 
 def banner(

@@ -1,4 +1,4 @@
-"""One daemon per home: a lock on a file that the system lets go when the process ends."""
+"""One daemon per home and per SQLite file: locks that the system lets go when the process ends."""
 
 import fcntl
 import os
@@ -7,14 +7,14 @@ from types import TracebackType
 
 
 class HomeLocked(Exception):
-    """Another daemon works in this home."""
+    """Another daemon holds the lock."""
 
 
 class HomeLock:
-    """Holds `<home>/daemon.lock` for the life of the process."""
+    """Holds `<home>/daemon.lock`, or another file there, for the life of the process."""
 
-    def __init__(self, home: Path) -> None:
-        self._path = home / "daemon.lock"
+    def __init__(self, home: Path, name: str = "daemon.lock") -> None:
+        self._path = home / name
         self._descriptor: int | None = None
 
     def __enter__(self) -> "HomeLock":
