@@ -7,7 +7,7 @@ import pytest
 
 from tests.contract.test_mcp_programs import connected
 from tests.support.factories import make_session
-from tests.support.mcp_servers import make_context, polite
+from tests.support.mcp_servers import make_context, polite, rude
 from understudy.agent.gate import is_hidden
 from understudy.mcp_client.connection import McpConnection
 from understudy.mcp_client.helpers import HELPERS
@@ -47,6 +47,13 @@ async def test_what_a_server_has_to_read_is_listed_and_read() -> None:
         assert greet["arguments"] == [{"name": "who", "required": True}]
         said = await told(connection, "get_prompt", name="greet", arguments={"who": "Ann"})
         assert said == "[user]\nSay hello to Ann."
+
+
+async def test_resources_are_listed_of_a_server_that_knows_no_templates() -> None:
+    async with connected(rude("no-templates")) as connection:
+        listed = json.loads(await told(connection, "list_resources"))
+    assert [it["uri"] for it in listed["resources"]] == ["shelf://handbook"]
+    assert listed["templates"] == []
 
 
 async def test_what_is_not_there_is_an_error_for_the_model() -> None:

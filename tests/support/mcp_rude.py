@@ -34,6 +34,8 @@ LISTS: dict[str, list[dict[str, Any]]] = {
     ],
 }
 
+MORE: dict[str, dict[str, Any]] = {"no-templates": {"resources": {}}}
+
 
 def say(message: dict[str, Any]) -> None:
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
@@ -52,7 +54,7 @@ def greet(request: dict[str, Any]) -> bool:
         case "initialize":
             result: dict[str, Any] = {
                 "protocolVersion": "2025-06-18",
-                "capabilities": {"tools": {}},
+                "capabilities": {"tools": {}, **MORE.get(sys.argv[1], {})},
                 "serverInfo": {"name": "rude", "version": "1"},
             }
         case "tools/list":
@@ -60,7 +62,9 @@ def greet(request: dict[str, Any]) -> bool:
         case "server/discover" if sys.argv[1] == "touchy":
             print("what is this?", file=sys.stderr, flush=True)
             sys.exit(1)
-        case "server/discover":
+        case "resources/list" if sys.argv[1] == "no-templates":
+            result = {"resources": [{"uri": "shelf://handbook", "name": "handbook"}]}
+        case "server/discover" | "resources/templates/list":
             say({"id": request["id"], "error": {"code": -32601, "message": "no such method"}})
             return True
         case _:

@@ -4,7 +4,7 @@ What comes back is text of the server: data, cleaned and bounded like any result
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 import anyio
@@ -15,6 +15,7 @@ from mcp_types import (
     ContentBlock,
     EmbeddedResource,
     PaginatedRequestParams,
+    ResourceTemplate,
     TextContent,
 )
 from pydantic import ValidationError
@@ -86,9 +87,7 @@ async def _has(look: Callable[[ClientSession], Awaitable[bool]], session: Client
 
 
 async def _any_resource(session: ClientSession) -> bool:
-    if (await session.list_resources()).resources:
-        return True
-    return bool((await session.list_resource_templates()).resource_templates)
+    return bool((await session.list_resources()).resources or await _templates(session))
 
 
 async def _any_prompt(session: ClientSession) -> bool:
@@ -105,12 +104,19 @@ async def _list_resources(session: ClientSession, arguments: Mapping[str, Any]) 
         "next_cursor": page.next_cursor,
     }
     if "cursor" not in arguments:
-        templates = (await session.list_resource_templates()).resource_templates
         told["templates"] = [
             {"uri": it.uri_template, "name": it.name, "description": it.description or ""}
-            for it in templates[:MAX_LISTED]
+            for it in (await _templates(session))[:MAX_LISTED]
         ]
     return _answer(told)
+
+
+async def _templates(session: ClientSession) -> Sequence[ResourceTemplate]:
+    try:
+        return (await session.list_resource_templates()).resource_templates
+    except MCPError:
+        # Many servers have resources and no such method.
+        return ()
 
 
 async def _read_resource(session: ClientSession, arguments: Mapping[str, Any]) -> CallToolResult:
