@@ -232,3 +232,31 @@ def test_a_new_version_for_others_is_a_draft_that_two_accept(
     assert ann.refused("POST", accept) == (403, "proposer_does_not_count")
     assert bob.call("POST", accept).status_code == 202
     assert root.ok("POST", accept)["version"] == served + 1
+
+
+def test_who_approved_one_text_of_a_skill_has_approved_no_other(
+    root: Person, ann: Person, bob: Person, cid: Person
+) -> None:
+    skill = MAKERS["skill_id"](ann, {})
+    path, public = f"/v1/skills/{skill}", {"visibility": "public"}
+    assert bob.call("PUT", path, public).status_code == 202
+
+    ann.ok("POST", f"{path}/patch", {"find": "report", "replace": "payload"})
+
+    # Bob saw another text, so Cid is the first for this one.
+    assert cid.call("PUT", path, public).status_code == 202
+    assert ann.ok("GET", path)["visibility"] == "private"
+    assert root.ok("PUT", path, public)["visibility"] == "public"
+
+
+def test_who_wrote_a_text_does_not_count_after_somebody_restored_it(
+    ann: Person, bob: Person
+) -> None:
+    skill = MAKERS["skill_id"](ann, {})
+    path = f"/v1/skills/{skill}"
+    ann.ok("POST", f"{path}/patch", {"find": "report", "replace": "review"})
+    bob.ok("POST", f"{path}/restore", {"version": 1})
+
+    for each in (ann, bob):
+        made = each.refused("PUT", path, {"visibility": "public"})
+        assert made == (403, "proposer_does_not_count")

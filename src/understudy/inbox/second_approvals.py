@@ -1,6 +1,6 @@
 """Changes that two people approve: whose word counts, what waits, and who makes it in the end."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 
 # Events of a rollout that may be read to find out who wrote its definition.
 MOST_EVENTS: Final = PageRequest(limit=200)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """Content that is to take effect: who wrote it, whose word is not asked for, and its digest."""
+
+    by: str
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +75,15 @@ class GatedChange:
         """Note who approves it; answers what waits, and whether it is to be made now."""
         now, person = self.clock.now_ms(), person_of(self.principal)
         with self.units.write() as unit:
-            if person in self._makers(unit):
+            made = frozenset(MADE[self.subject](unit, self))
+            # `ada as bob` is Ada.
+            if person in {each.by.partition(" as ")[0] for each in made}:
                 raise coded_error("two_approvers/proposer_does_not_count", user_id=person)
             unit.second_approvals.sweep(now_ms=now)
-            waiting = unit.second_approvals.same(self._mark(), now_ms=now)
+            mark = self._mark(made)
+            waiting = unit.second_approvals.same(mark, now_ms=now)
             if waiting is None:
-                waiting = self._begin(person, now)
+                waiting = self._begin(person, now, mark)
                 unit.second_approvals.put(waiting)
                 self._audit(unit, "second_approvals.wait", waiting, now)
                 return waiting, False
@@ -92,7 +103,7 @@ class GatedChange:
         with self.units.write() as unit:
             unit.second_approvals.put(waiting)
 
-    def _begin(self, person: str, now: int) -> SecondApproval:
+    def _begin(self, person: str, now: int, mark: str) -> SecondApproval:
         # Who brings a policy wrote it; what else is activated was there before.
         is_author = self.subject is TwoApprovers.POLICY_CHANGE
         return SecondApproval(
@@ -105,18 +116,14 @@ class GatedChange:
             first_by="" if is_author else person,
             created_at_ms=now,
             expires_at_ms=now + KEPT_MS,
-            fingerprint=self._mark(),
+            fingerprint=mark,
         )
 
-    def _mark(self) -> str:
+    def _mark(self, made: Iterable[Made]) -> str:
+        """The same for the same call about the same content: who approved one text approved no other."""
+        content = sorted({each.digest for each in made})
         asked = {"values": self.values, "body": self.body, "about": self.candidate_ids}
-        return fingerprint(self.operation, asked)
-
-    def _makers(self, unit: "Unit") -> frozenset[str]:
-        """Who made what is to take effect: their word is not asked for."""
-        actors = set(MAKERS[self.subject](unit, self))
-        # `ada as bob` is Ada.
-        return frozenset(actor.partition(" as ")[0] for actor in actors)
+        return fingerprint(self.operation, {**asked, "content": content})
 
     def _audit(
         self, unit: "Unit", action: str, waiting: SecondApproval, now: int, second: str = ""
@@ -143,7 +150,7 @@ def _writes(act: Callable[[], object]) -> bool:
     return False
 
 
-def _of_skill(unit: "Unit", change: GatedChange) -> Iterable[str]:
+def _of_skill(unit: "Unit", change: GatedChange) -> Iterator[Made]:
     body = change.body if isinstance(change.body, dict) else {}
     if name := change.values.get("skill_name") or body.get("skill_name"):
         yield from _of_rollout(unit, str(name))
@@ -152,28 +159,33 @@ def _of_skill(unit: "Unit", change: GatedChange) -> Iterable[str]:
     if skill is not None:
         given = change.values.get("version") or body.get("version")
         version = unit.skills.version(skill.skill_id, int(given or skill.version))
-        if version is not None:
-            yield version.actor
+        while version is not None:
+            yield Made(by=version.actor, digest=version.digest)
+            # Who restores a version did not write it.
+            origin = version.restored_from or 0
+            is_earlier = 0 < origin < version.number
+            version = unit.skills.version(skill.skill_id, origin) if is_earlier else None
 
 
-def _of_rollout(unit: "Unit", skill_name: str) -> Iterable[str]:
+def _of_rollout(unit: "Unit", skill_name: str) -> Iterator[Made]:
     """Who wrote the definition that a rollout has now."""
     rollout = unit.rollouts.get(skill_name)
     if rollout is None:
         return
-    yield rollout.promoted_by
+    yield Made(by=rollout.promoted_by, digest=rollout.fingerprint)
     recent = unit.rollouts.recent_events([skill_name], limit=MOST_EVENTS.limit)[skill_name]
     for event in recent:
         is_written = event.event is RolloutEventName.PROMOTE and event.to_status is Stage.DRAFT
         if is_written and event.definition_fingerprint == rollout.fingerprint:
-            yield event.actor
+            yield Made(by=event.actor, digest=rollout.fingerprint)
 
 
-def _of_candidates(unit: "Unit", change: GatedChange) -> Iterable[str]:
-    return unit.audit.actors("learning_candidates.create", change.candidate_ids)
+def _of_candidates(unit: "Unit", change: GatedChange) -> Iterator[Made]:
+    for actor in unit.audit.actors("learning_candidates.create", change.candidate_ids):
+        yield Made(by=actor)
 
 
-MAKERS: Final[Mapping[TwoApprovers, Callable[["Unit", GatedChange], Iterable[str]]]] = {
+MADE: Final[Mapping[TwoApprovers, Callable[["Unit", GatedChange], Iterable[Made]]]] = {
     TwoApprovers.SKILL_ACTIVATION: _of_skill,
     # Who proposes a policy is known by what waits.
     TwoApprovers.POLICY_CHANGE: lambda _, __: (),
