@@ -260,3 +260,27 @@ def test_who_wrote_a_text_does_not_count_after_somebody_restored_it(
     for each in (ann, bob):
         made = each.refused("PUT", path, {"visibility": "public"})
         assert made == (403, "proposer_does_not_count")
+
+
+@pytest.mark.parametrize("query", ["version=99", "version=abc", "skill_id=none", "skill_name=none"])
+def test_no_query_hides_who_made_a_skill(query: str, ann: Person) -> None:
+    path = f"/v1/skills/{MAKERS['skill_id'](ann, {})}"
+
+    for method, below, body in (
+        ("PUT", "", {"visibility": "public"}),
+        ("POST", "/grants/user", {"user_id": "bob"}),
+    ):
+        refused = ann.refused(method, f"{path}{below}?{query}", body)
+        assert refused == (403, "proposer_does_not_count")
+
+
+def test_operations_for_two_take_nothing_from_the_query(guarded: TestClient) -> None:
+    taken = {
+        operation["operationId"]: [it["name"] for it in operation.get("parameters", ())]
+        for path in guarded.get("/openapi.json").json()["paths"].values()
+        for operation in path.values()
+        if "WaitingForSecond" in str(operation.get("responses", {}).get("202"))
+        and any(it["in"] == "query" for it in operation.get("parameters", ()))
+    }
+
+    assert taken == {}

@@ -42,7 +42,8 @@ async def with_second(
         principal=principal_of(request),
         subject=operation.two,
         operation=name,
-        values={**request.query_params, **request.path_params},
+        # None of these operations reads the query, so nothing in it may name another version.
+        values=dict(request.path_params),
         body=body,
         candidate_ids=await run_in_threadpool(operation.two_about, services, body),
     )
