@@ -133,3 +133,22 @@ def test_the_rest_of_what_a_run_says_stays(ids: Mapping[str, str], viewer: Perso
 
     [text] = [it["data"]["text"] for it in said["items"] if "text" in it.get("data", {})]
     assert text == "remember:  [sensitive]. And [sensitive]!"
+
+
+@pytest.mark.parametrize("step", [1, 7, 40])
+def test_parts_of_an_output_put_together_tell_nothing_sensitive(
+    step: int, ids: Mapping[str, str], root: Person, viewer: Person
+) -> None:
+    path = f"/v1/background-tasks/{ids['task_id']}/output"
+    whole = root.ok("GET", path)["text"]
+
+    parts = (
+        viewer.ok("GET", path, params={"offset": offset, "limit": step})["text"]
+        for offset in range(0, len(whole), step)
+    )
+
+    told = "".join(parts)
+    assert MARK not in told
+    assert len(told) == len(whole)
+    assert told.startswith("remember:  [sensitive]")
+    assert told.endswith("!")

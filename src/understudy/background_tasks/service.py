@@ -90,11 +90,25 @@ class BackgroundTaskService:
         with self.units.read() as unit:
             return _detail(unit, require_background_task(unit, task_id))
 
-    def output(self, task_id: str, *, offset: int = 0, limit: int = MAX_SLICE_CHARS) -> OutputSlice:
-        """A part of what a task has printed so far."""
+    def output(
+        self,
+        task_id: str,
+        *,
+        offset: int = 0,
+        limit: int = MAX_SLICE_CHARS,
+        mask: Callable[[str, str, str], str] | None = None,
+    ) -> OutputSlice:
+        """A part of what a task has printed so far; `mask` is given all of it, its session and run."""
         with self.units.read() as unit:
             task = require_background_task(unit, task_id)
-            return sliced(task, unit.background_tasks.output(task_id, offset=offset), offset, limit)
+            kept = unit.background_tasks.output(task_id, offset=0 if mask else offset)
+        if mask is not None:
+            kept = tuple(
+                replace(piece, text=mask(piece.text, task.session_id, task.run_id))
+                for piece in _joined(kept)
+                if piece.end > offset
+            )
+        return sliced(task, kept, offset, limit)
 
     def create(self, wanted: NewBackgroundTask) -> BackgroundTask:
         """Record a task that is about to start, with the reply targets as they are now."""

@@ -51,15 +51,28 @@ def veil(units: "Units", sight: Sight, text: str, asked: str = "") -> str:
     return text
 
 
+def masked(units: "Units", text: str, session_id: str, run_id: str) -> str:
+    """A text of a run with a mask as long as each sensitive statement, for a reader of parts of it.
+
+    A part that begins or ends within a statement does not show its shape, so the whole is masked.
+    """
+    with whole_sight(), units.read() as unit:
+        words = tuple(unit.sensitive_words([session_id], [run_id]))
+    for pattern in _patterns(words):
+        text = pattern.sub(lambda it: HIDDEN_WORDS.ljust(len(it[0]), ".")[: len(it[0])], text)
+    return text
+
+
 def _patterns(words: Iterable[str]) -> Iterable[re.Pattern[str]]:
-    """Each statement as it may stand in JSON: in any case, with other blanks, without its full stop."""
+    """Each statement as it may stand in a text or in JSON: in any case, with other blanks, without its full stop."""
     for statement in set(words):
         bare = statement.strip().rstrip(".!?\N{IDEOGRAPHIC FULL STOP}")
         if len(bare) < _LEAST_CHARS:
             continue
         parts = (
             "|".join(
-                {
+                {re.escape(it)}
+                | {
                     re.escape(json.dumps(it, ensure_ascii=ascii_only)[1:-1])
                     for ascii_only in (True, False)
                 }

@@ -1,5 +1,6 @@
 """Shell commands in the background: what runs, what it printed, and its end."""
 
+from functools import partial
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query
@@ -15,6 +16,8 @@ from understudy.background_tasks.model import (
     OutputSlice,
 )
 from understudy.core.page import Page
+from understudy.core.sight import current_sight
+from understudy.wire.veil import masked
 
 router = APIRouter(tags=["background_tasks"], route_class=GatedRoute)
 TaskId = Annotated[str, Path(description="id of the background task")]
@@ -55,7 +58,8 @@ def output(
     ] = MAX_SLICE_CHARS,
 ) -> OutputSlice:
     """What a background task has printed so far, from an offset on; secrets are taken out."""
-    return services.background_tasks.output(task_id, offset=offset, limit=limit)
+    mask = None if current_sight.get().sees_sensitive else partial(masked, services.resources.units)
+    return services.background_tasks.output(task_id, offset=offset, limit=limit, mask=mask)
 
 
 @router.post(ONE + "/stop", operation_id="background_tasks.stop", status_code=202)
