@@ -167,6 +167,8 @@ def test_a_path_is_kept_with_its_links_followed(users: SkillUsers, tmp_path: Pat
         ("~/skills", "absolute"),
         ("{tmp}/a\n", "absolute"),
         ("{tmp}/gone", "no folder"),
+        # A link that not every account may read.
+        ("/proc/1/root/no/such/folder", "folder"),
         ("{tmp}/file", "is a file"),
         ("{tmp}/open", "every account"),
         ("/", "whole disk"),

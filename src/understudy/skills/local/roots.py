@@ -97,7 +97,11 @@ class _Walk:
     _seen: set[tuple[int, int]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.top = Path(os.path.realpath(self.root.path))
+        try:
+            self.top = Path(os.path.realpath(self.root.path))
+        except OSError:
+            # A link on the way that cannot be read: `_refused` finds that out again.
+            self.top = self.root.path
 
     def manifests(self) -> Iterator[Path]:
         """The real path of each SKILL.md within the root."""
@@ -141,12 +145,22 @@ class _Walk:
             self._warn(folder, "too_many_files", f"only {MAX_ENTRIES} files are passed by")
             return
         for entry in entries:
-            path = Path(entry.path)
-            if entry.name == MANIFEST:
-                if self._inside(path, entry):
-                    yield path
-            elif not entry.name.startswith(".") and entry.is_dir() and self._inside(path, entry):
-                yield from self._new(path)
+            try:
+                found = self._found(entry)
+            except OSError:
+                # A link or folder that the daemon's account may not look at hides no other.
+                self._warn(Path(entry.path), "unreadable", "it cannot be read")
+                continue
+            if found is not None:
+                yield found
+
+    def _found(self, entry: "os.DirEntry[str]") -> Path | None:
+        """An entry that is a SKILL.md or a folder to look into, else None."""
+        path = Path(entry.path)
+        if entry.name == MANIFEST:
+            return path if self._inside(path, entry) else None
+        is_folder = not entry.name.startswith(".") and entry.is_dir()
+        return path if is_folder and self._inside(path, entry) and self._is_new(path) else None
 
     def _inside(self, path: Path, entry: "os.DirEntry[str]") -> bool:
         if not entry.is_symlink():
@@ -156,16 +170,15 @@ class _Walk:
         self._warn(path, "link_leaves_root", "a link that leads out of the root is not followed")
         return False
 
-    def _new(self, path: Path) -> Iterator[Path]:
+    def _is_new(self, path: Path) -> bool:
         real = Path(os.path.realpath(path))
         if any(real.is_relative_to(each) for each in self.mounts):
-            return
+            return False
         try:
             status = real.stat()
         except OSError:
-            return
-        if (status.st_dev, status.st_ino) not in self._seen:
-            yield path
+            return False
+        return (status.st_dev, status.st_ino) not in self._seen
 
     def _refused(self) -> bool:
         """Whether a root is skipped, with a warning."""

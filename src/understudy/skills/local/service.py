@@ -135,11 +135,11 @@ class SkillRootService:
         """The folder that a path leads to, with every link followed; `Invalid` if it is no root."""
         if not Path(given).is_absolute() or not given.isprintable():
             raise _invalid("not_absolute", given)
-        path = _real(Path(given))
         try:
+            path = _real(Path(given))
             reason = next((code for code, applies in _REFUSED if applies(path, self.folders)), None)
         except OSError:
-            reason = "unreadable"
+            raise _invalid("unreadable", given) from None
         if reason is None and not (os.access(path, os.R_OK | os.X_OK) and str(path).isprintable()):
             reason = "unreadable"
         if reason is not None:

@@ -252,3 +252,12 @@ def test_a_root_that_cannot_be_looked_at_hides_no_other(tmp_path: Path) -> None:
     found = find_local([Root(path=too_long, owner_id="ann"), Root(path=tmp_path)])
 
     assert (names(found), codes(found)) == (["mine"], ["unreadable"])
+
+
+def test_a_link_that_cannot_be_followed_hides_no_skill(tmp_path: Path) -> None:
+    put(tmp_path / "mine")
+    (tmp_path / "circle").symlink_to("circle")
+
+    found = find(tmp_path)
+
+    assert (names(found), codes(found)) == (["mine"], ["unreadable"])
