@@ -146,13 +146,13 @@ class _Walk:
             return
         for entry in entries:
             try:
-                found = self._found(entry)
+                wanted = self._found(entry)
             except OSError:
                 # A link or folder that the daemon's account may not look at hides no other.
                 self._warn(Path(entry.path), "unreadable", "it cannot be read")
                 continue
-            if found is not None:
-                yield found
+            if wanted is not None:
+                yield wanted
 
     def _found(self, entry: "os.DirEntry[str]") -> Path | None:
         """An entry that is a SKILL.md or a folder to look into, else None."""
