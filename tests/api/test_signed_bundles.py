@@ -158,6 +158,18 @@ def test_a_file_of_somebody_else_under_that_name_is_a_file(there: TestClient) ->
     assert SIGNATURE in [each["path"] for each in stored]
 
 
+def test_a_file_under_that_name_does_not_keep_an_export_from_being_signed(
+    here: TestClient, there: TestClient
+) -> None:
+    exported(here)
+    theirs = upload(here, packed({**FILES, SIGNATURE: '{"format": "theirs"}'})).json()
+    key_id = trust(there, here)
+
+    archive = here.get(f"/v1/skills/{theirs['slug']}/export").content
+
+    assert upload(there, archive).json()["signature"]["key_id"] == key_id
+
+
 def test_a_policy_can_ask_for_the_signature_of_a_known_key(
     here: TestClient, there: TestClient
 ) -> None:

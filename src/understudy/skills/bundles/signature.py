@@ -34,10 +34,16 @@ class BundleSignatures:
     keys: "SigningKeyService"
 
     def sign(self, files: Mapping[str, bytes], slug: str) -> Mapping[str, bytes]:
-        """The files of an export with a signature; without one where this daemon has no key."""
+        """The files of an export with a signature; without one where this daemon has no key.
+
+        It takes the place of a file of that name: no author keeps their skill from being signed.
+        """
         signer = self.keys.signer()
+        if signer is None:
+            return files
+        files = _without_signature(files)
         # With one file more than there may be, nobody could upload the archive.
-        if signer is None or SIGNATURE_FILE in files or len(files) >= MAX_FILES:
+        if len(files) >= MAX_FILES:
             return files
         said = {
             "format": FORMAT,
@@ -59,8 +65,7 @@ class BundleSignatures:
         said = _read(bundle)
         found = None
         if said is not None:
-            rest = {path: data for path, data in bundle.items() if path != SIGNATURE_FILE}
-            bundle = Bundle(rest)
+            bundle = Bundle(_without_signature(bundle))
             found = self._verified(said, bundle)
         if found is None or not found.is_trusted:
             with self.units.read() as unit:
@@ -99,6 +104,10 @@ def _read(bundle: Bundle) -> Mapping[str, str] | None:
     if said.keys() != FIELDS or not all(isinstance(value, str) for value in said.values()):
         raise _bad("malformed")
     return said
+
+
+def _without_signature(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {path: data for path, data in files.items() if path != SIGNATURE_FILE}
 
 
 def _payload(said: Mapping[str, str]) -> bytes:
