@@ -12,6 +12,8 @@ MAX_PENDING_CHARS: Final = TAIL_CHARS
 # A line longer than this is released up to a space; a longer block of a key is released as it is.
 MAX_LINE_CHARS: Final = 16 * 1024
 _LINE_END: Final = re.compile(r"[\n\r]")
+# A line that ends so may be the label of a secret on the next one: `password:`, `key: |`.
+LABEL_ENDS: Final = (":", "=", "|", ">")
 BLOCK_START: Final = "-----BEGIN "
 BLOCK_END: Final = "-----END "
 
@@ -77,7 +79,10 @@ class PendingOutput:
     def _releasable(self) -> int:
         """How much may be stored: up to the end of the last line, and of the last block."""
         pending = self._pending
-        end = max(pending.rfind("\n"), pending.rfind("\r")) + 1
+        end = _end_of_lines(pending)
+        lines = pending[:end].rstrip()
+        if lines.endswith(LABEL_ENDS) and len(pending) - len(lines) < MAX_LINE_CHARS:
+            end = _end_of_lines(lines)
         if not end and len(pending) > MAX_LINE_CHARS:
             end = pending.rfind(" ") + 1
         block = pending.rfind(BLOCK_START)
@@ -85,3 +90,7 @@ class PendingOutput:
         if is_open and block < end and len(pending) - block < MAX_LINE_CHARS:
             end = block
         return end
+
+
+def _end_of_lines(text: str) -> int:
+    return max(text.rfind("\n"), text.rfind("\r")) + 1

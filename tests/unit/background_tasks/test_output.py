@@ -40,6 +40,16 @@ def test_a_block_of_a_key_is_held_back_until_it_is_whole() -> None:
     assert pieces[0].text == "one\n"
 
 
+@pytest.mark.parametrize("label", ["password:", "api_key =", "password: |", "password:\n"])
+def test_a_label_waits_for_the_line_that_may_hold_its_secret(label: str) -> None:
+    value = "hunter2" + "Secret99x"
+    pieces = stored(
+        f"one\n{label}\n".encode(), f"  {value[:6]}".encode(), f"{value[6:]}\n".encode()
+    )
+    assert pieces[0].text == "one\n"
+    assert value not in text_of(pieces)
+
+
 def test_characters_that_come_in_two_chunks_stay_whole_and_odd_ones_are_replaced() -> None:
     word = "việc 后台\n".encode()
     assert text_of(stored(word[:3], word[3:9], word[9:])) == "việc 后台\n"
