@@ -91,10 +91,11 @@ class SkillUsers:
 
     def clear(self) -> None:
         """Take every skill away, and what was written down of it."""
-        with self.daemon.resources.database.begin() as connection:
+        # As a unit, so that cached reads of these tables are dropped as well.
+        with self.daemon.resources.units.write() as unit:
             for table in reversed(metadata.sorted_tables):
                 if table.name.startswith(CLEARED):
-                    connection.execute(table.delete())
+                    unit.connection.execute(table.delete())
         shutil.rmtree(self.store, ignore_errors=True)
 
 
