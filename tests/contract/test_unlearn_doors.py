@@ -202,6 +202,26 @@ async def flow(garden: Garden) -> None:
     garden.target("run", begun["run_id"])
 
 
+async def background(garden: Garden) -> None:
+    """A command in the background: what it is, what it prints, who is told, and the letter."""
+    call, session = garden.call, f"behind-{garden.half.lower()}"
+    await call("permissions.set", body={"rules": [{"tool": "shell", "decision": "allow"}]})
+    await call("sessions.create", body={"session_id": session})
+    wanted = {"command": f"echo '{garden.plant(FEW)}'", "background": True}
+    plan = {"tools": [[["shell", wanted]]], "final": line(garden)}
+    targets = [{"plugin": "local", "address": line(garden)}]
+    text = f"{line(garden)}\nplan: {json.dumps(plan)}"
+    run_id = await garden.run(session, text, reply_targets=targets)
+    for _ in range(1_000):
+        runs = await call.items("runs.list", session_id=session)
+        if len(runs) > 1 and all(each["status"] == "completed" for each in runs):
+            break
+        await asyncio.sleep(0.02)
+    [task] = await call.items("background_tasks.list", session_id=session)
+    assert (task["status"], "message_id" in task) == ("completed", True)
+    garden.target("run", run_id)
+
+
 DOORS: dict[str, Callable[[Garden], Awaitable[None]]] = {
     "a rollout and its trial": rollout,
     "a schedule": schedule,
@@ -209,6 +229,7 @@ DOORS: dict[str, Callable[[Garden], Awaitable[None]]] = {
     "a channel, a bridge and a stimulus": channel,
     "a project task": project_task,
     "a playbook and a flow": flow,
+    "a background task": background,
 }
 
 
