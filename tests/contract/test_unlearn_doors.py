@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -222,6 +223,24 @@ async def background(garden: Garden) -> None:
     garden.target("run", run_id)
 
 
+async def session_control(garden: Garden) -> None:
+    """What a session is steered by: a key, a file, words for a skill, an address, a reason."""
+    call, half = garden.call, garden.half.lower()
+    session, name = f"steered-{half}", f"steering-{half}"
+    await call("sessions.create", body={"session_id": session})
+    targets = {"reply_targets": [{"plugin": "local", "address": line(garden)}]}
+    await call("sessions.set_reply_targets", session_id=session, body=targets)
+    content = f"---\nname: {name}\ndescription: It steers.\n---\nSteer by $ARGUMENTS.\n"
+    await call("skills.create", body={"content": content})
+    wanted = {"name": name, "args": line(garden)}
+    await call("sessions.activate_skill", session_id=session, body=wanted)
+    said = b64encode(line(garden).encode()).decode()
+    file = {"file_name": f"notes-{half}.txt", "content_base64": said}
+    await garden.run(session, line(garden), binding_keys=[line(garden)], attachments=[file])
+    await call("sessions.end", session_id=session, body={"reason": line(garden)})
+    garden.target("session", session)
+
+
 DOORS: dict[str, Callable[[Garden], Awaitable[None]]] = {
     "a rollout and its trial": rollout,
     "a schedule": schedule,
@@ -230,6 +249,7 @@ DOORS: dict[str, Callable[[Garden], Awaitable[None]]] = {
     "a project task": project_task,
     "a playbook and a flow": flow,
     "a background task": background,
+    "the control of a session": session_control,
 }
 
 
