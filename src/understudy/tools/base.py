@@ -156,11 +156,32 @@ async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
 def schema_of(parameters: type[BaseModel]) -> Mapping[str, object]:
     """The JSON schema of a tool's parameters, as models get it; shared, so never modify it."""
     schema = parameters.model_json_schema()
+    # Whoever has a schema of somebody else's keeps it.
+    if "model_json_schema" not in vars(parameters):
+        schema = _brief(schema)
+        schema.pop("description", None)
     schema.pop("title", None)
-    for part in schema.get("properties", {}).values():
-        part.pop("title", None)
     schema.setdefault("additionalProperties", False)
     return schema
+
+
+def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema without what tells a model nothing: every request pays for its words.
+
+    A value that may be left out is not said to be null as well.
+    """
+    brief = {name: it for name, it in schema.items() if name != "title"}
+    if brief.get("default", ...) is None and len(brief.get("anyOf", ())) > 1:
+        kinds = [it for it in brief.pop("anyOf") if it != {"type": "null"}]
+        del brief["default"]
+        brief = {**kinds[0], **brief} if len(kinds) == 1 else {"anyOf": kinds, **brief}
+    for name in ("properties", "$defs"):
+        if name in brief:
+            brief[name] = {part: _brief(it) for part, it in brief[name].items()}
+    for name in ("items", "additionalProperties"):
+        if isinstance(brief.get(name), dict):
+            brief[name] = _brief(brief[name])
+    return brief
 
 
 PathText = Annotated[str, Field(description="Path relative to the workspace, with '/' separators.")]

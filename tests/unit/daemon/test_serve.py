@@ -52,7 +52,9 @@ def test_a_sqlite_file_has_one_daemon_whatever_its_home(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "first")
     with _home_lock(settings_in(tmp_path / "first", file)):
         again = settings_in(tmp_path / "second", tmp_path / "link" / "understudy.db")
-        with pytest.raises(HomeInUse, match=r"another daemon uses .*/first/understudy\.db; stop it"):
+        with pytest.raises(
+            HomeInUse, match=r"another daemon uses .*/first/understudy\.db; stop it"
+        ):
             _home_lock(again).__enter__()
         # A file beside it is another matter, and what was refused has left no lock behind.
         with _home_lock(settings_in(tmp_path / "second", tmp_path / "first" / "other.db")):

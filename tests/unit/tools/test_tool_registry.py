@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from pydantic import BaseModel
 
 from understudy.tools.base import ToolError, schema_of
 from understudy.tools.files import ListFiles, ReadFile, ReadFileParameters, WriteFile
@@ -106,3 +107,25 @@ def test_feedback_names_the_parameters_there_are(registry: ToolRegistry) -> None
 )
 def test_feedback_repeats_little_of_the_input(registry: ToolRegistry, raw: str) -> None:
     assert refusal(registry, "read_file", raw).detail.count("A") <= 210
+
+
+def test_models_pay_for_no_words_of_a_schema_that_tell_them_nothing() -> None:
+    class Part(BaseModel):
+        title: str | None = None
+
+    class Given(BaseModel):
+        """What it takes."""
+
+        parts: list[Part]
+        kind: int | str | None = None
+
+    assert schema_of(Given) == {
+        "$defs": {"Part": {"properties": {"title": {"type": "string"}}, "type": "object"}},
+        "properties": {
+            "parts": {"items": {"$ref": "#/$defs/Part"}, "type": "array"},
+            "kind": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+        },
+        "required": ["parts"],
+        "type": "object",
+        "additionalProperties": False,
+    }
