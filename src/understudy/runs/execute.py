@@ -381,6 +381,9 @@ class RunExecutor:
         last: LastReply = NO_REPLY,
     ) -> tuple[Run, bool]:
         RUN.check(run.status, ending.status)
+        # What belongs to the last reply is no later than the reply.
+        if last.also is not None:
+            last.also(unit)
         now = self.clock.now_ms()
         run = replace(
             run,
@@ -393,8 +396,6 @@ class RunExecutor:
         )
         speaks = not _is_silent(run, (*done, *last.events))
         run = replace(run, deliveries=settle_local(run) if speaks else run.deliveries)
-        if last.also is not None:
-            last.also(unit)
         # Of the prompt only the reports stay: a memory recalled for it may be deleted one day.
         unit.runs.update(run, reports=reports or self._reports(unit, run))
         if speaks:

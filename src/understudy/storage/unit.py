@@ -445,8 +445,7 @@ class Unit(Stores):
 
     def settle(self, run: Run) -> None:
         """Store in the engine that the work of this execution on a run is done."""
-        noted = self._settle(self.connection, run)
-        if noted is not None:
+        if noted := self._settle(self.connection, run):
             self.after_commit(noted)
 
 
@@ -497,8 +496,7 @@ class Units:
         # Wakes the engine's dispatcher after a commit that enqueued a run.
         self._enqueued = enqueued
         self._dialect = dialect_of(engine)
-        # For who writes beside the units: the writers of a process take turns on SQLite.
-        self.turn = self._dialect.turn
+        self.turn = self._dialect.turn  # for who writes beside the units
         self._enqueue = enqueue
         self._settle = settle
         self._bell = bell
