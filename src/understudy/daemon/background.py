@@ -14,7 +14,6 @@ from understudy.channels.bridge_worker import BridgeDuty
 from understudy.channels.worker import ChannelDuty, channel_topic
 from understudy.core.bell import COMMITS, EVENTS, Bell
 from understudy.core.clock import DAY_MS
-from understudy.daemon.learning import LOOK_ALONE_S
 from understudy.daemon.services import Services
 from understudy.deliveries.webhook import WebhookSender
 from understudy.deliveries.worker import DeliveryDuty
@@ -140,7 +139,7 @@ class Background:
         watch = JournalWatch(self._resources.units, self._resources.bell)
         return (
             PeriodicCheck(
-                "journal-watch", watch.look, LOOK_ALONE_S if self._is_alone else NEWS_LOOK_S
+                "journal-watch", watch.look, LONGEST_DOZE_S if self._is_alone else NEWS_LOOK_S
             ),
             PeriodicCheck(
                 "stranded-watch", self._put_back, STRANDED_LOOK_S, at_once=False, news=self._news
@@ -202,7 +201,7 @@ class Background:
             clock=resources.clock,
             bell=resources.bell,
             duty=self._services.unlearn_duty(),
-            look_s=LOOK_ALONE_S if resources.settings.is_sqlite else LOOK_S,
+            look_s=LONGEST_DOZE_S if resources.settings.is_sqlite else LOOK_S,
         )
 
     def _replays(self) -> ReplayDuty:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final
 
 from understudy.daemon.learning_status import LearningStatusReport
 from understudy.daemon.resources import Resources
@@ -29,9 +28,7 @@ from understudy.review.worker import ReviewDuty
 from understudy.runtime.service import RuntimeService
 from understudy.telemetry.metrics import Metrics
 from understudy.work.queue_worker import LOOK_S, QueueWorker
-
-# Where a daemon is alone, its own bell tells it of everything.
-LOOK_ALONE_S: Final = 30.0
+from understudy.work.worker import LONGEST_DOZE_S
 
 
 class LearningServices:
@@ -98,7 +95,7 @@ class LearningServices:
             clock=resources.clock,
             bell=resources.bell,
             duty=ReviewDuty(units=resources.units, clock=resources.clock, reviewer=reviewer),
-            look_s=LOOK_ALONE_S if resources.settings.is_sqlite else LOOK_S,
+            look_s=LONGEST_DOZE_S if resources.settings.is_sqlite else LOOK_S,
         )
 
     def capture_worker(self, observer: Metrics) -> QueueWorker:
@@ -115,7 +112,7 @@ class LearningServices:
                 settings=capture_in,
                 listeners=self.listeners,
             ),
-            look_s=LOOK_ALONE_S if resources.settings.is_sqlite else CAPTURE_LOOK_S,
+            look_s=LONGEST_DOZE_S if resources.settings.is_sqlite else CAPTURE_LOOK_S,
         )
         return self._capture_worker
 

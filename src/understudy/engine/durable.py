@@ -8,7 +8,6 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, repeat
@@ -21,9 +20,10 @@ from dbos._queue import queue_thread, queue_worker_thread
 from dbos._scheduler import dynamic_scheduler_loop
 from dbos._workflow_commands import workflow_timeout_thread
 
-from understudy.engine.local_queue import start_due
+from understudy.engine.local_queue import Turn, start_due
 from understudy.engine.outcomes import SettledWork
 from understudy.runs.model import Run
+from understudy.work.worker import LONGEST_DOZE_S
 
 log = structlog.get_logger()
 
@@ -37,12 +37,9 @@ BATCH: Final = 500
 MAX_THREADS: Final = 64
 # Executes a run; returns whether its session may have another one queued.
 Execute = Callable[[str], Awaitable[bool]]
-# Waits for the turn to write.
-Turn = Callable[[], AbstractContextManager[object]]
 LOOK_EVERY_S: Final = 1.0
 # Where no other daemon enqueues, every new run wakes the dispatcher; only what the engine recovers
 # at its start does not.
-LOOK_ALONE_S: Final = 30.0
 START_LOOKS: Final = 30
 
 
@@ -280,7 +277,7 @@ class Nudge(threading.Event):
 
 
 def _looks() -> Iterator[float]:
-    return chain(repeat(LOOK_EVERY_S, START_LOOKS), repeat(LOOK_ALONE_S))
+    return chain(repeat(LOOK_EVERY_S, START_LOOKS), repeat(LONGEST_DOZE_S))
 
 
 def dispatch_alone(claim: Callable[[], None], nudge: Nudge) -> None:

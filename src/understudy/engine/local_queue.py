@@ -19,6 +19,8 @@ from dbos._utils import GlobalParams, generate_uuid
 
 log = structlog.get_logger()
 
+# Waits for the turn to write among the writers of this process.
+Turn = Callable[[], AbstractContextManager[object]]
 MOST_AT_ONCE: Final = 8192
 # The literal statuses let SQLite use the partial index over what is queued or in flight.
 _CLAIM: Final = sa.text("""
@@ -70,7 +72,7 @@ def start_due(
     database: sa.Engine,
     queue: str,
     application: str,
-    turn: Callable[[], AbstractContextManager[object]],
+    turn: Turn,
 ) -> None:
     """Claim the first run of every session that has none in flight, and start them.
 

@@ -31,12 +31,13 @@ def settle_local(run: Run) -> tuple[Delivery, ...]:
     """The deliveries of an ended run: local ones are delivered, because readers read the run."""
     if not _has_something_to_say(run):
         return run.deliveries
-    return tuple(
-        replace(delivery, status=DeliveryStatus.DELIVERED, attempts=1)
-        if delivery.plugin == LOCAL
-        else delivery
-        for delivery in run.deliveries
-    )
+    return tuple(map(_read_here, run.deliveries))
+
+
+def _read_here(delivery: Delivery) -> Delivery:
+    if delivery.plugin != LOCAL:
+        return delivery
+    return replace(delivery, status=DeliveryStatus.DELIVERED, attempts=1)
 
 
 def queue_deliveries(unit: "Unit", run: Run) -> None:
@@ -95,13 +96,11 @@ def shown_for_targets(
 ) -> tuple[Delivery, ...]:
     """The deliveries of a background task: those of the outbox, and what needs none."""
     queued = iter(sent)
-    shown = []
-    for delivery in pending_deliveries(targets):
-        if delivery.plugin == LOCAL and has_ended:
-            shown.append(replace(delivery, status=DeliveryStatus.DELIVERED, attempts=1))
-        else:
-            shown.append(next(queued, delivery) if delivery.plugin == HTTP else delivery)
-    return tuple(shown)
+    known = (
+        next(queued, delivery) if delivery.plugin == HTTP else delivery
+        for delivery in pending_deliveries(targets)
+    )
+    return tuple(map(_read_here, known) if has_ended else known)
 
 
 def _without_outbox(run: Run, delivery: Delivery) -> Delivery:

@@ -69,7 +69,7 @@ class LastReply:
     also: Also | None = None
 
 
-NO_REPLY: Final = LastReply()
+UNANSWERED: Final = LastReply()
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class Steps:
     clock: Clock
     run: Run
     done: dict[str, JournalEvent] = field(default_factory=dict)
-    last: LastReply = NO_REPLY
+    last: LastReply = UNANSWERED
 
     def find(self, key: str) -> JournalEvent | None:
         """The journal event of a finished step; `DamagedRecord` when it cannot be read."""
@@ -378,7 +378,7 @@ class RunExecutor:
         done: tuple[JournalEvent, ...],
         *,
         reports: RunReports | None = None,
-        last: LastReply = NO_REPLY,
+        last: LastReply = UNANSWERED,
     ) -> tuple[Run, bool]:
         RUN.check(run.status, ending.status)
         # What belongs to the last reply is no later than the reply.

@@ -247,20 +247,19 @@ class QueueWorker:
 
     async def work(self, job: Job) -> None:
         """Do one job; its failure holds up no other."""
+        is_over = False
         try:
             await self.duty.do(job)
+            is_over = job.is_handed_over
         except ClaimLost:
             log.info(self._event("taken_over"), **self._id_of(job))
         except Exception as problem:  # noqa: BLE001 - a job that fails must not end the worker
             await self._after_failure(job, problem)
-        else:
-            if job.is_handed_over:
-                self.held.pop(job.job_id, None)
-                return
         # A cancelled job stays in `held` until it is given back.
         self.held.pop(job.job_id, None)
         # The job may be due again earlier than a sleeping lane expects, and in the other lane.
-        self.bell.ring(self.duty.topic)
+        if not is_over:
+            self.bell.ring(self.duty.topic)
 
     async def _after_failure(self, job: Job, problem: Exception) -> None:
         if not isinstance(problem, NeedsModel):

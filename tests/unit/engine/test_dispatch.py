@@ -1,12 +1,12 @@
 """When the dispatcher of a daemon that is alone on its database looks at the queue."""
 
 from understudy.engine.durable import (
-    LOOK_ALONE_S,
     LOOK_EVERY_S,
     START_LOOKS,
     Nudge,
     dispatch_alone,
 )
+from understudy.work.worker import LONGEST_DOZE_S
 
 
 class Counted(Nudge):
@@ -26,7 +26,7 @@ def test_it_looks_often_after_the_start_and_then_seldom() -> None:
     nudge = Counted(ends_after=START_LOOKS)
     dispatch_alone(lambda: None, nudge)
 
-    assert nudge.waits == [LOOK_EVERY_S] * START_LOOKS + [LOOK_ALONE_S]
+    assert nudge.waits == [LOOK_EVERY_S] * START_LOOKS + [LONGEST_DOZE_S]
 
 
 def test_it_looks_often_again_after_a_claim_that_failed() -> None:
@@ -38,4 +38,4 @@ def test_it_looks_often_again_after_a_claim_that_failed() -> None:
 
     dispatch_alone(claim, nudge)
 
-    assert nudge.waits[-2:] == [LOOK_ALONE_S, LOOK_EVERY_S]
+    assert nudge.waits[-2:] == [LONGEST_DOZE_S, LOOK_EVERY_S]
