@@ -1,0 +1,134 @@
+"""The stores of a unit of work: one line for each."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TypeVar
+
+import sqlalchemy as sa
+
+from understudy.storage.access import (
+    AuditStore,
+    ReceiptStore,
+    ResponseStore,
+    SecondApprovalStore,
+    SigningKeyStore,
+    TokenStore,
+)
+from understudy.storage.agents import AgentStore, UserFileStore
+from understudy.storage.artifacts import ArtifactStore, DebugStore
+from understudy.storage.assets import AssetStore
+from understudy.storage.background_tasks import BackgroundTaskStore
+from understudy.storage.bridges import BridgeStore
+from understudy.storage.candidates import CandidateStore, ReviewStore
+from understudy.storage.chains import Chains, Head
+from understudy.storage.channel_messages import ChannelMessageStore
+from understudy.storage.channel_turns import ChannelTurnStore
+from understudy.storage.channels import ChannelStore
+from understudy.storage.deliveries import DeliveryStore, WebhookSecretStore
+from understudy.storage.engine import Dialect
+from understudy.storage.evolution import EvolutionStore, ProposalStore, SuggestionStore
+from understudy.storage.job_queue import JobQueue
+from understudy.storage.learnings import LearningUseStore
+from understudy.storage.messages import MessageStore
+from understudy.storage.overview import OverviewStore
+from understudy.storage.playbooks import FlowStore, PlaybookStore
+from understudy.storage.project_tasks import ProjectTaskStore
+from understudy.storage.projects import PersonaStore, ProjectStore
+from understudy.storage.query_cache import CachedReads
+from understudy.storage.requests import RequestStore
+from understudy.storage.retention import RetentionStore
+from understudy.storage.rollout_outcomes import OutcomeStore
+from understudy.storage.rollout_trials import ReplayCaseStore, TrialStore
+from understudy.storage.rollouts import CanarySecretStore, RolloutSourceStore, RolloutStore
+from understudy.storage.runs import RunStore
+from understudy.storage.runtime import RevisionStore, ToolSwitchStore
+from understudy.storage.schedules import ScheduleStore
+from understudy.storage.schema import capture_jobs, review_jobs, unlearn_jobs
+from understudy.storage.sessions import BindingStore, SessionServerStore, SessionStore
+from understudy.storage.sidechains import SidechainStore, SignalStore, TaskStore
+from understudy.storage.skill_grants import GrantStore
+from understudy.storage.skill_roots import SkillRootStore
+from understudy.storage.skill_uses import SkillUseStore
+from understudy.storage.skills import SkillStore
+
+S = TypeVar("S")
+
+
+def opened(by: Callable[["Stores"], S]) -> cached_property[S]:
+    """A store that is made on first use and kept as long as the unit."""
+    return cached_property(by)
+
+
+class Stores:
+    """The stores of a unit of work, built on first use; all share its connection."""
+
+    def __init__(
+        self,
+        connection: sa.Connection,
+        dialect: Dialect,
+        cached: CachedReads | None = None,
+        heads: dict[str, Head] | None = None,
+    ) -> None:
+        self.connection = connection
+        self._heads = heads
+        self._dialect = dialect
+        self._cached = cached or CachedReads(connection, None, 0)
+
+    # Others are made with the chains, so they stand first.
+    chains = opened(lambda self: Chains(self.connection, self._dialect, self._heads))
+    agents = opened(lambda self: AgentStore(self.connection, self._cached))
+    user_files = opened(lambda self: UserFileStore(self.connection, self._cached))
+    proposals = opened(lambda self: ProposalStore(self.connection))
+    evolution = opened(lambda self: EvolutionStore(self.connection))
+    assets = opened(lambda self: AssetStore(self.connection, self._dialect))
+    sessions = opened(lambda self: SessionStore(self.connection, self._dialect))
+    bindings = opened(lambda self: BindingStore(self.connection))
+    runs = opened(lambda self: RunStore(self.connection, self._dialect))
+    candidates = opened(lambda self: CandidateStore(self.connection, self._dialect))
+    learning_uses = opened(lambda self: LearningUseStore(self.connection))
+    reviews = opened(lambda self: ReviewStore(self.connection))
+    review_queue = opened(lambda self: JobQueue(self.connection, self._dialect, review_jobs))
+    capture_queue = opened(lambda self: JobQueue(self.connection, self._dialect, capture_jobs))
+    unlearn_queue = opened(lambda self: JobQueue(self.connection, self._dialect, unlearn_jobs))
+    debug = opened(lambda self: DebugStore(self.connection))
+    personas = opened(lambda self: PersonaStore(self.connection))
+    projects = opened(lambda self: ProjectStore(self.connection, self._dialect))
+    playbooks = opened(lambda self: PlaybookStore(self.connection, self._dialect))
+    background_tasks = opened(lambda self: BackgroundTaskStore(self.connection, self._dialect))
+    flows = opened(lambda self: FlowStore(self.connection, self._dialect))
+    project_tasks = opened(lambda self: ProjectTaskStore(self.connection, self._dialect))
+    sidechains = opened(lambda self: SidechainStore(self.connection))
+    signals = opened(lambda self: SignalStore(self.connection))
+    skills = opened(lambda self: SkillStore(self.connection, self._dialect, self.chains))
+    skill_grants = opened(lambda self: GrantStore(self.connection))
+    skill_roots = opened(lambda self: SkillRootStore(self.connection, self._cached))
+    skill_uses = opened(lambda self: SkillUseStore(self.connection, self._dialect))
+    rollouts = opened(lambda self: RolloutStore(self.connection, self._dialect, self._cached))
+    rollout_trials = opened(lambda self: TrialStore(self.connection, self._dialect))
+    replay_cases = opened(lambda self: ReplayCaseStore(self.connection))
+    rollout_outcomes = opened(lambda self: OutcomeStore(self.connection))
+    rollout_sources = opened(lambda self: RolloutSourceStore(self.connection))
+    canary_secret = opened(lambda self: CanarySecretStore(self.connection))
+    suggestions = opened(lambda self: SuggestionStore(self.connection))
+    tasks = opened(lambda self: TaskStore(self.connection))
+    schedules = opened(lambda self: ScheduleStore(self.connection, self._dialect))
+    messages = opened(lambda self: MessageStore(self.connection, self._dialect))
+    bridges = opened(lambda self: BridgeStore(self.connection, self._dialect))
+    channels = opened(lambda self: ChannelStore(self.connection, self._dialect))
+    channel_messages = opened(lambda self: ChannelMessageStore(self.connection, self._dialect))
+    channel_turns = opened(lambda self: ChannelTurnStore(self.connection, self._dialect))
+    tokens = opened(lambda self: TokenStore(self.connection, self._cached))
+    signing_keys = opened(lambda self: SigningKeyStore(self.connection))
+    audit = opened(lambda self: AuditStore(self.connection, self.chains))
+    retention = opened(lambda self: RetentionStore(self.connection, self.chains))
+    second_approvals = opened(lambda self: SecondApprovalStore(self.connection))
+    receipts = opened(lambda self: ReceiptStore(self.connection))
+    requests = opened(lambda self: RequestStore(self.connection))
+    artifacts = opened(lambda self: ArtifactStore(self.connection))
+    responses = opened(lambda self: ResponseStore(self.connection))
+    revisions = opened(lambda self: RevisionStore(self.connection, self._cached))
+    mcp_servers = opened(lambda self: SessionServerStore(self.connection, self._cached))
+    tool_switches = opened(lambda self: ToolSwitchStore(self.connection, self._cached))
+    deliveries = opened(lambda self: DeliveryStore(self.connection, self._dialect))
+    overview = opened(lambda self: OverviewStore(self.connection))
+    webhook_secret = opened(lambda self: WebhookSecretStore(self.connection))
