@@ -12,7 +12,7 @@ from tests.api.conftest import ADMIN, idle_daemon
 from tests.console.conftest import OURS, URL, client_of
 from tests.support.factories import ALICE, NOW, make_run
 from understudy.agents.service import AgentFields
-from understudy.console.live import place_of, signal_of, signals
+from understudy.console.live import newest_place, signal_of, signals
 from understudy.daemon.wiring import Daemon
 from understudy.runs.model import RunRequest
 from understudy.sessions.creation import NewSession
@@ -142,7 +142,7 @@ def test_a_viewer_reads_a_conversation_and_changes_nothing(
 
 
 async def test_what_happens_between_a_page_and_its_stream_is_signalled(daemon: Daemon) -> None:
-    place = await place_of(daemon.services)
+    place = newest_place(daemon.services)
     sessions = daemon.services.sessions
     made = sessions.create(ALICE, NewSession())
     stream = signals(daemon.services, str(place))
@@ -168,6 +168,6 @@ async def test_what_is_changed_without_a_session_is_signalled_at_once(daemon: Da
 
 @pytest.mark.parametrize("since", ["", "x", "-1", "9" * 30, "999999"])
 async def test_a_stream_without_a_place_begins_now(daemon: Daemon, since: str) -> None:
-    place = await place_of(daemon.services)
+    place = newest_place(daemon.services)
 
     assert await anext(signals(daemon.services, since)) == f"id: {place}\n\n".encode()

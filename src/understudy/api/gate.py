@@ -136,7 +136,9 @@ async def _admit(request: Request, services: Services, operation: Operation) -> 
     """Know the caller, check the role, and take no new work while stopping."""
     if operation.role is None:
         return
-    principal = await run_in_threadpool(_identify, request, services)
+    principal = request.scope.get(PRINCIPAL)
+    if principal is None:
+        principal = await run_in_threadpool(_identify, request, services)
     request.state.principal = principal
     current_sight.set(sight_of(principal, services.resources.settings.isolation))
     current_locale.set(language_of(request.scope) or DEFAULT)

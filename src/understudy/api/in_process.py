@@ -3,18 +3,25 @@
 import asyncio
 import json
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlencode
 
 from fastapi import FastAPI
+from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from starlette.exceptions import HTTPException
+from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
-from starlette.types import Message, Receive, Scope
+from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from understudy.api.gate import PRINCIPAL, GatedRoute
+from understudy.api.middleware import Envelope
 from understudy.core.principal import Principal
 
 JSON: Final = b"application/json"
+# In the scope of a call: the route of its operation.
+ROUTE: Final = "understudy.route"
 # What is told of a form that is passed on.
 FORM_HEADERS: Final = (b"content-type", b"content-length")
 
@@ -37,6 +44,15 @@ class InProcessCalls:
         for route in app.router.routes:
             if isinstance(route, GatedRoute):
                 self._routes.setdefault(route.name_of_operation, route)
+
+    @cached_property
+    def _stack(self) -> ASGIApp:
+        """What stands around every route, without the search for a route: a call knows its own."""
+        app = self._app
+        handled = ExceptionMiddleware(
+            AsyncExitStackMiddleware(_handle), handlers=app.exception_handlers
+        )
+        return Envelope(handled, metrics=app.state.services.metrics)
 
     def path_of(self, operation: str, values: Mapping[str, str]) -> tuple[str, dict[str, str]]:
         """The path of an operation with its ids filled in, and the values that are left."""
@@ -102,11 +118,13 @@ class InProcessCalls:
             "client": None,
             "server": None,
             "state": {},
+            "app": self._app,
             PRINCIPAL: caller,
+            ROUTE: self._route(operation),
         }
 
     async def _answer(self, scope: Scope, receive: Receive) -> Any:
-        status, answer = await _exchange(self._app, scope, receive)
+        status, answer = await _exchange(self._stack, scope, receive)
         parsed = json.loads(answer) if answer else None
         if status >= 400:
             raise OperationRefused(status, parsed or {})
@@ -133,7 +151,16 @@ def _receive_of(sent: bytes) -> Receive:
     return receive
 
 
-async def _exchange(app: FastAPI, scope: Scope, receive: Receive) -> tuple[int, bytes]:
+async def _handle(scope: Scope, receive: Receive, send: Send) -> None:
+    route: GatedRoute = scope[ROUTE]
+    match, of_route = route.matches(scope)
+    if match is not Match.FULL:
+        raise HTTPException(404)
+    scope.update(of_route)
+    await route.handle(scope, receive, send)
+
+
+async def _exchange(app: ASGIApp, scope: Scope, receive: Receive) -> tuple[int, bytes]:
     status, parts = 500, list[bytes]()
 
     async def send(message: Message) -> None:

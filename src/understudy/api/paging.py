@@ -13,7 +13,7 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 
-def page_request(
+async def page_request(
     limit: Annotated[
         int | None, Query(description=f"how many items; 50, at most {MAX_LIMIT}")
     ] = None,

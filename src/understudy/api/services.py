@@ -32,8 +32,17 @@ def principal_of(request: Request) -> Principal:
     return cast("Principal", request.state.principal)
 
 
-Services = Annotated["DaemonServices", Depends(services_of)]
-Caller = Annotated[Principal, Depends(principal_of)]
+async def _services(request: Request) -> "DaemonServices":
+    return services_of(request)
+
+
+async def _principal(request: Request) -> Principal:
+    return principal_of(request)
+
+
+# Dependencies are async: FastAPI runs every other one in a thread, which takes longer than they do.
+Services = Annotated["DaemonServices", Depends(_services)]
+Caller = Annotated[Principal, Depends(_principal)]
 SessionId = Annotated[str, Path(description="id of the session")]
 RunId = Annotated[str, Path(description="id of the run")]
 AgentId = Annotated[str, Path(description="id of the agent")]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from fastapi import FastAPI
@@ -24,7 +24,7 @@ from understudy.api.services import open_streams_of, services_of
 from understudy.api.sse import stream_response
 from understudy.console.documentation.routes import DocsRoutes
 from understudy.console.forms import body_of
-from understudy.console.live import place_of, signals
+from understudy.console.live import LivePlace, newest_place, signals
 from understudy.console.page import ConsolePage
 from understudy.console.pages.review import ReviewWatch
 from understudy.console.rendering import ASSETS, render
@@ -40,9 +40,13 @@ from understudy.console.visits import (
     require_same_site,
 )
 from understudy.core.errors import UnderstudyError, coded_error
+from understudy.core.principal import Principal
 from understudy.core.sight import current_sight, sight_of
 from understudy.i18n.catalogue import say
 from understudy.i18n.locales import spoken_in
+
+if TYPE_CHECKING:
+    from understudy.daemon.services import Services
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -105,7 +109,6 @@ class Console:
 
     def _page(self, page: ConsolePage) -> Callable[[Visit], Awaitable[Response]]:
         async def answer(visit: Visit) -> Response:
-            since = await place_of(services_of(visit.request))
             if visit.request.method == "POST":
                 visit = replace(visit, form=await _form(visit.request))
             found = await page.load(visit)
@@ -115,7 +118,7 @@ class Console:
             operation = found.pop("twin_operation", page.twin)
             twin = self._surface.twin_of(operation, found.pop("twin", visit.query))
             status = found.pop("http_status", 200)
-            html = await render(page.template, visit, page=page, twin=twin, since=since, **found)
+            html = await render(page.template, visit, page=page, twin=twin, **found)
             return _html(html, status=status)
 
         return answer
@@ -126,7 +129,7 @@ class Console:
         async def answer(request: Request) -> Response:
             services = services_of(request)
             try:
-                caller = await run_in_threadpool(caller_of, request, services)
+                caller, since = await run_in_threadpool(_arrived, request, services)
             except UnderstudyError as error:
                 if not is_stranger(error):
                     raise
@@ -137,6 +140,7 @@ class Console:
                 surface=self._surface,
                 caller=caller,
                 language=language_of(request, caller),
+                since=since,
             )
             try:
                 return await handle(visit)
@@ -292,6 +296,11 @@ def local_path(address: str) -> str | None:
     if leads_elsewhere or parts.path.startswith("//") or "\\" in address:
         return None
     return parts.path + (f"?{parts.query}" if parts.query else "")
+
+
+def _arrived(request: Request, services: "Services") -> tuple[Principal, LivePlace]:
+    """Who asks, and how far journals and audit are before a page reads anything."""
+    return caller_of(request, services), newest_place(services)
 
 
 async def _form(request: Request) -> dict[str, str]:

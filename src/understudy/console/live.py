@@ -67,12 +67,12 @@ class LiveNews:
 async def signals(services: "Services", since: str) -> AsyncIterator[bytes]:
     """A named event for each session in which something happens, and one for all.
 
-    `since` is the place that the page shows already, as `place_of` tells it, or the id of the
+    `since` is the place that the page shows already, as `newest_place` tells it, or the id of the
     last signal: what happened between the page and its stream is not missed.
     """
     # A decision without a session rings for the audit alone.
     pulse = StreamHeartbeat(services, (EVENTS, TABLE.format("audit")), sources=2)
-    after = (await place_of(services)).asked(since)
+    after = (await asyncio.to_thread(newest_place, services)).asked(since)
     read_events = all_events(services)
 
     def read(place: LivePlace) -> Sequence[LiveNews]:
@@ -88,17 +88,13 @@ async def signals(services: "Services", since: str) -> AsyncIterator[bytes]:
                 yield f"id: {each.place}\nevent: {name}\ndata: 1\n\n".encode()
 
 
-async def place_of(services: "Services") -> LivePlace:
-    """How far journals and audit are; to be asked before a page reads anything."""
-    return await asyncio.to_thread(_newest, services)
-
-
 def signal_of(session_id: str) -> str:
     """The name of a session's signal, in which pages may not read a trigger of their own."""
     return f"session-{hashlib.sha256(session_id.encode()).hexdigest()[:16]}"
 
 
-def _newest(services: "Services") -> LivePlace:
+def newest_place(services: "Services") -> LivePlace:
+    """How far journals and audit are; to be asked before a page reads anything."""
     with services.resources.units.read() as unit:
         return LivePlace(unit.journal.last_sequence(), unit.audit.last_number())
 

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
+from fastapi import FastAPI
 from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException
 
-from understudy.api.gate import query_parameters
+from understudy.api.gate import GatedRoute, query_parameters
 from understudy.api.in_process import InProcessCalls
 from understudy.api.operations import SAFE_METHODS
 from understudy.console.documents import without_references
@@ -17,6 +18,10 @@ from understudy.core.principal import Role
 
 class Surface(InProcessCalls):
     """The API of a daemon, with what pages and forms need to know of each operation."""
+
+    def __init__(self, app: FastAPI) -> None:
+        super().__init__(app)
+        self._schemas: dict[str, Mapping[str, Any]] = {}
 
     def changing(self, operation: str) -> str:
         """The name of an operation that changes something; one that reads may never end."""
@@ -56,15 +61,9 @@ class Surface(InProcessCalls):
 
     def schema(self, operation: str) -> Mapping[str, Any]:
         """The JSON schema of the body that an operation takes, without references."""
-        body = self._route(operation).body_field
-        if body is None:
-            return {}
-        info = body.field_info
-        # The schema of a body that is read by hand stands beside its type.
-        kind: Any = Annotated[(info.annotation, None, *info.metadata)]
-        made = TypeAdapter(kind).json_schema()
-        found: Mapping[str, Any] = without_references(made, made.get("$defs", {}))
-        return found
+        if operation not in self._schemas:
+            self._schemas[operation] = _schema_of(self._route(operation))
+        return self._schemas[operation]
 
     def description(self, operation: str) -> str:
         """What an operation does, in the words of the API description."""
@@ -79,3 +78,15 @@ class Surface(InProcessCalls):
             if (route.path == under or route.path.rpartition("/")[0] == under)
             and "GET" not in (route.methods or ())
         )
+
+
+def _schema_of(route: GatedRoute) -> Mapping[str, Any]:
+    body = route.body_field
+    if body is None:
+        return {}
+    info = body.field_info
+    # The schema of a body that is read by hand stands beside its type.
+    kind: Any = Annotated[(info.annotation, None, *info.metadata)]
+    made = TypeAdapter(kind).json_schema()
+    found: Mapping[str, Any] = without_references(made, made.get("$defs", {}))
+    return found

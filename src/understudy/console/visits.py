@@ -12,6 +12,7 @@ from understudy.access.browsers import refuse_foreign_host, refuse_other_sites
 from understudy.access.sign_in import COOKIE
 from understudy.api.operations import SAFE_METHODS
 from understudy.console.forms import FormField
+from understudy.console.live import LivePlace
 from understudy.console.surface import Surface
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.principal import Principal
@@ -31,6 +32,8 @@ class Visit:
     surface: Surface
     caller: Principal
     language: str
+    # How far live updates were before the page read anything.
+    since: LivePlace
     # What somebody sent with a form of the page itself.
     form: Mapping[str, str] = field(default_factory=dict)
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Final
 
 DEFAULT: Final = "en"
@@ -23,6 +24,7 @@ def locale_of(text: str | None) -> str:
     return spoken_in(text or "") or DEFAULT
 
 
+@lru_cache(maxsize=256)
 def spoken_in(tag: str) -> str | None:
     """The language of a tag; None if it is not supported."""
     found = _TAG.fullmatch(tag.strip()) if len(tag) <= MAX_TAG_CHARS else None

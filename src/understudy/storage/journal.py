@@ -180,9 +180,10 @@ class JournalStore:
 
     def last_sequence(self) -> int:
         """The sequence of the newest event of all sessions."""
-        return self._connection.execute(sa.select(sa.func.max(journal.c.sequence))).scalar() or 0
+        return self._connection.execute(_LAST).scalar() or 0
 
 
+_LAST = sa.select(sa.func.max(journal.c.sequence))
 _GROW = (
     sa.update(sessions)
     .where(sessions.c.session_id == sa.bindparam("grown"))

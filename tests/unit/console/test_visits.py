@@ -5,6 +5,7 @@ from fastapi import FastAPI
 from starlette.requests import Request
 
 from understudy.access.tokens import TOKEN_ADMIN
+from understudy.console.live import LivePlace
 from understudy.console.surface import Surface
 from understudy.console.visits import Visit
 
@@ -20,6 +21,12 @@ from understudy.console.visits import Visit
 def test_the_path_of_a_page_is_an_address_again(path: str, address: str) -> None:
     request = Request({"type": "http", "method": "GET", "path": path, "headers": []})
 
-    visit = Visit(request=request, surface=Surface(FastAPI()), caller=TOKEN_ADMIN, language="en")
+    visit = Visit(
+        request=request,
+        surface=Surface(FastAPI()),
+        caller=TOKEN_ADMIN,
+        language="en",
+        since=LivePlace(0, 0),
+    )
 
     assert visit.path == address

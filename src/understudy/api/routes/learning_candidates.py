@@ -52,7 +52,7 @@ def _filter(given: CandidateFilterBody) -> CandidateFilter:
     return record_of(CandidateFilter, given, scope=scope_filter(given.scope_kind, given.scope_id))
 
 
-def _filter_of_query(
+async def _filter_of_query(
     query: Text = None,
     scope_kind: OfScopeKind = None,
     scope_id: OfScope = None,

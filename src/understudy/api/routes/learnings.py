@@ -65,7 +65,7 @@ def learning_filter(given: LearningFilterBody) -> LearningFilter:
     return record_of(LearningFilter, given, scope=scope_filter(given.scope_kind, given.scope_id))
 
 
-def _filter_of_query(
+async def _filter_of_query(
     query: Text = None,
     scope_kind: OfScopeKind = None,
     scope_id: OfScope = None,

@@ -77,7 +77,7 @@ WaitMs = Annotated[
 ]
 
 
-def _filter(
+async def _filter(
     source_learning_id: Annotated[
         str | None, Query(description="only those of this learning")
     ] = None,

@@ -122,7 +122,7 @@ def upload_of(request: Request) -> Upload:
 Uploaded = Annotated[Upload, Depends(upload_of)]
 
 
-def _filter(
+async def _filter(
     query: Annotated[
         str | None, Query(description="part of slug, name, description or a tag")
     ] = None,

@@ -112,7 +112,6 @@ async def _policy(visit: Visit) -> Parts | str:
     return {
         "tab": tab,
         "tabs": tuple(TABS),
-        "agreement": await _agreement(visit) if tab == "learning" else None,
         "kind": kind,
         "view": view,
         "form": documents.part_of(schema, draft.document, choices=choices),
@@ -132,7 +131,10 @@ async def _policy(visit: Visit) -> Parts | str:
 
 
 async def _agreement(visit: Visit) -> Parts:
-    """What automation would have decided against what people did, day by day."""
+    """What automation would have decided against what people did, day by day.
+
+    The policy page asks for it when somebody gets there: it reads far more than the policy.
+    """
     days = (await visit.call("overview.read", days=AGREEMENT_DAYS))["learning"]
     agreed, number = agreement_of(days)
     return {
@@ -140,6 +142,7 @@ async def _agreement(visit: Visit) -> Parts:
         "share": round(agreed * 100 / number) if number else None,
         "number": number,
         "days": AGREEMENT_DAYS,
+        "twin": {"days": str(AGREEMENT_DAYS)},
     }
 
 
@@ -226,5 +229,12 @@ PAGES: Final = (
         twin="learning_policy.get",
         load=_policy,
         takes_forms=True,
+    ),
+    ConsolePage(
+        path="/policy/agreement",
+        name="policy",
+        template="policy_agreement.html",
+        twin="overview.read",
+        load=_agreement,
     ),
 )

@@ -12,8 +12,8 @@ from understudy.console.page import ConsolePage, Load
 from understudy.console.visits import Visit
 from understudy.core.clock import DAY_MS
 
-# As many things as the list beside the review shows.
-QUEUE: Final = 100
+# As many things as the list beside the review shows: a page of the inbox.
+QUEUE: Final = 50
 NOT_FOUND: Final = 404
 Found = dict[str, Any]
 MANIFEST: Final = "SKILL.md"

@@ -12,6 +12,8 @@ STAGES: Final = ("draft", "verified", "canary", "active", "revoked")
 # Cards in a column of the board, and where one column is looked at alone.
 CARDS: Final = 12
 ALONE: Final = 50
+# Rollouts that are read at once for the whole board.
+BOARD: Final = 50
 # The two sides of a replay and the recorded runs, each with the tone of its bars.
 SIDES: Final = (("recorded", "6"), ("without_skill", "4"), ("with_skill", "1"))
 
@@ -19,24 +21,38 @@ SIDES: Final = (("recorded", "6"), ("without_skill", "4"), ("with_skill", "1"))
 async def _board(visit: Visit) -> dict[str, Any]:
     """A column for each stage, or one of them page by page."""
     chosen = visit.query.get("status")
-    stages = (chosen,) if chosen in STAGES else STAGES
     learning = visit.query.get("source_learning_id")
-    cursor = visit.query.get("cursor") if chosen else None
-    columns = []
-    for stage in stages:
-        page = await visit.call(
-            "rollouts.list",
-            status=stage,
-            source_learning_id=learning,
-            limit=ALONE if chosen else CARDS,
-            cursor=cursor,
-        )
-        columns.append({"stage": stage, "items": page["items"], "next": page.get("next_cursor")})
+    if chosen in STAGES:
+        columns = [await _column(visit, chosen, ALONE, visit.query.get("cursor"))]
+    else:
+        # All at once, as long as that is all there is.
+        page = await visit.call("rollouts.list", source_learning_id=learning, limit=BOARD)
+        columns = [
+            {
+                "stage": stage,
+                "items": [it for it in page["items"] if it["status"] == stage],
+                "next": None,
+            }
+            for stage in STAGES
+        ]
+        if page.get("next_cursor") or any(len(it["items"]) > CARDS for it in columns):
+            columns = [await _column(visit, stage, CARDS, None) for stage in STAGES]
     return {
         "columns": columns,
         "chosen": chosen,
         "is_empty": not any(column["items"] for column in columns),
     }
+
+
+async def _column(visit: Visit, stage: str, limit: int, cursor: str | None) -> dict[str, Any]:
+    page = await visit.call(
+        "rollouts.list",
+        status=stage,
+        source_learning_id=visit.query.get("source_learning_id"),
+        limit=limit,
+        cursor=cursor,
+    )
+    return {"stage": stage, "items": page["items"], "next": page.get("next_cursor")}
 
 
 async def _rollout(visit: Visit) -> dict[str, Any]:

@@ -75,7 +75,9 @@ async def _timeline(visit: Visit, record: Record, turn: RunTurn | None) -> dict[
     if turn is None:
         return {"bars": ()}
     until = record.get("finished_at_ms") or record["updated_at_ms"]
-    lanes = [each async for each in _lanes(visit, record)]
+    # Only a tool begins a sidechain.
+    has_tools = any(step.calls for step in turn.steps)
+    lanes = [each async for each in _lanes(visit, record)] if has_tools else []
     ends = [lane.ended_at_ms or lane.at_ms for lane in lanes]
     events_end = turn.waits[-1].at_ms if turn.waits else turn.since_ms
     return {"bars": timeline_of(turn, until_ms=max(until, events_end, *ends), children=lanes)}
