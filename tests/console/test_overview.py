@@ -65,7 +65,9 @@ def test_cost_and_agreement_are_shown_where_they_are_known(console: TestClient) 
     assert "$3.50 in these days" in page
     assert page.count("No price is known") == 1
     assert "Automation would have decided 1 of 1 the same way." in page
-    assert "100 % of 1 decisions were the same." in console.get("/policy").text
+    # The policy page loads it once somebody gets there.
+    assert 'hx-get="/policy/agreement"' in console.get("/policy").text
+    assert "100 % of 1 decisions were the same." in console.get("/policy/agreement").text
 
 
 def test_the_sample_is_loaded_and_removed_by_admins_alone(guarded: TestClient) -> None:
