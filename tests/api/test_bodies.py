@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from tests.api.test_resources import ok, refused
+from tests.api.test_resources import ok, put_skills, refused
 
 
 def pointers(api: TestClient, method: str, path: str, body: object) -> list[str]:
@@ -100,8 +100,8 @@ RECORDS: dict[str, dict[str, Any]] = {
     "personas": {
         "persona_id": "x",
         "soul": "A",
-        "default_skills": [{"name": "a"}],
-        "capability_scope": {"skill_allow": ["a"]},
+        "default_skills": [{"name": "alpha"}],
+        "capability_scope": {"skill_allow": ["alpha"]},
     },
     "agents": {"agent_id": "x", "agent_type": "open", "route": "scripted"},
     "projects": {
@@ -114,6 +114,7 @@ RECORDS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("kind", RECORDS)
 def test_what_get_shows_can_be_put_back(api: TestClient, kind: str) -> None:
+    put_skills(api, "alpha")
     ok(api, "POST", "/v1/sessions", {"session_id": "s1"})
     ok(api, "POST", f"/v1/{kind}", RECORDS[kind])
     shown = ok(api, "GET", f"/v1/{kind}/x")

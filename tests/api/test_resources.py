@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from tests.support.skill_service_harness import skill_md
+
 LISTS = (
     "/v1/sessions",
     "/v1/runs",
@@ -119,7 +121,14 @@ def test_a_session_keeps_the_persona_it_bound(api: TestClient) -> None:
     assert "persona" not in ok(api, "DELETE", "/v1/sessions/s1/persona")
 
 
+def put_skills(api: TestClient, *slugs: str) -> None:
+    """Create skills for scopes and personas to name."""
+    for slug in slugs:
+        ok(api, "POST", "/v1/skills", {"content": skill_md(f"Skill {slug}"), "slug": slug})
+
+
 def test_scopes_narrow_each_other(api: TestClient) -> None:
+    put_skills(api, "alpha", "beta", "gamma")
     scope = {"skill_allow": ["alpha", "beta"], "skill_deny": ["x"]}
     ok(api, "POST", "/v1/personas", {"persona_id": "p", "capability_scope": scope})
     ok(api, "POST", "/v1/sessions", {"session_id": "s1", "persona_id": "p"})
@@ -155,10 +164,11 @@ def test_a_sidechain_names_its_parent(api: TestClient) -> None:
 
 
 def test_a_taken_persona_id_is_a_conflict(api: TestClient) -> None:
-    ok(api, "POST", "/v1/personas", {"persona_id": "p", "default_skills": [{"name": "a"}]})
+    put_skills(api, "alpha")
+    ok(api, "POST", "/v1/personas", {"persona_id": "p", "default_skills": [{"name": "alpha"}]})
     taken = refused(api, "POST", "/v1/personas", {"persona_id": "p"})
     assert taken == (409, "personas/persona_already_exists")
-    assert ok(api, "GET", "/v1/personas/p")["default_skills"] == [{"name": "a"}]
+    assert ok(api, "GET", "/v1/personas/p")["default_skills"] == [{"name": "alpha"}]
     assert ok(api, "GET", "/v1/personas?query=zzz")["items"] == []
 
 

@@ -109,6 +109,8 @@ def test_commands_bind_keys_and_find_sessions_by_them(live: Live, session: str) 
 
     assert (bound["binding_key"], found["session_id"]) == (f"k:{session}", session)
     assert f"k:{session}" in invoke(live, "sessions", "bindings", session).stdout
+    none = invoke(live, "sessions", "list", "--binding-key", "none-such")
+    assert "Nothing matches --binding-key none-such." in none.stdout + none.stderr
 
 
 def test_silence_is_neither_streamed_nor_shown_nor_printed(live: Live, session: str) -> None:

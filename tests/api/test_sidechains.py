@@ -6,7 +6,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from tests.api.live import Live
-from tests.api.test_resources import ok, refused
+from tests.api.test_resources import ok, put_skills, refused
 from tests.support.command_line_in_process import typed
 from tests.support.daemon import wait_for
 from tests.support.model_scripts import answering, ask, play
@@ -135,12 +135,13 @@ def test_a_person_makes_sidechains_only_so_deep(api: TestClient) -> None:
 
 
 def test_the_scope_of_a_sidechain_is_not_cleared(api: TestClient) -> None:
-    scope = {"skill_allow": ["x", "y"]}
+    put_skills(api, "alpha", "beta", "gamma")
+    scope = {"skill_allow": ["alpha", "beta"]}
     ok(api, "POST", "/v1/sessions", {"session_id": "root", "capability_scope": scope})
     ok(api, "POST", "/v1/sessions", {"session_id": "leaf", "parent_session_id": "root"})
 
     path = "/v1/sessions/leaf/capability-scope"
     assert refused(api, "DELETE", path) == (409, "sessions/sidechain_scope_kept")
-    wider = {"capability_scope": {"skill_allow": ["y", "z"]}}
+    wider = {"capability_scope": {"skill_allow": ["beta", "gamma"]}}
     changed = ok(api, "PUT", path, wider)
-    assert changed["effective_capability_scope"] == {"skill_allow": ["y"]}
+    assert changed["effective_capability_scope"] == {"skill_allow": ["beta"]}

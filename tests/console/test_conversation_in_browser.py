@@ -7,6 +7,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support.browser import PHONE, assert_accessible, assert_fits, tab_of
 from tests.support.daemon import DaemonProcess
+from tests.support.skill_service_harness import skill_md
 from understudy.console.app import MAX_FORM_BYTES
 from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
@@ -220,9 +221,11 @@ def test_what_was_learned_appears_and_is_decided_with_one_key(
 def test_the_tabs_of_a_session_and_the_views_of_a_run_are_accessible(
     tab: Page, live: DaemonProcess, fake: FakeModel
 ) -> None:
-    persona = {"persona_id": "clerk", "capability_scope": {"skill_allow": ["a", "b"]}}
+    for slug in ("alpha", "beta", "gamma"):
+        live.post("/v1/skills", json={"content": skill_md(f"Skill {slug}"), "slug": slug})
+    persona = {"persona_id": "clerk", "capability_scope": {"skill_allow": ["alpha", "beta"]}}
     live.post("/v1/personas", json={**persona, "soul": "Be brief."})
-    own = {"persona_id": "clerk", "capability_scope": {"skill_allow": ["b", "c"]}}
+    own = {"persona_id": "clerk", "capability_scope": {"skill_allow": ["beta", "gamma"]}}
     session = live.post("/v1/sessions", json=own)["session_id"]
     run_id = held(live, fake, session)
     for path in (f"/sessions/{session}", f"/runs/{run_id}"):

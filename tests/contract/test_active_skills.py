@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,14 @@ async def test_only_the_allowed_tools_run_while_a_skill_is_active(desk: Desk) ->
     assert told[0] == f"{reason}uses only list_files"
     assert not told[1].startswith("denied")
     assert told[2] == f"{reason}blocks it"
+
+
+@pytest.mark.one_database
+async def test_taking_off_what_is_not_there_changes_and_records_nothing(desk: Desk) -> None:
+    before = desk.sessions.get(LEARNER)
+    drop = partial(without, name="*")
+    assert desk.sessions.deactivate_skills(ANN, LEARNER, drop, reason="*") == before
+    assert desk.sessions.get(LEARNER) == before
 
 
 @pytest.mark.one_database

@@ -10,7 +10,7 @@ from tests.support.factories import make_session
 from tests.support.mcp_servers import make_context, polite, rude
 from understudy.agent.gate import is_hidden
 from understudy.mcp_client.connection import McpConnection
-from understudy.mcp_client.helpers import HELPERS
+from understudy.mcp_client.helpers import HELPERS, MAX_LISTED
 from understudy.mcp_client.tool import McpTool
 from understudy.mcp_client.visibility import McpVisibility
 from understudy.tools.base import Approval, Effect, ToolError
@@ -66,6 +66,14 @@ async def test_what_is_not_there_is_an_error_for_the_model() -> None:
                 await told(connection, name, **arguments)
         with pytest.raises(ValueError, match="uri: is required"):
             await told(connection, "read_resource")
+
+
+async def test_a_list_that_is_cut_says_how_much_was_left_out() -> None:
+    books = MAX_LISTED + 6
+    async with connected(polite({"SHELF": "1", "MORE_BOOKS": str(books)})) as connection:
+        listed = json.loads(await told(connection, "list_resources"))
+    assert len(listed["resources"]) == MAX_LISTED
+    assert listed["left_out"]["resources"] == books + 1 - MAX_LISTED
 
 
 async def test_a_server_without_any_has_no_helpers_and_calls_no_hidden_ones() -> None:

@@ -168,7 +168,7 @@ async def test_a_run_that_never_waits_leaves_its_sidechain_at_work(
         (call("answer_sidechain", {"request_id": "qst_x"}), "asks 'qst_x'"),
         (spawn("  "), "no input"),
         (spawn("x", agent_id="nobody"), "no agent"),
-        (spawn("x", capability_scope={"bogus": ["a"]}), "unknown"),
+        (spawn("x", capability_scope={"bogus": ["a"]}), "the lists are: skill_allow"),
         (spawn("x", max_tool_iterations=0), "max_tool_iterations"),
         (spawn("x", label="y" * 201), "label"),
         (spawn(""), "task"),

@@ -99,13 +99,13 @@ def test_refusals_have_their_exit_codes(cli: Cli) -> None:
 def test_a_session_is_bound_narrowed_and_ended(cli: Cli) -> None:
     cli("personas", "create", "poet", "--soul", "-", stdin="Write verse.")
     cli("sessions", "create", "bound", "--persona", "poet")
-    cli("sessions", "set-capability-scope", "bound", "--allow", "skill=a", "--deny", "mcp_tool=t")
+    cli("sessions", "set-capability-scope", "bound", "--allow", "skill=*", "--deny", "mcp_tool=t")
     cli("sessions", "set-route", "bound", "b")
     cli("sessions", "set-reply-targets", "bound", "local:inbox")
 
     view = cli.json("sessions", "show", "bound")
     assert view["persona"]["persona_id"] == "poet"
-    assert view["capability_scope"] == {"skill_allow": ["a"], "mcp_tool_deny": ["t"]}
+    assert view["capability_scope"] == {"skill_allow": ["*"], "mcp_tool_deny": ["t"]}
     assert view["route_policy"]["provider"] == "b"
     assert view["reply_targets"] == [{"plugin": "local", "address": "inbox"}]
 

@@ -260,7 +260,7 @@ def test_what_does_not_fit_the_input_is_not_told(learning_daemon: LearningDaemon
 def test_looking_shows_what_a_prompt_would_be_told_and_counts_nothing(
     learning_daemon: LearningDaemon,
 ) -> None:
-    session = learning_daemon.session("look", capability_scope={"skill_allow": ["none"]})
+    session = learning_daemon.session("look", capability_scope={"skill_deny": ["*"]})
     ids = [
         learning_daemon.learn(f"Drawer {n} holds {w} forks.")["learning_id"]
         for n, w in ((1, "a"), (2, "b"))
@@ -280,7 +280,7 @@ def test_looking_shows_what_a_prompt_would_be_told_and_counts_nothing(
     assert {tuple(sorted(it)) for it in entries} == {
         ("applies", "content", "kind", "learning_id", "published_at_ms")
     }
-    assert context["effective_capability_scope"]["skill_allow"] == ["none"]
+    assert context["effective_capability_scope"]["skill_deny"] == ["*"]
     assert context["visible_skills"] == []
     assert context["learning_scopes"] == [session_scope(session), WORKSPACE]
     assert metrics(learning_daemon)["injected_total"] == before["injected_total"] + 2

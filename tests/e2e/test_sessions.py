@@ -3,7 +3,8 @@
 import pytest
 
 from tests.e2e.conftest import DaemonWithModel
-from tests.support.daemon import wait_for
+from tests.support.daemon import DaemonProcess, wait_for
+from tests.support.skill_service_harness import skill_md
 
 pytestmark = pytest.mark.e2e
 
@@ -76,8 +77,8 @@ def test_topology_changes_need_an_idle_session(live: DaemonWithModel) -> None:
     before = daemon.get("/v1/sessions/s1")
     changes = [
         ("POST", "persona", {"persona_id": "p"}),
-        ("PUT", "capability-scope", {"capability_scope": {"skill_allow": ["a"]}}),
-        ("PUT", "credential-scope", {"credential_scope": {"route_allow": ["a"]}}),
+        ("PUT", "capability-scope", {"capability_scope": {"skill_deny": ["a"]}}),
+        ("PUT", "credential-scope", {"credential_scope": {"route_deny": ["a"]}}),
     ]
     for method, path, body in changes:
         answer = daemon.request(method, f"/v1/sessions/s1/{path}", json=body)
@@ -92,10 +93,16 @@ def test_topology_changes_need_an_idle_session(live: DaemonWithModel) -> None:
         assert answer.status_code == 200, answer.text
 
 
+def put_skills(daemon: DaemonProcess, *slugs: str) -> None:
+    for slug in slugs:
+        daemon.post("/v1/skills", {"content": skill_md(f"Skill {slug}"), "slug": slug})
+
+
 def test_the_effective_scope_is_what_persona_and_session_share(
     shared_live: DaemonWithModel,
 ) -> None:
     daemon = shared_live.daemon
+    put_skills(daemon, "alpha", "beta", "gamma")
     scope = {"skill_allow": ["alpha", "beta"], "skill_deny": ["x"]}
     persona = {"persona_id": "scoped", "display_name": "S", "capability_scope": scope}
     daemon.post("/v1/personas", persona)
@@ -111,7 +118,8 @@ def test_the_effective_scope_is_what_persona_and_session_share(
 
 def test_scopes_with_nothing_in_common_permit_nothing(shared_live: DaemonWithModel) -> None:
     daemon = shared_live.daemon
-    scope = {"skill_allow": ["alpha"]}
+    put_skills(daemon, "delta", "epsilon")
+    scope = {"skill_allow": ["delta"]}
     daemon.post(
         "/v1/personas", {"persona_id": "alone", "display_name": "A", "capability_scope": scope}
     )
@@ -120,7 +128,7 @@ def test_scopes_with_nothing_in_common_permit_nothing(shared_live: DaemonWithMod
         {
             "session_id": "alone",
             "persona_id": "alone",
-            "capability_scope": {"skill_allow": ["beta"]},
+            "capability_scope": {"skill_allow": ["epsilon"]},
         },
     )
     assert session["effective_capability_scope"] == {"skill_allow": [], "skill_deny": ["*"]}

@@ -11,6 +11,7 @@ import sys
 import uvicorn
 from mcp.server.mcpserver import Image, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.resources import TextResource
 from mcp_types import ToolAnnotations
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
@@ -66,6 +67,9 @@ if os.environ.get("SHELF"):
     @server.resource("shelf://{page}/lines", name="pages")
     def page_lines(page: str) -> str:
         return f"lines of {page}"
+
+    for number in range(int(os.environ.get("MORE_BOOKS", "0"))):
+        server.add_resource(TextResource(uri=f"shelf://{number}", name=str(number), text="x"))
 
     @server.prompt(name="greet", description="Greets somebody")
     def greet(who: str) -> str:

@@ -28,6 +28,7 @@ from understudy.core.errors import (
     coded_error,
     error_class,
 )
+from understudy.core.mistakes import words_of
 from understudy.core.pointer import pointer
 from understudy.core.principal import Principal
 from understudy.i18n.locales import DEFAULT, from_accept_language
@@ -239,10 +240,7 @@ def _field_error(found: Mapping[str, Any], body: object) -> FieldError:
     kind = SAME_MISTAKE.get(found["type"], found["type"])
     where, *location = found["loc"]
     known = location if where != "body" else _located(location, body)
-    detail = str(found["msg"])
-    if kind == "union_tag_invalid":
-        detail = f"must be one of {found['ctx']['expected_tags']}"
-    return FieldError(pointer=pointer(known), code=kind, detail=detail)
+    return FieldError(pointer=pointer(known), code=kind, detail=words_of(found))
 
 
 def _located(location: Sequence[object], body: object) -> Iterable[object]:

@@ -20,6 +20,7 @@ from understudy.cli.output import (
     understudy,
 )
 from understudy.cli.screen import Layout, Pairs
+from understudy.core.text import NAME_CHARS, preview
 
 if TYPE_CHECKING:
     from understudy.settings import ClientSettings, Flags, Settings
@@ -124,6 +125,7 @@ def command(
         }
 
         def run(ctx: typer.Context, **typed: Any) -> None:
+            filters = _filters(ctx, typed)
             for name, group in groups.items():
                 typed[name] = group(**{each.name: typed.pop(each.name) for each in fields(group)})
             if "page" in by_us:
@@ -136,7 +138,8 @@ def command(
             with connect(ctx) as daemon:
                 view = function(daemon, **typed)
                 if isinstance(show, str) or (show is not None and view is not None):
-                    daemon.show_answer(view, show, empty, typed)
+                    none = f"Nothing matches {filters}." if empty is not None and filters else empty
+                    daemon.show_answer(view, show, none, typed)
 
         parameters = [CONTEXT]
         for name, each in taken.items():
@@ -149,6 +152,18 @@ def command(
         return run
 
     return wrap
+
+
+def _filters(ctx: typer.Context, typed: Mapping[str, Any]) -> str:
+    """The options that narrow a list, as they were typed; braces would be filled in."""
+    options = (each for each in ctx.command.params if each.param_type_name == "option")
+    given = (
+        (each.opts[0], typed[each.name])
+        for each in options
+        if each.name in typed.keys() - {"limit", "cursor"} and typed[each.name] != each.default
+    )
+    shown = " ".join(opt if value is True else f"{opt} {value}" for opt, value in given)
+    return preview(shown, NAME_CHARS).replace("{", "").replace("}", "")
 
 
 def _options(group: Any) -> list[inspect.Parameter]:
@@ -198,8 +213,10 @@ def destination(ctx: typer.Context) -> "ClientSettings":
 
 def _report_invalid(error: Any, *, as_json: bool) -> ExitCode:
     """A value that the client's own models refuse is a mistake on the command line."""
+    from understudy.core.mistakes import words_of
+
     name = ".".join(str(part) for part in error["loc"])
-    detail = f"{name}: {error['msg']}" if name else str(error["msg"])
+    detail = f"{name}: {words_of(error)}" if name else words_of(error)
     if as_json:
         print_json(client_problem("invalid_call", "Invalid call", detail))
     note(f"error: {detail}")

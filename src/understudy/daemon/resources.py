@@ -95,6 +95,10 @@ class Resources:
         """Whether there is such a route."""
         return self.routes.find(route_id) is not None
 
+    def route_ids(self) -> list[str]:
+        """The ids of all routes."""
+        return [route.route_id for route in self.routes.all()]
+
 
 def _executor_id() -> str:
     return f"{socket.gethostname()}-{os.getpid()}-{new_id('exe')}"

@@ -29,6 +29,7 @@ from understudy.channels.worker import TOPIC as CHANNELS_TOPIC
 from understudy.channels.worker import channel_topic
 from understudy.channels.worker import run_ended as channel_run_ended
 from understudy.core.principal import DAEMON, Principal
+from understudy.daemon.known_names import known_names
 from understudy.daemon.learning import LearningServices
 from understudy.daemon.overview import OverviewReport
 from understudy.daemon.resources import Resources
@@ -88,6 +89,7 @@ from understudy.sample.workspace import SampleService
 from understudy.schedules.fire import Firing
 from understudy.schedules.service import ScheduleService
 from understudy.schedules.worker import TOPIC as SCHEDULES_TOPIC
+from understudy.sessions.known_names import KnownNames
 from understudy.sessions.persona import PersonaService
 from understudy.sessions.projects import ProjectService
 from understudy.sessions.service import SessionService
@@ -136,10 +138,12 @@ class Services:
         )
         self.skill_usage = UsageUpkeep(units, clock)
         self.agents = AgentServices(resources, self.learning, self.skills)
-        self.personas = PersonaService(units, clock)
+        # Asked for when they are there: servers come after the services that name them.
+        names = known_names(self.skills.library, resources.route_ids, lambda: self.mcp)
+        self.personas = PersonaService(units, clock, names)
         self.projects = ProjectService(units, clock)
         self.sessions = SessionService(
-            units, clock, resources.route_exists, ActiveSkills(self.skills.catalogue)
+            units, clock, resources.route_exists, ActiveSkills(self.skills.catalogue), names
         )
         self.tasks = TaskService(units, clock)
         self.project_tasks = ProjectTaskService(
@@ -169,7 +173,7 @@ class Services:
         )
         self._add_rollouts()
         self.inbox = InboxService(units=units, clock=clock, rollouts=self.rollouts)
-        self.runs = RunServices(resources, self.intake, self.run_ended, self._check_input)
+        self.runs = RunServices(resources, self.intake, self.run_ended, self._check_input, names)
         self.firing = Firing(
             clock=clock,
             intake=self.intake,
@@ -454,6 +458,7 @@ class RunServices:
         intake: RunIntake,
         run_ended: EndingHook,
         check_input: CheckInput,
+        names: KnownNames,
     ) -> None:
         units, clock = resources.units, resources.clock
         self.sidechain_links = SidechainLinks(
@@ -467,7 +472,7 @@ class RunServices:
             run_ended=run_ended,
         )
         self.sidechains = SidechainService(
-            units=units, clock=clock, intake=intake, cancel_run=self.service.cancel
+            units=units, clock=clock, intake=intake, cancel_run=self.service.cancel, names=names
         )
         self.questions = QuestionService(units, clock)
         self.approvals = ApprovalService(units, clock, check_input)

@@ -96,19 +96,18 @@ async def _any_prompt(session: ClientSession) -> bool:
 
 async def _list_resources(session: ClientSession, arguments: Mapping[str, Any]) -> CallToolResult:
     page = await session.list_resources(params=_page(arguments))
-    told: dict[str, Any] = {
+    lists: dict[str, list[Any]] = {
         "resources": [
             {"uri": str(it.uri), "name": it.name, "description": it.description or ""}
-            for it in page.resources[:MAX_LISTED]
+            for it in page.resources
         ],
-        "next_cursor": page.next_cursor,
     }
     if "cursor" not in arguments:
-        told["templates"] = [
+        lists["templates"] = [
             {"uri": it.uri_template, "name": it.name, "description": it.description or ""}
-            for it in (await _templates(session))[:MAX_LISTED]
+            for it in await _templates(session)
         ]
-    return _answer(told)
+    return _answer(lists, page.next_cursor)
 
 
 async def _templates(session: ClientSession) -> Sequence[ResourceTemplate]:
@@ -138,10 +137,10 @@ async def _list_prompts(session: ClientSession, arguments: Mapping[str, Any]) ->
                         for each in it.arguments or ()
                     ],
                 }
-                for it in page.prompts[:MAX_LISTED]
+                for it in page.prompts
             ],
-            "next_cursor": page.next_cursor,
-        }
+        },
+        page.next_cursor,
     )
 
 
@@ -159,8 +158,13 @@ def _page(arguments: Mapping[str, Any]) -> PaginatedRequestParams:
     return PaginatedRequestParams(cursor=arguments.get("cursor"))
 
 
-def _answer(told: Mapping[str, Any]) -> CallToolResult:
-    text = json.dumps(told, ensure_ascii=False)
+def _answer(lists: Mapping[str, list[Any]], next_cursor: str | None) -> CallToolResult:
+    """The lists, each cut to what a model can read, and how much of each was left out."""
+    told: dict[str, Any] = {name: listed[:MAX_LISTED] for name, listed in lists.items()}
+    cut = {name: len(it) - MAX_LISTED for name, it in lists.items() if len(it) > MAX_LISTED}
+    if cut:
+        told["left_out"] = {**cut, "why": f"more than {MAX_LISTED} at once are not shown"}
+    text = json.dumps({**told, "next_cursor": next_cursor}, ensure_ascii=False)
     return CallToolResult(content=[TextContent(type="text", text=text)])
 
 

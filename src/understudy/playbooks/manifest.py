@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from understudy.core.errors import FieldError, Invalid
 from understudy.core.ids import check_caller_id
-from understudy.core.mistakes import TOO_MANY, mistakes_of
+from understudy.core.mistakes import TOO_MANY, mistakes_of, words_of
 from understudy.core.pointer import pointer
 from understudy.core.records import JsonObject, ScopeLists
 from understudy.core.text import preview
@@ -152,7 +152,7 @@ def check_manifest(
         manifest = PlaybookManifest.model_validate_json(json.dumps(document), strict=True)
     except ValidationError as problem:
         errors = tuple(
-            _wrong(pointer(map(str, each["loc"])), each["type"], each["msg"])
+            _wrong(pointer(map(str, each["loc"])), each["type"], words_of(each))
             for each in mistakes_of(problem)[:MAX_ERRORS]
         )
         too_many = _wrong("", TOO_MANY, f"{problem.error_count()} values are wrong")

@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from understudy.core.mistakes import words_of
 from understudy.core.text import preview
 from understudy.providers.base import (
     AssistantMessage,
@@ -117,7 +118,7 @@ def load_script(path: Path) -> Script:
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_input=False)[0]
         key = ".".join(str(part) for part in first["loc"])
-        raise SettingsError(f"script {path}: {key}: {first['msg']}") from None
+        raise SettingsError(f"script {path}: {key}: {words_of(first)}") from None
 
 
 class ScriptedProvider:

@@ -113,7 +113,7 @@ class SpawnSidechain:
 
     async def call(self, arguments: SpawnParameters, context: ToolContext) -> str:
         """The ids of the new session and of its run."""
-        wish = SidechainWish(**arguments.model_dump())
+        wish = SidechainWish(**arguments.model_dump(), is_by_agent=True)
         spawn = await run_blocking(
             self._service.spawn, context.caller, context.run_id, context.call_key, wish
         )

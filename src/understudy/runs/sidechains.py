@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core import audit
@@ -20,6 +20,7 @@ from understudy.runs.requests import Audience, PersonRequest, RequestState
 from understudy.runs.submission import Submission
 from understudy.sessions.creation import NewSession, open_session
 from understudy.sessions.journal import JournalEvent
+from understudy.sessions.known_names import KnownNames
 from understudy.sessions.model import Session, Sidechain, Spawn, require_session
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class SidechainWish:
     # A folder of its own in the workspace, and the definition of a promoted skill that it executes.
     workdir: str | None = None
     skill_fingerprint: str | None = None
+    # Whether an agent wrote its scope; what a skill that forks sets may name tools of other daemons.
+    is_by_agent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +82,7 @@ class SidechainService:
     clock: Clock
     intake: RunIntake
     cancel_run: Callable[[Principal, str], object]
+    names: KnownNames = field(default_factory=KnownNames)
 
     def spawn(self, principal: Principal, run_id: str, call_key: str, wish: SidechainWish) -> Spawn:
         """A child session with its first run; the same call again finds the one it made."""
@@ -181,6 +185,8 @@ class SidechainService:
             denied=(*wish.denied, *run.denied),
             workdir=wish.workdir,
         )
+        if wish.is_by_agent:
+            self.names.check_scope(unit, principal, wanted.capabilities, where="capability_scope")
         child = open_session(unit, principal, wanted, now_ms=self.clock.now_ms())
         if child is None:
             raise coded_error("sessions/session_conflict:sidechain", session_id=session_id)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from understudy.core import audit
@@ -13,6 +13,7 @@ from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.core.records import JsonObject
+from understudy.sessions.known_names import KnownNames
 from understudy.sessions.model import DefaultSkill, Persona, PersonaSnapshot
 from understudy.sessions.scopes import read_capability_scope
 
@@ -66,6 +67,7 @@ class PersonaService:
 
     units: "Units"
     clock: Clock
+    names: KnownNames = field(default_factory=KnownNames)
 
     def create(
         self, principal: Principal, persona_id: str | None, fields: PersonaFields
@@ -88,9 +90,11 @@ class PersonaService:
             ),
             fields,
         )
+        self.names.refresh()
         with self.units.write() as unit:
             if not unit.personas.add(persona):
                 raise coded_error("personas/persona_already_exists", chosen=chosen)
+            self._check(unit, principal, persona)
             self._audit(unit, principal, "personas.create", persona)
         return persona
 
@@ -106,11 +110,13 @@ class PersonaService:
 
     def update(self, principal: Principal, persona_id: str, fields: PersonaFields) -> Persona:
         """Change a persona; the version rises only when something changed."""
+        self.names.refresh()
         with self.units.write() as unit:
             stored = _require(unit, persona_id)
             changed = _with(stored, fields)
             if changed == stored:
                 return stored
+            self._check(unit, principal, changed, stored)
             changed = replace(
                 changed, version=stored.version + 1, updated_at_ms=self.clock.now_ms()
             )
@@ -124,6 +130,15 @@ class PersonaService:
             stored = _require(unit, persona_id)
             unit.personas.delete(persona_id)
             self._audit(unit, principal, "personas.delete", stored)
+
+    def _check(
+        self, unit: "Unit", principal: Principal, new: Persona, old: Persona | None = None
+    ) -> None:
+        had = None if old is None else old.capability_scope
+        scope = read_capability_scope(new.capability_scope)
+        self.names.check_scope(unit, principal, scope, where="capability_scope", had=had)
+        kept = () if old is None else old.default_skills
+        self.names.check_skills(unit, principal, new.default_skills, kept)
 
     def _audit(self, unit: "Unit", principal: Principal, action: str, to: Persona) -> None:
         now = self.clock.now_ms()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from understudy.core.errors import FieldError, coded_error
 from understudy.core.scope import CAPABILITY_KINDS, CREDENTIAL_KINDS, Gate, Scope
+from understudy.core.text import quoted
 from understudy.sessions.model import Session
 
 Flat = Mapping[str, list[str]]
@@ -58,18 +59,24 @@ def changed_scope(
 
 
 def _checked(flat: Mapping[str, object], kinds: Iterable[str], field: str) -> Flat:
-    known = {f"{kind}_{side}" for kind in kinds for side in ("allow", "deny")}
+    known = [f"{kind}_{side}" for kind in kinds for side in ("allow", "deny")]
     errors = []
     lists: dict[str, list[str]] = {}
     for key, value in flat.items():
         pointer = f"/{field}/{key}"
         if key not in known:
             errors.append(
-                FieldError(pointer=pointer, code="unknown_field", detail=f"unknown: {key}")
+                FieldError(
+                    pointer=pointer,
+                    code="unknown_field",
+                    detail=f"there is no list {quoted(key)}; the lists are: {', '.join(known)}",
+                )
             )
         elif not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
             errors.append(
-                FieldError(pointer=pointer, code="wrong_type", detail="must be a list of strings")
+                FieldError(
+                    pointer=pointer, code="wrong_type", detail=f"{key} must be a list of names"
+                )
             )
         else:
             lists[key] = list(value)

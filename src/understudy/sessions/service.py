@@ -1,7 +1,7 @@
 """Use cases of sessions: create or reuse, bind, narrow, end."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +20,7 @@ from understudy.permissions.rules import (
 )
 from understudy.sessions.creation import FlatScope, NewSession, open_session, reuse
 from understudy.sessions.journal import EventKind, NewEvent
+from understudy.sessions.known_names import KnownNames
 from understudy.sessions.model import (
     ActiveSkillSource,
     DefaultSkill,
@@ -48,6 +49,7 @@ class SessionService:
     route_exists: Callable[[str], bool]
     # Fixes the skills of a session in their versions; without it none can be active.
     skills: "ActiveSkills | None" = None
+    names: KnownNames = field(default_factory=KnownNames)
 
     def create(self, principal: Principal, wanted: NewSession) -> Session:
         """Create a session, or reuse the one with that id when nothing asked for differs."""
@@ -55,11 +57,15 @@ class SessionService:
             check_caller_id(wanted.session_id, field="session_id", domain="sessions")
         if wanted.persona_id is not None:
             self._refresh_skills()
+        self.names.refresh()
         with self.units.write() as unit:
             if wanted.session_id is not None:
                 existing = unit.sessions.get(wanted.session_id, lock=True)
                 if existing is not None:
                     return reuse(existing, wanted)
+            check = partial(self.names.check_scope, unit, principal)
+            check(wanted.capabilities, where="capability_scope")
+            check(wanted.credentials, where="credential_scope")
             equip = partial(self._with_defaults, unit, principal)
             session = open_session(unit, principal, wanted, now_ms=self.clock.now_ms(), equip=equip)
             if session is None:  # created by somebody else meanwhile
@@ -172,11 +178,13 @@ class SessionService:
         """Set or clear what an idle session may see, within the persona's scope."""
         asked = None if scope is None else read_capability_scope(scope)
 
-        def change(_: "Unit", session: Session) -> Session:
+        def change(unit: "Unit", session: Session) -> Session:
             had = session.capability_scope
+            self.names.check_scope(unit, principal, asked, where="capability_scope", had=had)
             changed = changed_scope(session, had, asked, read_capability_scope)
             return replace(session, capability_scope=changed)
 
+        self.names.refresh()
         action = "sessions.set_capability_scope"
         return self._change(principal, session_id, action, change, needs_idle=True)
 
@@ -186,8 +194,9 @@ class SessionService:
         """Set or clear which credentials an idle session may use."""
         asked = None if scope is None else read_credential_scope(scope)
 
-        def change(_: "Unit", session: Session) -> Session:
+        def change(unit: "Unit", session: Session) -> Session:
             had = session.credential_scope
+            self.names.check_scope(unit, principal, asked, where="credential_scope", had=had)
             changed = changed_scope(session, had, asked, read_credential_scope)
             return replace(session, credential_scope=changed)
 
@@ -268,8 +277,11 @@ class SessionService:
                 raise coded_error("sessions/session_ended")
             if needs_idle:
                 require_idle(unit, session_id)
+            wanted = change(unit, session)
+            if wanted == session:
+                return session
             changed = replace(
-                change(unit, session),
+                wanted,
                 version=session.version + 1,
                 updated_at_ms=self.clock.now_ms(),
             )

@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from understudy.core.allowlist import parse_allowance
+from understudy.core.mistakes import words_of
 from understudy.core.sight import Isolation
 from understudy.settings.mcp import McpConfig, McpServerConfig
 
@@ -207,8 +208,7 @@ def read_config(path: Path, *, must_exist: bool) -> FileConfig:
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_input=False)[0]
         key = ".".join(str(part) for part in first["loc"])
-        what = _not_a_setting(key) if first["type"] == "extra_forbidden" else first["msg"]
-        what = what.removeprefix("Value error, ")
+        what = _not_a_setting(key) if first["type"] == "extra_forbidden" else words_of(first)
         raise SettingsError(f"config file {path}: {key}: {what}") from None
 
 

@@ -10,7 +10,13 @@ from understudy.core.errors import DatabaseUnavailable, UnderstudyError, coded_e
 from understudy.core.records import OMIT, extended
 from understudy.core.scope import ALL
 from understudy.runs.model import Run
-from understudy.sessions.model import ActiveSkill, ActiveSkillSource, DefaultSkill, Session
+from understudy.sessions.model import (
+    ActiveSkill,
+    ActiveSkillSource,
+    DefaultSkill,
+    PersonaSnapshot,
+    Session,
+)
 from understudy.skills.catalogue import Catalogue, LoadedSkill
 from understudy.skills.catalogue_entry import CatalogueEntry, named
 from understudy.skills.instructions import rendered
@@ -111,7 +117,8 @@ class ActiveSkills:
         offered = self.catalogue.offered(unit, **who, session=session)
         active = {each.ref: each for each in session.active_skills}
         for given in wanted:
-            one = self._meant(unit, offered, given.name, who)
+            persona = session.persona if source is ActiveSkillSource.PERSONA else None
+            one = self._meant(unit, offered, given.name, who, persona)
             held = active.get(one.ref)
             if held is not None and source is ActiveSkillSource.PERSONA:
                 continue
@@ -169,7 +176,12 @@ class ActiveSkills:
         )
 
     def _meant(
-        self, unit: "Unit", offered: Sequence[CatalogueEntry], name: str, who: dict[str, str]
+        self,
+        unit: "Unit",
+        offered: Sequence[CatalogueEntry],
+        name: str,
+        who: dict[str, str],
+        persona: PersonaSnapshot | None,
     ) -> CatalogueEntry:
         meant = named(offered, name)
         if len(meant) > 1:
@@ -178,12 +190,16 @@ class ActiveSkills:
         if meant:
             return meant[0]
         anywhere = self.catalogue.offered(unit, **who, session=None)
-        if named(anywhere, name):
-            raise coded_error("sessions/active_skill_out_of_scope", name=name)
         similar = [it.slug for it in self.catalogue.find(offered, name, SIMILAR)]
         similar = similar or [it.slug for it in offered[:SIMILAR]]
+        values: dict[str, Any] = {"name": name, "similar": similar}
         variant = ":similar" if similar else ""
-        raise coded_error(f"sessions/active_skill_not_found{variant}", name=name, similar=similar)
+        if persona is not None:
+            variant, values["persona_id"] = ":default", persona.persona_id
+        if named(anywhere, name):
+            variant = variant if persona is not None else ""
+            raise coded_error(f"sessions/active_skill_out_of_scope{variant}", **values)
+        raise coded_error(f"sessions/active_skill_not_found{variant}", **values)
 
     def _require_inline(self, unit: "Unit", one: CatalogueEntry, given: DefaultSkill) -> None:
         if one.unusable is not None:

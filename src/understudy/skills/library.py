@@ -1,6 +1,6 @@
 """The skills that are visible to a person: lists, versions, files, grants and access."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -10,6 +10,7 @@ from understudy.core.errors import Invalid, NotFound, coded_error
 from understudy.core.page import MAX_LIMIT, Page, PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.core.records import extended
+from understudy.core.scope import Gate
 from understudy.skills.access import (
     AccessReason,
     AgentSkill,
@@ -26,7 +27,7 @@ from understudy.skills.bundles.manifest import Manifest, read
 from understudy.skills.bundles.paths import is_artifact, refused_by, tidy
 from understudy.skills.bundles.standard import Words, export
 from understudy.skills.bundles.store import BundleChecks, BundleFile
-from understudy.skills.catalogue_entry import folded
+from understudy.skills.catalogue_entry import folded, permits
 from understudy.skills.content_guard import ContentGuard
 from understudy.skills.diff import SkillDiff, compare
 from understudy.skills.grants import check_agent_id, check_user_id
@@ -132,19 +133,55 @@ class SkillLibrary:
 
     def named(self, principal: Principal, name: str) -> Skill:
         """The skill with this id, slug or display name; several with one name are a conflict."""
-        try:
-            return self.current(principal, name)
-        except (NotFound, Invalid):
-            # What is no slug may still be a name.
-            asked = PageRequest(limit=MAX_LIMIT)
-            alike = self.page(principal, asked, SkillFilter(query=" ".join(name.split()))).items
-            meant = [it for it in alike if folded(it.name) == folded(name)]
-            if not meant:
-                raise coded_error("skills/skill_not_found", ref=name) from None
+        self._local.refresh()
+        with self._units.read() as unit:
+            meant = self.meant(unit, principal, name)
+        if not meant:
+            raise coded_error("skills/skill_not_found", ref=name)
         if len(meant) > 1:
             slugs = [it.slug for it in meant]
             raise coded_error("skills/skill_name_ambiguous", name=name, slugs=slugs)
         return meant[0]
+
+    def meant(self, unit: "Unit", principal: Principal, name: str) -> tuple[Skill, ...]:
+        """The skill with this id or slug, else all that have this display name."""
+        try:
+            return (self._finder.find(unit, principal, name, None).skill,)
+        except (NotFound, Invalid):
+            # What is no slug may still be a name.
+            alike = self._visible(unit, principal, SkillFilter(query=" ".join(name.split())))
+            return tuple(it for it in alike if folded(it.name) == folded(name))
+
+    def scope_names(self, unit: "Unit", principal: Principal) -> Sequence[str]:
+        """The slugs by which scopes allow the skills that a caller knows, or the first of them."""
+        return sorted({it.slug for it in self._visible(unit, principal, SkillFilter())})
+
+    def is_scope_name(self, unit: "Unit", principal: Principal, name: str) -> bool:
+        """Whether an allow list with this name means a skill that the caller may know.
+
+        What is granted to an agent is known to whoever works with that agent.
+        """
+        meant = self.meant(unit, principal, name)
+        if any(permits(Gate(allow=(name,)), slug=it.slug, name=it.name) for it in meant):
+            return True
+        stored = find(unit, name) if slug_refused(name) is None else None
+        if stored is None or stored.is_draft or stored.visibility is not Visibility.INTERNAL:
+            return False
+        return bool(unit.skill_grants.to_agents(stored.skill_id))
+
+    def refresh(self) -> None:
+        """Scan the skill roots again if the interval has passed; never while a unit is open."""
+        self._local.refresh()
+
+    def _visible(
+        self, unit: "Unit", principal: Principal, narrowed: SkillFilter
+    ) -> Iterator[Skill]:
+        seen_by = None if _is_admin(principal) else principal.user_id
+        first = PageRequest(limit=MAX_LIMIT)
+        yield from unit.skills.page(first, narrowed=replace(narrowed, seen_by=seen_by)).items
+        known = self._local.known(principal.user_id).values()
+        unstored = self._finder.unstored(unit, known, user_id=principal.user_id)
+        yield from (skill for skill in unstored if fits(skill, narrowed))
 
     def get(self, principal: Principal, ref: str) -> SkillWithManifest:
         """A skill with the manifest and instructions of its current version."""

@@ -30,6 +30,11 @@ class BridgeStore:
         found = self._connection.execute(_OF_CHANNEL, {"of": channel_id})
         return tuple(from_row(row, Bridge) for row in found)
 
+    def ids(self) -> tuple[str, ...]:
+        """The ids of all bridges."""
+        found = self._connection.execute(sa.select(channel_bridges.c.bridge_id)).scalars()
+        return tuple(sorted(found))
+
     def add(self, bridge: Bridge) -> bool:
         """Store a new bridge; False when the id is taken."""
         return insert_new(self._connection, channel_bridges, to_row(bridge, channel_bridges))

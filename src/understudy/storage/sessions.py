@@ -295,6 +295,11 @@ class SessionServerStore:
         # Sorted here, because databases disagree about the order of text.
         return tuple(sorted(found, key=lambda server: server.name))
 
+    def names(self) -> tuple[str, ...]:
+        """The names that servers of sessions have."""
+        query = sa.select(session_mcp_servers.c.name).distinct()
+        return tuple(sorted(self._connection.execute(query).scalars()))
+
     def replace(self, session_id: str, servers: Sequence[SessionServer]) -> None:
         """Give a session these servers and no others."""
         self._connection.execute(

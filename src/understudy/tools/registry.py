@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn
 
 from pydantic import BaseModel, ValidationError
 
+from understudy.core.mistakes import words_of
 from understudy.core.strict_json import no_constant
 from understudy.core.text import ELLIPSIS, and_more, preview
 from understudy.tools.base import Tool, ToolError, schema_of
@@ -138,10 +139,9 @@ def _fields(schema: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _feedback(name: str, problem: ValidationError, *, known: tuple[str, ...]) -> str:
-    errors = problem.errors(include_url=False, include_input=False, include_context=False)
+    errors = problem.errors(include_url=False, include_input=False)
     lines = [
-        f"{_field(error['loc'])}: {_expectation(error['type'], error['msg'])}"
-        for error in errors[:MAX_SHOWN_ERRORS]
+        f"{_field(error['loc'])}: {_expectation(error)}" for error in errors[:MAX_SHOWN_ERRORS]
     ]
     told = "; ".join(and_more(lines, len(errors) - MAX_SHOWN_ERRORS))
     fields = ", ".join(known) or "none"
@@ -154,14 +154,10 @@ def _field(location: tuple[int | str, ...]) -> str:
     return text if text.isprintable() else repr(text)
 
 
-def _expectation(kind: str, message: str) -> str:
-    match kind:
-        case "missing":
-            return "is required"
-        case "extra_forbidden":
-            return "is not a parameter of this tool"
-        case _:
-            return preview(message)
+def _expectation(error: Mapping[str, Any]) -> str:
+    if error["type"] == "extra_forbidden":
+        return "is not a parameter of this tool"
+    return preview(words_of(error))
 
 
 def quoted(name: str) -> str:

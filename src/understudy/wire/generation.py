@@ -11,7 +11,7 @@ from understudy.wire.base import Int32, RequestBody
 def _word_or_words(value: Any) -> Any:
     """Refuse anything else at once, so that one mistake is told as one."""
     if not isinstance(value, str | list):
-        raise PydanticCustomError("stop_type", "Input should be a string or a list of strings")
+        raise PydanticCustomError("stop_type", "must be text or a list of texts")
     return value
 
 

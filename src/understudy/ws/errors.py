@@ -18,7 +18,7 @@ from understudy.core.errors import (
     UnderstudyError,
     coded_error,
 )
-from understudy.core.mistakes import mistakes_of
+from understudy.core.mistakes import mistakes_of, words_of
 from understudy.core.pointer import pointer
 from understudy.i18n.problems import told_in
 from understudy.wire.websocket import ErrorCode, FrameError
@@ -73,7 +73,7 @@ def wrong_values(error: ValidationError, *under: str) -> UnderstudyError:
     found = mistakes_of(error)
     errors = tuple(
         FieldError(
-            pointer=pointer((*under, *each["loc"])), code=str(each["type"]), detail=each["msg"]
+            pointer=pointer((*under, *each["loc"])), code=str(each["type"]), detail=words_of(each)
         )
         for each in found[:MAX_ERRORS]
     )

@@ -194,10 +194,10 @@ async def test_a_scripted_call_of_a_missing_tool_is_explained(script: Path) -> N
     [
         ("[[reply]]\ntext = \n", "line 2"),
         ("[[reply]]\nwen = 'x'\ntext = 'y'", "reply.0.wen"),
-        ("[[reply]]\nwhen = '/(/'\ntext = 'y'", "reply.0: Value error, when is not a regular"),
-        ("[[reply]]\nwhen = 'x'", "reply.0.steps.0: Value error, needs a text"),
+        ("[[reply]]\nwhen = '/(/'\ntext = 'y'", "reply.0: when is not a regular"),
+        ("[[reply]]\nwhen = 'x'", "reply.0.steps.0: needs a text"),
         ("[[reply]]\ntool_calls = [{ arguments = {} }]", "reply.0.steps.0.tool_calls.0.name"),
-        ("", "reply: Field required"),
+        ("", "reply: is required"),
     ],
 )
 def test_a_bad_script_is_refused_with_the_place(tmp_path: Path, text: str, named: str) -> None:

@@ -16,6 +16,7 @@ from understudy.api.paging import Paging, items
 from understudy.api.services import Caller, Services
 from understudy.core.clock import DAY_MS
 from understudy.core.errors import FieldError, coded_error
+from understudy.core.mistakes import words_of
 from understudy.core.pointer import pointer
 from understudy.core.strict_json import parse
 from understudy.runtime.two_people import TwoApprovers
@@ -247,8 +248,9 @@ def runtimes(services: Services) -> Runtimes:
 @router.get(ONE, operation_id="skills.get")
 @viewer()
 def get(skill_id: SkillRef, services: Services, caller: Caller) -> SkillDetail:
-    """One skill, with what it tells an agent to do."""
-    detail = services.skills.library.get(caller, skill_id)
+    """One skill by its id, slug or display name, with what it tells an agent to do."""
+    library = services.skills.library
+    detail = library.get(caller, library.named(caller, skill_id).skill_id)
     return SkillDetail.seen_by(
         caller,
         detail.skill,
@@ -370,7 +372,7 @@ def _acknowledged(data: bytes) -> tuple[Acknowledged, ...]:
                 FieldError(
                     pointer=pointer(["acknowledged", *found["loc"]]),
                     code=found["type"],
-                    detail=found["msg"],
+                    detail=words_of(found),
                 )
                 for found in error.errors(include_url=False, include_input=False)[:10]
             ),
