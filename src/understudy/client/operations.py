@@ -2059,7 +2059,7 @@ class SkillsCalls(SkillUploads[S]):
 
     @GET("/v1/skills/{skill_id}")
     def get(self, skill_id: str) -> SkillDetail:
-        """One skill, with what it tells an agent to do."""
+        """One skill by its id, slug or display name, with what it tells an agent to do."""
 
     @PUT("/v1/skills/{skill_id}")
     def update(self, skill_id: str, body: UpdateSkill) -> SkillChanged:
