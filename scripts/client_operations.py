@@ -155,7 +155,7 @@ class Types:
             return "None"
         if alias := _alias(kind):
             return self._imported(*alias)
-        origin, arguments = _generic(kind)
+        origin, arguments = generic_parts(kind)
         if origin is Literal or (isinstance(kind, type) and issubclass(kind, Enum)):
             return "str"
         if origin is Annotated:
@@ -197,7 +197,7 @@ class Method:
 def operations_source() -> str:
     """The module with every plain call, formatted."""
     found = Types()
-    methods = [_method(route, found) for route in _routes()]
+    methods = [_method(route, found) for route in routes()]
     groups: dict[str, list[Method]] = {}
     for method in methods:
         for depth in range(1, method.group.count(".") + 1):
@@ -206,10 +206,10 @@ def operations_source() -> str:
     classes = [_class(name, groups) for name in sorted(groups, key=lambda it: (-it.count("."), it))]
     top = [name for name in sorted(groups) if "." not in name]
     parts = [HEADER.strip(), _imports(found), _answers(found), *classes, _root(top)]
-    return _formatted("\n\n".join(parts))
+    return formatted("\n\n".join(parts))
 
 
-def _routes() -> Iterator[APIRoute]:
+def routes() -> Iterator[APIRoute]:
     for router in ROUTERS:
         for route in router.routes:
             if not isinstance(route, APIRoute) or route.operation_id in LEFT_OUT:
@@ -232,7 +232,7 @@ def _method(route: APIRoute, found: Types) -> Method:
     arguments += [_queried(each, found, is_removed=method == "DELETE") for each in asked]
     if method == "POST":
         arguments.append(Argument("key", "str | None", "None", is_named=True))
-    kind = _answer(route)
+    kind = answer_of(route)
     answer = found.answer(kind)
     is_page = has_pages and {"items", "next_cursor"} <= _fields_of(kind)
     called = _page_name(name) if is_page else name
@@ -312,7 +312,7 @@ def _signature(arguments: Sequence[Argument], has_pages: bool) -> str:
     return ", ".join(["self", *positional, *(["*"] if named else []), *named, *paging])
 
 
-def _answer(route: APIRoute) -> Any:
+def answer_of(route: APIRoute) -> Any:
     """The type that an answer is read as; a route may wrap it to write it otherwise."""
     returned = inspect.signature(route.endpoint).return_annotation
     if get_origin(returned) is Annotated:
@@ -430,7 +430,7 @@ def _alias(kind: Any) -> tuple[str, str] | None:
     return None
 
 
-def _generic(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+def generic_parts(kind: Any) -> tuple[Any, tuple[Any, ...]]:
     """What a generic type is made from; Pydantic makes a class of each of its own."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         made = kind.__pydantic_generic_metadata__
@@ -438,7 +438,7 @@ def _generic(kind: Any) -> tuple[Any, tuple[Any, ...]]:
     return get_origin(kind), get_args(kind)
 
 
-def _formatted(source: str) -> str:
+def formatted(source: str) -> str:
     for command in (["check", "--select", "I,F401", "--fix", "-q"], ["format", "-q"]):
         done = subprocess.run(
             [RUFF, *command, "--stdin-filename", MODULE, "-"],

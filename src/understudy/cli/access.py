@@ -12,8 +12,7 @@ from understudy.cli.output import ExitCode, client_problem, note, print_json, un
 
 if TYPE_CHECKING:
     from understudy.access.tokens import TokenCreated
-    from understudy.core.audit import AuditEntry, AuditVerification
-    from understudy.core.page import Page
+    from understudy.core.audit import AuditVerification
     from understudy.wire.replies import WebhookSecretView
 
 tokens = Commands("Tokens: who may call, and in which role.")
@@ -111,12 +110,7 @@ AUDIT_COLUMNS: Final[screen.Layout] = {
 }
 
 
-def _tell_audit(answer: "Page[AuditEntry] | AuditVerification") -> None:
-    from understudy.core.audit import AuditVerification
-
-    if not isinstance(answer, AuditVerification):
-        screen.records(answer.items, AUDIT_COLUMNS, empty="Nothing was changed or refused yet.")
-        return
+def _tell_verification(answer: "AuditVerification") -> None:
     for name, chain in (("audit", answer.audit), ("skill versions", answer.skill_versions)):
         told = {"erased": chain.erased, "pruned": chain.pruned, "unchained": chain.unchained}
         rest = "".join(f", {number} {word}" for word, number in told.items() if number)
@@ -127,7 +121,7 @@ def _tell_audit(answer: "Page[AuditEntry] | AuditVerification") -> None:
         note(f"error: {bad.chain}{where}: {bad.problem}{f' (row {bad.row})' if bad.row else ''}")
 
 
-@command(show=_tell_audit)
+@command(show=AUDIT_COLUMNS, empty="Nothing was changed or refused yet.")
 def audit(
     daemon: DaemonConnection,
     page: PageOptions,
@@ -145,10 +139,10 @@ def audit(
     if act is None:
         return daemon.client.audit.page(resource=resource, actor=actor, **page)
     answer = daemon.client.audit.verify(head=head)
+    daemon.show(lambda: _tell_verification(answer))
     if not answer.ok:
-        daemon.show(lambda: _tell_audit(answer))
         raise typer.Exit(ExitCode.REFUSED)
-    return answer
+    return None
 
 
 @command()

@@ -46,7 +46,7 @@ class DaemonConnection:
         self.as_json = as_json
         self.has_token = bool(where.token)
         self.answer: Any = None
-        self.client: Client = Client(where.url, where.token, on_answer=self._keep)
+        self.client: Client = Client(where.url, where.token, on_answer=self._keep, is_light=True)
 
     def show(self, render: Callable[[], None]) -> None:
         """Print the last answer: as it came with --json, in words otherwise."""
@@ -176,8 +176,6 @@ def _options(group: Any) -> list[inspect.Parameter]:
 @contextmanager
 def connect(ctx: typer.Context) -> Iterator[DaemonConnection]:
     """A connection to the daemon; an error of a call is printed and ends the command."""
-    from pydantic import ValidationError
-
     from understudy.client import ClientError
     from understudy.client.errors import SecondNeeded
 
@@ -198,7 +196,12 @@ def connect(ctx: typer.Context) -> Iterator[DaemonConnection]:
         except ClientError as problem:
             code = report(problem, as_json=as_json, has_token=bool(where.token))
             raise typer.Exit(code) from None
-        except ValidationError as problem:
+        except ValueError as problem:
+            # Imported late, as most commands do without it.
+            from pydantic import ValidationError
+
+            if not isinstance(problem, ValidationError):
+                raise
             raise typer.Exit(_report_invalid(problem.errors()[0], as_json=as_json)) from None
 
 

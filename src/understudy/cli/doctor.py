@@ -48,8 +48,8 @@ TO_KEEP_OTHERS_OUT: Final = (
 def status(ctx: typer.Context) -> None:
     """Show what the daemon is and does."""
     with connect(ctx) as daemon:
-        view = daemon.client.status()
-        daemon.show(lambda: screen.fields(_fields(daemon.client.url, view.model_dump())))
+        daemon.client.status()
+        daemon.show(lambda: screen.fields(_fields(daemon.client.url, daemon.answer)))
 
 
 def _fields(url: str, view: Mapping[str, Any]) -> list[tuple[str, object]]:

@@ -3,7 +3,7 @@
 import io
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Annotated, Any, Final
 
@@ -182,7 +182,7 @@ class RootCommand(TyperGroup):
         self.params.extend(shared_options())
 
 
-def build_app(words: Collection[str] | None = None) -> typer.Typer:
+def build_app(words: Sequence[str] | None = None) -> typer.Typer:
     """The application with all its commands.
 
     What is not among the words of the command line stays empty: it is listed, and nobody looks into
@@ -205,9 +205,23 @@ def build_app(words: Collection[str] | None = None) -> typer.Typer:
     for name, entry in GROUPS.items():
         group = typer.Typer(help=entry.help, no_args_is_help=True)
         for part in entry.parts() if words is None or name in words else ():
-            group.add_typer(part.app)
+            group.registered_commands += part.app.registered_commands
+            group.registered_groups += part.app.registered_groups
+        if words is not None and name in words:
+            _keep_named(group, words[words.index(name) + 1 :])
         app.add_typer(group, name=name)
     return app
+
+
+def _keep_named(group: typer.Typer, words: Sequence[str]) -> None:
+    """Leave only the command that stands next on the command line, if the group has it.
+
+    Typer makes the parameters of all commands otherwise.
+    """
+    commands = [each for each in group.registered_commands if each.name in words[:1]]
+    groups = [each for each in group.registered_groups if each.name in words[:1]]
+    if commands or groups:
+        group.registered_commands, group.registered_groups = commands, groups
 
 
 def _nothing() -> None:

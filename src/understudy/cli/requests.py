@@ -216,7 +216,7 @@ def leave_waiting(run: "RunView") -> typer.Exit:
 
 def outlook(run: "RunView") -> str:
     """The state of a run after one of its requests was resolved."""
-    from understudy.wire.runs import TERMINAL_STATUSES
+    from understudy.client.poll_schedule import TERMINAL_STATUSES
 
     left = len(run.pending_approvals) + len(run.pending_questions)
     if run.status in TERMINAL_STATUSES:

@@ -259,7 +259,7 @@ def debug(daemon: DaemonConnection, page: PageOptions, run_id: RunId) -> object:
 
 def finish(daemon: DaemonConnection, run: "RunView") -> None:
     """Print a run that has ended or waits; anything but `completed` is a failure."""
-    from understudy.wire.runs import WAITING_STATUSES
+    from understudy.client.poll_schedule import WAITING_STATUSES
 
     daemon.show(lambda: _print_outputs(run))
     if run.status in WAITING_STATUSES:

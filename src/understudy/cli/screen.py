@@ -1,6 +1,7 @@
 """Text for people: tables and records from layouts, nothing that could drive the terminal."""
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -95,32 +96,41 @@ def count(number: int, noun: str) -> str:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
     """Rows under headings; the last column gives way on a narrow terminal, the others never do."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    # Not the rest of `rich`, whose import lasts longer than most commands do.
+    from rich.cells import cell_len
 
-    lines = [[Text(one_line(printable(_words(cell)))) for cell in row] for row in rows]
+    lines = [[one_line(printable(_words(cell))) for cell in row] for row in rows]
     if not lines:
         print(empty)
         return
-    headings = [Text(column.upper(), style="bold") for column in columns]
-    *widths, last = (
-        max(cell.cell_len for cell in cells) for cells in zip(headings, *lines, strict=True)
-    )
+    headings = [column.upper() for column in columns]
+    *widths, last = (max(map(cell_len, cells)) for cells in zip(headings, *lines, strict=True))
     kept = sum(widths) + GAP * len(widths)
     # Where a row takes another line of the terminal anyway, its last column may fill that line.
     width = max(_width(), LEAST_LAST_COLUMN)
     room = width * _begun(kept + min(last, LEAST_LAST_COLUMN), width) - kept
-    grid = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False)
-    for heading, width in zip(headings, [*widths, min(last, room)], strict=True):
-        grid.add_column(heading, no_wrap=True, overflow="ellipsis", width=width)
-    for line in lines:
-        grid.add_row(*line)
-    # As wide as the table: what does not fit is wrapped by the terminal, and can still be copied.
-    out = Console(width=kept + room, highlight=False, markup=False, emoji=False)
-    with out.capture() as captured:
-        out.print(grid)
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    shown = [*widths, min(last, room)]
+    # What does not fit is wrapped by the terminal, and can still be copied.
+    first, *rest = (_padded(line, shown) for line in (headings, *lines))
+    print(_bold(first), *rest, sep="\n")
+
+
+def _padded(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """A line of a table: cells as wide as their columns, cut where they are wider."""
+    from rich.cells import cell_len, set_cell_size
+
+    parts = (
+        set_cell_size(cell, width)
+        if cell_len(cell) <= width
+        else f"{set_cell_size(cell, width - 1)}…"
+        for cell, width in zip(cells, widths, strict=True)
+    )
+    return (" " * GAP).join(parts).rstrip()
+
+
+def _bold(line: str) -> str:
+    is_shown = sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+    return f"\x1b[1m{line}\x1b[0m" if is_shown else line
 
 
 def records(items: Iterable[object], layout: Layout, *, empty: str) -> None:

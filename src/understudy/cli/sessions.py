@@ -160,7 +160,8 @@ def send_input(
     key: Key = None,
 ) -> None:
     """Run an input at once and print the reply; refused while the session is busy."""
-    from understudy.wire.runs import WAITING_STATUSES, SubmitInput
+    from understudy.client.poll_schedule import WAITING_STATUSES
+    from understudy.wire.runs import SubmitInput
 
     attached = inputs.named(ctx, attach, asset)
     content = inputs.content_beside(text, file, attached)

@@ -6,14 +6,8 @@ from typing import TYPE_CHECKING, Self
 
 import httpx2
 
+from understudy.client.address import checked_url, http_options
 from understudy.client.calls import Json, at
-from understudy.client.client import (
-    ANSWER_TIMEOUT,
-    authorization,
-    checked_url,
-    uses_proxy,
-    uses_tls,
-)
 from understudy.client.errors import UnavailableError, UnreachableError
 from understudy.client.operations import (
     DaemonCalls,
@@ -23,10 +17,14 @@ from understudy.client.operations import (
     RunsCalls,
     SessionsCalls,
 )
-from understudy.client.poll_schedule import SETTLED_STATUSES, PollSchedule
-from understudy.client.streams import RECONNECT_DELAYS_S, StreamEvent, follow_async
+from understudy.client.poll_schedule import (
+    RECONNECT_DELAYS_S,
+    SETTLED_STATUSES,
+    TERMINAL_STATUSES,
+    PollSchedule,
+)
+from understudy.client.streams import StreamEvent, follow_async
 from understudy.client.transport import AsyncRetries, AsyncTransport
-from understudy.wire.runs import TERMINAL_STATUSES
 
 if TYPE_CHECKING:
     from understudy.core.page import Page
@@ -153,16 +151,9 @@ class AsyncClient(Operations[AsyncTransport]):
         on_answer: Callable[[Json], None] | None = None,
     ) -> None:
         self.url = checked_url(url)
-        http = httpx2.AsyncClient(
-            base_url=self.url,
-            headers=authorization(token),
-            timeout=ANSWER_TIMEOUT,
-            transport=transport,
-            trust_env=uses_proxy(self.url),
-            verify=uses_tls(self.url),
-        )
+        http = httpx2.AsyncClient(transport=transport, **http_options(self.url, token))
         super().__init__(
-            AsyncTransport(http, retries=retries or AsyncRetries(), on_answer=on_answer)
+            AsyncTransport(lambda: http, retries=retries or AsyncRetries(), on_answer=on_answer)
         )
         self.sessions = AsyncSessions(self.transport)
         self.runs = AsyncRuns(self.transport)

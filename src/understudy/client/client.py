@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
-import httpx2
-
+from understudy.client.address import checked_url, http_options
 from understudy.client.calls import Json, at
-from understudy.client.errors import InvalidCall, UnavailableError, UnreachableError
+from understudy.client.errors import UnavailableError, UnreachableError
 from understudy.client.operations import (
     DaemonCalls,
     LearningsCalls,
@@ -16,28 +15,35 @@ from understudy.client.operations import (
     RunsCalls,
     SessionsCalls,
 )
-from understudy.client.poll_schedule import SETTLED_STATUSES, PollSchedule
-from understudy.client.streams import RECONNECT_DELAYS_S, StreamEvent, follow
-from understudy.client.transport import CONNECT_TIMEOUT_S, Retries, Transport
-from understudy.wire.runs import TERMINAL_STATUSES
+from understudy.client.poll_schedule import (
+    RECONNECT_DELAYS_S,
+    SETTLED_STATUSES,
+    TERMINAL_STATUSES,
+    PollSchedule,
+)
+from understudy.client.transport import Retries, Transport
 
 if TYPE_CHECKING:
+    import httpx2
+
+    from understudy.client.loopback import Loopback
+    from understudy.client.streams import StreamEvent
     from understudy.learnings.model import LearningUse
     from understudy.wire.rollouts import TrialView
     from understudy.wire.runs import RunView
     from understudy.wire.runtime import StatusView
 
-# An inline submit answers when its run has ended, which may take minutes.
-ANSWER_TIMEOUT: Final = httpx2.Timeout(600.0, connect=CONNECT_TIMEOUT_S)
-LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
-
 
 class Sessions(SessionsCalls[Transport]):
     """Durable conversations."""
 
-    def stream(self, session_id: str, *, last_event_id: str | None = None) -> Iterator[StreamEvent]:
+    def stream(
+        self, session_id: str, *, last_event_id: str | None = None
+    ) -> Iterator["StreamEvent"]:
         """The events of a session from now on, or after an event; never ends."""
         path = at("sessions", session_id, "stream")
+        from understudy.client.streams import follow
+
         return follow(self.transport, path, last_event_id=last_event_id)
 
 
@@ -50,11 +56,13 @@ class Runs(RunsCalls[Transport]):
         *,
         last_event_id: str | None = None,
         on_away: Callable[[], None] = lambda: None,
-    ) -> Iterator[StreamEvent]:
+    ) -> Iterator["StreamEvent"]:
         """The events of a run, from its start or after an event, until it has ended.
 
         `on_away` is called when the daemon cannot be reached and will be asked again.
         """
+        from understudy.client.streams import follow
+
         for event in follow(
             self.transport,
             at("runs", run_id, "stream"),
@@ -152,19 +160,31 @@ class Client(Operations[Transport]):
         token: str | None = None,
         *,
         retries: Retries | None = None,
-        transport: httpx2.BaseTransport | None = None,
+        transport: "httpx2.BaseTransport | None" = None,
         on_answer: Callable[[Json], None] | None = None,
+        is_light: bool = False,
     ) -> None:
+        """`is_light` is for a process that makes a few calls: quick to load, slow for many.
+
+        It reads answers without their models, see `LightRecord`, and a daemon of this machine is
+        called with the standard library.
+        """
         self.url = checked_url(url)
-        http = httpx2.Client(
-            base_url=self.url,
-            headers=authorization(token),
-            timeout=ANSWER_TIMEOUT,
-            transport=transport,
-            trust_env=uses_proxy(self.url),
-            verify=uses_tls(self.url),
+
+        def connect() -> "httpx2.Client":
+            import httpx2
+
+            return httpx2.Client(transport=transport, **http_options(self.url, token))
+
+        super().__init__(
+            Transport(
+                connect,
+                retries=retries or Retries(),
+                on_answer=on_answer,
+                loopback=_loopback(self.url, token) if is_light and transport is None else None,
+                is_light=is_light,
+            )
         )
-        super().__init__(Transport(http, retries=retries or Retries(), on_answer=on_answer))
         self.sessions = Sessions(self.transport)
         self.runs = Runs(self.transport)
         self.learnings = Learnings(self.transport)
@@ -184,38 +204,21 @@ class Client(Operations[Transport]):
 
     def close(self) -> None:
         """Let the connections go."""
-        self.transport.http.close()
+        if self.transport.is_open:
+            self.transport.http.close()
 
     def status(self) -> "StatusView":
         """The status of the daemon."""
         return self.daemon.status()
 
-    def stream(self, *, last_event_id: str | None = None) -> Iterator[StreamEvent]:
+    def stream(self, *, last_event_id: str | None = None) -> Iterator["StreamEvent"]:
         """The events of all sessions from now on, or after an event; never ends."""
+        from understudy.client.streams import follow
+
         return follow(self.transport, at("events", "stream"), last_event_id=last_event_id)
 
 
-def checked_url(url: str) -> str:
-    """The address of a daemon without a slash at its end."""
-    try:
-        parsed = httpx2.URL(url)
-    except httpx2.InvalidURL:
-        parsed = httpx2.URL("")
-    if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise InvalidCall(f"the daemon's URL must look like http://127.0.0.1:4600; got {url!r}")
-    return url.rstrip("/")
+def _loopback(url: str, token: str | None) -> "Loopback | None":
+    from understudy.client.loopback import Loopback
 
-
-def authorization(token: str | None) -> dict[str, str]:
-    """The header that says who calls."""
-    return {"Authorization": f"Bearer {token}"} if token else {}
-
-
-def uses_proxy(url: str) -> bool:
-    """Whether the proxy of the environment is asked: it is for other machines."""
-    return httpx2.URL(url).host not in LOOPBACK
-
-
-def uses_tls(url: str) -> bool:
-    """Whether there may be a certificate to verify; loading the authorities takes a while."""
-    return uses_proxy(url) or httpx2.URL(url).scheme != "http"
+    return Loopback.at(url, token)

@@ -19,9 +19,10 @@ ClientError
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from understudy.core.errors import FieldError
+if TYPE_CHECKING:
+    from understudy.core.errors import FieldError
 
 
 class ClientError(Exception):
@@ -135,7 +136,9 @@ def problem_of(status: int, content: bytes) -> ProblemError:
     return BY_STATUS.get(status, ProblemError)(status, body)
 
 
-def _field_problems(errors: object) -> list[FieldError]:
+def _field_problems(errors: object) -> list["FieldError"]:
+    from understudy.core.errors import FieldError
+
     if not isinstance(errors, list):
         return []
     return [

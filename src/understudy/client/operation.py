@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, wraps
 from importlib import import_module
 from typing import (
@@ -91,8 +92,14 @@ class ClientOperation(Generic[P, T_co]):
         is_built = annotation.startswith("HttpCall[")
         return annotation[len("HttpCall[") : -1] if is_built else annotation
 
-    def read(self, answer: Json) -> T_co:
+    def read(self, answer: Json, *, is_light: bool = False) -> T_co:
         """An answer as the type that it is annotated with; of a file, its text or its bytes."""
+        if is_light:
+            from understudy.client.light import NotLight, read_light
+
+            with suppress(NotLight):
+                light: T_co = read_light(self.answer, answer)
+                return light
         return self._adapter.validate_python(answer)
 
     @cached_property
@@ -168,9 +175,9 @@ class HttpMethod:
         """The operation at a path; `query` has the parameters whose arguments are called otherwise."""
 
         def decorate(declared: Callable[Concatenate[Any, P], T]) -> ClientOperation[P, T]:
-            signature = inspect.signature(declared)
-
             def build(*arguments: Any, **named: Any) -> HttpCall[T]:
+                # Taken at the call: of all operations a process calls few.
+                signature = inspect.signature(declared)
                 _, *bound = signature.bind(*arguments, **named).arguments.items()
                 return self._call(path, query or {}, dict(bound))
 

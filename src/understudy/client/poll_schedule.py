@@ -1,14 +1,21 @@
-"""When to poll again for a run or a trial that takes a while."""
+"""When to poll again for a run or a trial that takes a while, and when to connect again."""
 
 import time
 from dataclasses import dataclass, field
 from typing import Final
 
 from understudy.client.errors import WaitTimeout
-from understudy.wire.runs import TERMINAL_STATUSES, WAITING_STATUSES
 
 FIRST_LOOK_S: Final = 0.05
 LAST_LOOK_S: Final = 1.0
+# Long enough for a daemon to be restarted in the meantime.
+RECONNECT_DELAYS_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 4.0, 4.0, 4.0, 4.0)
+TERMINAL_STATUSES: Final[frozenset[str]] = frozenset(
+    {"completed", "failed", "interrupted", "cancelled"}
+)
+WAITING_STATUSES: Final[frozenset[str]] = frozenset(
+    {"waiting_for_approval", "waiting_for_user_question"}
+)
 SETTLED_STATUSES: Final = TERMINAL_STATUSES | WAITING_STATUSES
 
 

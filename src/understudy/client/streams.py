@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from understudy.client.errors import AnswerError, ClientError, UnavailableError, UnreachableError
+from understudy.client.poll_schedule import RECONNECT_DELAYS_S, TERMINAL_STATUSES
 from understudy.wire import events as wire
-from understudy.wire.runs import TERMINAL_STATUSES
 
 if TYPE_CHECKING:
     from understudy.client.transport import AsyncTransport, Transport
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 # Only these end a line; `str.splitlines` would also split at separators inside JSON strings.
 LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-# Long enough for a daemon to be restarted in the meantime.
-RECONNECT_DELAYS_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 4.0, 4.0, 4.0, 4.0)
 MAX_SERVER_DELAY_S: Final = 10.0
 
 

@@ -1,13 +1,14 @@
 """Sends calls over HTTP, again where that is safe, and reads what comes back."""
 
+import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-import httpx2
-
+from understudy.client.address import CONNECT_TIMEOUT_S
 from understudy.client.calls import HttpCall, Json
 from understudy.client.errors import (
     AnswerError,
@@ -19,18 +20,19 @@ from understudy.client.errors import (
 )
 
 if TYPE_CHECKING:
+    import httpx2
+
+    from understudy.client.loopback import Loopback, LoopbackAnswer
     from understudy.client.operation import ClientOperation, PageOf
 
 T = TypeVar("T")
-Http = TypeVar("Http", httpx2.Client, httpx2.AsyncClient)
+Http = TypeVar("Http", "httpx2.Client", "httpx2.AsyncClient")
 ACCEPTED: Final = 202
 WAITING: Final = frozenset({"waiting_for_second", "waiting_for_two"})
 RETRY_STATUS: Final = 503
 MAX_RETRY_AFTER_S: Final = 5.0
-CONNECT_TIMEOUT_S: Final = 5.0
 # The daemon sends a comment every few seconds; a stream silent for this long is dead.
 STREAM_SILENCE_S: Final = 60.0
-STREAM_TIMEOUT: Final = httpx2.Timeout(STREAM_SILENCE_S, connect=CONNECT_TIMEOUT_S)
 
 
 async def _sleep(seconds: float) -> None:
@@ -59,11 +61,28 @@ class AsyncRetries:
 class Exchange(Generic[Http]):
     """Builds the requests to one daemon and reads its answers; shared by both transports."""
 
-    def __init__(self, http: Http, *, on_answer: Callable[[Json], None] | None = None) -> None:
-        self.http: Http = http
+    def __init__(
+        self,
+        connect: Callable[[], Http],
+        *,
+        on_answer: Callable[[Json], None] | None = None,
+        is_light: bool = False,
+    ) -> None:
+        self._connect: Callable[[], Http] = connect
         self._on_answer = on_answer
+        self._is_light = is_light
 
-    def request(self, call: HttpCall[T]) -> httpx2.Request:
+    @cached_property
+    def http(self) -> Http:
+        """The connection pool, made when it is needed."""
+        return self._connect()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection pool."""
+        return "http" in vars(self)
+
+    def request(self, call: HttpCall[T]) -> "httpx2.Request":
         """The request that a call is sent as."""
         headers = {"Idempotency-Key": call.idempotency_key} if call.idempotency_key else {}
         upload = call.upload
@@ -78,15 +97,21 @@ class Exchange(Generic[Http]):
             call.method, call.path, params=query, headers=headers, **content
         )
 
-    def stream_request(self, path: str, last_event_id: str | None) -> httpx2.Request:
+    def stream_request(self, path: str, last_event_id: str | None) -> "httpx2.Request":
         """The request for an event stream, from after an event if one is named."""
+        import httpx2
+
         headers = {"Accept": "text/event-stream"}
         if last_event_id:
             headers["Last-Event-ID"] = last_event_id
-        return self.http.build_request("GET", path, headers=headers, timeout=STREAM_TIMEOUT)
+        timeout = httpx2.Timeout(STREAM_SILENCE_S, connect=CONNECT_TIMEOUT_S)
+        return self.http.build_request("GET", path, headers=headers, timeout=timeout)
 
     def read(
-        self, call: HttpCall[T], operation: "ClientOperation[Any, T]", response: httpx2.Response
+        self,
+        call: HttpCall[T],
+        operation: "ClientOperation[Any, T]",
+        response: "httpx2.Response | LoopbackAnswer",
     ) -> T:
         """The parsed answer of the daemon; raises a `ClientError` for a problem."""
         if not response.is_success:
@@ -99,10 +124,10 @@ class Exchange(Generic[Http]):
                 response.content.decode("utf-8", errors="replace") if is_text else response.content
             )
         try:
-            answer: Any = response.json() if response.content else None
+            answer: Any = json.loads(response.content) if response.content else None
             if response.status_code == ACCEPTED and _waits(answer):
                 raise SecondNeeded(answer)
-            result = operation.read(answer)
+            result = operation.read(answer, is_light=self._is_light)
         except ValueError as problem:
             raise AnswerError(_not_understood(call, problem)) from None
         if self._on_answer is not None:
@@ -112,6 +137,8 @@ class Exchange(Generic[Http]):
     @contextmanager
     def reaching(self) -> Iterator[None]:
         """Turn a lost or refused connection into an `UnreachableError`."""
+        import httpx2
+
         try:
             yield
         except httpx2.TransportError as problem:
@@ -119,18 +146,21 @@ class Exchange(Generic[Http]):
             raise UnreachableError(str(self.http.base_url).rstrip("/"), reason) from problem
 
 
-class Transport(Exchange[httpx2.Client]):
-    """One connection pool to one daemon."""
+class Transport(Exchange["httpx2.Client"]):
+    """One connection pool to one daemon; `loopback` sends what it takes instead."""
 
     def __init__(
         self,
-        http: httpx2.Client,
+        connect: "Callable[[], httpx2.Client]",
         *,
         retries: Retries,
         on_answer: Callable[[Json], None] | None = None,
+        loopback: "Loopback | None" = None,
+        is_light: bool = False,
     ) -> None:
-        super().__init__(http, on_answer=on_answer)
+        super().__init__(connect, on_answer=on_answer, is_light=is_light)
         self.retries = retries
+        self._loopback = loopback
 
     def send(self, call: HttpCall[T], operation: "ClientOperation[Any, T]") -> T:
         """The answer to a call, read; raises a `ClientError` otherwise."""
@@ -153,6 +183,9 @@ class Transport(Exchange[httpx2.Client]):
 
     def probe(self, path: str) -> bool:
         """Whether a path answers with a success; not sent again."""
+        if self._loopback is not None:
+            call: HttpCall[None] = HttpCall(method="GET", path=path)
+            return self._loopback.send(call, timeout_s=CONNECT_TIMEOUT_S).is_success
         with self.reaching():
             return self.http.get(path, timeout=CONNECT_TIMEOUT_S).is_success
 
@@ -169,22 +202,24 @@ class Transport(Exchange[httpx2.Client]):
                 response.close()
 
     def _send_once(self, call: HttpCall[T], operation: "ClientOperation[Any, T]") -> T:
+        if self._loopback is not None and self._loopback.takes(call):
+            return self.read(call, operation, self._loopback.send(call))
         with self.reaching():
             response = self.http.send(self.request(call))
         return self.read(call, operation, response)
 
 
-class AsyncTransport(Exchange[httpx2.AsyncClient]):
+class AsyncTransport(Exchange["httpx2.AsyncClient"]):
     """One connection pool to one daemon, for callers that await."""
 
     def __init__(
         self,
-        http: httpx2.AsyncClient,
+        connect: "Callable[[], httpx2.AsyncClient]",
         *,
         retries: AsyncRetries,
         on_answer: Callable[[Json], None] | None = None,
     ) -> None:
-        super().__init__(http, on_answer=on_answer)
+        super().__init__(connect, on_answer=on_answer)
         self.retries = retries
 
     async def send(self, call: HttpCall[T], operation: "ClientOperation[Any, T]") -> T:

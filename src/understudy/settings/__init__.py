@@ -3,22 +3,38 @@
 The only package that reads the environment.
 """
 
-from understudy.settings.config_file import (
-    BackgroundConfig,
-    DebugLevel,
-    FileConfig,
-    RouteConfig,
-    SettingsError,
-)
-from understudy.settings.load import (
+from typing import TYPE_CHECKING
+
+from understudy.core.lazy import lazy_names
+from understudy.settings.client import (
     DEFAULT_BIND,
     ClientSettings,
+    SettingsError,
     client_settings,
     editor_command,
-    load_settings,
 )
-from understudy.settings.mcp import McpServerConfig
-from understudy.settings.model import Flags, Settings
+
+if TYPE_CHECKING:
+    from understudy.settings.config_file import (
+        BackgroundConfig,
+        DebugLevel,
+        FileConfig,
+        RouteConfig,
+    )
+    from understudy.settings.load import load_settings
+    from understudy.settings.mcp import McpServerConfig
+    from understudy.settings.model import Flags, Settings
+
+# Built on Pydantic, whose import takes longer than most commands do.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "config_file": "BackgroundConfig DebugLevel FileConfig RouteConfig",
+        "load": "load_settings",
+        "mcp": "McpServerConfig",
+        "model": "Flags Settings",
+    },
+)
 
 __all__ = [
     "DEFAULT_BIND",

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from understudy.settings.config_file import FileConfig, SettingsError, read_config
+from understudy.settings.client import SettingsError
+from understudy.settings.config_file import FileConfig, read_config
 
 _HEADER: Final = re.compile(r"\s*\[")
 _DEFAULT_ROUTE: Final = re.compile(r"\s*default_route\s*=")

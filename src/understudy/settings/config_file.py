@@ -20,6 +20,7 @@ from pydantic import (
 from understudy.core.allowlist import parse_allowance
 from understudy.core.mistakes import words_of
 from understudy.core.sight import Isolation
+from understudy.settings.client import SettingsError
 from understudy.settings.mcp import McpConfig, McpServerConfig
 
 DebugLevel = Literal["off", "requests", "full"]
@@ -30,10 +31,6 @@ CARRIED: Final[Mapping[str, frozenset[str]]] = {
     "anthropic": frozenset({"image", "document"}),
     "scripted": frozenset(),
 }
-
-
-class SettingsError(Exception):
-    """The configuration cannot be used; the message names the offending key."""
 
 
 def _checked_allowance(entry: str) -> str:

@@ -1,6 +1,6 @@
 """Runs on the wire."""
 
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, Tag
 
@@ -9,13 +9,6 @@ from understudy.wire.approvals import ApprovalView, QuestionView
 from understudy.wire.base import DebugLevel, Int32, JsonObject, Omitted, RequestBody, View
 from understudy.wire.generation import Generation
 from understudy.wire.replies import OutputView, ReplyTargetBody
-
-TERMINAL_STATUSES: Final[frozenset[str]] = frozenset(
-    {"completed", "failed", "interrupted", "cancelled"}
-)
-WAITING_STATUSES: Final[frozenset[str]] = frozenset(
-    {"waiting_for_approval", "waiting_for_user_question"}
-)
 
 
 class TextItem(RequestBody):

@@ -1,15 +1,55 @@
-"""Help is quick: nothing heavy is imported to print it."""
+"""Commands are quick: nothing heavy is imported for help, or to read and show what a daemon says."""
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
+from tests.support.tiny_daemon import tiny_daemon
+from tests.unit.client.fake_daemon import run_document
 from understudy.cli.main import COMMANDS, GROUPS, LazyEntry
 
-HEAVY = ("httpx2", "pydantic", "fastapi", "sqlalchemy", "dbos", "understudy.settings")
+HEAVY = (
+    "asyncio",
+    "dbos",
+    "fastapi",
+    "httpx2",
+    "pydantic",
+    "rich.console",
+    "sqlalchemy",
+    "understudy.settings.model",
+    "understudy.wire",
+)
+PAGE: dict[str, Any] = {"items": [], "next_cursor": None}
+RUN = run_document(
+    "run_1", outputs=[{"output_id": "o1", "run_id": "run_1", "text": "hello", "at_ms": 1}]
+)
+SESSION = {
+    "session_id": "s1",
+    "agent_id": "default",
+    "snapshot": {"status": "active", "queued_runs": 0, "journal_length": 3},
+}
+ANSWERS = {
+    "/v1/status": {
+        "status": "ready",
+        "ready": True,
+        "version": "1",
+        "pid": 1,
+        "database": "sqlite",
+    },
+    "/v1/sessions": PAGE,
+    "/v1/runs": {"items": [RUN], "next_cursor": None},
+    "/v1/runs/run_1": RUN,
+    "/v1/learnings": PAGE,
+    "/v1/skills": PAGE,
+    "/v1/agents": PAGE,
+    "/v1/inbox": {"items": [], "counts": {}, "next_cursor": None},
+    "/v1/learning-candidates/next": None,
+}
 PROBE = f"""
 import sys
+from typing import Any
 from understudy.cli.main import main
 sys.argv = ["understudy", *sys.argv[1:]]
 try:
@@ -40,6 +80,24 @@ def test_the_help_of_a_group_and_of_a_command_load_nothing_heavy() -> None:
 
 def test_the_version_loads_nothing_heavy() -> None:
     assert probe("--version").strip()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "status",
+        "sessions list",
+        "runs list",
+        "runs show run_1",
+        "learnings list",
+        "skills list",
+        "agents list",
+    ],
+)
+def test_reading_what_a_daemon_says_loads_nothing_heavy(words: str) -> None:
+    with tiny_daemon(ANSWERS) as (url, asked):
+        assert probe(*words.split(), "--url", url).strip()
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize(("name", "entry"), COMMANDS.items(), ids=COMMANDS)

@@ -8,7 +8,8 @@ import pytest
 
 from tests.unit.client.fake_daemon import answers, client_of, run_document, sse
 from understudy.client import errors
-from understudy.client.streams import RECONNECT_DELAYS_S, OutputSaid, ToolAnswered, ToolCalled
+from understudy.client.poll_schedule import RECONNECT_DELAYS_S
+from understudy.client.streams import OutputSaid, ToolAnswered, ToolCalled
 from understudy.wire.events import Delta, DeltaReset, RunUpdated
 
 WHERE = {"run_id": "run_1", "session_id": "s1", "timestamp_ms": 1}
