@@ -30,7 +30,7 @@ SESSION = {
     "agent_id": "default",
     "snapshot": {"status": "active", "queued_runs": 0, "journal_length": 3},
 }
-ANSWERS = {
+ANSWERS: dict[str, Any] = {
     "/v1/status": {
         "status": "ready",
         "ready": True,
