@@ -82,6 +82,7 @@ def test_an_explanation_says_why(live: Live, runs: list[str]) -> None:
     assert "nothing in the input matches it" in shown
     assert answer(live, "memory", "explain", "s1")["learned_relevance_floor"] == 0.38
     assert runs[1] in report
+    assert all("Request: " in text for text in (shown, report))
     assert answer(live, "memory", "explain", "--run", runs[-1])["injected_count"] == 2
     for line in ([], ["s1", "--run", runs[0]], ["--run", runs[0], "-q", "x"]):
         run(live, "memory", "explain", *line, exit_code=2)

@@ -10,10 +10,12 @@ from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE
 from tests.support.learning_runs import OFF, LearningRuns
 from tests.support.run_harness import Probe
+from understudy.core.clock import SystemClock
 from understudy.learnings.candidates import CandidateService
+from understudy.learnings.remember import Remember, Suggestions
 from understudy.memory.record import CaptureState, RunCapture, SemanticCapture
 from understudy.settings import Settings
-from understudy.testing.answers import Answer
+from understudy.testing.answers import Answer, call
 from understudy.testing.fake_model import FakeModel
 
 HELIX = {"kind": "preference", "content": "Preferred editor is Helix."}
@@ -51,6 +53,18 @@ async def test_a_run_in_which_nothing_was_found_says_so(
     school: LearningRuns, fake: FakeModel
 ) -> None:
     assert await captured(school, fake) == completed(0, "nothing_found")
+
+
+async def test_a_run_whose_agent_suggested_something_does_not_say_that_nothing_was_found(
+    database: UnitsOnDatabase, settings: Settings, fake: FakeModel
+) -> None:
+    suggestions = Suggestions(units=database.units, clock=SystemClock())
+    school = LearningRuns(database.units, settings, tools=(Remember(suggestions),))
+    fake.queue(call("remember", {"content": "I edit in Helix."}), "Noted.", "{}")
+    run_id = (await school.run("Please remember: I edit in Helix.")).run.run_id
+    await school.learn()
+    assert school.capture_of(run_id) == completed(1, "suggested_by_agent")
+    await school.providers.close()
 
 
 async def test_a_secret_is_counted_without_its_content(

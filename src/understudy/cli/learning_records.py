@@ -351,6 +351,8 @@ def published_lines(view: "PublishedLearning") -> list[str]:
     lines = [f"learning {view.learning_id} is {view.status}"]
     if view.reach:
         lines.append(f"  {visible_line(view.reach.words)}")
+    if view.applies == "always" and view.publish_tier == "active":
+        lines.append("  it is standing: every run there is told of it, whatever the input")
     if view.reach and view.reach.unused:
         lines.append(f"  but nobody is told: {view.reach.unused}")
     if view.supersedes:

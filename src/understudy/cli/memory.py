@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from understudy.agent.preview import PromptPreview
     from understudy.memory.record import RunCapture
     from understudy.retrieval.documents import Match
-    from understudy.retrieval.explain import MemoryExplanation
-    from understudy.retrieval.report import MemoryReport
+    from understudy.retrieval.explain import ExplainedRecord, MemoryExplanation
+    from understudy.retrieval.report import MemoryReport, ReportedLearning, ReportedRun
     from understudy.retrieval.search import SearchAnswer
     from understudy.wire.memory import MemoryContextView
 
@@ -27,6 +27,8 @@ Query = Annotated[
 ]
 Words = Annotated[str | None, typer.Argument(metavar="[QUERY]", help="The same as --query.")]
 SEARCH_LIMIT = 12
+# What a table of reasons shows of a text.
+EXCERPT_CHARS: Final = 40
 
 
 LEARNED_COLUMNS: Final[screen.Layout] = {
@@ -54,6 +56,12 @@ FOUND_COLUMNS: Final[screen.Layout] = {
 }
 # Columns that a search without a query leaves out.
 OF_QUERY: Final = frozenset({"score", "in"})
+
+
+def _excerpt(entry: "ExplainedRecord | ReportedLearning | ReportedRun") -> str | None:
+    return screen.visible_line(entry.text, EXCERPT_CHARS) or None
+
+
 EXPLAINED_COLUMNS: Final[screen.Layout] = {
     "kind": lambda entry: entry.label if entry.learning_id else "run",
     "id": "source_id",
@@ -63,6 +71,7 @@ EXPLAINED_COLUMNS: Final[screen.Layout] = {
     "covers": lambda entry: f"{entry.coverage:.0%}",
     "tokens": "tokens",
     "matched": lambda entry: "; ".join(_match(match) for match in entry.matches) or None,
+    "what": _excerpt,
     "why": "explanation",
 }
 REPORTED_COLUMNS: Final[screen.Layout] = {
@@ -71,6 +80,7 @@ REPORTED_COLUMNS: Final[screen.Layout] = {
     "given": "injected",
     "score": lambda entry: f"{entry.score:.2f}",
     "covers": lambda entry: f"{entry.coverage:.0%}",
+    "what": _excerpt,
     "why": "explanation",
 }
 # What the states of a capture and the codes of its reason mean.
@@ -87,6 +97,7 @@ CAPTURE_REASONS: Final = {
     "known_already": "known already",
     "declined_before": "declined before",
     "secret": "refused as a secret",
+    "suggested_by_agent": "suggested by the agent while it ran, with `remember`",
     "run_not_completed": "the run did not complete",
     "run_memory_gone": "the run memory is expired or damaged",
 }

@@ -424,8 +424,14 @@ def _lines(answers: SetupAnswers, settings: "Settings") -> screen.Pairs:
             "on: suggestions wait for `understudy review next`" if answers.learning else "off",
         ),
         ("skills", f"on for agent {DEFAULT_AGENT}" if answers.skills else "off"),
-        ("config", str(settings.config_file)),
+        ("config", _config(settings)),
     ]
+
+
+def _config(settings: "Settings") -> str:
+    """The config file, if there is one: the offline script needs none."""
+    path = settings.config_file
+    return str(path) if path.exists() else f"none; {path} is read if you write one"
 
 
 def _next_step(given: SetupOptions, *, is_running: bool, is_stale: bool) -> str:
@@ -446,6 +452,7 @@ def _json(
         "learning": answers.learning,
         "skills": answers.skills,
         "config_file": str(settings.config_file),
+        "config_exists": settings.config_file.exists(),
         "daemon_running": is_running,
         "restart_needed": is_stale,
     }

@@ -33,7 +33,7 @@ from understudy.learnings.model import (
     Sensitivity,
 )
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
-from understudy.learnings.remember import is_suggested
+from understudy.learnings.remember import is_suggested, suggested_in
 from understudy.learnings.taint import is_of_user, model_may_repeat_untrusted
 from understudy.memory.policy import policy_in
 from understudy.memory.record import (
@@ -46,7 +46,7 @@ from understudy.memory.record import (
 )
 from understudy.memory.retention import settle
 from understudy.redaction.marker import cut
-from understudy.runs.model import Run, RunStatus
+from understudy.runs.model import Run, RunStatus, RunTrace
 from understudy.runs.taint import untrusted_path
 from understudy.sessions.learning_scopes import session_scope
 from understudy.work.db_retry import retry_while_db_down
@@ -330,11 +330,13 @@ class CaptureDuty:
             notice = candidates_added(_source(lesson.run), ids)
             tell(unit, (notice,), at_ms=self.clock.now_ms())
         left_out = [it for it in made if isinstance(it, str)] + ["secret"] * found.secrets
+        suggested = 0
         if not made and not left_out:
-            left_out = ["nothing_found"]
+            suggested = _suggestions(unit, lesson.run)
+            left_out = ["suggested_by_agent" if suggested else "nothing_found"]
         return RunCapture(
             state=CaptureState.COMPLETED,
-            found=len(made) + found.secrets,
+            found=len(made) + found.secrets + suggested,
             attempts=attempts,
             reason=",".join(dict.fromkeys(left_out)) or None,
         )
@@ -388,6 +390,13 @@ def _captured(unit: "Unit", run_id: str) -> list[Candidate]:
         for it in unit.candidates.of_run(run_id)
         if it.capture_path in CAPTURE_PATHS and not is_suggested(it)
     ]
+
+
+def _suggestions(unit: "Unit", run: Run) -> int:
+    """How many candidates the agent suggested while the run was under way."""
+    if RunTrace.CANDIDATE not in unit.traces(run):
+        return 0
+    return len(suggested_in(unit, run.run_id))
 
 
 def _source(run: Run) -> LearningSource:

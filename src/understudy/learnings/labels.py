@@ -97,6 +97,15 @@ _DOUBTS: Final = re.compile(
     r"|(?:đúng|phải|chính xác) không|có đúng|对吗|對嗎|对不对|是真的吗|正确吗|是否正确",
     re.IGNORECASE,
 )
+# A rule of a house is no order for now, even if it is written as one.
+_RULE: Final = re.compile(
+    r"\b(?:always|never|before|after|when(?:ever)?|if|every|each|unless|until|only|by default|luôn|mỗi|khi|trước|sau|nếu)\b"
+    r"|\b(?:is|are|was|were|has|have|must|là)\b|[每先后後]|之前|总是|如果|必须|需要",
+    re.IGNORECASE,
+)
+_ACRONYM: Final = re.compile(r"(?:[A-Z]\.)+[A-Z]")
+# The last word before a dot, without what stands before it in a text without blanks.
+_LAST_WORD: Final = re.compile(rf"[^\s{HAN_AND_KANA}\uff0c\u3001\uff08]+$")
 _MARKS: Final = (('"', '"'), ("`", "`"), ("“", "”"), ("「", "」"), ("«", "»"))
 _BOTH_WAYS: Final = "\"'`"
 _OPENING: Final = _BOTH_WAYS + "“„«\u2039「『《\u2018([< "
@@ -416,20 +425,33 @@ def _continues(line: str, following: str) -> bool:
 def _is_abbreviated(text: str, stop: re.Match[str]) -> bool:
     if stop[0] != ".":
         return False
-    word = text[max(0, stop.start() - 12) : stop.start()].split()[-1:]
-    last = word[0].lstrip("(\"'“").casefold() if word else ""
-    following = text[stop.end() :].lstrip()[:1]
+    word = _LAST_WORD.search(text[max(0, stop.start() - 12) : stop.start()])
+    written = word[0].lstrip("(\"'“") if word else ""
+    last, rest = written.casefold(), text[stop.end() :].lstrip()
+    following = rest[:1]
     if last in _WORDS.set("abbreviations.titles"):
         return bool(following)
     if last in _WORDS.set("abbreviations.numbered") and following.isdigit():
         return True
+    if _ACRONYM.fullmatch(written):
+        return following.isalnum() and (following.islower() or not _begins_sentence(rest))
     if last in _WORDS.set("abbreviations.others"):
         return following.islower() or following.isdigit()
-    if len(last) != 1 or not word[0][-1].isupper() or not following.isupper():
+    if len(last) != 1 or not written.isupper() or not following.isupper():
         return False
-    # An initial stands at the start, or behind another one or a word such as `by`.
+    # An initial stands at the start, or behind another one, a comma or a word such as `by`.
     before = text[max(0, stop.start() - 24) : stop.start() - 1].split()[-1:]
-    return not before or before[0].endswith(".") or before[0].casefold() in _WORDS.set("open.ends")
+    return (
+        not before
+        or before[0].endswith((".", ","))
+        or before[0].casefold() in _WORDS.set("open.ends")
+    )
+
+
+def _begins_sentence(text: str) -> bool:
+    """Whether a text behind an acronym is a sentence of its own: `U.S. Please draft it`."""
+    starts = ("turns.starts", "turns.questions", "turns.pleads", "starts.words")
+    return _orders(text) or any(_begins(name, text) for name in starts)
 
 
 def _without_turn(sentence: str, *, is_question: bool) -> str:
@@ -500,8 +522,21 @@ def _says_something(said: str, kind: Kind) -> bool:
         return False
     if kind is not Kind.FACT:
         return True
+    if _is_order(said):
+        return False
     telling = [it for it in said.casefold().split() if it not in _WORDS.set("junk.articles")]
     return len(telling) > 1 or len(_HAN.findall(said)) > 1
+
+
+def _is_order(said: str) -> bool:
+    """Whether a text tells the agent to do something now: `Write the mail`."""
+    return not _RULE.search(said) and (_begins("orders.pleas", said) or _orders(said))
+
+
+def _orders(text: str) -> bool:
+    """Whether a text begins with a verb and what it is to be done with."""
+    verb = _pattern("orders.verbs").match(text[:MAX_LEAD_CHARS].casefold())
+    return verb is not None and _begins("orders.objects", text[verb.end() :].lstrip())
 
 
 def says_nothing(text: str) -> bool:
@@ -517,7 +552,9 @@ def _only_asks(said: str) -> bool:
 
 
 def _is_junk(said: str) -> bool:
-    """Whether a text has no letters, or only words that say nothing."""
+    """Whether a text has no letters, or only words that say nothing or refuse to."""
+    if _pattern("junk.refusals").fullmatch(said.casefold()):
+        return True
     if _HAN.search(said):
         return (
             said in _WORDS.set("junk.unspaced")

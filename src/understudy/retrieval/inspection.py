@@ -14,7 +14,12 @@ from understudy.retrieval.choice import Learned
 from understudy.retrieval.explain import MemoryExplanation, explain
 from understudy.retrieval.learned import learn_context
 from understudy.retrieval.recovered import Recovered, recover, verbatim_now
-from understudy.retrieval.report import MemoryReport, injection_report, memory_report
+from understudy.retrieval.report import (
+    MemoryReport,
+    injection_report,
+    memory_report,
+    reported_texts,
+)
 from understudy.retrieval.search import SearchAnswer, checked_query, search
 from understudy.runs.model import require_run
 from understudy.sessions.learning_scopes import LearningScope, visible_scopes
@@ -105,7 +110,8 @@ class MemoryInspection:
     def report(self, run_id: str) -> MemoryReport:
         """What a run had injected, and what was left out."""
         with self.units.read() as unit:
-            return memory_report(require_run(unit, run_id), injection_report(unit, run_id))
+            run, report = require_run(unit, run_id), injection_report(unit, run_id)
+            return memory_report(run, report, texts=reported_texts(unit, report))
 
     def records(self, request: PageRequest, *, session_id: str | None) -> Page[RunMemoryItem]:
         """The records that are not expired, newest first."""

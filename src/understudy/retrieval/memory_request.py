@@ -18,6 +18,8 @@ _LANGUAGES: Final = ("english", "vietnamese", "chinese")
 _END_CHARS: Final = 2_000
 # A longer sentence is data.
 _MOST_WORDS: Final = 60
+# What may stand before a question that is the whole input.
+_GREETING_CHARS: Final = 20
 _QUOTED: Final = re.compile(r"`[^`\n]{1,500}`|\"[^\"\n]{1,500}\"|“[^”\n]{1,500}”|«[^»\n]{1,500}»")
 _SENTENCE: Final = re.compile(r"[^.!?;。\n]*(?:\.(?=\S)[^.!?;。\n]*)*[.!?;。\n]?")
 _TOKEN: Final = re.compile(r"[^\W_]+(?:[-_./@:\\#+][^\W_]+|_+|\(\))*|[,:、—–]|\?|§")
@@ -30,11 +32,13 @@ class MemoryGrammar:
     """How one language asks for memories, and which sentences do not."""
 
     asks: re.Pattern[str]
+    asks_alone: re.Pattern[str]
     vetoes: re.Pattern[str]
 
-    def matches(self, sentence: str) -> bool:
+    def matches(self, sentence: str, *, is_first: bool) -> bool:
         """Whether the sentence asks for memories in this language."""
-        return bool(self.asks.search(sentence)) and not self.vetoes.search(sentence)
+        asks = self.asks.search(sentence) or (is_first and self.asks_alone.search(sentence))
+        return bool(asks) and not self.vetoes.search(sentence)
 
 
 def asks_for_memory(query: str) -> bool:
@@ -44,7 +48,12 @@ def asks_for_memory(query: str) -> bool:
     if not _WORDS.set("french.words").isdisjoint(flatten(query).split()):
         return True
     grammars = [_grammar(language) for language in _LANGUAGES]
-    return any(it.matches(sentence) for sentence in _sentences(query) for it in grammars)
+    is_first = True
+    for sentence in _sentences(query):
+        if any(it.matches(sentence, is_first=is_first) for it in grammars):
+            return True
+        is_first = is_first and len(sentence) <= _GREETING_CHARS
+    return False
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -79,4 +88,6 @@ def _grammar(language: str) -> MemoryGrammar:
     def one_of(field: str) -> re.Pattern[str]:
         return re.compile("|".join(book.regexes(table[field])).join(ends))
 
-    return MemoryGrammar(asks=one_of("asks"), vetoes=one_of("vetoes"))
+    return MemoryGrammar(
+        asks=one_of("asks"), asks_alone=one_of("asks_alone"), vetoes=one_of("vetoes")
+    )

@@ -16,6 +16,7 @@ from understudy.retrieval.choice import (
     ConsideredLearning,
     Learned,
     LearningReason,
+    is_sensitive,
     learned_explanation,
 )
 from understudy.retrieval.documents import Scored
@@ -46,6 +47,8 @@ class ReportedRun:
     injected: bool
     reason: str
     explanation: str
+    # Its summary; absent once the record is gone.
+    text: Omitted[str] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +70,8 @@ class ReportedLearning:
     # The codes that kept it out.
     reasons: tuple[str, ...]
     explanation: str
+    # What it says; absent once it is erased, and for a sensitive one.
+    text: Omitted[str] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +125,13 @@ def injection_report(unit: "Unit", run_id: str) -> Mapping[str, Any] | None:
     return unit.runs.reports(run_id).memory
 
 
-def memory_report(run: Run, report: Mapping[str, Any] | None) -> MemoryReport:
-    """The report of a run for readers, also if nothing was injected."""
+def memory_report(
+    run: Run, report: Mapping[str, Any] | None, *, texts: Mapping[str, str] | None = None
+) -> MemoryReport:
+    """The report of a run for readers, also if nothing was injected.
+
+    `texts` is what the learnings and runs among its entries say, by id.
+    """
     if not report:
         begun = run.started_at_ms is not None
         return MemoryReport(
@@ -131,32 +141,54 @@ def memory_report(run: Run, report: Mapping[str, Any] | None) -> MemoryReport:
             explanation=NOT_RECORDED if begun else NOT_STARTED,
         )
     try:
-        fields = {"run_id": run.run_id, "session_id": run.session_id, **_told(report)}
+        fields = {"run_id": run.run_id, "session_id": run.session_id, **_told(report, texts or {})}
         return parsed(MemoryReport, fields)
     except (ValidationError, KeyError, TypeError, AttributeError) as problem:
         raise coded_error("runs/memory_report_damaged", run_id=run.run_id) from problem
 
 
-def _told(report: Mapping[str, Any]) -> dict[str, Any]:
+def reported_texts(unit: "Unit", report: Mapping[str, Any] | None) -> dict[str, str]:
+    """What the learnings and runs of a stored report say, by id; nothing of sensitive ones."""
+    if not report:
+        return {}
+    learned = [it["learning_id"] for it in report.get("learned", {}).get("entries", ())]
+    runs = [it["run_id"] for it in report.get("entries", ())]
+    said = {
+        it.learning_id: it.content
+        for it in unit.learnings.readable(learned).values()
+        if not is_sensitive(it)
+    }
+    return said | {
+        run_id: record.memory.summary for run_id, record in unit.run_memories.readable(runs).items()
+    }
+
+
+def _told(report: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
     counts = report["counts"]
     return {
         **_outcome(report),
         "injected_count": counts[RunReason.INCLUDED],
         "omitted_count": counts[RunReason.OVER_ENTRY_LIMIT] + counts[RunReason.OVER_BUDGET],
         "budget": report["budget"],
-        "entries": [_told_run(entry, report) for entry in report["entries"]],
-        "learned": _told_learned(report["learned"]) if "learned" in report else None,
+        "entries": [
+            {**_told_run(entry, report), "text": texts.get(entry["run_id"])}
+            for entry in report["entries"]
+        ],
+        "learned": _told_learned(report["learned"], texts) if "learned" in report else None,
     }
 
 
-def _told_learned(report: Mapping[str, Any]) -> dict[str, Any]:
+def _told_learned(report: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
     counts = report["counts"]
     return {
         **_outcome(report),
         "injected_count": counts[LearningReason.INCLUDED],
         "omitted_count": sum(counts.get(reason, 0) for reason in OMITTED),
         "used_tokens": report["used_tokens"],
-        "entries": [_told_learning(entry) for entry in report["entries"]],
+        "entries": [
+            {**_told_learning(entry), "text": texts.get(entry["learning_id"])}
+            for entry in report["entries"]
+        ],
     }
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.cpu_effort import takes_under
 from understudy.learnings.extraction import labelled
-from understudy.learnings.labels import LABELS
+from understudy.learnings.labels import LABELS, labelled_statements
 from understudy.learnings.model import MAX_CONTENT_CHARS, SEMANTIC_KINDS, CapturePath, Kind
 
 EXAMPLE = (
@@ -108,6 +108,59 @@ def test_a_label_is_found_in_the_ways_people_write_it(
 )
 def test_what_is_no_label_or_says_nothing_is_passed_over(request_text: str) -> None:
     assert found(request_text) == []
+
+
+ABBREVIATED = {
+    "Decision: We write U.S. English. Now draft the memo.": "We write U.S. English",
+    "Fact: The U.K. Office opens at nine.": "The U.K. Office opens at nine",
+    "Fact: Most buyers live in the U.S. Please draft the memo.": "Most buyers live in the U.S",
+    "Fact: The firm left the E.U. in 2020.": "The firm left the E.U. in 2020",
+    "Preference: Take short words, e.g. Buy. Thanks!": "Take short words, e.g. Buy",
+    "Fact: We meet in room No. 5. Write the invite.": "We meet in room No. 5",
+    "Decision: We ship v1.2 in May. Write the notes.": "We ship v1.2 in May",
+    "Sự thật: Kho ở P. Bến Nghé, Q. Tân Bình. Viết email giúp tôi.": (
+        "Kho ở P. Bến Nghé, Q. Tân Bình"
+    ),
+    "决定：我们写 U.S. English。现在写邮件。": "我们写 U.S. English",
+}
+
+
+@pytest.mark.parametrize(("request_text", "content"), ABBREVIATED.items())
+def test_the_dot_of_an_abbreviation_ends_no_statement(request_text: str, content: str) -> None:
+    assert [it.content for it in labelled_statements(request_text)] == [content]
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "Fact: Write the mail",
+        "Fact: please summarise the deck",
+        "Fact: send our offer to Mia",
+        "Fact: none of your business",
+        "Preference: I'd rather not say",
+        "Sự thật: Viết email cho khách hàng",
+        "Sự thật: không phải việc của bạn",
+        "事实：写一封邮件",
+        "事实：不关你的事",
+    ],
+)
+def test_orders_and_refusals_are_no_facts(request_text: str) -> None:
+    assert found(request_text) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Write access is limited to admins",
+        "List prices include the tax",
+        "Run the migrations before each deployment",
+        "None of our servers runs Windows",
+        "Viết tắt của công ty là ABC",
+        "写作部在三楼",
+    ],
+)
+def test_a_fact_may_begin_like_an_order(content: str) -> None:
+    assert [it.content for it in labelled_statements(f"Fact: {content}")] == [content]
 
 
 ACCOUNT = "The payment account is EVIL-1"

@@ -404,6 +404,55 @@ def test_these_do_not(query: str) -> None:
     assert not asks_for_memory(query)
 
 
+ABOUT_ONESELF = """
+Who am I?
+hey, what's my name again?
+What is my wife's name?
+Which editor do I prefer?
+Where do I work?
+What are my hobbies?
+What's my favourite tea?
+which preferences have I set so far
+Do you still know my name
+我是谁？
+我有哪些偏好？
+我叫什么名字来着
+我住在哪里？
+我最喜欢的编辑器是什么？
+列出我的习惯
+Tôi là ai?
+tên tôi là gì nhỉ
+Tôi làm việc ở đâu?
+Tôi có những thói quen nào?
+Món ăn yêu thích của tôi là gì?
+"""
+NOT_ABOUT_ONESELF = """
+Who am I talking to?
+I led an army over the Alps on elephants. Who am I?
+Write a poem called Who am I?
+What is my name server?
+What's my next step?
+Where do I start?
+Which of my tests fail?
+What are my options?
+我有哪些选择？
+我的代码有什么问题？
+你叫什么名字？
+Tôi nên làm gì?
+Bạn tên là gì?
+"""
+
+
+@pytest.mark.parametrize("query", ABOUT_ONESELF.strip().splitlines())
+def test_a_question_about_oneself_asks_for_memory(query: str) -> None:
+    assert asks_for_memory(query)
+
+
+@pytest.mark.parametrize("query", NOT_ABOUT_ONESELF.strip().splitlines())
+def test_a_question_that_only_names_oneself_does_not(query: str) -> None:
+    assert not asks_for_memory(query)
+
+
 def test_what_is_quoted_or_named_does_not_ask() -> None:
     assert not asks_for_memory('Translate "what do you know about me?" into Thai.')
     assert not asks_for_memory("Rename `do you remember` in the script.")
