@@ -46,6 +46,8 @@ LOCAL_SKILLS_LOOK_S: Final = 2.0
 SUGGESTIONS_LOOK_S: Final = 900.0
 # After a run has ended; longer than a look is shared, or this one would be skipped for the last.
 SUGGESTIONS_SETTLE_S: Final = REST_MS / 1000 + 5.0
+# Rows whose keys are made anew in one transaction: other writers wait for it.
+KEYS_BATCH: Final = 200
 SWEEP_EVERY_S: Final = 3600.0
 NEWS_LOOK_S: Final = 1.0
 RETRY_S: Final = 1.0
@@ -289,11 +291,25 @@ class Background:
             unit.responses.sweep(
                 before_ms=now - RESPONSES_KEPT_MS, unfinished_before_ms=now - UNFINISHED_KEPT_MS
             )
+        self._renew_keys()
         self._services.run_memories.sweep()
         self._services.skill_usage.sweep()
         with resources.units.read() as unit:
             busy = unit.sessions.workdirs_in_use()
         self._services.worktrees.sweep(busy, now_ms=now)
+
+    def _renew_keys(self) -> None:
+        """Make semantic keys anew that an older version made, a batch in a transaction."""
+        looked_at = 0
+        while self._resources.state != "stopped":
+            with self._resources.units.write() as unit:
+                some = unit.learnings.renew_keys(limit=KEYS_BATCH)
+                some += unit.candidates.renew_keys(limit=KEYS_BATCH)
+            looked_at += some
+            if not some:
+                break
+        if looked_at:
+            log.info("learning_keys.renewed", looked_at=looked_at)
 
 
 async def when_settled(

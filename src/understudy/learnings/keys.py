@@ -5,8 +5,13 @@ name in place of Atlas it is a contradiction.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from understudy.learnings.statements import frame_of, plain_key
+
+# Raised with each change of the rules, so that stored keys are made anew: the duplicates and
+# contradictions of a statement are found by its key.
+KEY_RULES: Final = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
 from understudy.core.records import parsed_strictly
+from understudy.learnings.keys import KEY_RULES
 from understudy.learnings.model import OPEN as OPEN_STATES
 from understudy.learnings.model import (
     AutomationReview,
@@ -44,6 +45,7 @@ from understudy.storage.schema import learning_reviews, review_jobs
 from understudy.storage.schema import learning_reviews as reviews
 from understudy.storage.schema.learnings import BY_DAEMON, DECIDED, OPEN, OPEN_FOR_A_TIME
 from understudy.storage.sight import require_existing
+from understudy.storage.stored_keys import renew_keys
 
 MOST_REJECTED: Final = 50
 
@@ -69,7 +71,12 @@ class CandidateStore:
         """
         require_existing(self._connection, candidate.scope, candidate.source.run_id)
         statement = _ADD[self._connection.dialect.name]
-        return self._connection.execute(statement, candidate_row(candidate)).first() is not None
+        row = candidate_row(candidate) | {"key_rules": KEY_RULES}
+        return self._connection.execute(statement, row).first() is not None
+
+    def renew_keys(self, *, limit: int) -> int:
+        """Make keys of older rules anew; answers how many rows were looked at."""
+        return renew_keys(self._connection, self._dialect, candidates, limit=limit)
 
     def update(self, candidate: Candidate, *, expected_version: int) -> None:
         """Update a candidate if its version is as expected."""

@@ -49,7 +49,7 @@ def digest_of(key: str) -> str:
 
 def without_search(table: sa.Table) -> tuple[sa.Column[Any], ...]:
     """The columns that a record is read from."""
-    return tuple(column for column in table.c if column.name != "search")
+    return tuple(column for column in table.c if column.name not in {"search", "key_rules"})
 
 
 MAX_RULE_CHARS: Final = 200

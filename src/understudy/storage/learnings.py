@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from understudy.core.batches import batches
 from understudy.core.page import Page, PageRequest
 from understudy.core.recent_cache import RecentCache
+from understudy.learnings.keys import KEY_RULES
 from understudy.learnings.model import TERM_KIND, Kind, Learning, LearningFilter, LearningUse
 from understudy.learnings.visibility import index_scopes
 from understudy.retrieval.terms import terms_of
@@ -35,6 +36,7 @@ from understudy.storage.schema.learnings import (
     TAKEN_BACK,
 )
 from understudy.storage.sight import require_existing
+from understudy.storage.stored_keys import renew_keys
 from understudy.storage.term_index import TermIndex
 
 MOST_REVOKED: Final = 50
@@ -63,7 +65,8 @@ class LearningStore:
 
     def add(self, learning: Learning) -> None:
         """Insert a learning."""
-        self._connection.execute(sa.insert(learnings), learning_row(learning))
+        row = learning_row(learning) | {"key_rules": KEY_RULES}
+        self._connection.execute(sa.insert(learnings), row)
         self._index(learning)
 
     def update(self, learning: Learning, *, expected_version: int) -> None:
@@ -191,6 +194,10 @@ class LearningStore:
     def count_by_status(self) -> dict[str, int]:
         """How many there are of each status."""
         return {row.status: row.number for row in self._connection.execute(_BY_STATUS)}
+
+    def renew_keys(self, *, limit: int) -> int:
+        """Make keys of older rules anew; answers how many rows were looked at."""
+        return renew_keys(self._connection, self._dialect, learnings, limit=limit)
 
     def _index(self, learning: Learning) -> None:
         """Index the terms of a learning that may be found; remove others from the index."""

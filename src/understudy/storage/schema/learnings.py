@@ -46,6 +46,8 @@ learning_candidates = sa.Table(
     sa.Column("source_run_id", sa.Text),
     # Stands for the semantic key, which is too long for an index.
     sa.Column("key_digest", sa.Text, nullable=False),
+    # The version of the rules that made the key.
+    sa.Column("key_rules", sa.Integer, nullable=False, server_default="0"),
     # The rule that matched: its beginning as it was written, and in one case to be compared.
     sa.Column("rule_name", sa.Text),
     sa.Column("rule_folded", sa.Text),
@@ -73,6 +75,7 @@ learning_candidates = sa.Table(
     sa.Index("ix_learning_candidates_state", "state", "candidate_id"),
     sa.Index("ix_learning_candidates_scope", "scope_key", "candidate_id"),
     sa.Index("ix_learning_candidates_run", "source_run_id"),
+    sa.Index("ix_learning_candidates_key_rules", "key_rules"),
     sa.Index("ix_learning_candidates_key", "key_digest", "scope_key", "kind", "state"),
     sa.Index(
         "ix_learning_candidates_tally",
@@ -136,6 +139,7 @@ learnings = sa.Table(
     sa.Column("policy_decision", sa.Text),
     sa.Column("actor_folded", sa.Text),
     sa.Column("key_digest", sa.Text, nullable=False),
+    sa.Column("key_rules", sa.Integer, nullable=False, server_default="0"),
     sa.Column("subject_digest", sa.Text),
     # No candidate becomes two learnings.
     sa.Column("source_candidate_id", sa.Text, unique=True),
@@ -163,6 +167,7 @@ learnings = sa.Table(
         "learning_id",
         where=LIVE,
     ),
+    sa.Index("ix_learnings_key_rules", "key_rules"),
     some_of("ix_learnings_key", "key_digest", "scope_key", "kind", where=LIVE),
     some_of("ix_learnings_subject", "subject_digest", "scope_key", "kind", where=LIVE_WITH_SUBJECT),
     some_of(
