@@ -237,8 +237,8 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
         "LearnedReport": "reason explanation injected_count omitted_count unlisted_count used_tokens entries:[ReportedLearning]",
         "MemoryBudget": "limit_tokens base_tokens memory_tokens used_tokens",
         "MemoryReport": "run_id session_id reason explanation injected_count?0 omitted_count?0 unlisted_count?0 budget:MemoryBudget?null entries:[ReportedRun]?[] learned:LearnedReport?null",
-        "ReportedLearning": 'learning_id version kind scope published_at_ms score coverage matched injected applies?"when_relevant" reasons explanation',
-        "ReportedRun": "run_id recorded_at_ms score coverage matched injected reason explanation",
+        "ReportedLearning": 'learning_id version kind scope published_at_ms score coverage matched injected applies?"when_relevant" reasons explanation text?null',
+        "ReportedRun": "run_id recorded_at_ms score coverage matched injected reason explanation text?null",
     },
     "understudy.retrieval.search": {
         "SearchAnswer": "session_id effective_capability_scope?null learning_scopes:[LearningScope] query?null truncated results:[SearchResult] expired?[] unreadable?0",
