@@ -47,7 +47,8 @@ def clip(text: str, tokens: int) -> str:
 def specs_of(offer: Offer) -> tuple[ToolSpec, ...]:
     """The tools of an offer that there are, without those that could not be called."""
     registry = offer.registry
-    return tuple(_spec(registry, name) for name in offer.told if name in registry.names())
+    known = frozenset(registry.names())
+    return tuple(_spec(registry, name) for name in offer.told if name in known)
 
 
 def spec_tokens(tool: ToolSpec) -> int:

@@ -29,6 +29,7 @@ from understudy.providers.base import (
     ModelReply,
     ModelRequest,
     Provider,
+    ToolSpec,
     UserMessage,
 )
 from understudy.rollout.replay.stand_ins import RecordedTools
@@ -166,7 +167,8 @@ class AgentLoop:
 
     async def _converse(self, execution: RunExecution, provider: Provider, offer: Offer) -> RunEnd:
         conversation = await retry_while_db_down(self._conversation, execution)
-        room = self._room(execution, offer)
+        specs = specs_of(offer)
+        room = self._room(execution, specs)
         max_steps = execution.snapshot.max_steps
         self._count_recalled(execution)
         for step in range(1, max_steps + 1):
@@ -175,7 +177,8 @@ class AgentLoop:
             conversation = await self._tend(execution, provider, turn, conversation, room)
             conversation = await self._nudge(execution, turn, conversation)
             messages = within(conversation, room).messages
-            reply = await self._model_step(execution, provider, offer, turn, messages)
+            request = self._request(execution, specs, turn, messages)
+            reply = await self._model_step(execution, provider, offer, turn, request)
             if not reply.tool_calls:
                 return RunEnd(status=RunStatus.COMPLETED)
             if step == max_steps:
@@ -193,11 +196,11 @@ class AgentLoop:
         if execution.steps.find(first.key) is None:
             self.prompts.memories.used(execution.snapshot.reports.memory or {})
 
-    def _room(self, execution: RunExecution, offer: Offer) -> Room:
+    def _room(self, execution: RunExecution, specs: Sequence[ToolSpec]) -> Room:
         return room_for(
             context_window=self._context_window(execution.run),
             system=execution.snapshot.system,
-            tools=specs_of(offer),
+            tools=specs,
         )
 
     def _context_window(self, run: Run) -> int:
@@ -247,12 +250,11 @@ class AgentLoop:
         provider: Provider,
         offer: Offer,
         turn: LoopTurn,
-        messages: Sequence[Message],
+        request: ModelRequest,
     ) -> ModelReply:
         done = execution.steps.find(turn.key)
         if done is not None:
             return reply_of(done.data)
-        request = self._request(execution, offer, turn, messages)
         reply = await self.model.call_streamed(execution, provider, turn.step, request)
         if reply.tool_calls:
             announced = self._announced(execution, turn, reply, offer)
@@ -285,14 +287,18 @@ class AgentLoop:
         return LastReply([*events, remark.event], remark.also)
 
     def _request(
-        self, execution: RunExecution, offer: Offer, turn: LoopTurn, messages: Sequence[Message]
+        self,
+        execution: RunExecution,
+        specs: tuple[ToolSpec, ...],
+        turn: LoopTurn,
+        messages: Sequence[Message],
     ) -> ModelRequest:
         ephemeral = (UserMessage(text=LAST_CALL),) if turn.is_last and turn.max_steps > 1 else ()
         return ModelRequest(
             model=execution.run.route.model,
             system=execution.snapshot.system,
             messages=(*messages, *ephemeral),
-            tools=() if turn.is_last else specs_of(offer),
+            tools=() if turn.is_last else specs,
             generation=execution.run.route.generation,
             run_id=execution.run.run_id,
             fallback_model=execution.run.route.fallback_model,

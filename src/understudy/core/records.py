@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
 
@@ -32,6 +32,7 @@ JsonObject: TypeAlias = Mapping[str, Any]
 ScopeLists: TypeAlias = Mapping[str, list[str]]
 # Marks a field in a JSON schema; the OpenAPI document is completed from it, and does not show it.
 OMITTED_MARK: Final = "x-omitted"
+_ATOMS: Final = frozenset({str, int, float, bool, bytes, type(None)})
 
 
 def _is_none(value: object) -> bool:
@@ -102,6 +103,25 @@ def reduced(kind: type[T], record: object, **more: Any) -> T:
     hashable: Any = kind
     names = {each.name for each in fields(hashable) if hasattr(record, each.name)} - set(more)
     return kind(**{name: getattr(record, name) for name in names}, **more)
+
+
+def plain(value: Any) -> Any:
+    """A record as its fields, nested records as well: `asdict` without the copies of what is in them."""
+    kind = type(value)
+    if kind in _ATOMS:
+        return value
+    if kind is dict:
+        return {key: plain(item) for key, item in value.items()}
+    if kind is list or kind is tuple:
+        return [plain(item) for item in value]
+    if names := _field_names(kind):
+        return {name: plain(getattr(value, name)) for name in names}
+    return value
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else ()
 
 
 def parsed(kind: type[T], values: Any) -> T:

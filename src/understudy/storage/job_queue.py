@@ -104,25 +104,19 @@ class JobQueue:
 
     def holds(self, job: Job) -> bool:
         """Whether the claim still stands; the row is held until the unit ends."""
-        query = sa.select(self._jobs.c.job_id).where(self._is_held(job))
-        return self._connection.execute(self._dialect.locked(query)).first() is not None
+        query = self._dialect.locked(_held(self._jobs))
+        return self._connection.execute(query, _claim_of(job)).first() is not None
 
     def extend(self, job: Job, *, until_ms: int) -> bool:
         """Have the claim stand until then; False when it was lost meanwhile."""
         return self._hits(
-            sa.update(self._jobs).where(self._is_held(job)).values(due_at_ms=until_ms)
+            job, sa.update(self._jobs).where(_is_held(self._jobs)).values(due_at_ms=until_ms)
         )
 
     def done(self, job: Job) -> bool:
         """Take it off the queue; False when the claim was lost meanwhile."""
-        jobs = self._jobs.c
-        finished = sa.delete(self._jobs).where(self._is_held(job), jobs.again_at_ms.is_(None))
-        once_more = (
-            sa.update(self._jobs)
-            .where(self._is_held(job))
-            .values(due_at_ms=jobs.again_at_ms, error=None, **ANEW)
-        )
-        return self._hits(finished) or self._hits(once_more)
+        finished, once_more = _done(self._jobs)
+        return self._hits(job, finished) or self._hits(job, once_more)
 
     def retry(self, job: Job, *, due_at_ms: int, error: str) -> bool:
         """Put it back with one more attempt; False when the claim was lost meanwhile.
@@ -186,14 +180,11 @@ class JobQueue:
         was_put = jobs.again_at_ms.is_not(None)
         anew = {"due_at_ms": jobs.again_at_ms, "attempts": 0, "needs_model": sa.false()}
         back = {name: sa.case((was_put, anew[name]), else_=values[name]) for name in anew}
-        statement = sa.update(self._jobs).where(self._is_held(job))
-        return self._hits(statement.values(claim=None, again_at_ms=None, **back, **noted))
+        statement = sa.update(self._jobs).where(_is_held(self._jobs))
+        return self._hits(job, statement.values(claim=None, again_at_ms=None, **back, **noted))
 
-    def _is_held(self, job: Job) -> sa.ColumnElement[bool]:
-        return sa.and_(self._jobs.c.job_id == job.job_id, self._jobs.c.claim == job.claim)
-
-    def _hits(self, statement: sa.Update | sa.Delete) -> bool:
-        return self._connection.execute(statement).rowcount == 1
+    def _hits(self, job: Job, statement: sa.Update | sa.Delete) -> bool:
+        return self._connection.execute(statement, _claim_of(job)).rowcount == 1
 
 
 def _new(job_ids: Sequence[str], due_at_ms: int) -> list[dict[str, Any]]:
@@ -204,7 +195,32 @@ def _new(job_ids: Sequence[str], due_at_ms: int) -> list[dict[str, Any]]:
     ]
 
 
+def _claim_of(job: Job) -> dict[str, str]:
+    return {"held_id": job.job_id, "held_by": job.claim}
+
+
+def _is_held(jobs: sa.Table) -> sa.ColumnElement[bool]:
+    return sa.and_(
+        jobs.c.job_id == sa.bindparam("held_id"), jobs.c.claim == sa.bindparam("held_by")
+    )
+
+
 # Asked whenever a run ends, so they are put together only once.
+@cache
+def _held(jobs: sa.Table) -> sa.Select[Any]:
+    return sa.select(jobs.c.job_id).where(_is_held(jobs))
+
+
+@cache
+def _done(jobs: sa.Table) -> tuple[sa.Delete, sa.Update]:
+    """What takes a job off the queue, and what keeps it there that was put again meanwhile."""
+    once_more = sa.update(jobs).where(_is_held(jobs))
+    return (
+        sa.delete(jobs).where(_is_held(jobs), jobs.c.again_at_ms.is_(None)),
+        once_more.values(due_at_ms=jobs.c.again_at_ms, error=None, **ANEW),
+    )
+
+
 @cache
 def _put(jobs: sa.Table, dialect: str) -> Any:
     insert = INSERTS[dialect](jobs)

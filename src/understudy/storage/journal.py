@@ -104,27 +104,15 @@ class JournalStore:
         self, session_id: str, *, before_offset: int, kinds: Sequence[EventKind], limit: int
     ) -> tuple[JournalEvent, ...]:
         """The newest events before an offset, newest first."""
-        query = (
-            sa.select(journal)
-            .where(journal.c.session_id == session_id, journal.c.offset < before_offset)
-            .where(journal.c.kind.in_(kinds))
-            .order_by(journal.c.offset.desc())
-            .limit(limit)
-        )
-        return tuple(event_of(row) for row in self._connection.execute(query))
+        values = {"of": session_id, "before": before_offset, "most": limit, "kinds": list(kinds)}
+        return tuple(event_of(row) for row in self._connection.execute(_BACK_OF_KINDS, values))
 
     def checkpoints(
         self, session_id: str, *, before_offset: int, limit: int
     ) -> tuple[JournalEvent, ...]:
         """The newest checkpoints before an offset, newest first."""
-        query = (
-            sa.select(journal)
-            .where(journal.c.session_id == session_id, journal.c.offset < before_offset)
-            .where(CHECKPOINTS, journal.c.withdrawn_by.is_(None))
-            .order_by(journal.c.offset.desc())
-            .limit(limit)
-        )
-        return tuple(event_of(row) for row in self._connection.execute(query))
+        values = {"of": session_id, "before": before_offset, "most": limit}
+        return tuple(event_of(row) for row in self._connection.execute(_CHECKPOINTS_BACK, values))
 
     def each(self, session_id: str, kind: EventKind) -> Iterator[JournalEvent]:
         """The events of one kind in a session, oldest first; rows are read as they are asked for."""
@@ -183,6 +171,7 @@ class JournalStore:
         return self._connection.execute(_LAST).scalar() or 0
 
 
+# Built once: they run whenever a run begins, goes on or ends.
 _LAST = sa.select(sa.func.max(journal.c.sequence))
 _GROW = (
     sa.update(sessions)
@@ -191,6 +180,14 @@ _GROW = (
     .returning(sessions.c.journal_length)
 )
 _INSERT = sa.insert(journal).returning(journal.c.offset, journal.c.sequence)
+_BACK = (
+    sa.select(journal)
+    .where(journal.c.session_id == sa.bindparam("of"), journal.c.offset < sa.bindparam("before"))
+    .order_by(journal.c.offset.desc())
+    .limit(sa.bindparam("most"))
+)
+_BACK_OF_KINDS = _BACK.where(journal.c.kind.in_(sa.bindparam("kinds", expanding=True)))
+_CHECKPOINTS_BACK = _BACK.where(CHECKPOINTS, journal.c.withdrawn_by.is_(None))
 _OUTPUTS = (
     sa.select(journal)
     .where(

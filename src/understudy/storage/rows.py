@@ -4,7 +4,6 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import sqlalchemy as sa
@@ -13,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from understudy.core.errors import DamagedRecord, coded_error
 from understudy.core.page import Page, PageRequest, encode_cursor
-from understudy.core.records import parsed_strictly
+from understudy.core.records import parsed_strictly, plain
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -113,7 +112,7 @@ def to_row(
     The fields that `state` names go into the JSON column of that name. A record with a field `body`
     has a column for each of its fields.
     """
-    values = asdict(record)
+    values = plain(record)
     row: dict[str, Any] = {"state": {name: values.pop(name) for name in state}} if state else {}
     row |= {column.name: values.pop(column.name) for column in table.c if column.name in values}
     return {**{name: values for name in REST if name in table.c}, **row}

@@ -143,9 +143,7 @@ class RunMemoryIndex:
     def settle(self, run_id: str, receipt: SemanticCapture, *, stamp: str | None = None) -> None:
         """Store the capture receipt of a run, and the stamp of its record if that changed."""
         changed = {"semantic_capture": str(receipt)} | ({"stamp": stamp} if stamp else {})
-        self._connection.execute(
-            sa.update(run_memories).where(run_memories.c.run_id == run_id).values(changed)
-        )
+        self._connection.execute(_CHANGE, {"of": run_id, **changed})
 
     def waiting(self, *, limit: int) -> tuple[str, ...]:
         """Runs whose receipt is pending, oldest first."""
@@ -175,8 +173,7 @@ class RunMemoryIndex:
 
     def evidence(self, run_id: str) -> RunEvidence | None:
         """The evidence of a run."""
-        query = sa.select(run_memory_evidence).where(run_memory_evidence.c.run_id == run_id)
-        row = self._connection.execute(query).first()
+        row = self._connection.execute(_EVIDENCE, {"of": run_id}).first()
         return (
             None if row is None else read_record(row, _evidence, what=f"evidence of run {run_id}")
         )
@@ -256,6 +253,10 @@ def words_of(record: RunMemoryRecord) -> tuple[str, ...]:
 
 # Built once: they run whenever a run begins or ends.
 _POINT: Final = upsert_of(run_memories)
+_CHANGE: Final = sa.update(run_memories).where(run_memories.c.run_id == sa.bindparam("of"))
+_EVIDENCE: Final = sa.select(run_memory_evidence).where(
+    run_memory_evidence.c.run_id == sa.bindparam("of")
+)
 _KEEP_EVIDENCE: Final = upsert_of(run_memory_evidence)
 _KEEP_CAPTURE: Final = upsert_of(run_captures)
 _ADD_SCOPES: Final = sa.insert(run_memory_scopes)

@@ -1,13 +1,12 @@
 """The run store."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
-from understudy.core.records import parsed_strictly
+from understudy.core.records import parsed_strictly, plain
 from understudy.learnings.taint import taints_of_input
 from understudy.runs.lifecycle import ACTIVE
 from understudy.runs.model import (
@@ -63,7 +62,7 @@ class RunStore:
         """Store a new run."""
         read = taints_of_input(run)
         row = {**_row(run), "taints": read, "brings_others_in": bool(read)}
-        self._connection.execute(sa.insert(runs).values(row))
+        self._connection.execute(_ADD, row)
 
     def taint(self, run_id: str, more: Taints) -> None:
         """Record whose text a run has read; its row is locked."""
@@ -73,8 +72,8 @@ class RunStore:
         read = merged(known, more)
         if read != known:
             self._taints[run_id] = read
-            values = {"taints": read, "brings_others_in": True}
-            self._connection.execute(sa.update(runs).where(runs.c.run_id == run_id).values(values))
+            values = {"of": run_id, "taints": read, "brings_others_in": True}
+            self._connection.execute(_UPDATE, values)
 
     def taints(self, run_id: str) -> Taints:
         """Whose text a run has read, by source."""
@@ -159,15 +158,9 @@ class RunStore:
 
     def queued_positions(self, session_ids: Sequence[str]) -> dict[str, int]:
         """Place in line of every queued run of some sessions, from 1."""
-        query = (
-            sa.select(runs.c.run_id, runs.c.session_id)
-            .where(runs.c.session_id.in_(session_ids), runs.c.status == RunStatus.QUEUED)
-            .where(runs.c.finished_at_ms.is_(None))
-            .order_by(runs.c.accepted_offset)
-        )
         positions: dict[str, int] = {}
         in_line: dict[str, int] = {}
-        for run_id, session_id in self._connection.execute(query):
+        for run_id, session_id in self._connection.execute(_QUEUED, {"of": list(session_ids)}):
             in_line[session_id] = positions[run_id] = in_line.get(session_id, 0) + 1
         return positions
 
@@ -279,7 +272,14 @@ _RUNS = sa.select(*(it for it in runs.c if it.name not in ("snapshot", "taints")
 _RUN = _RUNS.where(runs.c.run_id == sa.bindparam("wanted"))
 _SNAPSHOT = sa.select(runs.c.run_id, runs.c.snapshot).where(runs.c.run_id == sa.bindparam("of"))
 _TAINTS = sa.select(runs.c.taints).where(runs.c.run_id == sa.bindparam("of"))
+_ADD = sa.insert(runs)
 _UPDATE = sa.update(runs).where(runs.c.run_id == sa.bindparam("of"))
+_QUEUED = (
+    sa.select(runs.c.run_id, runs.c.session_id)
+    .where(runs.c.session_id.in_(sa.bindparam("of", expanding=True)))
+    .where(runs.c.status == RunStatus.QUEUED, runs.c.finished_at_ms.is_(None))
+    .order_by(runs.c.accepted_offset)
+)
 _FIRST_IN_LINE = (
     sa.select(runs.c.run_id)
     .where(runs.c.session_id == sa.bindparam("of"), runs.c.finished_at_ms.is_(None))
@@ -338,9 +338,8 @@ _REPORTS: Final = ("memory", "skills", "evolution")
 
 
 def _snapshot_json(snapshot: RunSnapshot) -> dict[str, Any]:
-    fields = asdict(snapshot)
-    del fields["reports"]
-    return {**fields, **_reports_json(snapshot.reports)}
+    fields = plain(snapshot)
+    return {**fields, **_given(fields.pop("reports"))}
 
 
 def _snapshot(row: Any) -> RunSnapshot:
@@ -352,7 +351,11 @@ def _snapshot(row: Any) -> RunSnapshot:
 
 
 def _reports_json(reports: RunReports) -> dict[str, Any]:
-    return {name: report for name, report in asdict(reports).items() if report is not None}
+    return _given(plain(reports))
+
+
+def _given(reports: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: report for name, report in reports.items() if report is not None}
 
 
 def _reports(row: Any) -> RunReports:

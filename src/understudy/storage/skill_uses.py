@@ -29,7 +29,7 @@ from understudy.skills.usage import (
     totals,
 )
 from understudy.storage.engine import Dialect
-from understudy.storage.rows import INSERTS, from_row, insert_into, insert_new
+from understudy.storage.rows import INSERTS, from_row, insert_new
 from understudy.storage.schema import runs, skill_listings
 from understudy.storage.schema import skill_listing_days as days
 from understudy.storage.schema import skill_uses as uses
@@ -59,7 +59,7 @@ class SkillUseStore:
     def list_for(self, listings: Sequence[SkillListing]) -> None:
         """Insert listings; one per run and version is enough."""
         if listings:
-            statement = insert_into(self._connection, skill_listings).on_conflict_do_nothing()
+            statement = _LIST[self._connection.dialect.name]
             self._connection.execute(statement, [asdict(each) for each in listings])
 
     def usage(
@@ -200,6 +200,9 @@ class SkillUseStore:
 
 # The runs of trials are not counted as uses.
 _IN_EARNEST: Final = runs.c.trial_id.is_(None)
+_LIST: Final = {
+    name: insert(skill_listings).on_conflict_do_nothing() for name, insert in INSERTS.items()
+}
 _USES: Final = sa.select(*(uses.c[each.name] for each in fields(RecordedUse)))
 _ONE: Final = _USES.where(uses.c.use_id == sa.bindparam("use"))
 _OF_RUN: Final = _USES.where(uses.c.run_id == sa.bindparam("run")).order_by(uses.c.at_ms)
