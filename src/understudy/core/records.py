@@ -107,7 +107,7 @@ def reduced(kind: type[T], record: object, **more: Any) -> T:
 
 def plain(value: Any) -> Any:
     """A record as its fields, nested records as well: `asdict` without the copies of what is in them."""
-    kind = type(value)
+    kind: Any = type(value)
     if kind in _ATOMS:
         return value
     if kind is dict:
