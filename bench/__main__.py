@@ -8,6 +8,7 @@ from pathlib import Path
 from bench import (
     catalogue,
     console,
+    growth,
     guard,
     idle,
     poisoning,
@@ -16,9 +17,11 @@ from bench import (
     runs,
     stalls,
     statements,
+    steady,
     steps,
     summary,
     unlearn,
+    versus,
     waiting,
 )
 
@@ -34,6 +37,9 @@ BENCHMARKS: dict[str, Callable[..., bool | None]] = {
     "console": console.main,
     "poisoning": poisoning.main,
     "unlearn": unlearn.main,
+    "growth": growth.main,
+    "versus": versus.main,
+    "steady": steady.main,
 }
 # These need the corpora and answer whether every target was met.
 CORPORA_BENCHMARKS: dict[str, Callable[..., bool]] = {

@@ -12,6 +12,7 @@ from bench.report import figure, heading, percentile
 from bench.retrieval_records import words
 from understudy.core.bell import Bell
 from understudy.core.clock import SystemClock
+from understudy.skills.bundles.store import BundleChecks
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.local.skills import LocalSkills
@@ -74,7 +75,7 @@ def _measure(url: str, count: int, on_offer: int, clock: Callable[[], float]) ->
     try:
         migrate(engine)
         units = Units(engine, enqueue=lambda *_: None, bell=Bell())
-        _fill(units, count, on_offer)
+        fill_skills(units, count, on_offer)
         known, fresh = _catalogue(units), lambda: _section(units, _catalogue(units))
         spent = percentile(_spent(lambda: _section(units, known), clock), 50)
         figure("the section of a prompt, p50", spent, "ms", at_most=MOST_MS[on_offer])
@@ -91,7 +92,8 @@ def _measure(url: str, count: int, on_offer: int, clock: Callable[[], float]) ->
 
 def _catalogue(units: Units) -> Catalogue:
     """One that remembers nothing yet."""
-    return Catalogue(units, LocalSkills(roots=(), guard=lambda _: (), clock=SystemClock()))
+    local = LocalSkills(roots=(), guard=lambda _: (), clock=SystemClock())
+    return Catalogue(units, local, BundleChecks())
 
 
 def _section(units: Units, catalogue: Catalogue) -> str:
@@ -103,7 +105,7 @@ def _section(units: Units, catalogue: Catalogue) -> str:
     return skills_section(offered, can_search=True, can_use=True)
 
 
-def _fill(units: Units, count: int, on_offer: int) -> None:
+def fill_skills(units: Units, count: int, on_offer: int) -> None:
     """Skills of many owners; every so many-th is granted to the agent."""
     made = _skills(count)
     step = count // on_offer
@@ -131,7 +133,7 @@ def _skills(count: int) -> Iterator[tuple[int, Skill]]:
         yield (
             number,
             Skill(
-                skill_id=f"skl_{number:06}",
+                skill_id=f"skl_{number:032x}",
                 slug=f"skill-{number:06}",
                 name=f"Skill {number:06}",
                 description=description,

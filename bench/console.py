@@ -42,7 +42,12 @@ def main(*, quick: bool = False, home: Path | None = None) -> bool:
         folder = home or Path(made) / "home"
         if not (folder / "understudy.db").exists():
             started = time.perf_counter()
-            fill(folder, scale)
+            fill(
+                folder,
+                runs=int(RUNS * scale),
+                candidates=int(CANDIDATES * scale),
+                learnings=int(LEARNINGS * scale),
+            )
             print(f"filled {folder} in {time.perf_counter() - started:.0f} s")
         sizes = [f"{int(size * scale):,}" for size in (CANDIDATES, LEARNINGS, RUNS)]
         with _server(folder) as (http, process):

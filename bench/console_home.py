@@ -47,7 +47,7 @@ def open_home(home: Path, port: int = 4600) -> Daemon:
     return Daemon(settings)
 
 
-def fill(home: Path, scale: float) -> None:
+def fill(home: Path, *, runs: int, candidates: int, learnings: int) -> None:
     """Fill a home with sessions, runs, candidates and learnings, through the stores."""
     daemon = open_home(home)
     daemon.migrate()
@@ -56,9 +56,9 @@ def fill(home: Path, scale: float) -> None:
     now = SystemClock().now_ms()
     # What is filled in a moment need not survive a power failure: ten thousand files wait for no disk.
     with patch("os.fsync"):
-        _in_batches(units, _runs(int(RUNS * scale), now))
-        _in_batches(units, _candidates(int(CANDIDATES * scale), int(RUNS * scale), now))
-        _in_batches(units, _learnings(int(LEARNINGS * scale), now))
+        _in_batches(units, _runs(runs, now))
+        _in_batches(units, _candidates(candidates, runs, now))
+        _in_batches(units, _learnings(learnings, now))
     daemon.resources.database.dispose()
 
 

@@ -66,7 +66,7 @@ def _daemon(kind: str, url: str | None, model_url: str, bare_cpu: float, scale: 
         ) as daemon:
             (home / "workspace" / "note.txt").write_text("hello\n")
             _idle(daemon)
-            _cpu_per_run(daemon, bare_cpu, runs=3 * scale, is_sqlite=url is None)
+            cpu_per_run(daemon, bare_cpu, runs=3 * scale, is_sqlite=url is None)
             for sessions in (1, 8, 32):
                 _throughput(daemon, sessions=sessions, runs=max(sessions, 8 * scale))
         with (
@@ -90,7 +90,7 @@ def _idle(daemon: DaemonProcess) -> None:
     figure("idle memory (resident)", process.memory_info().rss / 2**20, "MiB")
 
 
-def _cpu_per_run(daemon: DaemonProcess, bare: float, *, runs: int, is_sqlite: bool) -> None:
+def cpu_per_run(daemon: DaemonProcess, bare: float, *, runs: int, is_sqlite: bool) -> None:
     process = psutil.Process(daemon.pid)
     with daemon.client() as client:
         run_all(client, make_sessions(client, "warm", 3), LONG_RUN, 3)
