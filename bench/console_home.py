@@ -1,13 +1,17 @@
 """A home with much in it for measuring the console, and a daemon over it that works on nothing."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count, islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from unittest.mock import patch
+from urllib.parse import urlencode
 
 import uvicorn
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
 from bench.learned_store import learning
 from bench.retrieval_records import Record, records
@@ -16,7 +20,9 @@ from tests.support.factories import make_run, make_session
 from tests.support.run_memory_harness import make_evidence, make_record
 from understudy.api.app import create_app
 from understudy.console.app import mount
+from understudy.console.surface import Surface
 from understudy.core.clock import SystemClock
+from understudy.core.principal import Principal
 from understudy.core.text import preview
 from understudy.daemon.connections import server_config
 from understudy.daemon.wiring import Daemon
@@ -37,6 +43,8 @@ KINDS: Final = (Kind.FACT, Kind.PREFERENCE, Kind.DECISION, Kind.PROCEDURE)
 # A few words of a record make a statement, more of them an answer.
 STATEMENT_WORDS: Final = 12
 ANSWER_WORDS: Final = 24
+# Where the daemon tells which operations its pages called.
+CALLS: Final = "/calls-of-pages"
 
 
 def open_home(home: Path, port: int = 4600) -> Daemon:
@@ -222,12 +230,35 @@ def _in_batches(units: Units, rows: Iterator[_Session | _Run | _Candidate | _Lea
                 row.put(unit)
 
 
+class ListedCalls(Surface):
+    """The operations as pages call them, with a list of the calls since it was asked for last."""
+
+    def __init__(self, app: FastAPI) -> None:
+        super().__init__(app)
+        self._addresses: list[str] = []
+
+    async def call(
+        self, caller: Principal, operation: str, values: Mapping[str, str], **more: Any
+    ) -> Any:
+        """The answer of an operation; its address is noted."""
+        path, query = self.path_of(operation, values)
+        self._addresses.append(f"{path}?{urlencode(query, doseq=True)}")
+        return await super().call(caller, operation, values, **more)
+
+    async def answer(self, _: Request) -> JSONResponse:
+        """The addresses, which are forgotten."""
+        told, self._addresses = self._addresses, []
+        return JSONResponse(told)
+
+
 def serve(home: Path, port: int) -> None:
     """Answer at a port until the process is ended; no worker runs beside the measured requests."""
     daemon = open_home(home, port)
     daemon.resources.state = "ready"
     app = create_app(daemon.services)
-    mount(app)
+    calls = ListedCalls(app)
+    mount(app, calls)
+    app.add_route(CALLS, calls.answer)
     config = server_config(app)
     config.port = port
     uvicorn.Server(config).run()

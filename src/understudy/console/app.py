@@ -74,9 +74,9 @@ NOT_FOUND: Final = 404
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def mount(app: FastAPI) -> None:
+def mount(app: FastAPI, surface: Surface | None = None) -> None:
     """Have an app serve the console at `/`."""
-    console = Console(Surface(app))
+    console = Console(surface or Surface(app))
     app.state.review_watch = ReviewWatch()
     documentation = DocsRoutes(app.state.document.text, HEADERS)
     app.router.routes.extend([*documentation.routes(), *console.routes()])
