@@ -35,6 +35,7 @@ WORDS: Final = frozenset(
         "kind",
         "mode",
         "origin",
+        "overlap_policy",
         "outcome",
         "policy_decision",
         "publish_tier",
@@ -44,6 +45,7 @@ WORDS: Final = frozenset(
         "stage",
         "state",
         "status",
+        "type",
         "verification_status",
         "visibility",
     }

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
+from functools import cache
 from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
@@ -299,7 +300,7 @@ class SkillStore:
 
     def drafts(self, request: PageRequest, *, owner_id: str | None = None) -> Page[SkillDraft]:
         """The newest draft of each skill of all owners or of one, newest first."""
-        query = _drafts(owner_id)
+        query = _drafts(of_one_owner=owner_id is not None).params(owner=owner_id)
         by = (skill_versions.c.created_at_ms, skill_versions.c.skill_id)
         return select_page(
             self._connection, query, request, by=by, read=self._draft, descending=True
@@ -307,8 +308,8 @@ class SkillStore:
 
     def draft_count(self, *, owner_id: str | None = None) -> int:
         """How many skills have a draft that waits for a person."""
-        counted = sa.select(sa.func.count()).select_from(_drafts(owner_id).subquery())
-        return self._connection.execute(counted).scalar_one()
+        counted = _draft_count(of_one_owner=owner_id is not None)
+        return int(self._connection.execute(counted, {"owner": owner_id}).scalar_one())
 
     def _draft(self, row: Any) -> SkillDraft:
         skill = self.get(row.skill_id)
@@ -466,7 +467,8 @@ _DRAFTS_OF: Final = _VERSIONS.where(
 ).order_by(skill_versions.c.number.desc())
 
 
-def _drafts(owner_id: str | None) -> sa.Select[Any]:
+@cache
+def _drafts(*, of_one_owner: bool) -> sa.Select[Any]:
     """The newest draft of each skill that is not deleted, with the session of its run."""
     later = skill_versions.alias()
     newer = sa.exists().where(
@@ -480,7 +482,13 @@ def _drafts(owner_id: str | None) -> sa.Select[Any]:
         .outerjoin(runs, runs.c.run_id == skill_versions.c.run_id)
         .where(_IS_DRAFT, IS_OF_THIS_LIFE, ~newer, skills.c.status != str(SkillStatus.DELETED))
     )
-    return query if owner_id is None else query.where(skills.c.owner_id == owner_id)
+    return query.where(skills.c.owner_id == sa.bindparam("owner")) if of_one_owner else query
+
+
+@cache
+def _draft_count(*, of_one_owner: bool) -> sa.Select[Any]:
+    drafts = _drafts(of_one_owner=of_one_owner).subquery()
+    return sa.select(sa.func.count()).select_from(drafts)
 
 
 _BY_SKILL: Final = skill_versions.join(skills, skills.c.skill_id == skill_versions.c.skill_id)

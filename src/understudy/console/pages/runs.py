@@ -45,7 +45,7 @@ async def _run(visit: Visit) -> dict[str, Any]:
         "tabs": names,
         "tab": tab,
         "next_tab": names[(names.index(tab) + 1) % len(names)],
-        "waiting": await waiting_in(visit, **ids),
+        "waiting": await waiting_in(visit, is_live="finished_at_ms" not in record, **ids),
         "candidates": await candidates_of(visit, [turn.candidate_ids if turn else ()]),
         "twin": ids,
         **await TABS[tab](visit, record, turn),

@@ -95,7 +95,7 @@ async def _conversation(visit: Visit, record: Record) -> dict[str, Any]:
         "turns": [turn for turn in turns if turn.status != "queued"],
         "queued": queued[::-1],
         "is_cut": after > 0,
-        "waiting": await waiting_in(visit, **ids),
+        "waiting": await waiting_in(visit, is_live="active_run_id" in record["snapshot"], **ids),
         "candidates": candidates,
         # The newest that waits is the one that keys decide.
         "decided_by_key": open_ones[-1] if open_ones else "",
@@ -193,12 +193,14 @@ TABS: Final[Mapping[str, Callable[[Visit, Record], Awaitable[dict[str, Any]]]]] 
 }
 
 
-async def waiting_in(visit: Visit, **ids: str) -> dict[str, Any]:
-    """The approvals and questions of a session or a run that wait for somebody."""
-    return {
-        "approvals": (await visit.call("approvals.list", **ids))["items"],
-        "questions": (await visit.call("questions.list", **ids))["items"],
-    }
+async def waiting_in(visit: Visit, *, is_live: bool, **ids: str) -> dict[str, Any]:
+    """The approvals and questions of a session or a run that wait for somebody.
+
+    An offer outlives its run; a question does not.
+    """
+    approvals = (await visit.call("approvals.list", **ids))["items"]
+    questions = (await visit.call("questions.list", **ids))["items"] if is_live else []
+    return {"approvals": approvals, "questions": questions}
 
 
 async def candidates_of(visit: Visit, ids: Sequence[Sequence[str]]) -> dict[str, Any]:
