@@ -9,7 +9,7 @@ from understudy.console.visits import Visit
 
 LATEST: Final = 8
 RUNS: Final = {"completed": "good", "open": "busy", "stopped": "6", "failed": "bad"}
-DECISIONS: Final = {"published": "good", "rejected": "bad"}
+DECISIONS: Final = {"published": "good", "rejected": "bad", "expired": "6"}
 TOLD: Final = {"helped_runs": "good", "other_runs": "look"}
 
 
@@ -28,6 +28,10 @@ async def _overview(visit: Visit) -> dict[str, Any]:
         visit.call("runs.list", limit=LATEST),
         visit.call("audit.list", limit=LATEST),
     )
+    # What nobody decided in time counts as rejected, too.
+    decided = [
+        {**day, "rejected": day["rejected"] - day["expired"]} for day in overview["learning"]
+    ]
     told = [
         {**day, "other_runs": day["told_runs"] - day["helped_runs"]} for day in overview["learning"]
     ]
@@ -41,7 +45,7 @@ async def _overview(visit: Visit) -> dict[str, Any]:
         "is_new": not sum(status["runs"].values()),
         "charts": {
             "runs": stacked(overview["runs"], RUNS),
-            "decisions": stacked(overview["learning"], DECISIONS),
+            "decisions": stacked(decided, DECISIONS),
             "told": stacked(told, TOLD),
         },
         "agreed": agreement_of(overview["learning"]),
