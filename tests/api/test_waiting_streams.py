@@ -84,6 +84,11 @@ def test_a_stream_goes_on_through_every_wait_and_ends_with_the_run(
         ("resumed", "running"),
         ("completed", "completed"),
     ]
+    resumed = [each.data["event"] for each in told if each.name == "run_updated"]
+    assert [each["resume_kind"] for each in resumed if each["type"] == "resumed"] == [
+        "approval_resume",
+        "user_question_resume",
+    ]
     assert joined(told) == "I write. All done."
     assert [each for each in live.told(run_id) if each.name != "delta"] == [
         each for each in told if each.name != "delta"

@@ -126,6 +126,8 @@ def test_an_answer_resumes_the_same_run(live: DaemonWithModel) -> None:
     assert daemon.wait_for_run(run["run_id"])["status"] == "completed"
     assert answer(**choose("o1")) == (409, "question_state_conflict")
     events = [item["event"] for item in daemon.get(f"/v1/runs/{run['run_id']}/events")["items"]]
+    [resumed] = [event for event in events if event["type"] == "resumed"]
+    assert resumed["resume_kind"] == "user_question_resume"
     [resolved] = [event for event in events if event["type"] == "user_question_resolved"]
     assert resolved["resolution"]["answers"][0]["selected_option_ids"] == ["o1"]
 

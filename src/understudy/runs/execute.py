@@ -15,7 +15,7 @@ import structlog
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, UnderstudyError, coded_error
 from understudy.runs.deliveries import queue_deliveries, settle_local
-from understudy.runs.lifecycle import RUN, TERMINAL, input_event, run_event, status_event
+from understudy.runs.lifecycle import RESUMES, RUN, TERMINAL, input_event, run_event, status_event
 from understudy.runs.model import (
     EndingHook,
     Run,
@@ -355,7 +355,10 @@ class RunExecutor:
             updated_at_ms=self.clock.now_ms(),
         )
         unit.runs.update(run)
-        event = run_event(run, "resumed", run.status, attempt=run.attempt)
+        told = (each.data.get("type") for each in reversed(done) if each.kind is EventKind.RUN)
+        kind = next((RESUMES[each] for each in told if each in RESUMES), None)
+        why = {"resume_kind": str(kind)} if kind and run.stop_request is None else {}
+        event = run_event(run, "resumed", run.status, attempt=run.attempt, **why)
         unit.journal.append(run.session_id, (event,), at_ms=run.updated_at_ms)
         return run
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from understudy.core.machine import Machine
-from understudy.runs.model import Run, RunStatus
+from understudy.runs.model import Run, RunKind, RunStatus
 from understudy.sessions.journal import EventKind, NewEvent, caller_metadata
 
 _S = RunStatus
@@ -46,6 +46,13 @@ STATUS_EVENTS: Mapping[RunStatus, str] = {
     RunStatus.FAILED: "failed",
     RunStatus.INTERRUPTED: "interrupted",
     RunStatus.CANCELLED: "cancelled",
+}
+# What a run is resumed for, by the last of these events; it goes on itself, no other run is made.
+RESUMES: Final[Mapping[str, RunKind | None]] = {
+    STATUS_EVENTS[RunStatus.RUNNING]: None,
+    "resumed": None,
+    STATUS_EVENTS[RunStatus.WAITING_FOR_APPROVAL]: RunKind.APPROVAL_RESUME,
+    STATUS_EVENTS[RunStatus.WAITING_FOR_USER_QUESTION]: RunKind.USER_QUESTION_RESUME,
 }
 ITEM_FIELDS: Final = ("type", "text", "asset_id", "media_type", "size")
 
