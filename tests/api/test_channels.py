@@ -164,6 +164,40 @@ def test_a_linked_channel_exists_and_stays(api: TestClient, room: dict[str, Any]
     assert api.get(ROOM).status_code == 404
 
 
+def test_the_members_of_a_project_are_mirrored_while_it_says_so(
+    api: TestClient, room: dict[str, Any]
+) -> None:
+    def roster() -> list[str]:
+        found = api.get(ROOM + "/members").json()["items"]
+        return [each["member_id"] for each in found if each["member_id"].startswith("project:")]
+
+    for name in ("dan", "eve"):
+        made(api, "POST", "/v1/sessions", session_id=name)
+    # Bob is there by hand already.
+    members = [{"member_id": "dan", "role": "writer"}, {"member_id": "bob"}]
+    made(api, "POST", "/v1/projects", project_id="p", display_name="P", members=members)
+    made(api, "POST", "/v1/projects/p/channels", channel_id="room")
+    assert roster() == []
+    linked = made(api, "POST", "/v1/projects/p/channels", channel_id="room", mirror_members=True)
+    assert linked["mirrored_channels"] == ["room"]
+    assert roster() == ["project:p:dan"]
+    [link] = api.get("/v1/projects/p/channels").json()["items"]
+    assert link == {
+        "channel_id": "room", "default_for_new_tasks": True, "mirror_members": True
+    }  # fmt: skip
+
+    made(api, "POST", "/v1/projects/p/members", member_id="eve")
+    made(api, "POST", "/v1/projects/p/members", member_id="zoe", member_kind="human_actor")
+    assert roster() == ["project:p:dan", "project:p:eve", "project:p:zoe"]
+    shown = api.get("/v1/projects/p").json()
+    assert made(api, "PUT", "/v1/projects/p", **shown) == shown
+    made(api, "DELETE", "/v1/projects/p/members/eve")
+    assert roster() == ["project:p:dan", "project:p:zoe"]
+    made(api, "DELETE", "/v1/projects/p/channels/room")
+    assert roster() == []
+    assert "bob" in [each["member_id"] for each in api.get(ROOM + "/members").json()["items"]]
+
+
 def test_a_session_in_a_channel_cannot_end(api: TestClient, room: dict[str, Any]) -> None:
     assert refused(api, "POST", "/v1/sessions/bob/end", {}) == (409, "session_in_channel")
     made(api, "DELETE", ROOM + "/members/bob")

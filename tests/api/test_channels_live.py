@@ -4,6 +4,7 @@ from typing import Any
 
 from tests.api.live import Live, SentEvent
 from tests.support.daemon import wait_for
+from tests.support.skill_service_harness import skill_md
 from understudy.channels.bridge_signatures import signed_headers
 from understudy.testing.answers import Answer, SeenRequest, call
 
@@ -74,8 +75,15 @@ def test_agents_speak_in_turn_and_only_what_they_publish_is_heard(live: Live) ->
 def test_a_turn_has_the_persona_and_route_of_its_session(live: Live) -> None:
     persona = {"persona_id": "pirate", "display_name": "Pirate", "soul": "Speak like a pirate."}
     live.ok("POST", "/v1/personas", persona)
-    live.session("bea", persona_id="pirate")
+    for slug in ("reef-knots", "bowlines"):
+        live.ok("POST", "/v1/skills", {"content": skill_md(f"Skill {slug}"), "slug": slug})
+    scope = {"skill_allow": ["bowlines"]}
+    live.session("bea", persona_id="pirate", capability_scope=scope)
+    live.ok("PUT", "/v1/sessions/bea/route-policy", {"route_policy": {"provider": "other"}})
+    live.session("cal")
     path = room(live, "own")
+    live.ok("POST", path + "/members", {"member_id": "cal", "participation_mode": "manual_only"})
+    untouched = live.ok("GET", "/v1/sessions/cal/events")
     live.ok("POST", path + "/members", {"member_id": "bea"})
     live.model.rule = speaks(bea="Arr.")
     before = len(live.model.requests)
@@ -86,6 +94,10 @@ def test_a_turn_has_the_persona_and_route_of_its_session(live: Live) -> None:
     asked = live.model.requests[before]
     assert "Speak like a pirate." in asked.system
     assert {EMIT, "set_channel_reaction", "read_channel_thread"} <= set(tools(asked))
+    assert ("bowlines" in asked.system, "reef-knots" in asked.system) == (True, False)
+    [run] = live.ok("GET", "/v1/runs?session_id=bea")["items"]
+    assert (run["kind"], run["request"]["provider"]) == ("channel_delivery", "other")
+    assert live.ok("GET", "/v1/sessions/cal/events") == untouched
 
 
 def test_the_tools_of_a_turn_are_unknown_elsewhere(live: Live) -> None:

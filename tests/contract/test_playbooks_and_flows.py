@@ -364,6 +364,23 @@ async def test_cancelling_stops_a_child_that_works(stage: Stage, fake: FakeModel
     assert after.completed_at_ms is not None
 
 
+async def test_cancelling_reaches_a_child_that_waits_for_a_person(
+    stage: Stage, fake: FakeModel, probe: Probe
+) -> None:
+    probe.approval = Approval.ALWAYS
+    ref = stage.publish(phases=[])
+    fake.queue(spawn("below"), WAIT, call("probe", {"label": "x"}))
+    waiting = await stage.play(ref)
+    assert waiting.reading.status is FlowStatus.WAITING
+    [asked] = waiting.reading.primitive_refs.approval_ids
+    stage.flows.cancel(ALICE, waiting.flow.flow_id)
+    await stage.runs.work()
+    after = stage.flows.get(waiting.flow.flow_id)
+    assert after.reading.status is FlowStatus.CANCELLED
+    assert after.reading.primitive_refs.approval_ids == (asked,)
+    assert probe.labels == []
+
+
 async def test_flows_are_listed_by_what_they_came_to(stage: Stage, fake: FakeModel) -> None:
     ref = stage.publish(phases=[])
     fake.queue("done", "done", "done")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from understudy.assets.contents import refer
@@ -35,7 +36,13 @@ from understudy.core.errors import coded_error
 from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
-from understudy.sessions.model import SessionStatus, require_session
+from understudy.sessions.model import (
+    MemberKind,
+    Project,
+    ProjectMember,
+    SessionStatus,
+    require_session,
+)
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -243,6 +250,50 @@ class ChannelService:
             messages = unit.channel_messages.by_ids(about)
         return tuple((event, messages.get(key)) for event, key in zip(events, about, strict=True))
 
+    def mirror(
+        self, unit: "Unit", principal: Principal, old: Project | None, new: Project | None
+    ) -> None:
+        """Keep the members of a project on the roster of the channels that mirror them.
+
+        Who was added by hand stays as they are, also when the project has them as well.
+        """
+        before = frozenset(old.mirrored_channels) if old else frozenset()
+        after = frozenset(new.mirrored_channels) if new else frozenset()
+        is_same = old is not None and new is not None and old.members == new.members
+        for channel_id in sorted(before ^ after if is_same else before | after):
+            channel = unit.channels.get(channel_id, lock=True)
+            if channel is not None:
+                mirrored = new if channel_id in after else None
+                self._mirror(unit, principal, channel, old or new, mirrored)
+                unit.after_commit(partial(self.changed, channel_id))
+
+    def _mirror(
+        self,
+        unit: "Unit",
+        principal: Principal,
+        channel: Channel,
+        project: Project | None,
+        mirrored: Project | None,
+    ) -> None:
+        prefix = f"project:{project.project_id if project else ''}:"
+        wanted = {prefix + each.member_id: each for each in (mirrored.members if mirrored else ())}
+        roster = unit.channels.members(channel.channel_id)
+        for each in roster:
+            if each.member_id.startswith(prefix) and each.member_id not in wanted:
+                unit.channels.remove_member(channel.channel_id, each.member_id)
+                self._tell(
+                    unit,
+                    channel.channel_id,
+                    EventName.MEMBER,
+                    member_id=each.member_id,
+                    change="left",
+                )
+        known = {each.speaker_id: each.member_id for each in roster}
+        for member_id, each in wanted.items():
+            speaker = each.session_id or each.actor_id or each.member_id
+            if known.get(speaker, member_id) == member_id:
+                self._join(unit, principal, channel, _mirror_of(each, member_id))
+
     def _join(
         self, unit: "Unit", principal: Principal, channel: Channel, member: ChannelMember
     ) -> None:
@@ -348,3 +399,16 @@ def _check_session(unit: "Unit", principal: Principal, session_id: str) -> None:
         raise coded_error("sessions/session_ended")
     if session.owner_id != principal.user_id and not principal.role.includes(Role.ADMIN):
         raise coded_error("channels/session_not_yours", session_id=session_id)
+
+
+def _mirror_of(member: ProjectMember, member_id: str) -> ChannelMember:
+    is_session = member.member_kind is MemberKind.SESSION
+    return ChannelMember(
+        member_id=member_id,
+        member_kind=member.member_kind,
+        display_name=member.display_name,
+        session_id=member.session_id,
+        actor_id=None if is_session else member.actor_id or member.member_id,
+        role=member.role,
+        expertise_tags=member.expertise_tags,
+    )

@@ -80,8 +80,8 @@ class Turns:
         """Who may answer, in order, and who may not; `besides` is left out altogether."""
         members = [
             each
-            for each in unit.channels.members(channel.channel_id)
-            if each.session_id is not None and each.session_id != besides
+            for each in unit.channels.sessions(channel.channel_id)
+            if each.session_id != besides
         ]
         situation = Situation(
             now_ms=self.clock.now_ms(),
@@ -387,11 +387,12 @@ class Turns:
 
 def _priority(unit: "Unit", channel: Channel, message: ChannelMessage) -> tuple[str, ...]:
     """The sessions to ask first: who is addressed, answered, or spoke last."""
-    roster = {each.member_id: each for each in unit.channels.members(channel.channel_id)}
-    named = (roster.get(each) for each in message.addressed_member_ids)
-    addressed = tuple(each.session_id for each in named if each is not None and each.session_id)
-    if addressed:
-        return addressed
+    if message.addressed_member_ids:
+        roster = {each.member_id: each for each in unit.channels.sessions(channel.channel_id)}
+        named = (roster.get(each) for each in message.addressed_member_ids)
+        addressed = tuple(each.session_id for each in named if each is not None and each.session_id)
+        if addressed:
+            return addressed
     messages = unit.channel_messages
     if message.reply_to_message_id is not None:
         answered = messages.get(message.reply_to_message_id)

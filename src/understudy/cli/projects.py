@@ -147,7 +147,11 @@ ChannelId = Annotated[str, typer.Argument(metavar="CHANNEL", help="The channel's
 
 @channel_commands(
     "list",
-    show={"channel": "channel_id", "default": "default_for_new_tasks"},
+    show={
+        "channel": "channel_id",
+        "default": "default_for_new_tasks",
+        "has the members": "mirror_members",
+    },
     empty="No channels. `{understudy} projects channels link PROJECT CHANNEL` links one.",
 )
 def list_channels(daemon: DaemonConnection, project_id: ProjectId, page: PageOptions) -> object:
@@ -161,9 +165,13 @@ def link_channel(
     project_id: ProjectId,
     channel_id: ChannelId,
     default: Annotated[bool, typer.Option("--default", help="Talk about new tasks there.")] = False,
+    mirror: Annotated[
+        bool | None,
+        typer.Option("--mirror/--no-mirror", help="Have the project's members be members there."),
+    ] = None,
 ) -> None:
     """Link a channel; the threads of tasks begin in the first one."""
-    daemon.client.projects.link_channel(project_id, channel_id, default)
+    daemon.client.projects.link_channel(project_id, channel_id, default, mirror)
 
 
 @channel_commands("unlink", "remove", show="{channel_id} has left {project_id}")

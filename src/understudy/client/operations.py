@@ -135,7 +135,7 @@ if TYPE_CHECKING:
     )
     from understudy.wire.policies import CandidateExplainView, PolicyRevisionView, PolicyView
     from understudy.wire.project_tasks import CreateProjectTask, StartProjectTask, UpdateProjectTask
-    from understudy.wire.projects import AddMember, CreateProject, UpdateProject
+    from understudy.wire.projects import AddMember, CreateProject, LinkChannel, UpdateProject
     from understudy.wire.replies import ReplyTargetBody, WebhookSecretView
     from understudy.wire.rollouts import (
         PromoteSkill,
@@ -1343,12 +1343,7 @@ class ProjectsCalls(Group[S]):
 
     @POST("/v1/projects/{project_id}/channels")
     def link_channel(
-        self,
-        project_id: str,
-        channel_id: str,
-        default_for_new_tasks: bool | None = None,
-        *,
-        key: str | None = None,
+        self, project_id: str, body: LinkChannel, *, key: str | None = None
     ) -> ProjectDetail:
         """Link a channel, as the default for new tasks if it is to be."""
 

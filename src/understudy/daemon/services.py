@@ -90,6 +90,7 @@ from understudy.schedules.fire import Firing
 from understudy.schedules.service import ScheduleService
 from understudy.schedules.worker import TOPIC as SCHEDULES_TOPIC
 from understudy.sessions.known_names import KnownNames
+from understudy.sessions.model import Project
 from understudy.sessions.persona import PersonaService
 from understudy.sessions.projects import ProjectService
 from understudy.sessions.service import SessionService
@@ -141,7 +142,7 @@ class Services:
         # Asked for when they are there: servers come after the services that name them.
         names = known_names(self.skills.library, resources.route_ids, lambda: self.mcp)
         self.personas = PersonaService(units, clock, names)
-        self.projects = ProjectService(units, clock)
+        self.projects = ProjectService(units, clock, self._mirror)
         self.sessions = SessionService(
             units, clock, resources.route_exists, ActiveSkills(self.skills.catalogue), names
         )
@@ -416,6 +417,12 @@ class Services:
 
     def _tool_names(self) -> Sequence[str]:
         return [*self._own_tool_names(), *(tool.name for tool in self.mcp.known(None))]
+
+    def _mirror(
+        self, unit: Unit, principal: Principal, old: Project | None, new: Project | None
+    ) -> None:
+        # Asked for when they are there: channels come after the projects that link them.
+        self.channels.mirror(unit, principal, old, new)
 
     def _cancel_run(self, principal: Principal, run_id: str) -> object:
         # Asked for when they are there: runs tell trials of their end.

@@ -174,6 +174,8 @@ class Project:
     status: ProjectStatus = ProjectStatus.ACTIVE
     members: tuple[ProjectMember, ...] = ()
     channel_links: tuple[str, ...] = ()
+    # The linked channels that its members are in because they are in the project.
+    mirrored_channels: tuple[str, ...] = ()
     metadata: JsonObject = field(default_factory=dict)
     version: int = 1
 
@@ -192,6 +194,8 @@ class ChannelLink:
 
     channel_id: str
     default_for_new_tasks: bool
+    # Whether its roster has the members of the project.
+    mirror_members: bool = False
 
 
 def require_project(unit: "Unit", project_id: str, *, lock: bool = False) -> Project:

@@ -1,8 +1,8 @@
 """Projects: which sessions and people work on one thing."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -24,6 +24,8 @@ from understudy.sessions.model import (
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
+Mirror: TypeAlias = Callable[["Unit", Principal, Project | None, Project | None], None]
+
 
 @dataclass(frozen=True, slots=True)
 class ProjectService:
@@ -31,6 +33,8 @@ class ProjectService:
 
     units: "Units"
     clock: Clock
+    # Keeps the rosters of channels in step with the members; told the project before and after.
+    mirror: Mirror = lambda *_: None
 
     def create(
         self, principal: Principal, project_id: str | None, display_name: str, **fields: Any
@@ -50,6 +54,7 @@ class ProjectService:
             checked = _checked(unit, project)
             if not unit.projects.add(checked):
                 raise coded_error("projects/project_already_exists", project_id=project.project_id)
+            self.mirror(unit, principal, None, checked)
             self._audit(unit, principal, "projects.create", checked)
             return detail_of(unit, checked)
 
@@ -94,6 +99,7 @@ class ProjectService:
             task_count = detail_of(unit, stored).task_count
             if task_count:
                 raise coded_error("projects/project_has_tasks", task_count=task_count)
+            self.mirror(unit, principal, stored, None)
             unit.projects.delete(project_id)
             self._audit(unit, principal, "projects.delete", stored)
 
@@ -123,16 +129,30 @@ class ProjectService:
             )
 
     def link_channel(
-        self, principal: Principal, project_id: str, channel_id: str, *, is_default: bool
+        self,
+        principal: Principal,
+        project_id: str,
+        channel_id: str,
+        *,
+        is_default: bool,
+        mirrors: bool | None = None,
     ) -> ProjectDetail:
-        """Link a channel; the first link, or a new default, is where the threads of tasks begin."""
+        """Link a channel; the first link, or a new default, is where the threads of tasks begin.
+
+        With `mirrors` the members of the project are members of the channel as well; None leaves it.
+        """
         with self.units.write() as unit:
             stored = require_project(unit, project_id, lock=True)
             others = tuple(each for each in stored.channel_links if each != channel_id)
             links = (channel_id, *others) if is_default else (*others, channel_id)
             if not is_default and channel_id in stored.channel_links:
                 links = stored.channel_links
-            changed = _checked(unit, replace(stored, channel_links=links))
+            mirrored = stored.mirrored_channels
+            if mirrors is not None:
+                mirrored = tuple(each for each in mirrored if each != channel_id)
+                mirrored = (*mirrored, channel_id) if mirrors else mirrored
+            changed = replace(stored, channel_links=links, mirrored_channels=mirrored)
+            changed = _checked(unit, changed)
             return self._save(unit, principal, "projects.link_channel", stored, changed)
 
     def unlink_channel(
@@ -144,7 +164,8 @@ class ProjectService:
             if channel_id not in stored.channel_links:
                 raise coded_error("projects/channel_not_linked", channel_id=channel_id)
             left = tuple(each for each in stored.channel_links if each != channel_id)
-            changed = replace(stored, channel_links=left)
+            mirrored = tuple(each for each in stored.mirrored_channels if each != channel_id)
+            changed = replace(stored, channel_links=left, mirrored_channels=mirrored)
             return self._save(unit, principal, "projects.unlink_channel", stored, changed)
 
     def _save(
@@ -160,6 +181,7 @@ class ProjectService:
         _check_left(unit, stored, changed)
         _check_unlinked(unit, stored, changed)
         changed = replace(changed, version=stored.version + 1, updated_at_ms=self.clock.now_ms())
+        self.mirror(unit, principal, stored, changed)
         unit.projects.update(changed, expected_version=stored.version)
         self._audit(unit, principal, action, changed)
         return detail_of(unit, changed)
@@ -214,7 +236,9 @@ def _checked(unit: "Unit", project: Project) -> Project:
                 pointer=f"/channel_links/{index}",
                 channel_id=channel_id,
             )
-    checked = replace(project, members=())
+    # Only while it is linked.
+    mirrored = tuple(each for each in project.channel_links if each in project.mirrored_channels)
+    checked = replace(project, members=(), mirrored_channels=mirrored)
     for member in project.members:
         checked = _joined(unit, checked, member)
     return checked

@@ -1,5 +1,6 @@
 """The channel store: rooms, their rosters and their events."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -83,6 +84,11 @@ class ChannelStore:
         """The roster of a channel, in the order of joining."""
         return self._rosters([channel_id]).get(channel_id, ())
 
+    def sessions(self, channel_id: str) -> tuple[ChannelMember, ...]:
+        """The members that are sessions, in the order of joining; people may be many more."""
+        found = self._connection.execute(_SESSIONS, {"ids": [channel_id]})
+        return tuple(map(_read_member, found))
+
     def member(self, channel_id: str, member_id: str) -> ChannelMember | None:
         """One member."""
         return self._member(channel_id, channel_members.c.member_id == member_id)
@@ -160,11 +166,10 @@ class ChannelStore:
         return None if row is None else _read_member(row)
 
     def _rosters(self, channel_ids: Sequence[str]) -> dict[str, tuple[ChannelMember, ...]]:
-        rosters: dict[str, tuple[ChannelMember, ...]] = {}
+        rosters = defaultdict[str, list[ChannelMember]](list)
         for row in self._connection.execute(_ROSTERS, {"ids": list(channel_ids)}):
-            known = rosters.get(row.channel_id, ())
-            rosters[row.channel_id] = (*known, _read_member(row))
-        return rosters
+            rosters[row.channel_id].append(_read_member(row))
+        return {channel_id: tuple(members) for channel_id, members in rosters.items()}
 
 
 _CHANNEL = sa.select(channels).where(channels.c.channel_id == sa.bindparam("wanted"))
@@ -204,6 +209,7 @@ _MEMBERS = sa.select(channel_members, _AGENT_NAME).select_from(_WITH_AGENTS)
 _ROSTERS = _MEMBERS.where(
     channel_members.c.channel_id.in_(sa.bindparam("ids", expanding=True))
 ).order_by(channel_members.c.joined_at_ms, channel_members.c.member_id)
+_SESSIONS = _ROSTERS.where(channel_members.c.session_id.is_not(None))
 _NAMES = (
     sa.select(
         channel_members.c.member_id,

@@ -25,6 +25,7 @@ class LinkChannel(RequestBody):
 
     channel_id: str = Field(max_length=500)
     default_for_new_tasks: bool = False
+    mirror_members: bool | None = None
 
 
 class ProjectFields(RequestBody):
@@ -33,6 +34,7 @@ class ProjectFields(RequestBody):
     description: str | None = Field(default=None, max_length=65_536)
     status: Lax[ProjectStatus] | None = None
     channel_links: Lax[tuple[str, ...]] | None = Field(default=None, max_length=256)
+    mirrored_channels: Lax[tuple[str, ...]] | None = Field(default=None, max_length=256)
     metadata: JsonObject | None = None
 
 

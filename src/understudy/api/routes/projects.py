@@ -116,9 +116,14 @@ def remove_member(
 @viewer()
 def channels(project_id: ProjectId, services: Services, page: Paging) -> Page[ChannelLink]:
     """The channels that a project links; the threads of its tasks begin in the default one."""
-    linked = services.projects.get(project_id).channel_links
+    project = services.projects.get(project_id)
     links = [
-        ChannelLink(channel_id=each, default_for_new_tasks=not at) for at, each in enumerate(linked)
+        ChannelLink(
+            channel_id=each,
+            default_for_new_tasks=not at,
+            mirror_members=each in project.mirrored_channels,
+        )
+        for at, each in enumerate(project.channel_links)
     ]
     return Page.cut(links, page)
 
@@ -130,7 +135,11 @@ def link_channel(
 ) -> ProjectDetail:
     """Link a channel, as the default for new tasks if it is to be."""
     return services.projects.link_channel(
-        caller, project_id, body.channel_id, is_default=body.default_for_new_tasks
+        caller,
+        project_id,
+        body.channel_id,
+        is_default=body.default_for_new_tasks,
+        mirrors=body.mirror_members,
     )
 
 
