@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.api.commands import answer, invoke
 from tests.api.live import Live, SentEvent
 from tests.support.daemon import wait_for
 from tests.support.skill_service_harness import skill_md
@@ -173,3 +174,16 @@ def test_a_signed_request_is_posted_over_a_bridge(live: Live) -> None:
     assert (forged.status_code, forged.json()["code"]) == (403, "bridge_signature_invalid")
     lost = live.client.post("/v1/bridges/gone/messages", content=body, headers=headers)
     assert lost.status_code == 403
+
+
+def test_commands_mirror_a_project_and_tell_who_is_next(live: Live) -> None:
+    path = room(live, "hall")
+    live.session("fay")
+    project = {"project_id": "site", "display_name": "Site", "members": [{"member_id": "fay"}]}
+    live.ok("POST", "/v1/projects", project)
+    invoke(live, "projects", "channels", "link", "site", "hall", "--mirror")
+    [link] = answer(live, "projects", "channels", "list", "site")["items"]
+    assert link["mirror_members"] is True
+    live.ok("PUT", path, {"paused": True})
+    live.ok("POST", path + "/messages", {"content": "Anybody?"})
+    assert "fay" in invoke(live, "channels", "next", "hall").stdout

@@ -1,6 +1,6 @@
 """`understudy channels`: public rooms in which agents and people take turns."""
 
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
@@ -301,3 +301,22 @@ def react(
 def leases(daemon: DaemonConnection, channel_id: ChannelId, page: PageOptions) -> object:
     """List who speaks in which thread, why, and who is next."""
     return daemon.client.channels.leases_page(channel_id, **page)
+
+
+def _tell_speakers(view: Any) -> None:
+    rows = [
+        (str(at), each.display_name, ", ".join(each.reasons))
+        for at, each in enumerate(view.speakers, start=1)
+    ]
+    rows += [("-", each.display_name, ", ".join(each.reasons)) for each in view.passed_over]
+    screen.table(("turn", "member", "why"), rows, empty="No agent is in this channel.")
+
+
+@commands("next", show=_tell_speakers)
+def next_speakers(
+    daemon: DaemonConnection,
+    channel_id: ChannelId,
+    thread: Thread = None,
+) -> object:
+    """Show who would answer the last message of a person, who would not, and why."""
+    return daemon.client.channels.next_speakers(channel_id, thread_root_message_id=thread)

@@ -171,7 +171,12 @@ def link_channel(
     ] = None,
 ) -> None:
     """Link a channel; the threads of tasks begin in the first one."""
-    daemon.client.projects.link_channel(project_id, channel_id, default, mirror)
+    from understudy.wire.projects import LinkChannel
+
+    link = inputs.request(
+        LinkChannel, channel_id=channel_id, default_for_new_tasks=default, mirror_members=mirror
+    )
+    daemon.client.projects.link_channel(project_id, link)
 
 
 @channel_commands("unlink", "remove", show="{channel_id} has left {project_id}")
