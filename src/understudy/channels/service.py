@@ -289,10 +289,10 @@ class ChannelService:
                     change="left",
                 )
         known = {each.speaker_id: each.member_id for each in roster}
-        for member_id, each in wanted.items():
-            speaker = each.session_id or each.actor_id or each.member_id
-            if known.get(speaker, member_id) == member_id:
-                self._join(unit, principal, channel, _mirror_of(each, member_id))
+        for member_id, joins in wanted.items():
+            member = _mirror_of(joins, member_id)
+            if known.get(member.speaker_id, member_id) == member_id:
+                self._join(unit, principal, channel, member)
 
     def _join(
         self, unit: "Unit", principal: Principal, channel: Channel, member: ChannelMember

@@ -42,6 +42,14 @@ class UnreachableError(ClientError):
         self.reason = reason
 
 
+def unreachable_because(problem: Exception) -> str:
+    """Why nobody answered, without the number that the system has for it."""
+    if isinstance(problem, TimeoutError) or "Timeout" in type(problem).__name__:
+        return "it did not answer in time"
+    said = str(problem).rpartition("] ")[2] or type(problem).__name__
+    return said[:1].lower() + said[1:]
+
+
 class AnswerError(ClientError):
     """The daemon answered something that this client does not understand."""
 

@@ -16,7 +16,7 @@ from understudy.client.address import (
     on_loopback,
 )
 from understudy.client.calls import HttpCall
-from understudy.client.errors import UnreachableError
+from understudy.client.errors import UnreachableError, unreachable_because
 
 # What any HTTP library sends in a header as it is.
 PLAIN_HEADER: Final = re.compile(r"[!-~]([ -~]*[!-~])?", re.ASCII)
@@ -87,5 +87,4 @@ class Loopback:
                     status_code=response.status, headers=response.headers, content=response.read()
                 )
             except (OSError, HTTPException) as problem:
-                reason = str(problem) or type(problem).__name__
-                raise UnreachableError(self.url, reason) from problem
+                raise UnreachableError(self.url, unreachable_because(problem)) from problem

@@ -17,6 +17,7 @@ from understudy.client.errors import (
     UnavailableError,
     UnreachableError,
     problem_of,
+    unreachable_because,
 )
 
 if TYPE_CHECKING:
@@ -142,8 +143,8 @@ class Exchange(Generic[Http]):
         try:
             yield
         except httpx2.TransportError as problem:
-            reason = _in_words(problem)
-            raise UnreachableError(str(self.http.base_url).rstrip("/"), reason) from problem
+            where = str(self.http.base_url).rstrip("/")
+            raise UnreachableError(where, unreachable_because(problem)) from problem
 
 
 class Transport(Exchange["httpx2.Client"]):
@@ -296,11 +297,3 @@ def _seconds(value: str | None) -> float | None:
 def _waits(answer: Any) -> bool:
     """Whether a change waits for a second person, or for two."""
     return isinstance(answer, dict) and answer.get("state") in WAITING
-
-
-def _in_words(problem: httpx2.TransportError) -> str:
-    """Why nobody answered, without the number that the system has for it."""
-    if isinstance(problem, httpx2.TimeoutException):
-        return "it did not answer in time"
-    said = str(problem).rpartition("] ")[2] or type(problem).__name__
-    return said[:1].lower() + said[1:]

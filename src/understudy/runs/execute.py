@@ -355,7 +355,7 @@ class RunExecutor:
             updated_at_ms=self.clock.now_ms(),
         )
         unit.runs.update(run)
-        told = (each.data.get("type") for each in reversed(done) if each.kind is EventKind.RUN)
+        told = (str(each.data["type"]) for each in reversed(done) if each.kind is EventKind.RUN)
         kind = next((RESUMES[each] for each in told if each in RESUMES), None)
         why = {"resume_kind": str(kind)} if kind and run.stop_request is None else {}
         event = run_event(run, "resumed", run.status, attempt=run.attempt, **why)
