@@ -326,11 +326,11 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "understudy.sessions.model": {
         "ActiveSkill": "ref slug name version?null digest source args?null activated_by activated_at_ms",
-        "ChannelLink": "channel_id default_for_new_tasks",
+        "ChannelLink": "channel_id default_for_new_tasks mirror_members?false",
         "DefaultSkill": "name args?null",
         "Persona": "persona_id display_name soul capability_scope default_skills:[DefaultSkill] metadata created_at_ms updated_at_ms version?1",
         "PersonaSnapshot": "persona_id persona_version display_name soul capability_scope default_skills:[DefaultSkill] digest bound_at_ms",
-        "ProjectDetail": 'project_id display_name created_at_ms updated_at_ms description?null status?"active" members:[ProjectMember]?[] channel_links?[] metadata?{} version?1 task_count?0 active_task_count?0',
+        "ProjectDetail": 'project_id display_name created_at_ms updated_at_ms description?null status?"active" members:[ProjectMember]?[] channel_links?[] mirrored_channels?[] metadata?{} version?1 task_count?0 active_task_count?0',
         "ProjectMember": "member_id member_kind display_name session_id?null agent_id?null actor_id?null role?null expertise_tags?[] metadata?{}",
         "ReplyTarget": "plugin address",
         "RoutePolicy": "provider?null generation?{}",
