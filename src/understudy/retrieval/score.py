@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final
 
 from understudy.retrieval.documents import (
@@ -24,6 +25,7 @@ DIGITS: Final = 6
 ABOUT: Final = "about"
 TIME: Final = "time"
 NEIGHBOURS: Final = "neighbours"
+_ORDER: Final = attrgetter("score", "at_ms", "id")
 BESIDE_FIELDS: Final = frozenset({ABOUT, TIME, NEIGHBOURS})
 
 
@@ -61,7 +63,15 @@ class DocumentFinding:
 
     def score(self) -> float:
         """The points of all matches."""
-        return round(math.fsum([points for _, _, points in self._points()]), DIGITS)
+        question, tuning, heaviest = self.question, self.tuning, self.prepared.heaviest
+        points = [it.weight * _field_points(question, it, tuning) for it in self.fields]
+        if self.is_subject:
+            points.append(tuning.subject * heaviest)
+        if question.period is not None:
+            points.append(self._time_points())
+        if self.lent:
+            points.append(self._lent_points())
+        return round(math.fsum(points), DIGITS)
 
     def matches(self) -> tuple[Match, ...]:
         """The matched words of the question, by field."""
@@ -117,7 +127,7 @@ class DocumentFinding:
 
     def _points(self) -> list[tuple[str, Collection[int] | None, float]]:
         """Name, clues and points of each match; a time has no clues."""
-        question, tuning, heaviest = self.question, self.tuning, self.prepared.heaviest
+        question, tuning = self.question, self.tuning
         found: list[tuple[str, Collection[int] | None, float]] = [
             (it.name, it.strengths, it.weight * _field_points(question, it, tuning))
             for it in self.fields
@@ -126,19 +136,25 @@ class DocumentFinding:
             named = [
                 number for number, it in enumerate(question.terms) if it.text in question.names
             ]
-            found.append((ABOUT, named, tuning.subject * heaviest))
+            found.append((ABOUT, named, tuning.subject * self.prepared.heaviest))
         if question.period is not None:
-            fit = question.period.points * question.period.fit(self.at_ms)
-            found.append((TIME, None, tuning.date * fit * heaviest))
+            found.append((TIME, None, self._time_points()))
         if self.lent:
-            brevity = min(1.0, tuning.brief_words / max(1.0, self.prepared.words))
-            lent = tuning.context * brevity * _sum(question, self.lent)
-            found.append((NEIGHBOURS, self.lent, lent))
+            found.append((NEIGHBOURS, self.lent, self._lent_points()))
         return [
             (name, clues, rounded)
             for name, clues, points in found
             if (rounded := round(points, DIGITS)) > 0
         ]
+
+    def _time_points(self) -> float:
+        period = self.question.period
+        fit = period.points * period.fit(self.at_ms) if period else 0.0
+        return self.tuning.date * fit * self.prepared.heaviest
+
+    def _lent_points(self) -> float:
+        brevity = min(1.0, self.tuning.brief_words / max(1.0, self.prepared.words))
+        return self.tuning.context * brevity * _sum(self.question, self.lent)
 
     def _shown(self, clues: Collection[int] | None) -> tuple[str, ...]:
         """The matched words of the question; similar ones are marked."""
@@ -202,12 +218,17 @@ def _stretch(prepared: Prepared, average: float, tuning: Tuning) -> float:
 
 def _look_closer(finding: DocumentFinding) -> None:
     """Match similar words, and add up the fields."""
-    question, strengths = finding.question, finding.strengths
+    question = finding.question
     for it, (_, _, text) in zip(finding.fields, finding.prepared.texts, strict=True):
         # Most texts share a few groups with some word, and too few to be like any.
         shared = question.grams & text.grams
         if shared and len(shared) >= question.fewest_grams:
             it.strengths |= _similar(question, text.counts, shared, finding.tuning)
+    if len(finding.fields) == 1 and finding.fields[0].weight == 1.0:
+        finding.strengths = finding.fields[0].strengths
+        return
+    strengths = finding.strengths
+    for it in finding.fields:
         for number, strength in it.strengths.items():
             strengths[number] = strengths.get(number, 0.0) + it.weight * strength
 
@@ -215,13 +236,18 @@ def _look_closer(finding: DocumentFinding) -> None:
 def _similar(
     question: RetrievalQuestion, counts: Mapping[str, int], shared: Set[str], tuning: Tuning
 ) -> Strengths:
-    least = tuning.least_similarity
-    return {
-        number: share
-        for number, clue in question.similar.items()
-        if clue.term not in counts
-        and (share := len(clue.grams & shared) / len(clue.grams)) >= least
-    }
+    """Words whose letter groups the text has enough of, by their share of the groups."""
+    held: dict[int, int] = {}
+    for gram in shared:
+        for number in question.words_with[gram]:
+            held[number] = held.get(number, 0) + 1
+    found: Strengths = {}
+    for number, grams in held.items():
+        clue = question.similar[number]
+        share = grams / len(clue.grams)
+        if share >= tuning.least_similarity and clue.term not in counts:
+            found[number] = share
+    return found
 
 
 def _is_evidence(
@@ -248,7 +274,7 @@ def rank(
     findings = [find(question, it, tuning) for it in prepared]
     if tuning.context:
         _share(findings, tuning)
-    return tuple(sorted(map(_scored, findings), key=_order, reverse=True))
+    return tuple(sorted(map(_scored, findings), key=_ORDER, reverse=True))
 
 
 def _scored(finding: DocumentFinding) -> Scored:
@@ -257,10 +283,6 @@ def _scored(finding: DocumentFinding) -> Scored:
     if not finding.is_found:
         return Scored(document.id, 0.0, document.at_ms)
     return Scored(document.id, finding.score(), document.at_ms, finding)
-
-
-def _order(it: Scored) -> tuple[float, int, str]:
-    return it.score, it.at_ms, it.id
 
 
 def _share(findings: Sequence[DocumentFinding], tuning: Tuning) -> None:
