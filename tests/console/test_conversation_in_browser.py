@@ -238,7 +238,9 @@ def test_the_tabs_of_a_session_and_the_views_of_a_run_are_accessible(
         assert_accessible(tab)
     tab.goto(f"/sessions/{session}?tab=scopes")
     skill = tab.get_by_role("row", name="skill").first
-    expect(skill.get_by_role("cell")).to_have_text(["only alpha beta", "only beta gamma", "only beta"])
+    expect(skill.get_by_role("cell")).to_have_text(
+        ["only alpha beta", "only beta gamma", "only beta"]
+    )
     tab.goto(f"/runs/{run_id}")
     for name in VIEWS[1:]:
         tab.keyboard.press("t")
