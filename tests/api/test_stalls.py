@@ -4,12 +4,15 @@ Measured is the processor time of the loop's own thread against that of doing th
 programs on the machine change neither.
 """
 
+import asyncio
 import json
 import time
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
 
 import pytest
+from fastapi import FastAPI
 from pydantic import ValidationError
 from starlette.testclient import TestClient
 
@@ -20,7 +23,8 @@ from understudy.wire.skills import UpdateSkill
 
 ROOM = MAX_VALUES - 20
 WORST: dict[str, tuple[str, str, Any, Any]] = {
-    "a list": ("POST", "/v1/tools/check", CheckTool, [0] * ROOM),
+    # Values of one kind are checked at once.
+    "a list": ("POST", "/v1/tools/check", CheckTool, [0, "a"] * (ROOM // 2)),
     "unknown fields": ("POST", "/v1/tools/check", CheckTool, {f"k{it}": 0 for it in range(ROOM)}),
     "wrong items": ("PUT", "/v1/skills/none", UpdateSkill, {"tags": [0] * ROOM}),
     "wrong items at the end": (
@@ -76,3 +80,24 @@ def test_a_body_with_many_mistakes_is_told_how_many_and_the_first(api: TestClien
     assert (answer.status_code, problem["detail"]) == (400, f"the request has {ROOM} wrong values")
     assert problem["errors"][0]["pointer"] == "/tags/0"
     assert len(problem["errors"]) == 50
+
+
+def test_long_bodies_wait_for_their_turn_without_a_thread(api: TestClient) -> None:
+    """More than there are threads in the pool: who waits in a thread would leave none to others."""
+    turn = asyncio.Semaphore(0)
+    cast("FastAPI", api.app).state.long_bodies = turn
+    portal = api.portal
+    assert portal is not None
+
+    def send(_: int) -> int:
+        return api.post("/v1/tools/check", json=[0] * 10_000).status_code
+
+    with ThreadPoolExecutor(50) as pool:
+        answers = [pool.submit(send, each) for each in range(50)]
+        shorts = [api.post("/v1/tools/check", json={"tool": "shell"}).status_code for _ in range(5)]
+        waiting = [each for each in answers if not each.done()]
+        portal.call(turn.release)
+        assert [each.result() for each in answers] == [400] * 50
+
+    assert shorts == [200] * 5
+    assert len(waiting) == 50

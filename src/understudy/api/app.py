@@ -1,5 +1,6 @@
 """The ASGI app: routes behind the gate, errors as problems, an envelope around everything."""
 
+from asyncio import Semaphore
 from dataclasses import replace
 from typing import Final
 
@@ -208,6 +209,7 @@ def create_app(services: Services) -> FastAPI:
     app.state.services = services
     app.state.open_streams = OpenStreams()
     app.state.scan_queue = ScanQueue()
+    app.state.long_bodies = Semaphore(1)
     app.user_middleware += [
         Middleware(Envelope, metrics=services.metrics),
         Middleware(BodyLimit),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, cast, get_args, get_origin
+from typing import Any, Final, TypeVar, cast, get_args, get_origin
 
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
@@ -22,7 +22,13 @@ from understudy.api.middleware import without_stream
 from understudy.api.multipart import read_form
 from understudy.api.operations import SAFE_METHODS, Operation, canonical, operation_of
 from understudy.api.problems import ManyMistakes, language_of
-from understudy.api.services import Services, open_streams_of, scan_queue_of, services_of
+from understudy.api.services import (
+    Services,
+    long_bodies_of,
+    open_streams_of,
+    scan_queue_of,
+    services_of,
+)
 from understudy.api.two_people import with_second
 from understudy.api.veil import veiled
 from understudy.core.errors import coded_error
@@ -46,6 +52,19 @@ LONG_BODY_BYTES: Final = 16 * 1024
 JSON_TYPES: Final = ("application/json",)
 
 
+T = TypeVar("T")
+
+
+async def _apart(request: Request, work: Callable[..., T], *of: Any) -> T:
+    """Work on a long body in a thread, one body at a time.
+
+    Parsers hold the interpreter while they run: several at once would keep the event loop waiting for
+    all of them. Who waits for a turn waits here, and takes no thread.
+    """
+    async with long_bodies_of(request):
+        return await run_in_threadpool(work, *of)
+
+
 class StrictRequest(Request):
     """A request whose JSON is parsed once, and checked."""
 
@@ -53,7 +72,7 @@ class StrictRequest(Request):
         if not hasattr(self, "_strict"):
             body = await self.body()
             is_long = len(body) > LONG_BODY_BYTES
-            self._strict = await run_in_threadpool(parse, body) if is_long else parse(body)
+            self._strict = await _apart(self, parse, body) if is_long else parse(body)
         return self._strict
 
     @property
@@ -231,7 +250,7 @@ async def _refuse_many_mistakes(request: StrictRequest, made: _BodyAdapter) -> N
     adapter = made() if len(body) > LONG_BODY_BYTES and request.has_json else None
     if adapter is None or request.method in SAFE_METHODS:
         return
-    found = await run_in_threadpool(many_mistakes, adapter, request.state.body)
+    found = await _apart(request, many_mistakes, adapter, request.state.body)
     if found is not None:
         count, first = found
         errors = [{**each, "loc": ("body", *each["loc"])} for each in first]

@@ -1,5 +1,6 @@
 """What routes take: the daemon's services, who is calling, and the ids in a path."""
 
+from asyncio import Semaphore
 from typing import TYPE_CHECKING, Annotated, cast
 
 from fastapi import Depends, Path, Request
@@ -20,6 +21,11 @@ def open_streams_of(request: Request) -> OpenStreams:
 def scan_queue_of(request: Request) -> ScanQueue:
     """The line for the guard of the app that a request came to."""
     return cast("ScanQueue", request.app.state.scan_queue)
+
+
+def long_bodies_of(request: Request) -> Semaphore:
+    """The turn to parse a long body, of the app that a request came to."""
+    return cast("Semaphore", request.app.state.long_bodies)
 
 
 def services_of(request: Request) -> "DaemonServices":

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Collection
 from typing import Any, Final, NoReturn
 
 from understudy.core.errors import coded_error
@@ -61,27 +62,42 @@ def check(value: object, path: tuple[object, ...] = ()) -> None:
             pass
         case int() if abs(value) > MAX_INT:
             _refuse("number_out_of_range", path, "the number does not fit 64 bits")
-        case list():
+        case list() if len(path) == MAX_DEPTH or not _are_fine(value):
             for index, item in enumerate(value):
                 check(item, (*path, index))
-        case dict():
+        case dict() if len(path) == MAX_DEPTH or not _are_fine_members(value):
             for key, item in value.items():
                 check_text(key, path)
                 check(item, (*path, key))
 
 
+def _are_fine(values: Collection[Any]) -> bool:
+    """Whether these are texts or whole numbers that can be stored, told without a look at each.
+
+    A walk over 50,000 values takes 25 ms; only what fails here is walked, to name its place.
+    """
+    kinds = set(map(type, values))
+    if kinds == {str}:
+        return _is_text("".join(values))
+    return kinds == {int} and min(values) >= -MAX_INT and max(values) <= MAX_INT
+
+
+def _are_fine_members(value: dict[str, Any]) -> bool:
+    return _are_fine(value) and _are_fine(value.values())
+
+
 def check_text(text: str, path: tuple[object, ...]) -> None:
     """Refuse NUL and lone surrogates, which are no text."""
-    if "\0" in text or not _is_unicode(text):
+    if not _is_text(text):
         _refuse("invalid_text", path, "text must not contain NUL or half of a character")
 
 
-def _is_unicode(text: str) -> bool:
+def _is_text(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
         return False
-    return True
+    return "\0" not in text
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

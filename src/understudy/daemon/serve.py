@@ -1,6 +1,7 @@
 """The daemon as a process: banner, web server, drain on a signal, one line on failure."""
 
 import asyncio
+import gc
 import os
 import shutil
 import signal
@@ -102,6 +103,8 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, _stop_or_quit, stop)
+        # What is there by now stays: walking it at each full collection would stop all threads.
+        gc.freeze()
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         await asyncio.to_thread(_greet, daemon, listener)
         await _until_stopped(stop, serving)

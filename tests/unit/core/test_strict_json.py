@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from understudy.core.errors import UnderstudyError
-from understudy.core.strict_json import MAX_VALUES, parse
+from understudy.core.errors import Invalid, UnderstudyError
+from understudy.core.strict_json import MAX_DEPTH, MAX_INT, MAX_VALUES, parse
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,37 @@ def test_a_body_of_too_many_values_is_not_parsed(body: bytes) -> None:
 @pytest.mark.parametrize("text", ["a,b" * MAX_VALUES, '\\",[{' * MAX_VALUES, '",' * MAX_VALUES])
 def test_what_stands_in_a_string_is_no_value(text: str) -> None:
     assert parse(json.dumps({"text": text})) == {"text": text}
+
+
+def nested(inner: str, levels: int) -> str:
+    return "[" * levels + inner + "]" * levels
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "pointer"),
+    [
+        ('{"a": ["x", "\\u0000"]}', "invalid_text", "/a/1"),
+        ('{"a": ["\\ud800", "\\udc00"]}', "invalid_text", "/a/0"),
+        ('{"a": {"b": "x", "\\ud800": "y"}}', "invalid_text", "/a"),
+        (f'{{"a": [0, {MAX_INT + 1}]}}', "number_out_of_range", "/a/1"),
+        (f'{{"a": [0, {-MAX_INT - 1}]}}', "number_out_of_range", "/a/1"),
+        ('{"a": [0, "x", 1e999]}', "number_out_of_range", "/a/2"),
+        (nested("0", MAX_DEPTH + 1), "too_deep", "/0/0/0/0/0/0/0/0"),
+    ],
+)
+def test_what_cannot_be_stored_is_found_among_values_that_can(
+    body: str, code: str, pointer: str
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        parse(body)
+
+    assert refused.value.code == code
+    assert [each.pointer for each in refused.value.errors] == [pointer]
+
+
+@pytest.mark.parametrize(
+    "value", [[], {}, [True, None], ["a", ""], [MAX_INT, -MAX_INT], {"a": 1, "b": {"c": "d"}}]
+)
+def test_what_can_be_stored_is_taken_as_it_is(value: object) -> None:
+    assert parse(json.dumps(value)) == value
+    assert parse(nested("0", MAX_DEPTH)) is not None
