@@ -1,14 +1,23 @@
 """Two people: the first approval waits, and only somebody else makes the change."""
 
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
 
 import pytest
+from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from tests.api.conftest import ADMIN
 from tests.api.furniture import MAKERS
 from tests.api.skill_users import Person
 from tests.api.test_isolation import person
+from understudy.core.errors import Conflict
+from understudy.core.principal import Principal, Role
+from understudy.inbox.second_approvals import GatedChange
+from understudy.runtime.two_people import TwoApprovers
+from understudy.skills.access import Author
+from understudy.skills.model import Visibility
+from understudy.skills.revisions import SkillFieldChanges
 
 
 @pytest.fixture
@@ -284,3 +293,113 @@ def test_operations_for_two_take_nothing_from_the_query(guarded: TestClient) -> 
     }
 
     assert taken == {}
+
+
+def test_all_who_wrote_a_part_of_a_text_are_its_authors(
+    root: Person, ann: Person, bob: Person, cid: Person
+) -> None:
+    skill = MAKERS["skill_id"](ann, {})
+    path, public = f"/v1/skills/{skill}", {"visibility": "public"}
+    bob.ok("POST", f"{path}/patch", {"find": "report", "replace": "review"})
+    cid.ok("POST", f"{path}/patch", {"find": "review", "replace": "digest"})
+
+    for each in (ann, bob, cid):
+        assert each.refused("PUT", path, public) == (403, "proposer_does_not_count")
+    assert root.call("PUT", path, public).status_code == 202
+
+
+def test_who_wrote_what_was_accepted_since_may_approve_what_comes_after(
+    guarded: TestClient, root: Person, ann: Person, bob: Person, cid: Person
+) -> None:
+    skill = MAKERS["skill_id"](ann, {})
+    path = f"/v1/skills/{skill}"
+    for each in (bob, root):
+        each.call("PUT", path, {"visibility": "public"})
+    ann.ok("POST", f"{path}/patch", {"find": "report", "replace": "review"})
+    for each in (bob, root):
+        each.call("POST", f"{path}/versions/2/accept")
+    assert root.ok("GET", path)["version"] == 2
+    cid.ok("POST", f"{path}/patch", {"find": "review", "replace": "digest"})
+    dan = person(guarded, "dan", "admin")
+    dan.ok("POST", f"{path}/patch", {"find": "digest", "replace": "essay"})
+
+    accept = f"{path}/versions/4/accept"
+    for each in (cid, dan):
+        assert each.refused("POST", accept) == (403, "proposer_does_not_count")
+    assert ann.call("POST", accept).status_code == 202
+    assert root.ok("POST", accept)["version"] == 4
+
+
+def test_a_first_approval_of_another_text_does_not_wait(ann: Person, bob: Person) -> None:
+    path = f"/v1/skills/{MAKERS['skill_id'](ann, {})}"
+    approval_id = bob.call("PUT", path, {"visibility": "public"}).json()["approval_id"]
+    assert bob.ok("GET", "/v1/inbox")["counts"]["second_approval"] == 1
+
+    ann.ok("POST", f"{path}/patch", {"find": "report", "replace": "payload"})
+
+    assert bob.ok("GET", "/v1/second-approvals")["items"] == []
+    inbox = bob.ok("GET", "/v1/inbox?kind=second_approval")
+    assert (inbox["items"], inbox["counts"]["second_approval"]) == ([], 0)
+    one = f"/v1/second-approvals/{approval_id}"
+    assert bob.refused("GET", one) == (404, "approval_not_found")
+    assert bob.refused("POST", f"{one}/approve") == (404, "approval_not_found")
+
+
+def test_a_rollback_is_approved_for_the_revision_it_was_asked_at(
+    guarded: TestClient, ann: Person, bob: Person, cid: Person
+) -> None:
+    dan = person(guarded, "dan", "admin")
+    for each in (ann, bob):
+        assert each.call("POST", "/v1/runtime/rollback", {}).status_code == 202
+    for each in (ann, bob, cid):
+        change(each)
+
+    # It would go back to another revision now.
+    assert dan.call("POST", "/v1/runtime/rollback", {}).json()["state"] == "waiting_for_two"
+
+
+@pytest.mark.parametrize("is_patched", [False, True])
+def test_the_text_is_looked_at_where_it_is_activated(
+    guarded: TestClient, root: Person, ann: Person, bob: Person, is_patched: bool
+) -> None:
+    """A patch that is committed between the second approval and the act of it is not activated."""
+    skill = MAKERS["skill_id"](ann, {})
+    path, public = f"/v1/skills/{skill}", {"visibility": "public"}
+    bob.call("PUT", path, public)
+    services = cast("FastAPI", guarded.app).state.services
+    cid = Principal(user_id="cid", role=Role.ADMIN)
+    calls: list[int] = []
+
+    def patch() -> None:
+        ann.ok("POST", f"{path}/patch", {"find": "report", "replace": "payload"})
+
+    def act() -> None:
+        calls.append(1)
+        if is_patched and len(calls) == 2:
+            # The first call is the rehearsal.
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(patch).result()
+        changes = SkillFieldChanges(visibility=Visibility.PUBLIC)
+        services.skills.service.update(Author(principal=cid), skill, changes)
+
+    second = GatedChange(
+        units=services.resources.units,
+        clock=services.resources.clock,
+        principal=cid,
+        subject=TwoApprovers.SKILL_ACTIVATION,
+        operation="skills.update",
+        values={"skill_id": skill},
+        body=public,
+    )
+    told = [it["action"] for it in root.ok("GET", "/v1/audit")["items"]]
+    assert told.count("second_approvals.approve") == 0
+    if is_patched:
+        with pytest.raises(Conflict) as refused:
+            second.carry_out(act)
+        assert refused.value.code == "subject_changed"
+    else:
+        assert second.carry_out(act) is None
+
+    assert ann.ok("GET", path)["visibility"] == ("private" if is_patched else "public")
+    told = [it["action"] for it in root.ok("GET", "/v1/audit")["items"]]
+    assert told.count("second_approvals.approve") == (0 if is_patched else 1)

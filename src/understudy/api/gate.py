@@ -75,6 +75,10 @@ class StrictRequest(Request):
             self._strict = await _apart(self, parse, body) if is_long else parse(body)
         return self._strict
 
+    def take_body(self, body: Any) -> None:
+        """Have the route read this instead of what was sent."""
+        self._strict = self.state.body = body
+
     @property
     def has_json(self) -> bool:
         """Whether the caller says that the body is JSON."""

@@ -63,8 +63,8 @@ class Operation:
     # What it is, where a second person may be needed, and whether for this body.
     two: TwoApprovers | None = None
     two_if: Callable[[Any], bool] = lambda _: True
-    # The ids of candidates that a body is about, by which services.
-    two_about: Callable[["Services", Any], tuple[str, ...]] = lambda _, __: ()
+    # The body that is approved and done: it names what a filter in the given one finds now.
+    two_body: Callable[["Services", Any], Any] = lambda _, body: body
     # The fields of the form that the body is; JSON where there are none.
     form: frozenset[str] = frozenset()
     max_body_bytes: int = MAX_BODY_BYTES

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 from fastapi.responses import JSONResponse
 from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
 from starlette.responses import Response
 
 from understudy.api.operations import Operation
@@ -16,6 +15,7 @@ from understudy.inbox.second_approvals import GatedChange
 from understudy.runtime.two_people import WaitingForSecond, waiting_answer
 
 if TYPE_CHECKING:
+    from understudy.api.gate import StrictRequest
     from understudy.daemon.services import Services
 
 ACCEPTED: Final = 202
@@ -23,7 +23,7 @@ _ANSWER: Final = TypeAdapter(WaitingForSecond)
 
 
 async def with_second(
-    request: Request,
+    request: "StrictRequest",
     services: "Services",
     operation: Operation,
     name: str,
@@ -44,21 +44,18 @@ async def with_second(
         operation=name,
         # None of these operations reads the query, so nothing in it may name another version.
         values=dict(request.path_params),
-        body=body,
-        candidate_ids=await run_in_threadpool(operation.two_about, services, body),
+        body=await run_in_threadpool(operation.two_body, services, body),
     )
     if not await run_in_threadpool(change.needs_two):
         return await act()
+    request.take_body(change.body)
     try:
         with rehearsal():
             return await act()
     except Rehearsed:
-        waiting, is_second = await run_in_threadpool(change.approve)
-    if not is_second:
+        waiting = await run_in_threadpool(change.approve_first)
+    if waiting is not None:
         told = _ANSWER.dump_python(waiting_answer(waiting), mode="json")
         return JSONResponse(told, status_code=ACCEPTED)
-    try:
+    with change.as_second():
         return await act()
-    except Exception:
-        await run_in_threadpool(change.put_back, waiting)
-        raise

@@ -1,11 +1,14 @@
-"""Rehearsals: a change is checked as if it were made, and rolled back before it is stored."""
+"""Rehearsals and premises: a change is checked as if it were made, or checked where it is made."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final
+from typing import Any, Final
 
 _is_on: Final[ContextVar[bool]] = ContextVar("rehearsal", default=False)
+# Takes the unit that begins to write.
+Premise = Callable[[Any], None]
+_premise: Final[ContextVar[Premise | None]] = ContextVar("premise", default=None)
 
 
 class Rehearsed(Exception):
@@ -26,3 +29,20 @@ def end_rehearsal() -> None:
     """Roll the open unit back where it is part of a rehearsal."""
     if _is_on.get():
         raise Rehearsed
+
+
+@contextmanager
+def premise(holds: Premise) -> Iterator[None]:
+    """Have each unit that writes within begin with `holds`, which raises if the change may not be made."""
+    token = _premise.set(holds)
+    try:
+        yield
+    finally:
+        _premise.reset(token)
+
+
+def begin_change(unit: object) -> None:
+    """Check in the unit that makes a change what the change rests on."""
+    holds = _premise.get()
+    if holds is not None:
+        holds(unit)

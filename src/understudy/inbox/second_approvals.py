@@ -1,17 +1,19 @@
 """Changes that two people approve: whose word counts, what waits, and who makes it in the end."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
-from understudy.core.page import PageRequest
+from understudy.core.page import MAX_LIMIT, Page, PageRequest, decode_cursor
 from understudy.core.principal import Principal
-from understudy.core.rehearsal import Rehearsed, rehearsal
-from understudy.rollout.model import RolloutEventName, Stage
+from understudy.core.rehearsal import Rehearsed, premise, rehearsal
+from understudy.rollout.model import Rollout, RolloutEventName, Stage
 from understudy.runs.submission import fingerprint
 from understudy.runtime.service import current_revision
 from understudy.runtime.two_people import (
@@ -21,6 +23,7 @@ from understudy.runtime.two_people import (
     person_of,
     required,
 )
+from understudy.skills.model import Skill, SkillVersion, VersionState
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -31,9 +34,12 @@ MOST_EVENTS: Final = PageRequest(limit=200)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """Content that is to take effect: who wrote it, whose word is not asked for, and its digest."""
+    """Content that is to take effect: who wrote it, whose word is not asked for, and its digest.
 
-    by: str
+    A part of it that somebody wrote before has no digest: that of the whole covers it.
+    """
+
+    by: str = ""
     digest: str = ""
 
 
@@ -48,8 +54,6 @@ class GatedChange:
     operation: str
     values: dict[str, Any]
     body: Any = None
-    # The ids of the candidates that it is about, also where a filter names them.
-    candidate_ids: tuple[str, ...] = field(default=())
 
     def needs_two(self) -> bool:
         """Whether the settings ask for two people."""
@@ -61,47 +65,68 @@ class GatedChange:
         if not self.needs_two() or not _writes(act):
             act()
             return None
-        waiting, is_second = self.approve()
-        if not is_second:
+        waiting = self.approve_first()
+        if waiting is not None:
             return waiting
-        try:
+        with self.as_second():
             act()
-        except Exception:
-            self.put_back(waiting)
-            raise
         return None
 
-    def approve(self) -> tuple[SecondApproval, bool]:
-        """Note who approves it; answers what waits, and whether it is to be made now."""
+    def approve_first(self) -> SecondApproval | None:
+        """Note who approves it, and answer what waits; None when the caller would be the second."""
         now, person = self.clock.now_ms(), person_of(self.principal)
         with self.units.write() as unit:
-            made = frozenset(MADE[self.subject](unit, self))
-            # `ada as bob` is Ada.
-            if person in {each.by.partition(" as ")[0] for each in made}:
-                raise coded_error("two_approvers/proposer_does_not_count", user_id=person)
+            mark = self._mark(unit)
             unit.second_approvals.sweep(now_ms=now)
-            mark = self._mark(made)
             waiting = unit.second_approvals.same(mark, now_ms=now)
             if waiting is None:
                 waiting = self._begin(person, now, mark)
                 unit.second_approvals.put(waiting)
                 self._audit(unit, "second_approvals.wait", waiting, now)
-                return waiting, False
-            if person in (waiting.proposed_by, waiting.first_by):
-                return waiting, False
-            if not unit.second_approvals.take(waiting.approval_id):
-                raise coded_error("two_approvers/approval_not_found", approval_id="")
-            is_second = bool(waiting.first_by)
-            if not is_second:
+            elif person in (waiting.proposed_by, waiting.first_by):
+                pass
+            elif waiting.first_by:
+                return None
+            else:
+                self._take(unit, waiting)
                 waiting = replace(waiting, first_by=person)
                 unit.second_approvals.put(waiting)
-            self._audit(unit, "second_approvals.approve", waiting, now, second=person)
-            return waiting, is_second
+                self._audit(unit, "second_approvals.approve", waiting, now)
+            return waiting
 
-    def put_back(self, waiting: SecondApproval) -> None:
-        """Let a change wait again that came to nothing."""
-        with self.units.write() as unit:
-            unit.second_approvals.put(waiting)
+    def as_second(self) -> AbstractContextManager[None]:
+        """Within, the first unit that writes takes what waits, in the same transaction.
+
+        Whatever was written since the first approval is seen there, so no other text is activated.
+        """
+        is_done: list[bool] = []
+
+        def take(unit: "Unit") -> None:
+            if is_done:
+                return
+            now, person = self.clock.now_ms(), person_of(self.principal)
+            _lock(unit, self)
+            waiting = unit.second_approvals.same(self._mark(unit), now_ms=now)
+            people = () if waiting is None else (waiting.proposed_by, waiting.first_by)
+            if waiting is None or not waiting.first_by or person in people:
+                raise coded_error("two_approvers/subject_changed")
+            self._take(unit, waiting)
+            self._audit(unit, "second_approvals.approve", waiting, now, second=person)
+            unit.after_commit(partial(is_done.append, True))
+
+        return premise(take)
+
+    def _take(self, unit: "Unit", waiting: SecondApproval) -> None:
+        if not unit.second_approvals.take(waiting.approval_id):
+            raise coded_error("two_approvers/approval_not_found", approval_id="")
+
+    def _mark(self, unit: "Unit") -> str:
+        """What the change is known by; `Rejected` for who wrote what is to take effect."""
+        made, person = frozenset(MADE[self.subject](unit, self)), person_of(self.principal)
+        # `ada as bob` is Ada.
+        if person in {each.by.partition(" as ")[0] for each in made}:
+            raise coded_error("two_approvers/proposer_does_not_count", user_id=person)
+        return mark_of(self, made)
 
     def _begin(self, person: str, now: int, mark: str) -> SecondApproval:
         # Who brings a policy wrote it; what else is activated was there before.
@@ -119,12 +144,6 @@ class GatedChange:
             fingerprint=mark,
         )
 
-    def _mark(self, made: Iterable[Made]) -> str:
-        """The same for the same call about the same content: who approved one text approved no other."""
-        content = sorted({each.digest for each in made})
-        asked = {"values": self.values, "body": self.body, "about": self.candidate_ids}
-        return fingerprint(self.operation, {**asked, "content": content})
-
     def _audit(
         self, unit: "Unit", action: str, waiting: SecondApproval, now: int, second: str = ""
     ) -> None:
@@ -140,6 +159,39 @@ class GatedChange:
         )
 
 
+# What a change is about: one that somebody asks for, or one that waits.
+Asked: TypeAlias = GatedChange | SecondApproval
+
+
+def mark_of(change: Asked, made: Iterable[Made]) -> str:
+    """The same for the same call about the same content: who approved one text approved no other."""
+    content = sorted({each.digest for each in made if each.digest})
+    asked = {"values": change.values, "body": change.body, "content": content}
+    return fingerprint(change.operation, asked)
+
+
+def is_current(unit: "Unit", waiting: SecondApproval) -> bool:
+    """Whether what somebody approved is still what would take effect."""
+    return waiting.fingerprint == mark_of(waiting, MADE[waiting.subject](unit, waiting))
+
+
+def current_page(unit: "Unit", request: PageRequest, *, now_ms: int) -> Page[SecondApproval]:
+    """Changes that wait, oldest first, without those whose subject is another one now."""
+    page = unit.second_approvals.page(request, now_ms=now_ms)
+    return replace(page, items=tuple(it for it in page.items if is_current(unit, it)))
+
+
+def current_count(unit: "Unit", *, now_ms: int) -> int:
+    """How many changes wait."""
+    request, count = PageRequest(limit=MAX_LIMIT), 0
+    while True:
+        page = unit.second_approvals.page(request, now_ms=now_ms)
+        count += sum(is_current(unit, it) for it in page.items)
+        if page.next_cursor is None:
+            return count
+        request = replace(request, after=decode_cursor(page.next_cursor))
+
+
 def _writes(act: Callable[[], object]) -> bool:
     """Whether an act would store something; raises what it would raise."""
     try:
@@ -150,44 +202,80 @@ def _writes(act: Callable[[], object]) -> bool:
     return False
 
 
-def _of_skill(unit: "Unit", change: GatedChange) -> Iterator[Made]:
-    body = change.body if isinstance(change.body, dict) else {}
-    if name := change.values.get("skill_name") or body.get("skill_name"):
-        yield from _of_rollout(unit, str(name))
-    ref = str(change.values.get("skill_id", ""))
-    skill = unit.skills.get(ref) or unit.skills.by_slug(ref)
+def _lock(unit: "Unit", change: GatedChange) -> None:
+    """Let nobody write what a change is about before the unit ends; slugs before rows."""
+    skill, rollout = _named(unit, change)
     if skill is not None:
-        given = change.values.get("version") or body.get("version")
-        version = unit.skills.version(skill.skill_id, int(given or skill.version))
-        while version is not None:
-            yield Made(by=version.actor, digest=version.digest)
-            # Who restores a version did not write it.
-            origin = version.restored_from or 0
-            is_earlier = 0 < origin < version.number
-            version = unit.skills.version(skill.skill_id, origin) if is_earlier else None
+        unit.skills.lock(skill.slug)
+    if rollout is not None:
+        unit.skills.lock(rollout.skill_name)
+        unit.rollouts.get(rollout.skill_name, lock=True)
 
 
-def _of_rollout(unit: "Unit", skill_name: str) -> Iterator[Made]:
-    """Who wrote the definition that a rollout has now."""
-    rollout = unit.rollouts.get(skill_name)
-    if rollout is None:
+def _named(unit: "Unit", change: Asked) -> tuple[Skill | None, Rollout | None]:
+    """The skill and the rollout that a change is about."""
+    body = change.body if isinstance(change.body, dict) else {}
+    ref = str(change.values.get("skill_id", ""))
+    name = change.values.get("skill_name") or body.get("skill_name")
+    skill = unit.skills.get(ref) or unit.skills.by_slug(ref)
+    return skill, unit.rollouts.get(str(name)) if name else None
+
+
+def _of_skill(unit: "Unit", change: Asked) -> Iterator[Made]:
+    skill, rollout = _named(unit, change)
+    if rollout is not None:
+        yield from _of_rollout(unit, rollout)
+    if skill is None:
         return
+    body = change.body if isinstance(change.body, dict) else {}
+    given = change.values.get("version") or body.get("version")
+    served = unit.skills.version(skill.skill_id, int(given or skill.version))
+    if served is not None:
+        yield Made(by=served.actor, digest=served.digest)
+        yield from _writers(unit, skill.skill_id, served)
+
+
+def _writers(unit: "Unit", skill_id: str, version: SkillVersion) -> Iterator[Made]:
+    """Who wrote the versions that one came of, back to the last one that people accepted."""
+    # Who restores a version did not write it: it came of those before the one that was restored.
+    while origin := version.restored_from or version.number - 1:
+        before = unit.skills.version(skill_id, origin) if origin < version.number else None
+        if before is None:
+            return
+        version = before
+        if version.state is VersionState.SERVED and version.decided_by:
+            return
+        if version.state is not VersionState.REJECTED:
+            yield Made(by=version.actor)
+
+
+def _of_rollout(unit: "Unit", rollout: Rollout) -> Iterator[Made]:
+    """Who wrote the definition that a rollout has now, or one that was not activated before it."""
     yield Made(by=rollout.promoted_by, digest=rollout.fingerprint)
-    recent = unit.rollouts.recent_events([skill_name], limit=MOST_EVENTS.limit)[skill_name]
-    for event in recent:
-        is_written = event.event is RolloutEventName.PROMOTE and event.to_status is Stage.DRAFT
-        if is_written and event.definition_fingerprint == rollout.fingerprint:
-            yield Made(by=event.actor, digest=rollout.fingerprint)
+    name = rollout.skill_name
+    for event in reversed(unit.rollouts.recent_events([name], limit=MOST_EVENTS.limit)[name]):
+        if event.to_status is Stage.ACTIVE and event.definition_fingerprint != rollout.fingerprint:
+            return
+        if event.event is RolloutEventName.PROMOTE and event.to_status is Stage.DRAFT:
+            yield Made(by=event.actor)
 
 
-def _of_candidates(unit: "Unit", change: GatedChange) -> Iterator[Made]:
-    for actor in unit.audit.actors("learning_candidates.create", change.candidate_ids):
+def _of_policy(unit: "Unit", change: Asked) -> Iterator[Made]:
+    # Who proposes a policy is known by what waits. What a rollback goes back to depends on where it is.
+    if change.operation.endswith(".rollback"):
+        yield Made(digest=str(current_revision(unit).revision))
+
+
+def _of_candidates(unit: "Unit", change: Asked) -> Iterator[Made]:
+    body = change.body if isinstance(change.body, dict) else {}
+    named = (it.get("candidate_id", "") for it in body.get("candidates") or ())
+    chosen = (*(body.get("candidate_ids") or ()), *named)
+    for actor in unit.audit.actors("learning_candidates.create", chosen):
         yield Made(by=actor)
 
 
-MADE: Final[Mapping[TwoApprovers, Callable[["Unit", GatedChange], Iterable[Made]]]] = {
+MADE: Final[Mapping[TwoApprovers, Callable[["Unit", Asked], Iterable[Made]]]] = {
     TwoApprovers.SKILL_ACTIVATION: _of_skill,
-    # Who proposes a policy is known by what waits.
-    TwoApprovers.POLICY_CHANGE: lambda _, __: (),
+    TwoApprovers.POLICY_CHANGE: _of_policy,
     TwoApprovers.BULK_PUBLICATION: _of_candidates,
 }

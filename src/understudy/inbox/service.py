@@ -13,6 +13,7 @@ from understudy.core.principal import Principal, Role
 from understudy.core.records import OMIT_EMPTY, Omitted
 from understudy.core.text import preview
 from understudy.evolution.proposals import FileProposal
+from understudy.inbox.second_approvals import current_count, current_page
 from understudy.learnings.model import Candidate, CandidateState, Sensitivity
 from understudy.rollout.guards import actions_of as rollout_actions
 from understudy.rollout.model import Rollout
@@ -100,9 +101,9 @@ class InboxService:
             ),
             InboxKind.QUESTION: _asked(unit, principal, InboxKind.QUESTION, RequestKind.QUESTION),
             InboxKind.SECOND_APPROVAL: _Shelf(
-                count=lambda: unit.second_approvals.count(now_ms=now),
+                count=lambda: current_count(unit, now_ms=now),
                 page=lambda request: _each(
-                    unit.second_approvals.page(request, now_ms=now),
+                    current_page(unit, request, now_ms=now),
                     lambda it: _second(it, principal),
                 ),
             ),

@@ -226,12 +226,6 @@ class SecondApprovalStore:
         over = second_approvals.c.expires_at_ms <= now_ms
         self._connection.execute(sa.delete(second_approvals).where(over))
 
-    def count(self, *, now_ms: int) -> int:
-        """How many wait."""
-        query = sa.select(sa.func.count()).select_from(second_approvals)
-        open_ones = query.where(second_approvals.c.expires_at_ms > now_ms)
-        return int(self._connection.execute(open_ones).scalar_one())
-
     def page(self, request: PageRequest, *, now_ms: int) -> Page[SecondApproval]:
         """Those that wait, oldest first."""
         return select_page(

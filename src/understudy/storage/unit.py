@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from understudy.assets.model import BlobStore
 from understudy.core.bell import COMMITS, EVENTS, TABLE, Bell
 from understudy.core.errors import coded_error
-from understudy.core.rehearsal import end_rehearsal
+from understudy.core.rehearsal import begin_change, end_rehearsal
 from understudy.core.sight import current_sight
 from understudy.memory.ports import RunMemoryStore
 from understudy.runs.model import Run, RunTrace
@@ -245,6 +245,7 @@ class Units:
                 self._dialect.begin_write(connection)
                 unit = self._unit(connection, since)
                 regrets = unit.if_rolled_back
+                begin_change(unit)
                 yield unit
                 unit.chains.settle()
                 end_rehearsal()
@@ -312,6 +313,5 @@ class Units:
 
     def ring(self, session_ids: set[str], *topics: str) -> None:
         """Wake the readers of these sessions, and whoever waits for one of the topics."""
-        events = (EVENTS,) if session_ids else ()
         sessions = (f"session:{session_id}" for session_id in session_ids)
-        self._bell.ring(*events, *sessions, *topics)
+        self._bell.ring(*((EVENTS,) if session_ids else ()), *sessions, *topics)

@@ -105,18 +105,24 @@ def _publishes(body: Any) -> bool:
     return is_publication and not body.get("dry_run")
 
 
-def _chosen(services: Services, body: Any) -> tuple[str, ...]:
-    """The candidates that a decision is about; none where the route refuses its body."""
+def _naming(services: Services, body: Any) -> Any:
+    """A decision that names the candidates which its filter finds; as it is where the route refuses it.
+
+    Who approves it approves these: what comes later is not published with them.
+    """
     try:
         wanted = _bulk_request(BulkDecision.model_validate(body))
         chosen, _ = services.learning.bulk_decisions.chosen(wanted)
     except (Invalid, LimitExceeded, ValidationError):
-        return ()
-    return tuple(sorted(it.candidate_id for it in chosen))
+        return body
+    if wanted.candidates or not chosen:
+        return body
+    rest = {name: value for name, value in body.items() if name != "filter"}
+    return {**rest, "candidate_ids": sorted(it.candidate_id for it in chosen)}
 
 
 @router.post(ALL + "/bulk", operation_id="learning_candidates.bulk")
-@operator(two=TwoApprovers.BULK_PUBLICATION, two_if=_publishes, two_about=_chosen)
+@operator(two=TwoApprovers.BULK_PUBLICATION, two_if=_publishes, two_body=_naming)
 def decide_many(body: BulkDecision, services: Services, caller: Caller) -> BulkResult:
     """Publish or reject many; each is told of, and one that is refused does not stop the others."""
     return services.learning.bulk_decisions.decide(caller, _bulk_request(body))

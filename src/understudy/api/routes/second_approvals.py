@@ -15,6 +15,7 @@ from understudy.core.errors import coded_error
 from understudy.core.page import Page
 from understudy.core.principal import Role
 from understudy.i18n.locales import current_locale
+from understudy.inbox.second_approvals import current_page, is_current
 from understudy.runtime.two_people import SecondApproval, SecondApproved, person_of
 from understudy.wire.base import Deleted
 from understudy.wire.problem import MEDIA_TYPE
@@ -29,7 +30,7 @@ ApprovalId = Annotated[str, Path(description="id of the waiting change")]
 def list_waiting(services: Services, page: Paging) -> Page[SecondApproval]:
     """Changes that wait for people to approve them, oldest first."""
     with services.resources.units.read() as unit:
-        return unit.second_approvals.page(page, now_ms=services.resources.clock.now_ms())
+        return current_page(unit, page, now_ms=services.resources.clock.now_ms())
 
 
 @router.get(ALL + "/{approval_id}", operation_id="second_approvals.get")
@@ -91,7 +92,8 @@ def withdraw(approval_id: ApprovalId, services: Services, caller: Caller) -> Del
 def _waiting_or_none(services: Services, approval_id: str) -> SecondApproval | None:
     with services.resources.units.read() as unit:
         now = services.resources.clock.now_ms()
-        return unit.second_approvals.get(approval_id, now_ms=now)
+        waiting = unit.second_approvals.get(approval_id, now_ms=now)
+        return waiting if waiting is not None and is_current(unit, waiting) else None
 
 
 def _waiting(services: Services, approval_id: str) -> SecondApproval:
