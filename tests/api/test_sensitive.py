@@ -1,5 +1,7 @@
 """What is sensitive, viewers do not see: on no operation that could tell of it."""
 
+import asyncio
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,7 +15,9 @@ from tests.api.skill_users import Person
 from tests.api.test_isolation import FIXED, OPERATIONS, person
 from tests.support.factories import make_background_task, make_new_event, make_run
 from understudy.api.app import create_app
+from understudy.api.sse import Position, RunStreamState, stream_run
 from understudy.background_tasks.model import OutputPiece
+from understudy.core.sight import Sight, current_sight
 from understudy.daemon.wiring import Daemon
 from understudy.runs.model import RunRequest
 from understudy.sessions.journal import EventKind
@@ -152,3 +156,53 @@ def test_parts_of_an_output_put_together_tell_nothing_sensitive(
     assert len(told) == len(whole)
     assert told.startswith("remember:  [sensitive]")
     assert told.endswith("!")
+
+
+SAID = f"Well. {LEARNED}, as you know. Bye!"
+
+
+@pytest.mark.parametrize("sees_sensitive", [False, True])
+def test_a_sensitive_sentence_is_not_streamed_in_parts(
+    daemon: Daemon, ids: Mapping[str, str], sees_sensitive: bool
+) -> None:
+    run = make_run("s1", user_id="admin")
+
+    def append(kind: EventKind, **data: object) -> None:
+        with daemon.resources.units.write() as unit:
+            unit.journal.append("s1", [make_new_event(kind, data=data, run_id=run.run_id)], at_ms=1)
+
+    async def stream() -> list[dict[str, Any]]:
+        current_sight.set(Sight(sees_sensitive=sees_sensitive))
+        deltas = daemon.resources.deltas
+        daemon.resources.bell.attach(asyncio.get_running_loop())
+        deltas.begin(run.run_id, 1)
+        state = RunStreamState(position=Position())
+        frames = stream_run(daemon.services, run.run_id, "s1", state)
+        got = [await anext(frames)]
+        deltas.say(run.run_id, SAID[:12])
+        reading = asyncio.ensure_future(anext(frames))
+        # Nothing comes of it for who may not see the rest.
+        await asyncio.wait({reading}, timeout=5 if sees_sensitive else 0.3)
+        assert reading.done() == sees_sensitive
+        deltas.say(run.run_id, SAID[12:30])
+        append(EventKind.MESSAGE, text=SAID, step=1)
+        append(EventKind.RUN, status="completed")
+        deltas.end(run.run_id)
+        got.append(await reading)
+        got += [frame async for frame in frames]
+        lines = b"".join(got).decode().splitlines()
+        return [json.loads(it[len("data: ") :]) for it in lines if it.startswith("data: ")]
+
+    with daemon.resources.units.write() as unit:
+        unit.runs.add(run)
+    append(EventKind.RUN, status="in_progress")
+    told = [it["text"] for it in asyncio.run(stream()) if "step" in it and "text" in it]
+
+    whole = "".join(told)
+    assert len(whole) == len(SAID)
+    if sees_sensitive:
+        assert (told[0], whole) == (SAID[:12], SAID)
+    else:
+        assert whole.startswith("Well. [sensitive]")
+        assert whole.endswith(", as you know. Bye!")
+        assert MARK not in whole

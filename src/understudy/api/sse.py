@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 from fastapi.sse import format_sse_event
 from pydantic import TypeAdapter
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
@@ -21,6 +22,7 @@ from understudy.channels.worker import channel_topic
 from understudy.core.bell import EVENTS, STOPPING
 from understudy.core.errors import coded_error
 from understudy.core.showable import showable
+from understudy.core.sight import current_sight
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import require_run
 from understudy.sessions.journal import (
@@ -32,6 +34,7 @@ from understudy.sessions.journal import (
 )
 from understudy.wire import events as wire
 from understudy.wire.events import DELTA, DELTA_RESET
+from understudy.wire.veil import Mask
 
 MAX_NUMBER: Final = 2**62
 STEP_EVENTS: Final[Mapping[EventKind, str]] = {
@@ -325,10 +328,14 @@ async def stream_run(
     journal = RunJournal(services, run_id, topic)
     pulse = StreamHeartbeat(services, (topic, delta_topic(run_id)))
     pulse.sent()
+    sees_all = current_sight.get().sees_sensitive
     while pulse.is_open:
         seen = pulse.counts()
         spoken = services.resources.deltas.current(run_id)
         has_ended, events = await journal.news(spoken, seen, state.position.offset)
+        if not sees_all:
+            mask = partial(_masked, services, session_id, run_id)
+            events, spoken = await run_in_threadpool(mask, events, spoken)
         has_spoken = False
         for frame in _frames(state, events, None if journal.has_more else spoken):
             pulse.sent()
@@ -343,6 +350,32 @@ async def stream_run(
         elif await pulse.wait(seen):
             pulse.sent()
             yield HEARTBEAT
+
+
+def _masked(
+    services: Services,
+    session_id: str,
+    run_id: str,
+    events: Sequence[JournalEvent],
+    spoken: Spoken | None,
+) -> tuple[Sequence[JournalEvent], Spoken | None]:
+    """What a reader may see of messages who sees nothing sensitive.
+
+    A statement has no shape before its last word, so where there is one, text that a model is still
+    saying is held back until its message is whole. A mask keeps the positions in it.
+    """
+    if spoken is None and all(event.kind is not EventKind.MESSAGE for event in events):
+        return events, spoken
+    mask = Mask.of(services.resources.units, session_id, run_id)
+    if not mask:
+        return events, spoken
+    return tuple(_with_mask(mask, event) for event in events), None
+
+
+def _with_mask(mask: Mask, event: JournalEvent) -> JournalEvent:
+    if event.kind is not EventKind.MESSAGE:
+        return event
+    return replace(event, data={**event.data, "text": mask.over(str(event.data.get("text", "")))})
 
 
 def _frames(

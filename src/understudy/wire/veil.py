@@ -7,6 +7,7 @@ everybody may read names the run of somebody else, or a journal holds the senten
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.sight import Sight, whole_sight
@@ -51,16 +52,29 @@ def veil(units: "Units", sight: Sight, text: str, asked: str = "") -> str:
     return text
 
 
-def masked(units: "Units", text: str, session_id: str, run_id: str) -> str:
-    """A text of a run with a mask as long as each sensitive statement, for a reader of parts of it.
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """Covers the sensitive statements of a run with as many characters, for a reader of parts of a text.
 
     A part that begins or ends within a statement does not show its shape, so the whole is masked.
     """
-    with whole_sight(), units.read() as unit:
-        words = tuple(unit.sensitive_words([session_id], [run_id]))
-    for pattern in _patterns(words):
-        text = pattern.sub(lambda it: HIDDEN_WORDS.ljust(len(it[0]), ".")[: len(it[0])], text)
-    return text
+
+    _patterns: tuple[re.Pattern[str], ...]
+
+    @classmethod
+    def of(cls, units: "Units", session_id: str, run_id: str) -> "Mask":
+        """The mask for texts of a run."""
+        with whole_sight(), units.read() as unit:
+            return cls(tuple(_patterns(unit.sensitive_words([session_id], [run_id]))))
+
+    def __bool__(self) -> bool:
+        return bool(self._patterns)
+
+    def over(self, text: str) -> str:
+        """The text with the mask over it."""
+        for pattern in self._patterns:
+            text = pattern.sub(lambda it: HIDDEN_WORDS.ljust(len(it[0]), ".")[: len(it[0])], text)
+        return text
 
 
 def _patterns(words: Iterable[str]) -> Iterable[re.Pattern[str]]:

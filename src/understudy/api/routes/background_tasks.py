@@ -1,6 +1,5 @@
 """Shell commands in the background: what runs, what it printed, and its end."""
 
-from functools import partial
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query
@@ -17,7 +16,7 @@ from understudy.background_tasks.model import (
 )
 from understudy.core.page import Page
 from understudy.core.sight import current_sight
-from understudy.wire.veil import masked
+from understudy.wire.veil import Mask
 
 router = APIRouter(tags=["background_tasks"], route_class=GatedRoute)
 TaskId = Annotated[str, Path(description="id of the background task")]
@@ -58,7 +57,11 @@ def output(
     ] = MAX_SLICE_CHARS,
 ) -> OutputSlice:
     """What a background task has printed so far, from an offset on; secrets are taken out."""
-    mask = None if current_sight.get().sees_sensitive else partial(masked, services.resources.units)
+
+    def masked(text: str, session_id: str, run_id: str) -> str:
+        return Mask.of(services.resources.units, session_id, run_id).over(text)
+
+    mask = None if current_sight.get().sees_sensitive else masked
     return services.background_tasks.output(task_id, offset=offset, limit=limit, mask=mask)
 
 
