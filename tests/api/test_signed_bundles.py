@@ -150,6 +150,19 @@ def test_a_signature_does_not_cover_a_file_that_was_added(
     assert answer.json()["code"] == "bad_signature"
 
 
+def test_a_signature_is_for_the_skill_that_it_names(here: TestClient, there: TestClient) -> None:
+    archive = exported(here)
+
+    file = {"file": ("a.zip", archive, "application/zip")}
+    answer = there.post("/v1/skills/upload", files=file, data={"slug": "deploy"})
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_signature")
+    assert "'weekly-report'" in answer.json()["detail"].replace('"', "'")
+    assert "'deploy'" in answer.json()["detail"].replace('"', "'")
+    named = there.post("/v1/skills/upload", files=file, data={"slug": "weekly-report"})
+    assert named.json()["signature"]["signer"] == "Ann"
+
+
 def test_a_file_of_somebody_else_under_that_name_is_a_file(there: TestClient) -> None:
     kept = upload(there, packed({**FILES, SIGNATURE: '{"format": "theirs"}'})).json()
 

@@ -1,12 +1,15 @@
 """Signing keys: public parts in rows, private ones in files that nobody else reads."""
 
+import base64
 from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed448 import Ed448PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from understudy.access.signing_keys import (
+    LOW_ORDER,
     KeyKind,
     SigningKeyService,
     is_signed_by,
@@ -132,3 +135,44 @@ def test_a_key_that_is_not_there_is_told(keys: SigningKeyService) -> None:
     for act in (lambda: keys.get("key_0"), lambda: keys.remove(ROOT, "key_0")):
         with pytest.raises(NotFound):
             act()
+
+
+P = 2**255 - 19
+D = -121665 * pow(121666, -1, P) % P
+
+
+def times_two(x: int, y: int) -> tuple[int, int]:
+    """A point of the Edwards curve added to itself."""
+    product = D * x * x * y * y % P
+    return (
+        2 * x * y * pow(1 + product, -1, P) % P,
+        (y * y + x * x) * pow(1 - product, -1, P) % P,
+    )
+
+
+def x_of(y: int) -> int:
+    square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
+    root = pow(square, (P + 3) // 8, P)
+    return root if root * root % P == square else root * pow(2, (P - 1) // 4, P) % P
+
+
+@pytest.mark.parametrize("raw", sorted(LOW_ORDER), ids=bytes.hex)
+@pytest.mark.parametrize("sign", [0, 0x80])
+def test_keys_whose_signatures_anybody_can_make_are_not_trusted(
+    keys: SigningKeyService, raw: bytes, sign: int
+) -> None:
+    point = x_of(int.from_bytes(raw, "little") % P), int.from_bytes(raw, "little") % P
+    for _ in range(3):
+        point = times_two(*point)
+    assert point == (0, 1), "eight times the point is neutral"
+    public = Ed25519PublicKey.from_public_bytes(raw[:-1] + bytes([raw[-1] | sign]))
+    pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+
+    with pytest.raises(Invalid) as refused:
+        keys.trust(ROOT, "Eve", pem)
+
+    assert refused.value.code == "invalid_public_key"
+    assert "low order" in refused.value.detail
+    # With this one no private key is needed: R is the neutral point, S is zero.
+    forged = base64.b64encode(b"\x01" + b"\0" * 63).decode()
+    assert not is_signed_by(pem, forged, b"any text")

@@ -39,6 +39,23 @@ _PRIVATE_MODE: Final = 0o600
 _OTHERS: Final = 0o077
 
 
+# The y coordinates, little-endian, of the points whose order divides 8, also where they are not reduced
+# modulo p: with such a key a signature can be made that fits any text. The sign bit is left out.
+LOW_ORDER: Final = frozenset(
+    bytes.fromhex(y)
+    for y in (
+        "00" * 32,
+        "01" + "00" * 31,
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+        "ec" + "ff" * 30 + "7f",
+        "ed" + "ff" * 30 + "7f",
+        "ee" + "ff" * 30 + "7f",
+    )
+)
+_SIGN_BIT: Final = 0x80
+
+
 class KeyKind(StrEnum):
     """Whose key it is."""
 
@@ -90,6 +107,12 @@ def public_key_of(pem: str) -> Ed25519PublicKey:
     return found
 
 
+def is_low_order(public: Ed25519PublicKey) -> bool:
+    """Whether signatures of this key can be made without its private part."""
+    raw = public.public_bytes_raw()
+    return raw[:-1] + bytes([raw[-1] & ~_SIGN_BIT]) in LOW_ORDER
+
+
 def key_id_of(public: Ed25519PublicKey) -> str:
     """The id of a key, the same wherever it is known."""
     return f"key_{hashlib.sha256(public.public_bytes_raw()).hexdigest()[:32]}"
@@ -98,10 +121,11 @@ def key_id_of(public: Ed25519PublicKey) -> str:
 def is_signed_by(pem: str, signature: str, payload: bytes) -> bool:
     """Whether a signature in base64 over some bytes was made with a key."""
     try:
-        public_key_of(pem).verify(base64.b64decode(signature, validate=True), payload)
+        public = public_key_of(pem)
+        public.verify(base64.b64decode(signature, validate=True), payload)
     except (InvalidSignature, ValueError):
         return False
-    return True
+    return not is_low_order(public)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +173,8 @@ class SigningKeyService:
             public = public_key_of(public_key)
         except ValueError:
             raise coded_error("keys/invalid_public_key", pointer="/public_key") from None
+        if is_low_order(public):
+            raise coded_error("keys/invalid_public_key:low_order", pointer="/public_key")
         key = self._key(principal, name, KeyKind.TRUSTED, public)
         self._add(principal, "keys.trust", key)
         return self._status(key)

@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,6 +12,9 @@ from understudy.background_tasks.model import TAIL_CHARS, OutputPiece
 MAX_PENDING_CHARS: Final = TAIL_CHARS
 # A line longer than this is released up to a space; a longer block of a key is released as it is.
 MAX_LINE_CHARS: Final = 16 * 1024
+# How far a label and its value are apart at most, and how many spaces are tried for a cut between them.
+LABEL_CHARS: Final = 1024
+_CUTS: Final = 16
 _LINE_END: Final = re.compile(r"[\n\r]")
 # A line that ends so may be the label of a secret on the next one: `password:`, `key: |`.
 LABEL_ENDS: Final = (":", "=", "|", ">")
@@ -29,6 +33,7 @@ class PendingOutput:
     What is cut away is cut up to the end of a line: half a secret has no shape to be known by.
     """
 
+    scrub: Callable[[str], str]
     total_bytes: int = 0
     # Where the next piece begins; where the pending text does, characters later.
     _position: int = 0
@@ -84,12 +89,26 @@ class PendingOutput:
         if lines.endswith(LABEL_ENDS) and len(pending) - len(lines) < MAX_LINE_CHARS:
             end = _end_of_lines(lines)
         if not end and len(pending) > MAX_LINE_CHARS:
-            end = pending.rfind(" ") + 1
+            end = self._cut_of_line()
         block = pending.rfind(BLOCK_START)
         is_open = block > pending.rfind(BLOCK_END)
         if is_open and block < end and len(pending) - block < MAX_LINE_CHARS:
             end = block
         return end
+
+    def _cut_of_line(self) -> int:
+        """Where a long line can be cut so that no label is parted from its value; 0 for nowhere yet.
+
+        The cut parts nothing if both sides scrubbed apart read like the whole. What a label at the end
+        is about may not have come yet, so the end of the line waits.
+        """
+        line, cut = self._pending, len(self._pending) - LABEL_CHARS
+        for _ in range(_CUTS):
+            cut = line.rfind(" ", 0, max(cut - 1, 0)) + 1
+            before, after = line[max(cut - LABEL_CHARS, 0) : cut], line[cut : cut + LABEL_CHARS]
+            if self.scrub(before + after) == self.scrub(before) + self.scrub(after):
+                return cut
+        return 0
 
 
 def _end_of_lines(text: str) -> int:

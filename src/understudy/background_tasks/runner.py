@@ -58,7 +58,7 @@ REASONS: Final = {
 class LiveTask:
     """A task of this daemon, from when its record is made until its end is recorded."""
 
-    output: PendingOutput = field(default_factory=PendingOutput)
+    output: PendingOutput
     # Why it is to end, once somebody wants that; None: it is no longer this daemon's.
     stop_reason: EndReason | None = None
     stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -103,7 +103,7 @@ class BackgroundRunner:
         self._starting += 1
         try:
             task = await asyncio.to_thread(self.service.create, wanted)
-            self._live[task.task_id] = live = LiveTask()
+            self._live[task.task_id] = live = LiveTask(PendingOutput(self.service.scrub))
         finally:
             self._starting -= 1
         try:

@@ -168,7 +168,9 @@ class SkillService:
     ) -> StoredSkill:
         """Store a bundle that came as an archive, without its signature, which is checked first."""
         access.check_author(author)
-        bundle, signature = self._signatures.check(bundle) if self._signatures else (bundle, None)
+        signature = None
+        if self._signatures is not None:
+            bundle, signature = self._signatures.check(bundle, slug)
         kept = self.keep(
             author,
             bundle,

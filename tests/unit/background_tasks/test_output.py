@@ -3,7 +3,12 @@
 import pytest
 
 from understudy.background_tasks.model import OutputPiece
-from understudy.background_tasks.output import MAX_LINE_CHARS, MAX_PENDING_CHARS, PendingOutput
+from understudy.background_tasks.output import (
+    LABEL_CHARS,
+    MAX_LINE_CHARS,
+    MAX_PENDING_CHARS,
+    PendingOutput,
+)
 from understudy.redaction.scrub import scrub
 
 KEY = "sk-" + "proj-" + "0123456789abcdefghijABCDEFGHIJ"
@@ -13,7 +18,7 @@ BLOCK_END = "-----END " + "PRIVATE KEY-----\n"
 
 def stored(*chunks: bytes) -> list[OutputPiece]:
     """What is stored when each chunk comes between two looks."""
-    output, pieces = PendingOutput(), []
+    output, pieces = PendingOutput(scrub), []
     for number, chunk in enumerate(chunks, start=1):
         output.add(chunk)
         text = output.release(is_end=number == len(chunks))
@@ -66,7 +71,22 @@ def test_a_progress_bar_is_stored_before_its_line_ends() -> None:
 def test_a_long_line_is_released_up_to_a_space() -> None:
     long = "word " * (MAX_LINE_CHARS // 4)
     first, last = stored(long.encode() + b"rest", b" of it\n")
-    assert (first.text, last.text) == (long, "rest of it\n")
+    assert first.text.endswith("word ")
+    assert len(first.text) > MAX_LINE_CHARS // 2
+    assert first.text + last.text == long + "rest of it\n"
+
+
+@pytest.mark.parametrize("label", ["password: ", "the password is ", "Authorization: Bearer "])
+@pytest.mark.parametrize("back", [0, 8, 20, LABEL_CHARS - 5, LABEL_CHARS, LABEL_CHARS + 30])
+def test_a_long_line_is_not_cut_between_a_label_and_its_value(label: str, back: int) -> None:
+    """Wherever the label stands before the end of what has come so far."""
+    value = "hunter2" + "Secret99x" + "abcdefgh"
+    line = "word " * (MAX_LINE_CHARS // 4) + label + value + " more" * 1000
+    cut = line.index(value) + back
+    pieces = stored(line[:cut].encode(), line[cut:].encode(), b"\n")
+    assert len(pieces) > 1
+    assert value not in text_of(pieces)
+    assert text_of(pieces) == scrub(line + "\n")
 
 
 def test_more_than_can_be_kept_is_dropped_up_to_the_end_of_a_line() -> None:

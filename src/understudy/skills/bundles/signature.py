@@ -12,7 +12,9 @@ from understudy.runtime.service import current_revision
 from understudy.runtime.two_people import requires_signature
 from understudy.skills.bundles.bundle import Bundle, digest_of
 from understudy.skills.bundles.limits import MAX_FILES
+from understudy.skills.bundles.manifest import parse
 from understudy.skills.model import BundleSignature
+from understudy.skills.slug import slug_for
 
 if TYPE_CHECKING:
     from understudy.access.signing_keys import SigningKeyService
@@ -56,10 +58,12 @@ class BundleSignatures:
         said["signature"] = signer.sign(_payload(said))
         return {**files, SIGNATURE_FILE: json.dumps(said, indent=2).encode() + b"\n"}
 
-    def check(self, bundle: Bundle) -> tuple[Bundle, BundleSignature | None]:
+    def check(
+        self, bundle: Bundle, slug: str | None = None
+    ) -> tuple[Bundle, BundleSignature | None]:
         """An uploaded bundle without its signature, and who made it; None for one that has none.
 
-        `Invalid` if the files are not those that were signed. Where the policy asks for a signature
+        `Invalid` if the files are not those that were signed, or would be stored under another slug. Where the policy asks for a signature
         of a known key, everything else is `Rejected`.
         """
         said = _read(bundle)
@@ -67,6 +71,7 @@ class BundleSignatures:
         if said is not None:
             bundle = Bundle(_without_signature(bundle))
             found = self._verified(said, bundle)
+            _check_slug(said["slug"], bundle, slug)
         if found is None or not found.is_trusted:
             with self.units.read() as unit:
                 document = current_revision(unit).document
@@ -104,6 +109,16 @@ def _read(bundle: Bundle) -> Mapping[str, str] | None:
     if said.keys() != FIELDS or not all(isinstance(value, str) for value in said.values()):
         raise _bad("malformed")
     return said
+
+
+def _check_slug(signed: str, bundle: Bundle, given: str | None) -> None:
+    """Refuse a signature for one skill under the name of another, which nobody vouches for."""
+    manifest = parse(bundle.manifest_text, pointer="/file").manifest
+    slug = slug_for(given=given, written=manifest.slug, name=manifest.name)
+    if slug != signed:
+        raise coded_error(
+            "skills/bad_signature:slug", pointer="/file", signed=printable(signed), slug=slug
+        )
 
 
 def _without_signature(files: Mapping[str, bytes]) -> dict[str, bytes]:
