@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+import sqlalchemy as sa
 import structlog
 
 from understudy.access.signing_keys import SigningKeyService
@@ -88,8 +89,12 @@ class SkillServices:
         self.events = SkillEvents()
         self.environments = Environments(settings.home / ENVIRONMENTS)
         self.guard, self.local = sources.guard, sources.local
+        file = sa.make_url(settings.database_url).database if settings.is_sqlite else None
         folders = DaemonFolders(
-            home=settings.home, workspace=settings.workspace, user_home=settings.user_home
+            home=settings.home,
+            workspace=settings.workspace,
+            user_home=settings.user_home,
+            database=Path(file).parent if file else None,
         )
         checks = BundleChecks()
         signatures = BundleSignatures(units, keys)

@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 MAX_ROOTS: Final = 20
 # A folder with a thousand bad skills is told in a few lines.
 MAX_LEFT_OUT: Final = 50
+# Folders of the system: nobody's skills, and not theirs to be read as such. Below the first three is
+# nothing that anybody put there.
+_VIRTUAL: Final = ("/proc", "/sys", "/dev")
+_SYSTEM: Final = (
+    *_VIRTUAL,
+    *("/bin", "/boot", "/etc", "/lib", "/lib64", "/run", "/sbin", "/usr", "/usr/bin", "/usr/lib"),
+    *("/usr/local", "/usr/sbin", "/usr/share", "/var", "/var/lib", "/var/log", "/var/run"),
+)
 COVERED: Final = "a kept or promoted skill has its slug or name and comes first"
 
 
@@ -60,10 +68,12 @@ class DaemonFolders:
     home: Path
     workspace: Path
     user_home: Path | None
+    # Where the SQLite file lies; None for PostgreSQL.
+    database: Path | None = None
 
     def is_too_wide(self, path: Path) -> bool:
-        """Whether a path is or contains the workspace, the daemon's home or the account's."""
-        folders = (self.home, self.workspace, self.user_home)
+        """Whether a path is or contains the workspace, the daemon's home or database, or the account's."""
+        folders = (self.home, self.workspace, self.user_home, self.database)
         return path == Path(path.anchor) or any(
             is_within(_real(each), path) for each in folders if each is not None
         )
@@ -78,10 +88,16 @@ class DaemonFolders:
 _REFUSED: Final[tuple[tuple[str, Callable[[Path, DaemonFolders], bool]], ...]] = (
     ("missing", lambda path, _: not path.exists()),
     ("no_folder", lambda path, _: not path.is_dir()),
+    ("system", lambda path, _: is_of_system(path)),
     ("too_wide", lambda path, own: own.is_too_wide(path)),
     ("own_home", lambda path, own: own.is_own(path)),
     ("open", lambda path, _: is_writable_by_all(path)),
 )
+
+
+def is_of_system(path: Path) -> bool:
+    """Whether a folder belongs to the operating system itself."""
+    return str(path) in _SYSTEM or any(path.is_relative_to(each) for each in _VIRTUAL)
 
 
 @dataclass(frozen=True, slots=True)
