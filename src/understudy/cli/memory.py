@@ -97,6 +97,7 @@ CAPTURE_REASONS: Final = {
     "known_already": "known already",
     "declined_before": "declined before",
     "secret": "refused as a secret",
+    "over_limit": "more than `max_candidates_per_run` of the learning policy",
     "suggested_by_agent": "suggested by the agent while it ran, with `remember`",
     "run_not_completed": "the run did not complete",
     "run_memory_gone": "the run memory is expired or damaged",

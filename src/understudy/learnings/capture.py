@@ -330,13 +330,14 @@ class CaptureDuty:
             notice = candidates_added(_source(lesson.run), ids)
             tell(unit, (notice,), at_ms=self.clock.now_ms())
         left_out = [it for it in made if isinstance(it, str)] + ["secret"] * found.secrets
+        left_out += ["over_limit"] * found.over_limit
         suggested = 0
         if not made and not left_out:
             suggested = _suggestions(unit, lesson.run)
             left_out = ["suggested_by_agent" if suggested else "nothing_found"]
         return RunCapture(
             state=CaptureState.COMPLETED,
-            found=len(made) + found.secrets + suggested,
+            found=len(made) + found.secrets + found.over_limit + suggested,
             attempts=attempts,
             reason=",".join(dict.fromkeys(left_out)) or None,
         )

@@ -79,24 +79,25 @@ class FoundStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """The statements found in a run, and how many were refused as secrets."""
+    """The statements found in a run, and how many were refused as secrets or are too many."""
 
     statements: tuple[FoundStatement, ...] = ()
     secrets: int = 0
+    over_limit: int = 0
 
 
 def screened(proposals: Iterable[FoundStatement], *, most: int) -> Extraction:
     """The first `most` statements that may be proposed, without duplicates."""
     kept: dict[tuple[Kind, str], FoundStatement] = {}
-    secrets = 0
+    secrets = over_limit = 0
     for proposal in filter(_is_one_statement, proposals):
         if len(kept) == most:
-            break
-        if secret_reason(proposal.content) is not None:
+            over_limit += proposal.key not in kept
+        elif secret_reason(proposal.content) is not None:
             secrets += 1
         else:
             kept.setdefault(proposal.key, proposal)
-    return Extraction(statements=tuple(kept.values()), secrets=secrets)
+    return Extraction(statements=tuple(kept.values()), secrets=secrets, over_limit=over_limit)
 
 
 def _is_one_statement(proposal: FoundStatement) -> bool:
