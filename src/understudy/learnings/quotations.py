@@ -64,6 +64,7 @@ _WORD: Final = re.compile(r"\w+")
 MIN_SHARE: Final = 0.25
 MAX_QUOTES: Final = 3
 QUOTE_CHARS: Final = 400
+_ACRONYM_AT_END: Final = re.compile(r"\b[A-Z]\.[A-Z]\.$")
 
 
 def pasted(text: str) -> tuple[Span, ...]:
@@ -137,7 +138,7 @@ def best_sentence(statement: str, text: str) -> tuple[str, float]:
 def quotes_for(statement: str, text: str) -> tuple[str, ...]:
     """The few sentences of a text that together have most of the words of a statement, in order."""
     wanted = _parts(statement)
-    found = {(start, end): _parts(text[start:end]) for start, end in sentences(text)}
+    found = {(start, end): _parts(text[start:end]) for start, end in _whole_sentences(text)}
     left, chosen = wanted, list[Span]()
     # One word alone may be any word.
     least = max(MIN_SHARE * len(wanted), min(2, len(wanted)))
@@ -148,6 +149,17 @@ def quotes_for(statement: str, text: str) -> tuple[str, ...]:
         chosen.append(best)
         left -= found[best]
     return tuple(preview(text[start:end], QUOTE_CHARS) for start, end in sorted(chosen))
+
+
+def _whole_sentences(text: str) -> list[Span]:
+    """Sentences to show: the dot of an acronym such as `U.S.` ends none."""
+    spans: list[Span] = []
+    for start, end in sentences(text):
+        if spans and _ACRONYM_AT_END.search(text[spans[-1][0] : spans[-1][1]].rstrip()):
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+    return spans
 
 
 def _parts(text: str) -> set[str]:

@@ -74,3 +74,8 @@ def test_few_and_short_quotations_are_enough() -> None:
 
     assert [quote[:12] for quote in quotes] == words[:3]
     assert all(len(quote) == 401 for quote in quotes)
+
+
+def test_a_quote_does_not_end_at_the_dot_of_an_acronym() -> None:
+    text = "Decision: We use U.S. English. Write the mail."
+    assert quotes_for("We use U.S. English", text) == ("Decision: We use U.S. English.",)
