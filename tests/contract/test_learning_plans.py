@@ -91,6 +91,10 @@ LOOKS: dict[str, tuple[str, Callable[[Unit], object]]] = {
         "ix_learning_uses_newest",
         lambda unit: unit.learning_uses.of_learning("lrn_1", PageRequest()),
     ),
+    "next expiry of a request": (
+        "ix_requests_due",
+        lambda unit: unit.requests.next_expiry_ms(),
+    ),
     "next due": ("ix_review_jobs_due", lambda unit: unit.review_queue.next_due_ms()),
 }
 

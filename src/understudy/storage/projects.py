@@ -1,5 +1,6 @@
 """The stores of personas and of projects."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -102,7 +103,12 @@ class ProjectStore:
 
     def ids_linking(self, channel_id: str) -> tuple[str, ...]:
         """The projects that link a channel."""
-        found = self._connection.execute(sa.select(projects).order_by(projects.c.project_id))
+        # Most records do not even hold the id: only the others are parsed.
+        named = sa.type_coerce(projects.c.body, sa.Text).contains(
+            json.dumps(channel_id), autoescape=True
+        )
+        query = sa.select(projects).where(named).order_by(projects.c.project_id)
+        found = self._connection.execute(query)
         linked = (from_row(row, Project) for row in found)
         return tuple(each.project_id for each in linked if channel_id in each.channel_links)
 
