@@ -38,13 +38,14 @@ from understudy.learnings.taint import is_of_user, model_may_repeat_untrusted
 from understudy.memory.policy import policy_in
 from understudy.memory.record import (
     CaptureState,
+    Pointer,
     RunCapture,
     RunEvidence,
     RunMemoryRecord,
     SemanticCapture,
     doubt,
 )
-from understudy.memory.retention import settle
+from understudy.memory.retention import held_pointer, settle_held
 from understudy.redaction.marker import cut
 from understudy.runs.model import Run, RunStatus, RunTrace
 from understudy.runs.taint import untrusted_path
@@ -94,18 +95,19 @@ class CaptureReceipts:
         is_captured = run.status is RunStatus.COMPLETED and self._is_on(unit)
         return SemanticCapture.PENDING if is_captured else SemanticCapture.SKIPPED
 
-    def kept(self, unit: "Unit", run: Run, record: RunMemoryRecord) -> None:
+    def kept(self, unit: "Unit", run: Run, record: RunMemoryRecord, evidence: RunEvidence) -> None:
         """Queue a run whose run memory is stored in this transaction."""
         now = self.clock.now_ms()
         if record.semantic_capture is SemanticCapture.PENDING:
-            # Labelled statements do not wait behind runs for which a model is asked.
-            self._queue(unit, record.run_id, needs_model=not has_label(run.input.text), now_ms=now)
+            self._queue(unit, Lesson(run=run, record=record, evidence=evidence), now_ms=now)
         elif run.status is not RunStatus.COMPLETED and self._is_on(unit):
             unit.run_memory_index.keep_capture(record.run_id, NOT_COMPLETED, at_ms=now)
 
-    def _queue(self, unit: "Unit", run_id: str, *, needs_model: bool, now_ms: int) -> None:
-        worker = self.worker()
-        job = None if worker is None else worker.new_claim(run_id, may_ask=needs_model)
+    def _queue(self, unit: "Unit", lesson: "Lesson", *, now_ms: int) -> None:
+        worker, run_id = self.worker(), lesson.run.run_id
+        # Labelled statements do not wait behind runs for which a model is asked.
+        needs_model = not has_label(lesson.run.input.text)
+        job = worker.new_claim(run_id, may_ask=needs_model, brought=lesson) if worker else None
         if worker is None or job is None:
             unit.capture_queue.put_missing([run_id], due_at_ms=now_ms, needs_model=needs_model)
             unit.after_commit(self.capture)
@@ -194,11 +196,10 @@ class CaptureDuty:
 
         No transaction is open while the model works.
         """
-        settings = await retry_while_db_down(self._settings)
+        settings, lesson = await retry_while_db_down(self._prepare, job)
         if not settings.enabled:
             await retry_while_db_down(self._put_back, job)
             return
-        lesson = await retry_while_db_down(self._lesson, job)
         found = Extraction()
         if lesson is not None:
             work = self.extractor.extract(lesson.material, settings, may_ask=job.may_ask)
@@ -217,18 +218,19 @@ class CaptureDuty:
     def give_up(self, unit: "Unit", job: Job, problem: Exception) -> None:
         """Settle the receipt of a run; only its labelled statements are proposed."""
         log.error("capture.given_up", run_id=job.job_id, reason=code_of(problem))
-        if self._is_pending(unit, job):
+        if pointer := self._pending(unit, job):
             lesson, found = self._lesson_in(unit, job), Extraction()
             if lesson is not None:
                 found = _labelled(lesson, self.settings(unit).semantic_candidates)
             capture = self._proposed(unit, job, lesson, found)
             given_up = replace(capture, state=CaptureState.GIVEN_UP, reason=code_of(problem))
-            self._end(unit, job, given_up)
+            self._end(unit, pointer, given_up)
         unit.capture_queue.done(job)
 
-    def _settings(self) -> SemanticCaptureSettings:
+    def _prepare(self, job: Job) -> tuple[SemanticCaptureSettings, Lesson | None]:
         with self.units.read() as unit:
-            return self.settings(unit).semantic_candidates
+            settings = self.settings(unit).semantic_candidates
+            return settings, self._lesson_in(unit, job) if settings.enabled else None
 
     def _put_back(self, job: Job) -> None:
         """Give the job back for when capture is on again."""
@@ -239,37 +241,27 @@ class CaptureDuty:
         with self.units.write() as unit:
             return unit.capture_queue.extend(job, until_ms=self.clock.now_ms() + LEASE_MS)
 
-    def _lesson(self, job: Job) -> Lesson | None:
-        with self.units.read() as unit:
-            return self._lesson_in(unit, job)
-
     def _lesson_in(self, unit: "Unit", job: Job) -> Lesson | None:
         """The lesson of a run; None where there is none, or the run was captured before."""
+        if isinstance(job.brought, Lesson):
+            return job.brought if self._is_usable(unit, job.brought) else None
         run_id = job.job_id
         run = unit.runs.get(run_id)
         if run is None or run.status is not RunStatus.COMPLETED:
             return None
-        record = self._record(unit, run)
+        record = unit.run_memories.get(run_id)
         evidence = unit.run_memory_index.evidence(run_id)
         if record is None or evidence is None:
             return None
-        # Nobody has had a job that was handed over when its run ended.
-        before = () if job.is_handed_over else _captured(unit, run_id)
-        if any(it.capture_path is CapturePath.MODEL for it in before):
-            return None
-        return Lesson(
-            run=run,
-            record=record,
-            evidence=evidence,
-        )
+        lesson = Lesson(run=run, record=record, evidence=evidence)
+        is_captured = any(it.capture_path is CapturePath.MODEL for it in _captured(unit, run_id))
+        return None if is_captured or not self._is_usable(unit, lesson) else lesson
 
-    def _record(self, unit: "Unit", run: Run) -> RunMemoryRecord | None:
-        """The run memory of a run, if it is neither expired nor doubtful."""
-        record = unit.run_memories.get(run.run_id)
-        if record is None or doubt(record, session_id=run.session_id) is not None:
-            return None
-        recorded, now = record.memory.recorded_at_ms, self.clock.now_ms()
-        return None if policy_in(unit).is_expired(recorded, now_ms=now) else record
+    def _is_usable(self, unit: "Unit", lesson: Lesson) -> bool:
+        """Whether the run memory of a lesson is neither expired nor doubtful."""
+        recorded, now = lesson.record.memory.recorded_at_ms, self.clock.now_ms()
+        is_sound = doubt(lesson.record, session_id=lesson.run.session_id) is None
+        return is_sound and not policy_in(unit).is_expired(recorded, now_ms=now)
 
     def _propose_labels(self, job: Job, lesson: Lesson, settings: SemanticCaptureSettings) -> None:
         """Propose the labelled statements of a run that is captured later."""
@@ -277,14 +269,14 @@ class CaptureDuty:
         if not found.statements:
             return
         with self.units.write() as unit:
-            if unit.capture_queue.holds(job) and self._is_pending(unit, job):
+            if unit.capture_queue.holds(job) and self._pending(unit, job):
                 self._proposed(unit, job, lesson, found)
 
     def _settle(self, job: Job, lesson: Lesson | None, found: Extraction) -> None:
         try:
             with self.units.write() as unit:
                 # After a lost lease the new holder proposes.
-                if unit.capture_queue.holds(job):
+                if unit.capture_queue.done(job):
                     self._keep(unit, job, lesson, found)
         except NotFound:
             # The run memory was deleted meanwhile, so nothing of it is proposed.
@@ -292,23 +284,29 @@ class CaptureDuty:
                 unit.capture_queue.done(job)
 
     def _keep(self, unit: "Unit", job: Job, lesson: Lesson | None, found: Extraction) -> None:
-        if self._is_pending(unit, job):
+        pointer = self._pending(unit, job)
+        if pointer is not None:
             capture = self._proposed(unit, job, lesson, found)
-            self._end(unit, job, capture)
+            self._end(unit, pointer, capture)
             log.info(
                 "capture.done", run_id=job.job_id, found=capture.found, left_out=capture.reason
             )
-        unit.capture_queue.done(job)
 
-    def _is_pending(self, unit: "Unit", job: Job) -> bool:
-        pointer = unit.run_memory_index.get(job.job_id)
-        return pointer is not None and pointer.semantic_capture is SemanticCapture.PENDING
+    def _pending(self, unit: "Unit", job: Job) -> Pointer | None:
+        """The pointer to a run memory whose receipt is pending.
 
-    def _end(self, unit: "Unit", job: Job, capture: RunCapture) -> None:
+        Its lock comes before those of candidates, as at the end of a run.
+        """
+        pointer = held_pointer(unit, job.job_id)
+        is_pending = pointer is not None and pointer.semantic_capture is SemanticCapture.PENDING
+        return pointer if is_pending else None
+
+    def _end(self, unit: "Unit", pointer: Pointer, capture: RunCapture) -> None:
         """Settle the receipt of a run: only a capture that was done is completed."""
         is_done = capture.state is CaptureState.COMPLETED
-        settle(unit, job.job_id, SemanticCapture.COMPLETED if is_done else SemanticCapture.SKIPPED)
-        unit.run_memory_index.keep_capture(job.job_id, capture, at_ms=self.clock.now_ms())
+        receipt = SemanticCapture.COMPLETED if is_done else SemanticCapture.SKIPPED
+        settle_held(unit, pointer, receipt)
+        unit.run_memory_index.keep_capture(pointer.run_id, capture, at_ms=self.clock.now_ms())
 
     def _proposed(
         self, unit: "Unit", job: Job, lesson: Lesson | None, found: Extraction
@@ -419,7 +417,7 @@ class RunSummaries:
     settings: Callable[["Unit"], CaptureSettings]
     listeners: Listeners = NO_LISTENERS
 
-    def kept(self, unit: "Unit", run: Run, record: RunMemoryRecord) -> None:
+    def kept(self, unit: "Unit", run: Run, record: RunMemoryRecord, _: RunEvidence) -> None:
         """Propose the summary of a run whose run memory is stored in this transaction."""
         if not self.settings(unit).run_summary_candidates:
             return

@@ -47,7 +47,7 @@ BATCH: Final = 100
 # Shorter texts are scrubbed quickly enough under the lock.
 WORTH_CHARS: Final = 4_096
 # Called with a run and its record, in the transaction that stores the record.
-KeptHook = Callable[["Unit", Run, RunMemoryRecord], None]
+KeptHook = Callable[["Unit", Run, RunMemoryRecord, RunEvidence], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +201,7 @@ class Capture:
         if made.redacted:
             count = partial(self.keeper.counters.add, redacted_fields_total=made.redacted)
             unit.after_commit(count)
-        self._tell(unit, run, record)
+        self._tell(unit, run, record, made.evidence)
         return True
 
     def _receipt(self, unit: "Unit", run: Run) -> SemanticCapture:
@@ -213,10 +213,10 @@ class Capture:
             log.exception("run_memory.no_receipt", run_id=run.run_id)
             return SemanticCapture.SKIPPED
 
-    def _tell(self, unit: "Unit", run: Run, record: RunMemoryRecord) -> None:
+    def _tell(self, unit: "Unit", run: Run, record: RunMemoryRecord, evidence: RunEvidence) -> None:
         for hook in self.hooks:
             try:
-                hook(unit, run, record)
+                hook(unit, run, record, evidence)
             except DatabaseUnavailable:
                 raise
             except Exception:

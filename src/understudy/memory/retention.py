@@ -26,14 +26,24 @@ PRUNED_AT_ONCE: Final = 500
 
 def settle(unit: "Unit", run_id: str, receipt: SemanticCapture) -> None:
     """Settle the capture receipt of a run; `NotFound` if its record is deleted."""
-    index = unit.run_memory_index
-    index.hold()
-    pointer = index.get(run_id)
+    pointer = held_pointer(unit, run_id)
     if pointer is None:
         raise coded_error("run_memories/run_memory_not_found", run_id=run_id)
+    settle_held(unit, pointer, receipt)
+
+
+def held_pointer(unit: "Unit", run_id: str) -> Pointer | None:
+    """The pointer to the record of a run; it stays as it is until the unit ends."""
+    unit.run_memory_index.hold()
+    return unit.run_memory_index.get(run_id)
+
+
+def settle_held(unit: "Unit", pointer: Pointer, receipt: SemanticCapture) -> None:
+    """Settle the capture receipt of a run whose pointer this unit holds."""
     RECEIPT.check(pointer.semantic_capture, receipt)
     if receipt is not pointer.semantic_capture:
-        index.settle(run_id, receipt, stamp=_rewrite(unit, run_id, receipt))
+        stamp = _rewrite(unit, pointer.run_id, receipt)
+        unit.run_memory_index.settle(pointer.run_id, receipt, stamp=stamp)
 
 
 def _rewrite(unit: "Unit", run_id: str, receipt: SemanticCapture) -> str | None:
@@ -103,13 +113,14 @@ class Keeper:
     ) -> bool:
         """Store and index a record, and prune its session; False if the store failed.
 
-        `is_first` where the run ends in this unit: nothing was postponed for it before.
+        `is_first` where the run ends in this unit, which holds the records: nothing was stored or
+        postponed for it before.
 
         A record that could not be stored is made later; its run ends all the same.
         """
         index = unit.run_memory_index
-        index.hold()
-        earlier = index.get(record.run_id)
+        # The record and the end of a run are one transaction, so there is none before it.
+        earlier = None if is_first else held_pointer(unit, record.run_id)
         record = _with_earlier_receipt(earlier, record)
         try:
             _check_place(unit)

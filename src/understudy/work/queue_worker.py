@@ -61,6 +61,8 @@ class Job:
     may_ask: bool = False
     # Whether it was put under its claim, by who queued it; it is put only once.
     is_handed_over: bool = False
+    # What who handed it over knows of it, so that the duty need not read it.
+    brought: object = None
 
 
 class ClaimLost(Exception):
@@ -179,7 +181,7 @@ class QueueWorker:
             self.is_open.clear()
             await self._give_all_back()
 
-    def new_claim(self, job_id: str, *, may_ask: bool) -> Job | None:
+    def new_claim(self, job_id: str, *, may_ask: bool, brought: object = None) -> Job | None:
         """A claim for a job that is about to be queued; None where its lane has no room.
 
         Such a job is put under the claim and handed over after the commit: nobody has to look for
@@ -189,7 +191,14 @@ class QueueWorker:
         if waiting >= AT_ONCE[may_ask] or not self.is_open.is_set():
             return None
         claim = secrets.token_hex(CLAIM_BYTES)
-        return Job(job_id=job_id, attempts=0, claim=claim, may_ask=may_ask, is_handed_over=True)
+        return Job(
+            job_id=job_id,
+            attempts=0,
+            claim=claim,
+            may_ask=may_ask,
+            is_handed_over=True,
+            brought=brought,
+        )
 
     def hand_over(self, job: Job) -> None:
         """Do a job that was put under its claim; may be called from any thread."""
