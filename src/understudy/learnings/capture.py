@@ -99,7 +99,13 @@ class CaptureReceipts:
         """Queue a run whose run memory is stored in this transaction."""
         now = self.clock.now_ms()
         if record.semantic_capture is SemanticCapture.PENDING:
-            self._queue(unit, Lesson(run=run, record=record, evidence=evidence), now_ms=now)
+            lesson = Lesson(
+                run=run,
+                record=record,
+                evidence=evidence,
+                may_have_suggestions=RunTrace.CANDIDATE in unit.traces(run),
+            )
+            self._queue(unit, lesson, now_ms=now)
         elif run.status is not RunStatus.COMPLETED and self._is_on(unit):
             unit.run_memory_index.keep_capture(record.run_id, NOT_COMPLETED, at_ms=now)
 
@@ -125,6 +131,8 @@ class Lesson:
     run: Run
     record: RunMemoryRecord
     evidence: RunEvidence
+    # False where its end has seen that the agent suggested nothing.
+    may_have_suggestions: bool = True
 
     @property
     def material(self) -> Material:
@@ -331,7 +339,7 @@ class CaptureDuty:
         left_out += ["over_limit"] * found.over_limit
         suggested = 0
         if not made and not left_out:
-            suggested = _suggestions(unit, lesson.run)
+            suggested = _suggestions(unit, lesson)
             left_out = ["suggested_by_agent" if suggested else "nothing_found"]
         return RunCapture(
             state=CaptureState.COMPLETED,
@@ -391,11 +399,11 @@ def _captured(unit: "Unit", run_id: str) -> list[Candidate]:
     ]
 
 
-def _suggestions(unit: "Unit", run: Run) -> int:
+def _suggestions(unit: "Unit", lesson: Lesson) -> int:
     """How many candidates the agent suggested while the run was under way."""
-    if RunTrace.CANDIDATE not in unit.traces(run):
+    if not lesson.may_have_suggestions or RunTrace.CANDIDATE not in unit.traces(lesson.run):
         return 0
-    return len(suggested_in(unit, run.run_id))
+    return len(suggested_in(unit, lesson.run.run_id))
 
 
 def _source(run: Run) -> LearningSource:
