@@ -9,16 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import structlog
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-    load_pem_private_key,
-    load_pem_public_key,
-)
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -26,7 +16,13 @@ from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.core.records import extended
 
+# `cryptography` takes 9 MiB, and is imported where a key is used: most daemons have none.
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
+
     from understudy.storage.unit import Units
 
 log = structlog.get_logger()
@@ -89,15 +85,19 @@ class Signer:
     """An own key with its private part, which is shown nowhere."""
 
     key: SigningKey
-    _private: Ed25519PrivateKey = field(repr=False)
+    _private: "Ed25519PrivateKey" = field(repr=False)
 
     def sign(self, payload: bytes) -> str:
         """The signature over some bytes, in base64."""
         return base64.b64encode(self._private.sign(payload)).decode()
 
 
-def public_key_of(pem: str) -> Ed25519PublicKey:
+def public_key_of(pem: str) -> "Ed25519PublicKey":
     """The Ed25519 public key of a PEM text; `ValueError` for anything else."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
     try:
         found = load_pem_public_key(pem.encode())
     except UnsupportedAlgorithm as problem:
@@ -107,19 +107,21 @@ def public_key_of(pem: str) -> Ed25519PublicKey:
     return found
 
 
-def is_low_order(public: Ed25519PublicKey) -> bool:
+def is_low_order(public: "Ed25519PublicKey") -> bool:
     """Whether signatures of this key can be made without its private part."""
     raw = public.public_bytes_raw()
     return raw[:-1] + bytes([raw[-1] & ~_SIGN_BIT]) in LOW_ORDER
 
 
-def key_id_of(public: Ed25519PublicKey) -> str:
+def key_id_of(public: "Ed25519PublicKey") -> str:
     """The id of a key, the same wherever it is known."""
     return f"key_{hashlib.sha256(public.public_bytes_raw()).hexdigest()[:32]}"
 
 
 def is_signed_by(pem: str, signature: str, payload: bytes) -> bool:
     """Whether a signature in base64 over some bytes was made with a key."""
+    from cryptography.exceptions import InvalidSignature
+
     try:
         public = public_key_of(pem)
         public.verify(base64.b64decode(signature, validate=True), payload)
@@ -155,6 +157,8 @@ class SigningKeyService:
 
     def create(self, principal: Principal, name: str) -> SigningKeyStatus:
         """A new key of this daemon; later exports are signed with it."""
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
         private = Ed25519PrivateKey.generate()
         key = self._key(principal, name, KeyKind.OWN, private.public_key())
         self._write(key.key_id, private)
@@ -199,8 +203,10 @@ class SigningKeyService:
         return None
 
     def _key(
-        self, principal: Principal, name: str, kind: KeyKind, public: Ed25519PublicKey
+        self, principal: Principal, name: str, kind: KeyKind, public: "Ed25519PublicKey"
     ) -> SigningKey:
+        from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
         pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
         return SigningKey(
             key_id=key_id_of(public),
@@ -231,7 +237,13 @@ class SigningKeyService:
     def _path(self, key_id: str) -> Path:
         return self.folder / f"{key_id}.pem"
 
-    def _write(self, key_id: str, private: Ed25519PrivateKey) -> None:
+    def _write(self, key_id: str, private: "Ed25519PrivateKey") -> None:
+        from cryptography.hazmat.primitives.serialization import (
+            Encoding,
+            NoEncryption,
+            PrivateFormat,
+        )
+
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -240,8 +252,12 @@ class SigningKeyService:
             file.flush()
             os.fsync(file.fileno())
 
-    def _private(self, key: SigningKey) -> Ed25519PrivateKey | None:
+    def _private(self, key: SigningKey) -> "Ed25519PrivateKey | None":
         """The private key of an own key; None, with a word in the log, where it cannot be read."""
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
         try:
             found = load_pem_private_key(self._path(key.key_id).read_bytes(), password=None)
             if isinstance(found, Ed25519PrivateKey) and key_id_of(found.public_key()) == key.key_id:

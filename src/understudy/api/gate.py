@@ -1,5 +1,6 @@
 """The gate before every route: authentication, role, a valid body, idempotency."""
 
+import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.routing import compile_path
 
 from understudy.access.browsers import refuse_foreign_host, refuse_other_sites
 from understudy.access.sign_in import COOKIE
@@ -46,6 +48,7 @@ MAX_PATH_ID_CHARS: Final = 500
 MAX_CHARS: Final[Mapping[str, int]] = {"query": 16_000, "path": 2_000}
 
 
+_BUILDING: Final = threading.RLock()
 EVENT_STREAM: Final = "text/event-stream"
 # A longer body is parsed in a thread.
 LONG_BODY_BYTES: Final = 16 * 1024
@@ -87,7 +90,29 @@ class StrictRequest(Request):
 
 
 class GatedRoute(APIRoute):
-    """A route behind the gate. Nothing of the body is read before the caller is known."""
+    """A route behind the gate. Nothing of the body is read before the caller is known.
+
+    FastAPI makes validators for every parameter, body and answer of a route. A daemon has hundreds
+    of routes and uses few, so a route begins with what finds it, and gets the rest when it is asked
+    for an attribute that is not there yet.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        self.path = path
+        self.endpoint = endpoint
+        self.operation_id = options.get("operation_id")
+        self.methods = {method.upper() for method in options.get("methods") or ("GET",)}
+        self.path_regex, self.path_format, self.param_convertors = compile_path(path)
+        self._left_to_build: dict[str, Any] | None = options
+
+    def __getattr__(self, name: str) -> Any:
+        # A document is written in a thread, beside requests that build their own routes.
+        with _BUILDING:
+            options = vars(self).get("_left_to_build")
+            if options is not None:
+                self._left_to_build = None
+                super().__init__(self.path, self.endpoint, **options)
+        return super().__getattribute__(name)
 
     @property
     def operation(self) -> Operation:

@@ -1,6 +1,7 @@
 """The daemon as a process: banner, web server, drain on a signal, one line on failure."""
 
 import asyncio
+import ctypes
 import gc
 import os
 import shutil
@@ -103,8 +104,7 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, _stop_or_quit, stop)
-        # What is there by now stays: walking it at each full collection would stop all threads.
-        gc.freeze()
+        _settle_memory()
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         await asyncio.to_thread(_greet, daemon, listener)
         await _until_stopped(stop, serving)
@@ -113,6 +113,19 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
         await serving
     finally:
         await daemon.stop()
+
+
+def _settle_memory() -> None:
+    """Take what the start made out of garbage collection: a full one would stop the loop for long.
+
+    The pages that the start no longer needs go back to the system, where the C library can do that.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def _greet(daemon: Daemon, listener: socket.socket) -> None:

@@ -1,18 +1,20 @@
 """Bringing a database to the current schema, one daemon at a time."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 
 from understudy.core.errors import coded_error
 from understudy.storage.engine import mark_overwriting
 from understudy.storage.postgres import MIGRATION_LOCK, hold_lock
 
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
 VERSION_TABLE = "understudy_schema"
+MIGRATIONS: Final = Path(__file__).parent / "migrations"
 
 
 def migrate(engine: sa.Engine) -> None:
@@ -23,6 +25,12 @@ def migrate(engine: sa.Engine) -> None:
     is_shared = engine.dialect.name == "postgresql"
     lock = hold_lock(engine, MIGRATION_LOCK) if is_shared else engine.connect()
     with lock as connection:
+        if _is_current(connection):
+            return
+        # Imported when there is something to do, which at most starts there is not.
+        from alembic import command
+        from alembic.script import ScriptDirectory
+
         config = alembic_config(connection)
         is_new = _check_revision(connection, ScriptDirectory.from_config(config)) is None
         command.upgrade(config, "head")
@@ -31,8 +39,20 @@ def migrate(engine: sa.Engine) -> None:
             mark_overwriting(connection)
 
 
-def _check_revision(connection: sa.Connection, scripts: ScriptDirectory) -> str | None:
+def _is_current(connection: sa.Connection) -> bool:
+    """Whether the last migration was applied; its file begins with its number."""
+    if not sa.inspect(connection).has_table(VERSION_TABLE):
+        return False
+    table = sa.table(VERSION_TABLE, sa.column("version_num"))
+    applied = connection.execute(sa.select(table.c.version_num)).scalars().all()
+    newest = max(file.name for file in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+    return [*applied] == [newest.partition("_")[0]]
+
+
+def _check_revision(connection: sa.Connection, scripts: "ScriptDirectory") -> str | None:
     """The revision of a database, if its migrations are known; None for an empty one."""
+    from alembic.migration import MigrationContext
+
     options = {"version_table": VERSION_TABLE}
     revision = MigrationContext.configure(connection, opts=options).get_current_revision()
     known = [script.revision for script in scripts.walk_revisions()]
@@ -51,9 +71,11 @@ def _check_revision(connection: sa.Connection, scripts: ScriptDirectory) -> str 
     raise coded_error("storage/schema_not_supported", detail=detail)
 
 
-def alembic_config(connection: sa.Connection) -> Config:
+def alembic_config(connection: sa.Connection) -> "Config":
     """The configuration of the migrations that ship with the package."""
+    from alembic.config import Config
+
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection
     return config
