@@ -28,7 +28,7 @@ class RequestBody(BaseModel):
     """What a caller sends; a field nobody reads and a value of another type are mistakes, so they
     are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Update(RequestBody):
@@ -43,7 +43,7 @@ class Update(RequestBody):
 class View(BaseModel):
     """An answer that differs from the record it is about; a client ignores fields it does not know."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    model_config = ConfigDict(frozen=True)
 
     @classmethod
     def of(cls, record: object, **more: Any) -> Self:
