@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 HIDDEN_ID: Final = "hidden"
 HIDDEN_WORDS: Final = "[sensitive]"
 # Fields that name a session, whose id may be any word that a caller chose.
+# A member of a room or of a board is often called by it.
 _SESSION: Final = re.compile(
-    r'("(?:\w*session_id|member_id|ref_id|resource_id|id)"\s*:\s*")([^"\\]{1,200})"'
+    r'("(?:\w*session_id|\w*member_id|\w*display_name|ref_id|resource_id|id|owner)"\s*:\s*")'
+    r'([^"\\]{1,200})"'
 )
+_MEMBERS: Final = re.compile(r'"\w*member_ids"\s*:\s*\[[^\]]+\]')
+_STRING: Final = re.compile(r'(")([^"\\]{1,200})"')
 _ID: Final = re.compile(r"\b[a-z]{2,4}_[0-9a-f]{32}\b")
 # A shorter sentence is a word that occurs anywhere.
 _LEAST_CHARS: Final = 4
@@ -29,7 +33,9 @@ _BETWEEN: Final = r"(?:\s|\\[nrt])+"
 
 def veil(units: "Units", sight: Sight, text: str, asked: str = "") -> str:
     """The text of an answer, of a frame, or of a part of a stream, without what the sight does not reach."""
-    sessions = sorted({found[2] for found in _SESSION.finditer(text)})
+    lists = "".join(_MEMBERS.findall(text))
+    found = (*_SESSION.finditer(text), *_STRING.finditer(lists))
+    sessions = sorted({each[2] for each in found})
     ids = sorted(set(_ID.findall(text)))
     if not sessions and not ids:
         return text
@@ -46,7 +52,12 @@ def veil(units: "Units", sight: Sight, text: str, asked: str = "") -> str:
         words = () if sight.sees_sensitive else tuple(unit.sensitive_words(sessions, ids))
     if foreign:
         text = _ID.sub(lambda it: HIDDEN_ID if it[0] in foreign else it[0], text)
-        text = _SESSION.sub(lambda it: f'{it[1]}{HIDDEN_ID}"' if it[2] in foreign else it[0], text)
+
+        def without(it: re.Match[str]) -> str:
+            return f'{it[1]}{HIDDEN_ID}"' if it[2] in foreign else it[0]
+
+        text = _SESSION.sub(without, text)
+        text = _MEMBERS.sub(lambda it: _STRING.sub(without, it[0]), text)
     for pattern in _patterns(words):
         text = pattern.sub(HIDDEN_WORDS, text)
     return text
