@@ -158,18 +158,22 @@ def test_parts_of_an_output_put_together_tell_nothing_sensitive(
     assert told.endswith("!")
 
 
-SAID = f"Well. {LEARNED}, as you know. Bye!"
+STREAMED = f"The cellar code is {MARK} 4713"
+SAID = f"Well. {STREAMED}, as you know. Bye!"
 
 
 @pytest.mark.parametrize("sees_sensitive", [False, True])
 def test_a_sensitive_sentence_is_not_streamed_in_parts(
-    daemon: Daemon, ids: Mapping[str, str], sees_sensitive: bool
+    daemon: Daemon, root: Person, sees_sensitive: bool
 ) -> None:
-    run = make_run("s1", user_id="admin")
+    # A session of its own: others count what is said in theirs.
+    session_id = root.ok("POST", "/v1/sessions", {})["session_id"]
+    run = make_run(session_id, user_id="admin")
 
     def append(kind: EventKind, **data: object) -> None:
         with daemon.resources.units.write() as unit:
-            unit.journal.append("s1", [make_new_event(kind, data=data, run_id=run.run_id)], at_ms=1)
+            event = make_new_event(kind, data=data, run_id=run.run_id)
+            unit.journal.append(session_id, [event], at_ms=1)
 
     async def stream() -> list[dict[str, Any]]:
         current_sight.set(Sight(sees_sensitive=sees_sensitive))
@@ -177,7 +181,7 @@ def test_a_sensitive_sentence_is_not_streamed_in_parts(
         daemon.resources.bell.attach(asyncio.get_running_loop())
         deltas.begin(run.run_id, 1)
         state = RunStreamState(position=Position())
-        frames = stream_run(daemon.services, run.run_id, "s1", state)
+        frames = stream_run(daemon.services, run.run_id, session_id, state)
         got = [await anext(frames)]
         deltas.say(run.run_id, SAID[:12])
         reading = asyncio.ensure_future(anext(frames))
@@ -195,6 +199,14 @@ def test_a_sensitive_sentence_is_not_streamed_in_parts(
 
     with daemon.resources.units.write() as unit:
         unit.runs.add(run)
+    said = {
+        "scope": {"kind": "session", "id": session_id},
+        "kind": "fact",
+        "content": f"{STREAMED}.",
+        "sensitivity": "sensitive",
+        "source": {"run_id": run.run_id, "session_id": session_id},
+    }
+    root.ok("POST", "/v1/learning-candidates", said)
     append(EventKind.RUN, status="in_progress")
     told = [it["text"] for it in asyncio.run(stream()) if "step" in it and "text" in it]
 
