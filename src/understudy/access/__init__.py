@@ -1,1 +1,1 @@
-"""Who may call: tokens and the principals they stand for."""
+"""Authentication: tokens and their principals, browser sign-in, signing keys."""

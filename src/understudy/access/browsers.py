@@ -1,4 +1,4 @@
-"""Whether a browser was tricked into calling: what a page of another site makes it send."""
+"""Protection of browsers: DNS rebinding and cross-site requests are refused."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -11,14 +11,14 @@ SAME_SITE: Final = frozenset({"same-origin", "none"})
 
 
 def refuse_foreign_host(headers: Mapping[str, str]) -> None:
-    """Refuse a name that resolves to this machine but is not its own (DNS rebinding)."""
+    """Refuse a `Host` that resolves to this machine but is not its own name (DNS rebinding)."""
     host = headers.get("host", "")
     if host and not is_loopback_name(_host_name(host)):
         raise coded_error("auth/host_not_allowed")
 
 
 def refuse_other_sites(headers: Mapping[str, str]) -> None:
-    """Refuse what comes from a page that this daemon did not serve."""
+    """Refuse a request from a page of another site (CSRF)."""
     origin = headers.get("origin")
     site = headers.get("sec-fetch-site", "none")
     if site not in SAME_SITE or (
@@ -44,5 +44,5 @@ def _origin_host(origin: str) -> str | None:
 
 
 def is_loopback_name(name: str) -> bool:
-    """Whether a host name can only mean this machine."""
+    """Whether a host name can only mean the loopback interface."""
     return name.endswith(".localhost") or is_loopback(name)

@@ -1,4 +1,4 @@
-"""Sign-in of browsers: a cookie that stands for a token, and links that work once."""
+"""Sign-in of browsers: signed cookies for tokens, and one-time sign-in links."""
 
 import hmac
 import secrets
@@ -10,11 +10,11 @@ from understudy.access.tokens import TOKEN_ADMIN, TokenService, hash_token
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 
-# In a cookie: the id of the admin token, which has no record.
+# Stands in a cookie for the admin token, which has no record.
 ADMIN_ID: Final = "admin"
 COOKIE: Final = "understudy_console"
 COOKIE_S: Final = 12 * 3600
-# More digits than the time at which a cookie ends ever has.
+# More digits than the expiry of a cookie, in seconds, ever has.
 END_CHARS: Final = 12
 LINK_S: Final = 10 * 60
 MAX_LINKS: Final = 100
@@ -22,7 +22,7 @@ MAX_LINKS: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInLink:
-    """A path of the console that signs in whoever opens it first."""
+    """A one-time link: a path of the console that signs in the first caller."""
 
     path: str
     expires_at_ms: int
@@ -30,20 +30,20 @@ class SignInLink:
 
 @dataclass(frozen=True, slots=True)
 class BrowserSignIn:
-    """Sign-in of browsers: a cookie that stands for a token, and links that work once.
+    """Sign-in of browsers: signed cookies for tokens, and one-time sign-in links.
 
-    A cookie names its token and is signed with the hash of it, so it ends with the token; and with
-    a key of this daemon, so that nobody makes one who has read the database. It ends with the
-    daemon, too.
+    The signature of a cookie covers the hash of its token, so deleting the token revokes it. The
+    key is a secret of this process: a reader of the database cannot forge a cookie, and a restart
+    ends all of them.
     """
 
     tokens: TokenService
-    # The cookie of each link that was not used yet, with the time at which the link ends.
+    # The cookie and the expiry of each unused link, by the link's secret.
     _links: dict[str, tuple[str, int]] = field(default_factory=dict)
     _secret: bytes = field(default_factory=partial(secrets.token_bytes, 32), repr=False)
 
     def cookie(self, token: str) -> str:
-        """The cookie for a token; raises when nobody has that token."""
+        """The cookie for a token; raises `auth/unauthorized` for an unknown token."""
         key = hash_token(token)
         admin = self.tokens.admin_token
         if admin and hmac.compare_digest(token.encode(), admin.encode()):
@@ -55,7 +55,7 @@ class BrowserSignIn:
         return self._signed(stored.token_id, key)
 
     def principal(self, cookie: str) -> Principal | None:
-        """Whom a cookie stands for; None when it is forged, too old, or its token is gone."""
+        """The principal of a cookie; None if it is forged or expired, or its token is deleted."""
         token_id, _, rest = cookie.partition(".")
         until, _, _ = rest.partition(".")
         is_whole = token_id.isprintable() and until.isdecimal() and len(until) <= END_CHARS
@@ -69,7 +69,7 @@ class BrowserSignIn:
         return principal if hmac.compare_digest(cookie.encode(), expected.encode()) else None
 
     def link(self, token: str | None) -> SignInLink:
-        """A link that signs in as whoever has a token; nobody needs one where there are none."""
+        """A one-time link for the holder of a token; without tokens, the path of the console."""
         now = self.tokens.clock.now_ms()
         until = now + LINK_S * 1000
         if token is None:
@@ -84,7 +84,7 @@ class BrowserSignIn:
         return SignInLink(path=f"/signin/{secret}", expires_at_ms=until)
 
     def use_link(self, secret: str) -> str | None:
-        """The cookie of a link, once; None when it was used or is too old."""
+        """Redeem a link for its cookie; None if it was used or has expired."""
         cookie, until = self._links.pop(secret, ("", 0))
         return cookie if until > self.tokens.clock.now_ms() else None
 

@@ -30,7 +30,7 @@ log = structlog.get_logger()
 FOLDER: Final = "keys"
 MAX_KEYS: Final = 200
 MAX_NAME_CHARS: Final = 100
-# Nobody but the daemon's account may read a private key.
+# Only the daemon's account may read a private key.
 _PRIVATE_MODE: Final = 0o600
 _OTHERS: Final = 0o077
 
@@ -55,19 +55,19 @@ _SIGN_BIT: Final = 0x80
 class KeyKind(StrEnum):
     """Whose key it is."""
 
-    OWN = "own"  # bundles are signed with it
-    TRUSTED = "trusted"  # bundles of others that it signed are known
+    OWN = "own"  # signs exported bundles
+    TRUSTED = "trusted"  # verifies bundles of others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SigningKey:
-    """A key without its private part; the id is made from the public one."""
+    """A key without its private part; its id is derived from the public key."""
 
     key_id: str
-    # Who signs with it, as people here call them.
+    # The signer's name, chosen on this daemon.
     name: str
     kind: KeyKind
-    # In PEM, as `openssl pkey -pubin` reads it.
+    # PEM, as `openssl pkey -pubin` reads it.
     public_key: str
     created_by: str
     created_at_ms: int
@@ -82,7 +82,7 @@ class SigningKeyStatus(SigningKey):
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """An own key with its private part, which is shown nowhere."""
+    """An own key with its private part, which no answer shows."""
 
     key: SigningKey
     _private: "Ed25519PrivateKey" = field(repr=False)
@@ -132,7 +132,7 @@ def is_signed_by(pem: str, signature: str, payload: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SigningKeyService:
-    """Makes, trusts, lists and removes keys, and signs. Private keys lie in a folder of the home."""
+    """Creates, trusts, lists and deletes keys, and signs. Private keys are files in the home."""
 
     units: "Units"
     clock: Clock
@@ -170,7 +170,7 @@ class SigningKeyService:
         return self._status(key)
 
     def trust(self, principal: Principal, name: str, public_key: str) -> SigningKeyStatus:
-        """Know a public key of somebody else, so that bundles show them as their signer."""
+        """Trust a public key of somebody else, so that bundles show its name as their signer."""
         if "PRIVATE KEY" in public_key:
             raise coded_error("keys/invalid_public_key:private", pointer="/public_key")
         try:
@@ -184,7 +184,7 @@ class SigningKeyService:
         return self._status(key)
 
     def remove(self, principal: Principal, key_id: str) -> None:
-        """Forget a key; an own one is deleted for good, and what it signed is unknown here."""
+        """Delete a key, and an own one's private part; its signatures no longer verify here."""
         with self.units.write() as unit:
             key = unit.signing_keys.get(key_id)
             if key is None:
@@ -195,7 +195,7 @@ class SigningKeyService:
         self._path(key_id).unlink(missing_ok=True)
 
     def signer(self) -> Signer | None:
-        """The newest own key that this daemon holds; None without one."""
+        """The newest own key whose private part is readable; None without one."""
         for key in self.all():
             private = self._private(key) if key.can_sign else None
             if private is not None:
@@ -269,7 +269,7 @@ class SigningKeyService:
 
 
 def _is_private(path: Path) -> bool:
-    """Whether a file is there that nobody else can read."""
+    """Whether a file exists that no other account can read."""
     try:
         return not path.lstat().st_mode & _OTHERS and path.is_file()
     except OSError:

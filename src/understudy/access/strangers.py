@@ -1,4 +1,4 @@
-"""Callers without a valid token: one audit entry for each address and minute, the rest is counted."""
+"""Callers without a valid token: one audit entry per address and minute, the rest is counted."""
 
 from dataclasses import dataclass, field
 from threading import Lock
@@ -7,21 +7,21 @@ from typing import Final
 from understudy.core.clock import Clock
 
 MINUTE_MS: Final = 60_000
-# Addresses that are counted on their own; all others share one count.
+# Addresses with a counter of their own; all others share one.
 MAX_ADDRESSES: Final = 1_000
 OTHERS: Final = "other addresses"
 
 
 @dataclass(frozen=True, slots=True)
 class StrangerCounts:
-    """How often each address was refused in the current minute."""
+    """The number of refusals of each address in the current minute."""
 
     clock: Clock
     _seen: dict[str, tuple[int, int]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def refused(self, address: str) -> str | None:
-        """Count a refusal; what the audit says of it, None where this minute has its entry."""
+        """Count a refusal; return the audit detail, or None if this minute has its entry."""
         minute = self.clock.now_ms() // MINUTE_MS
         with self._lock:
             if address not in self._seen and len(self._seen) >= MAX_ADDRESSES:
@@ -37,7 +37,7 @@ class StrangerCounts:
         return f"from {name}{more}"
 
     def number(self, address: str) -> int:
-        """How often an address was refused in this minute."""
+        """The number of refusals of an address in this minute."""
         minute = self.clock.now_ms() // MINUTE_MS
         last, number = self._seen.get(address, (-1, 0))
         return number if last == minute else 0

@@ -1,4 +1,4 @@
-"""Tokens: created, shown once, stored as a hash; and the bearer token of a request."""
+"""Tokens: created, shown once, stored as a hash; and parsing of the `Authorization` header."""
 
 import hashlib
 import hmac
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 TOKEN_PREFIX: Final = "und_"  # noqa: S105 - the public prefix, not a secret
 LOCAL_ADMIN: Final = Principal(user_id="local", role=Role.ADMIN)
 TOKEN_ADMIN: Final = Principal(user_id="admin", role=Role.ADMIN)
-# Who runs the daemon: without tokens the one, with the admin token the other.
+# The operator of the daemon: the first without tokens, the second with the admin token.
 ADMINISTRATORS: Final = frozenset({LOCAL_ADMIN.user_id, TOKEN_ADMIN.user_id})
-# The user for whom an admin acts.
+# The header that names the user for whom an admin acts.
 ACT_FOR: Final = "X-Understudy-User-Id"
 
 
@@ -36,37 +36,37 @@ class Token:
     user_id: str
     role: Role
     created_at_ms: int
-    # What its user reads, where a request does not say.
+    # The language for this user, if a request names none.
     locale: Annotated[str | None, OMIT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRecord(Token):
-    """A token as it is stored: with a hash of the secret, which no answer shows."""
+    """A token as stored: with the hash of its secret, which no answer shows."""
 
     token_hash: Annotated[str, HIDDEN] = field(repr=False)
 
     @property
     def principal(self) -> Principal:
-        """Whoever calls with it."""
+        """The principal of a caller with this token."""
         return Principal(user_id=self.user_id, role=self.role, locale=self.locale)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenCreated(Token):
-    """A new token. The secret is shown once: a repeat under the same idempotency key lacks it."""
+    """A new token. The secret is shown once: a retry with the same idempotency key lacks it."""
 
     token: Annotated[str | None, OMIT] = field(default=None, repr=False)
 
 
 def hash_token(token: str) -> str:
-    """What is stored; tokens are random and long, so a plain hash cannot be guessed back."""
+    """The stored hash; unsalted SHA-256 suffices, as tokens are long and random."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class TokenService:
-    """Make, list and delete tokens, and tell who a caller is."""
+    """Creates, lists and deletes tokens, and authenticates callers."""
 
     units: "Units"
     clock: Clock
@@ -80,7 +80,7 @@ class TokenService:
     def create(
         self, principal: Principal, user_id: str, role: Role, *, locale: str | None = None
     ) -> tuple[TokenRecord, str]:
-        """A new token with its secret, which is not kept."""
+        """Create a token; returns it with its secret, which is not stored."""
         check_caller_id(user_id, field="user_id", domain="tokens")
         locale = None if locale is None else _check_locale(locale)
         secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
@@ -114,14 +114,14 @@ class TokenService:
             unit.audit.add(audit.done(principal, "tokens.delete", token_id, at_ms=now))
 
     def tokens_exist(self) -> bool:
-        """Whether any token could be asked for."""
+        """Whether callers need a token: any is stored, or the admin token is set."""
         if self.admin_token:
             return True
         with self.units.read() as unit:
             return unit.tokens.any()
 
     def may_still(self, unit: "Unit", user_id: str, role: Role) -> bool:
-        """Whether somebody who once was let in would be let in now with at least a role."""
+        """Whether a user who was authenticated earlier would still get at least a role."""
         if self.admin_token and user_id in ADMINISTRATORS:
             return True
         if not self.admin_token and not unit.tokens.any():
@@ -129,15 +129,17 @@ class TokenService:
         return any(held.includes(role) for held in unit.tokens.roles_of(user_id))
 
     def role_in_runs(self, unit: "Unit", user_id: str) -> Role:
-        """The role of what a run does for a user: that of an operator, or of an admin who still is
-        one. Whoever runs the daemon is one; others need not be just because nobody has a token."""
+        """The role of a run that acts for a user: operator, or admin if the user still is one.
+
+        An open daemon makes every caller an admin, but in runs only its own administrators.
+        """
         if user_id in ADMINISTRATORS and self.may_still(unit, user_id, Role.ADMIN):
             return Role.ADMIN
         is_admin = Role.ADMIN in unit.tokens.roles_of(user_id)
         return Role.ADMIN if is_admin else Role.OPERATOR
 
     def authenticate(self, token: str | None, *, act_for: str | None = None) -> Principal:
-        """Who is calling; an admin may act for somebody else."""
+        """The principal of a caller; an admin may act for another user."""
         principal = self._principal(token)
         if act_for is None:
             return principal
@@ -146,7 +148,7 @@ class TokenService:
         if act_for == principal.user_id:
             return principal
         check_caller_id(act_for, field="X-Understudy-User-Id", domain="auth")
-        # Without the language of the admin, who may not share it with the user.
+        # Without the admin's locale, which the user may not share.
         return Principal(user_id=act_for, role=principal.role, acting_admin=principal.user_id)
 
     def _principal(self, token: str | None) -> Principal:
@@ -164,7 +166,7 @@ class TokenService:
 
 
 def _check_locale(tag: str) -> str:
-    """The language of a tag; a lasting choice that nobody could follow is refused."""
+    """The supported language of a tag; `Invalid` for any other, as it is stored for good."""
     spoken = spoken_in(tag)
     if spoken is None:
         raise coded_error("tokens/invalid_locale", pointer="/locale", locales=LOCALES)
@@ -172,7 +174,7 @@ def _check_locale(tag: str) -> str:
 
 
 def bearer_token(header: str | None) -> str | None:
-    """The token of an `Authorization` header; anything but a bearer token is refused."""
+    """The token of an `Authorization` header; refuses every scheme but `Bearer`."""
     if header is None:
         return None
     scheme, _, token = header.strip().partition(" ")

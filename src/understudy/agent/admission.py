@@ -1,4 +1,4 @@
-"""Which of the calls in a reply may run now, which must wait for a person, and which never will."""
+"""Admission of the tool calls in a reply: run now, wait for an approval, or refused."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MAX_CALLS: Final = 128
 NAME_CHARS: Final = 40
-# What keeps a call from running that is right in itself; all others the model got wrong.
+# Error codes of calls that are valid but not allowed; all others are mistakes of the model.
 BEYOND_BUDGET: Final = "too_many_calls"
 NOT_GIVEN: Final = "tool_not_given"
 TOO_MANY_CALLS: Final = f"not run: a reply may ask for at most {MAX_CALLS} calls; ask again for it"
@@ -35,24 +35,24 @@ TOO_MANY_CALLS: Final = f"not run: a reply may ask for at most {MAX_CALLS} calls
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """The tools that a run is given."""
+    """The tools that are offered to a run."""
 
     registry: ToolRegistry
     names: Collection[str]
-    # Patterns of those that it is never told of, as each call of them would be denied.
+    # Patterns of tools that the model is not told of, because every call would be denied.
     withheld: Collection[str] = ()
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The names that the model is told."""
+        """The tool names that the model is told."""
         return tuple(name for name in self.names if not is_among(self.withheld, name))
 
     def find(self, call: ToolCall) -> Tool:
-        """The tool that a call is for, or a `ToolError` that lists those there are."""
+        """The tool of a call, or a `ToolError` that lists the available ones."""
         name = self.registry.canonical(call.name)
         if name not in self.names:
             available = ", ".join(self.told) or "none"
-            # The same words for both: the model is not to learn which tools others are given.
+            # The same message for both: the model must not learn which tools others have.
             code = NOT_GIVEN if name in self.registry.names() else "unknown_tool"
             raise ToolError(
                 f"there is no tool {quoted(call.name)}; available: {available}", code=code
@@ -60,14 +60,14 @@ class Offer:
         return self.registry.get(name)
 
     def is_once(self, call: ToolCall) -> bool:
-        """Whether a second execution of the call would do more than the first."""
+        """Whether the effect of the tool is `once`: a repeated call would do more."""
         name = self.registry.canonical(call.name)
         return name in self.names and self.registry.get(name).effect is Effect.ONCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedCall:
-    """A call with its place in the run."""
+    """A tool call with its run, step and index."""
 
     call: ToolCall
     run: Run
@@ -76,17 +76,17 @@ class AskedCall:
 
     @property
     def key(self) -> str:
-        """Names the call among all calls."""
+        """The journal key of the call."""
         return f"{self.run.run_id}:call:{self.step}:{self.index}"
 
     @property
     def approval_key(self) -> str:
-        """Names the request to let it pass; the call may ask for something else besides."""
+        """The key of the approval request; the call itself may make another request."""
         return f"{self.key}:approval"
 
     @property
     def result_key(self) -> str:
-        """Names what came of it."""
+        """The journal key of the result."""
         return f"{self.run.run_id}:result:{self.step}:{self.index}"
 
 
@@ -97,7 +97,7 @@ class Admitted:
     tool: Tool
     arguments: BaseModel
     entry: AuditEntry
-    # What a person put in the place of the model's own arguments.
+    # The arguments that a person put in place of the model's.
     updated: Mapping[str, Any] | None = None
 
 
@@ -108,13 +108,13 @@ class RefusedCall:
     content: str
     status: str = "error"
     entry: AuditEntry | None = None
-    # Whether nobody said no: there is no such tool, or it takes something else.
+    # Whether the model made a mistake: unknown tool or invalid arguments, not a denial.
     is_mistake: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """A person must agree first; `request` is None when it was asked before."""
+    """An approval must come first; `request` is None when it was already made."""
 
     request: PersonRequest | None = None
     entry: AuditEntry | None = None
@@ -125,30 +125,30 @@ Admission = Admitted | RefusedCall | Held
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sound:
-    """A call that makes sense, with the arguments it would run with."""
+    """A valid call with its validated arguments."""
 
     asked: AskedCall
     tool: Tool
     arguments: BaseModel
-    # The same as JSON values.
+    # The arguments as JSON values.
     plain: Mapping[str, Any]
-    # What a person was asked about it, if anybody was.
+    # The approval request of the call, if there is one.
     request: PersonRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Doorkeeper:
-    """Lets calls pass by the rules in force now and by what people said."""
+    """Admits calls by the permission rules in force now and by approvals."""
 
     units: "Units"
     clock: Clock
     gatekeeper: Gatekeeper
     consent: ConsentRecords
-    # How long approvals wait; None: for ever.
+    # Expiry of approvals; None means never.
     expires_after_s: int | None = None
 
     def admit(self, offer: Offer, calls: Sequence[AskedCall]) -> dict[str, Admission]:
-        """What becomes of each call, by its key."""
+        """The admission of each call, by its key."""
         admissions: dict[str, Admission] = {}
         with self.units.read() as unit:
             sound: list[Sound] = []
@@ -165,7 +165,7 @@ class Doorkeeper:
     def _without_consent(
         self, sound: Sequence[Sound], admissions: Mapping[str, Admission]
     ) -> dict[str, Admission]:
-        """Those of the calls that the user would have to agree to, and did not."""
+        """The calls that need the user's consent and do not have it."""
         asked = [
             (each.asked, act, admissions[each.asked.key])
             for each in sound
@@ -199,7 +199,7 @@ class Doorkeeper:
         return RefusedCall(content=refusal.content, status="denied", entry=refusal.entry)
 
     def _mistake(self, asked: AskedCall, problem: ToolError) -> RefusedCall:
-        """A call that no rule has to look at, as it cannot run or is one too many."""
+        """The refusal of an invalid or surplus call, which needs no rule."""
         entry = AuditEntry(
             at_ms=self.clock.now_ms(),
             actor=asked.run.user_id,
@@ -228,7 +228,7 @@ class Doorkeeper:
             if verdict.decision is PermissionDecision.ALLOW:
                 return Admitted(tool=tool, arguments=arguments, entry=entry)
             return Held(request=self._request(sound, verdict, now), entry=entry)
-        # What a person said about this very call stands, whatever the rules have come to since.
+        # A person's decision on this very call stands, whatever the rules say now.
         match request.state:
             case RequestState.PENDING:
                 return Held()
@@ -261,11 +261,11 @@ class Doorkeeper:
 
 
 def _read(unit: "Unit", offer: Offer, asked: AskedCall) -> Sound:
-    """The call with its tool and arguments; those a person put in its place come first."""
+    """The call with its tool and arguments; those edited by a person take precedence."""
     if asked.index >= MAX_CALLS:
         raise ToolError(TOO_MANY_CALLS, code=BEYOND_BUDGET)
     tool = offer.find(asked.call)
-    # Only a run that was woken can have been answered.
+    # Only a run that was woken can have an answered request.
     request = unit.requests.of_call(asked.approval_key) if asked.run.wakes else None
     updated = _updated(request) if request else None
     if updated is None:
@@ -277,9 +277,9 @@ def _read(unit: "Unit", offer: Offer, asked: AskedCall) -> Sound:
 
 
 def _is_open(sound: Sound, admission: Admission) -> bool:
-    """Whether what the user says to a call still matters: it is about to run or to be asked about.
+    """Whether the user's consent still matters: the call is about to run or to be asked about.
 
-    Who allowed it in an approval agreed to that very call, if theirs is the word of the user.
+    An approval counts as consent to this very call if the user, or an admin, gave it.
     """
     request = sound.request
     match admission:
@@ -292,7 +292,7 @@ def _is_open(sound: Sound, admission: Admission) -> bool:
 
 
 def _updated(request: PersonRequest) -> Mapping[str, Any] | None:
-    """What a person who allowed the call put in the place of its arguments."""
+    """The arguments that the approving person put in place of the model's."""
     if request.state is not RequestState.ALLOWED:
         return None
     return (request.resolution or {}).get("updated_input")

@@ -20,7 +20,7 @@ CUT: Final = "\n[… cut to save room …]\n"
 
 
 def list_tokens(tokens: int) -> int:
-    """What messages take together: a third more than their texts, for what stands between them."""
+    """The tokens of a list of messages: a third more than their texts, for the framing."""
     return math.ceil(tokens * 4 / 3)
 
 
@@ -34,7 +34,7 @@ def prompt_limit(context_window: int) -> int:
 
 
 def clip(text: str, tokens: int) -> str:
-    """The beginning and the end of a text that is longer than so many tokens."""
+    """A text cut in the middle to a number of tokens."""
     if estimate_tokens(text) <= tokens:
         return text
     raw = text.encode(errors="replace")
@@ -45,36 +45,36 @@ def clip(text: str, tokens: int) -> str:
 
 
 def specs_of(offer: Offer) -> tuple[ToolSpec, ...]:
-    """The tools of an offer that there are, without those that could not be called."""
+    """The specifications of the offered tools that exist and may be called."""
     registry = offer.registry
     known = frozenset(registry.names())
     return tuple(_spec(registry, name) for name in offer.told if name in known)
 
 
 def spec_tokens(tool: ToolSpec) -> int:
-    """An upper guess of what describing one tool takes."""
+    """An upper estimate of the tokens of a tool specification."""
     return estimate_tokens(f"{tool.name}{tool.description}{tool.parameters}")
 
 
 @dataclass(frozen=True, slots=True)
 class SpecCosts:
-    """What describing tools takes, worked out once for each: of one registry, and of MCP servers."""
+    """Token costs of tool specifications, cached: of one registry, and of MCP servers."""
 
     _known: dict[str, int] = field(default_factory=dict)
-    # By name, with the tool that it was worked out for: a server may list another one later.
+    # By name, with the tool it was computed for: a server may list another one later.
     _listed: RecentCache[str, tuple[Tool, int]] = field(
         default_factory=lambda: RecentCache(MAX_LISTED)
     )
 
     def of(self, registry: ToolRegistry, names: Sequence[str]) -> int:
-        """An upper guess for all of these together."""
+        """An upper estimate for all of these together."""
         for name in names:
             if name not in self._known:
                 self._known[name] = spec_tokens(_spec(registry, name))
         return sum(self._known[name] for name in names)
 
     def listed(self, tools: Iterable[Tool]) -> int:
-        """An upper guess for tools that are not in the registry."""
+        """An upper estimate for tools that are not in the registry."""
         return sum(map(self._of_listed, tools))
 
     def _of_listed(self, tool: Tool) -> int:

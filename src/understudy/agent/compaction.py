@@ -1,7 +1,7 @@
-"""Keeping a long session within the model's window: its older part becomes a checkpoint.
+"""Compaction: the older part of a long session becomes a checkpoint, to fit the context window.
 
 The journal keeps everything. A checkpoint is a step like any other: it is written under a key
-before the call it was made for, so a run that is taken up again shows the model the same messages.
+before its model call, so a resumed run shows the model the same messages.
 """
 
 import json
@@ -32,7 +32,7 @@ from understudy.sessions.journal import EventKind, JournalEvent, NewEvent, summa
 
 log = structlog.get_logger()
 
-# At most so many tokens, and at most so much of what a prompt may have.
+# Limits of a summary: in tokens, and as a share of the prompt limit.
 MAX_SUMMARY_TOKENS: Final = 4_000
 SUMMARY_SHARE: Final = 0.15
 LEAST_CHUNK_TOKENS: Final = 100
@@ -47,24 +47,24 @@ still holds; what was decided, and why; what was done, with names of files, ids,
 what failed; what is still open. Keep exact names and values. Leave out pleasantries. Plain text, at \
 most {words} words."""
 Ask = Callable[[ModelRequest], Awaitable[ModelReply]]
-# How much of the room for messages is kept word for word.
+# The share of the room for messages that is kept verbatim.
 KEPT_SHARE: Final = 0.4
-# A summary of less than this much of it would not be worth a model call.
+# Below this share, a summary is not worth a model call.
 WORTH_SHARE: Final = 0.1
 
-# What memories have room for beside a conversation that could be summarised; at most a tenth.
+# Tokens reserved for memories beside a conversation that could be compacted; at most a tenth.
 RECALL_TOKENS: Final = 4_000
 RECALL_SHARE: Final = 0.1
 
 
 def max_summary_tokens(limit: int) -> int:
-    """How long a summary may be where a prompt may have so many tokens."""
+    """The token limit of a summary for a prompt limit."""
     return min(MAX_SUMMARY_TOKENS, int(limit * SUMMARY_SHARE))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What the model made of an older part, and what that took."""
+    """A summary of the older part, with its token usage."""
 
     text: str
     usage: Usage
@@ -73,7 +73,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summariser:
-    """Summarises within the window of a model, in several calls where one is too small."""
+    """Summarises within the context window of a model, in several calls where one is too small."""
 
     model: str
     limit: int
@@ -81,11 +81,11 @@ class Summariser:
 
     @property
     def max_tokens(self) -> int:
-        """How long a summary may be."""
+        """The token limit of a summary."""
         return max_summary_tokens(self.limit)
 
     async def summarise(self, earlier: str | None, pieces: Sequence[Piece], ask: Ask) -> Summary:
-        """One summary of an earlier summary and some pieces; `ProviderError` when it cannot be had."""
+        """One summary of an earlier summary and some pieces; `ProviderError` if the model fails."""
         text, replies = earlier, []
         for chunk in self._chunks(pieces):
             reply = await ask(self._request(text, chunk))
@@ -101,7 +101,7 @@ class Summariser:
         )
 
     def _chunks(self, pieces: Sequence[Piece]) -> Iterator[list[str]]:
-        """The messages as lines, in parts that each fit one call beside a summary."""
+        """The messages as lines, in chunks that each fit one call beside a summary."""
         fixed = estimate_tokens(self._instructions) + list_tokens(self.max_tokens)
         room = max(LEAST_CHUNK_TOKENS, (self.limit - fixed) * 3 // 4)
         chunk: list[str] = []
@@ -170,7 +170,7 @@ def _sum(usages: Sequence[Usage]) -> Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """How many tokens a prompt may have, and how many of them messages cannot have."""
+    """The token budget of a prompt, and the part of it that messages cannot have."""
 
     limit: int
     fixed: int
@@ -182,7 +182,7 @@ class Room:
 
     @property
     def kept(self) -> int:
-        """Tokens of texts that a compaction keeps word for word."""
+        """Tokens of texts that a compaction keeps verbatim."""
         return int(self.left * KEPT_SHARE * 3 / 4)
 
 
@@ -193,10 +193,10 @@ def room_for(*, context_window: int, system: str, tools: Sequence[ToolSpec]) -> 
 
 
 def message_tokens_sent(room: Room, *, said: int, asked: int) -> int:
-    """About how many tokens of messages the first call of a run will have.
+    """An estimate of the message tokens of a run's first call.
 
-    `said` is all of the conversation and `asked` the input of the run, which always stays. A
-    conversation that leaves memories no room is counted as it is after its compaction.
+    `said` is the whole conversation and `asked` the input of the run, which always stays. A
+    conversation that leaves no room for memories is counted as after its compaction.
     """
     reserve = min(RECALL_TOKENS, int(room.limit * RECALL_SHARE))
     summary = list_tokens(max_summary_tokens(room.limit))
@@ -208,9 +208,9 @@ def message_tokens_sent(room: Room, *, said: int, asked: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compactor:
-    """Makes checkpoints where a conversation has outgrown its room."""
+    """Makes checkpoints when a conversation exceeds its room."""
 
-    # A summary is stored, so secrets are taken out of it first.
+    # A summary is stored, so secrets are removed from it first.
     scrub: Scrub = scrub
 
     async def tend(
@@ -241,7 +241,7 @@ class Compactor:
         return compacted
 
     def is_due(self, conversation: Conversation, room: Room) -> bool:
-        """Whether the older part of a conversation would be summarised before a model call."""
+        """Whether a compaction is due before the next model call."""
         return self._upto(conversation, room) is not None
 
     def _upto(self, conversation: Conversation, room: Room) -> int | None:
@@ -255,24 +255,24 @@ class Compactor:
 
 
 def within(conversation: Conversation, room: Room) -> Conversation:
-    """What one call shows of a conversation: all of it, or what fits."""
+    """The conversation cut to what fits one call."""
     return fitted(conversation, room.left)
 
 
 def resumed(conversation: Conversation, execution: RunExecution, step: int) -> Conversation:
-    """The conversation from the checkpoint that was made before a step, if one was."""
+    """The conversation from the checkpoint that was made before a step, if any."""
     done = execution.steps.find(checkpoint_key(execution.run.run_id, step))
     checkpoint = checkpoint_of(done) if done is not None else None
     return conversation if checkpoint is None else conversation.after(checkpoint)
 
 
 def checkpoint_key(run_id: str, step: int) -> str:
-    """Names the checkpoint made before a step of a run."""
+    """The journal key of the checkpoint made before a step of a run."""
     return f"{run_id}:checkpoint:{step}"
 
 
 def checkpoint_of(event: JournalEvent) -> Checkpoint | None:
-    """The checkpoint that an event records; None when it is damaged."""
+    """The checkpoint in an event; None when it is damaged."""
     upto = summarised_upto(event)
     return None if upto is None else Checkpoint(summary=event.data["summary"], upto_offset=upto)
 

@@ -1,7 +1,7 @@
-"""What the model is shown of a session: a summary of what is long past, then message by message.
+"""The conversation as shown to the model: a summary of the older part, then the messages.
 
-A piece is a message of the user, or a reply together with what its tools answered. Everything here
-cuts between pieces, so a call is never parted from its result.
+A piece is a message of the user, or a reply with its tool results. Everything here cuts between
+pieces, so a call is never separated from its result.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,32 +25,32 @@ FRAME: Final = (
     "was said and done, not an instruction. After it the conversation goes on as it was.]"
 )
 OMITTED: Final = "[What was said before this is left out to save room.]"
-# What remains of a tool's answer where nothing else helps.
+# The minimum that is kept of a tool result.
 LEAST_RESULT_TOKENS: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """Messages that belong together, and where in the journal they begin."""
+    """Messages that belong together, and the journal offset where they begin."""
 
     offset: int
     messages: tuple[Message, ...]
     tokens: int
-    # A reply from the journal, without what the daemon put below it.
+    # The text of a reply without the remark that the daemon appended.
     own_text: str | None = None
 
     @classmethod
     def of(
         cls, offset: int, messages: Iterable[Message], *, own_text: str | None = None
     ) -> "Piece":
-        """A piece with its estimated size."""
+        """A piece with its estimated tokens."""
         whole = tuple(messages)
         tokens = sum(map(message_tokens, whole))
         return cls(offset=offset, messages=whole, tokens=tokens, own_text=own_text)
 
     @property
     def digested(self) -> tuple[Message, ...]:
-        """What a summary is made of: of a reply only the model's own words."""
+        """The messages for a summary: of a reply only the model's own text."""
         match self.messages:
             case (AssistantMessage() as reply, *results) if self.own_text is not None:
                 return (replace(reply, text=self.own_text), *results)
@@ -59,20 +59,20 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """A summary that stands for everything in the journal up to an offset."""
+    """A summary that replaces everything in the journal up to an offset."""
 
     summary: str
     upto_offset: int
 
     def message(self) -> UserMessage:
-        """The summary as the model is shown it; no line of it can look like one outside."""
+        """The summary as a quoted message, so that no line of it can look like one outside."""
         quoted = "\n".join(f"> {line}" for line in self.summary.splitlines())
         return UserMessage(text=f"{FRAME}\n{quoted}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aside:
-    """Words for the model alone, behind a piece: no journal, summary or checkpoint ever has them."""
+    """A remark to the model only, after a piece; never in a journal, summary or checkpoint."""
 
     after_offset: int
     text: str
@@ -80,28 +80,28 @@ class Aside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """The pieces so far in order; `own_offset` is where the input of the run at hand stands."""
+    """The pieces so far in order; `own_offset` is the offset of the current run's input."""
 
     own_offset: int
     pieces: tuple[Piece, ...] = ()
     checkpoint: Checkpoint | None = None
     asides: tuple[Aside, ...] = ()
-    # Whether making a summary failed; it is not tried again in this execution of the run.
+    # Whether a summary failed; this execution of the run does not retry it.
     is_tired: bool = field(default=False, compare=False)
 
     @property
     def tokens(self) -> int:
-        """An upper guess of the tokens of all that is shown."""
+        """An upper estimate of the tokens of the conversation."""
         summary = self.checkpoint.message().text if self.checkpoint else ""
         return list_tokens(estimate_tokens(summary) + sum(piece.tokens for piece in self.pieces))
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Everything that is shown, in order."""
+        """All messages, in order."""
         said = tuple(chain.from_iterable(self._shown()))
         if self.checkpoint is not None:
             return (self.checkpoint.message(), *said)
-        # Providers want the user to speak first.
+        # Providers require the first message to be the user's.
         opening = () if said and isinstance(said[0], UserMessage) else (UserMessage(text=OMITTED),)
         return (*opening, *said)
 
@@ -110,12 +110,12 @@ class Conversation:
         return replace(self, pieces=(*self.pieces, piece))
 
     def aside(self, text: str) -> "Conversation":
-        """The conversation with something said to the model behind all there is so far."""
+        """The conversation with a remark to the model after all pieces so far."""
         newest = self.pieces[-1].offset if self.pieces else self.own_offset
         return replace(self, asides=(*self.asides, Aside(after_offset=newest, text=text)))
 
     def _shown(self) -> Iterator[tuple[Message, ...]]:
-        """The messages piece by piece, what is said aside only ever between two of them."""
+        """The messages piece by piece; remarks stand only between two pieces."""
         begun = -1
         for piece in self.pieces:
             yield self._aside(begun, piece.offset)
@@ -124,7 +124,7 @@ class Conversation:
         yield self._aside(begun, None)
 
     def _aside(self, first: int, end: int | None) -> tuple[Message, ...]:
-        """What was said aside from one offset on, up to another."""
+        """The remarks between two offsets."""
         return tuple(
             UserMessage(text=each.text)
             for each in self.asides
@@ -132,7 +132,7 @@ class Conversation:
         )
 
     def after(self, checkpoint: Checkpoint) -> "Conversation":
-        """The conversation from a checkpoint on; the input of the run at hand stays."""
+        """The conversation from a checkpoint on; the current run's input stays."""
         kept = (
             piece
             for piece in self.pieces
@@ -141,9 +141,9 @@ class Conversation:
         return replace(self, pieces=tuple(kept), checkpoint=checkpoint)
 
     def cut(self, *, keep_tokens: int) -> int | None:
-        """Up to which offset to summarise so that about so many tokens are kept; None: not at all.
+        """The offset up to which to summarise so that about `keep_tokens` are kept; None: no cut.
 
-        The newest piece always stays, and so does the input of the run at hand.
+        The newest piece and the current run's input always stay.
         """
         if not self.pieces:
             return None
@@ -156,14 +156,14 @@ class Conversation:
         return self.pieces[first].offset - 1 if past else None
 
     def past(self, upto_offset: int) -> tuple[Piece, ...]:
-        """The pieces that a checkpoint up to an offset would stand for."""
+        """The pieces that a checkpoint up to an offset would replace."""
         return tuple(piece for piece in self.pieces if piece.offset <= upto_offset)
 
 
 def fitted(conversation: Conversation, limit: int) -> Conversation:
-    """What fits a limit without a summary: the oldest pieces go first, then tool answers are cut.
+    """Cut a conversation to a limit without a summary: oldest pieces first, then tool results.
 
-    The input of the run at hand and the newest piece always stay.
+    The current run's input and the newest piece always stay.
     """
     if conversation.tokens <= limit or not conversation.pieces:
         return conversation
@@ -183,7 +183,7 @@ def fitted(conversation: Conversation, limit: int) -> Conversation:
 
 
 def _shortened(piece: Piece, tokens: int) -> Piece:
-    """The piece with its longest tool answers cut, so that all of it takes about so many tokens."""
+    """The piece with its longest tool results cut, to about so many tokens."""
     results = [each for each in piece.messages if isinstance(each, ToolMessage)]
     if not results:
         return piece
@@ -201,7 +201,7 @@ def _shortened(piece: Piece, tokens: int) -> Piece:
 
 
 def message_tokens(message: Message) -> int:
-    """An upper guess of the tokens of one message, its files included."""
+    """An upper estimate of the tokens of one message, its files included."""
     match message:
         case UserMessage():
             files = [part for part in message.parts if isinstance(part, FilePart)]

@@ -59,16 +59,16 @@ KEY: Final = "permissions"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """What holds for the calls of one agent in one session, or in none."""
+    """The rules and switches for the calls of one agent, in a session or without one."""
 
     disabled: frozenset[str]
     session: Session | None
     readings: tuple[RuleSet, ...] = ()
-    # What every call gets when the rules cannot be read.
+    # The verdict for every call when the rules do not decode.
     unreadable: CallVerdict | None = None
 
     def verdict(self, tool: Tool, arguments: Mapping[str, Any]) -> CallVerdict:
-        """What becomes of a call."""
+        """The verdict for a call."""
         if tool.name in self.disabled:
             return SWITCHED_OFF
         if is_hidden(tool.name, self.session):
@@ -78,7 +78,7 @@ class Circumstances:
         return decide_in_all(tool.name, arguments, self.readings, DEFAULTS[tool.approval])
 
     def depend_on_arguments(self, tool: Tool) -> bool:
-        """Whether there are rules about what the tool is called with."""
+        """Whether any rule matches on the arguments of the tool."""
         return any(
             placed.rule.arguments and matches(placed.rule.tool, tool.name)
             for reading in self.readings
@@ -87,7 +87,7 @@ class Circumstances:
 
 
 def kept_out(in_use: Iterable[RecordedUse], name: str) -> CallVerdict | None:
-    """The denial of a tool that a skill in use does not allow; None where each of them does.
+    """The denial of a tool that a skill in use does not allow; None if all allow it.
 
     A skill is in use from when the run opens it until the run ends.
     """
@@ -108,7 +108,7 @@ def _fits(patterns: Iterable[str], name: str) -> bool:
 
 
 def is_hidden(name: str, session: Session | None) -> bool:
-    """Whether the session's capability scope hides a tool; only those of MCP servers can be."""
+    """Whether the session's capability scope hides a tool; applies to MCP tools only."""
     server, slash, tool = name.partition("/")
     if session is None or not slash:
         return False
@@ -117,12 +117,12 @@ def is_hidden(name: str, session: Session | None) -> bool:
         hides_server = scope is not None and not scope.gate(SERVER).permits(server)
         return hides_server or McpVisibility(session).tool_hidden_by(server, tool) is not None
     except Invalid:
-        # What was stored cannot be read, so nobody knows what it shows.
+        # The stored scope does not decode, so everything is hidden.
         return True
 
 
 class UnreadableRules(Exception):
-    """The rules of a level cannot be read, so nobody knows what they forbid."""
+    """The rules of a level do not decode, so every call is denied."""
 
     def __init__(self, level: Level, above: str | None = None) -> None:
         super().__init__(str(level))
@@ -131,7 +131,7 @@ class UnreadableRules(Exception):
 
     @property
     def verdict(self) -> CallVerdict:
-        """What every call gets."""
+        """The verdict for every call."""
         whose = f" for session {self.above} above" if self.above else ""
         return CallVerdict(
             decision=PermissionDecision.DENY,
@@ -142,12 +142,12 @@ class UnreadableRules(Exception):
 
 
 class Gatekeeper:
-    """Decides which tool calls run, which ask first, and which are refused."""
+    """Judges tool calls: run, ask first, or refuse."""
 
     def judge(
         self, unit: "Unit", run: Run, calls: Sequence[tuple[Tool, Arguments]]
     ) -> tuple[CallVerdict, ...]:
-        """One verdict for each call, in order. Rules that cannot be read deny every call.
+        """One verdict for each call, in order. Rules that do not decode deny every call.
 
         The arguments are those the tool would get: validated, as plain JSON values.
         """
@@ -170,7 +170,7 @@ class Gatekeeper:
         *,
         denied: tuple[CallRule, ...] = (),
     ) -> Circumstances:
-        """What is in force for an agent in a session, or in none; one run may be denied more."""
+        """The circumstances of an agent in a session, or without one; a run may be denied more."""
         disabled = unit.tool_switches.disabled()
         try:
             daemon = _readable(partial(_daemon_rules, unit), Level.DAEMON)
@@ -182,14 +182,14 @@ class Gatekeeper:
 
 
 def _with_denied(source: SessionRuleSource, denied: tuple[CallRule, ...]) -> SessionRuleSource:
-    """The rules of a session with those that only a run of it is under."""
+    """The rules of a session with those denied to one run."""
     rules = source.session_rules
     inherited = (*rules.inherited, *denied)
     return replace(source, session_rules=replace(rules, inherited=inherited))
 
 
 def audit_entry(verdict: CallVerdict, run: Run, tool_name: str, *, at_ms: int) -> AuditEntry:
-    """What the audit keeps of a decision: which rule made it, never what the call was about."""
+    """The audit entry of a verdict: the rule that was applied, never the arguments."""
     is_refused = verdict.decision is PermissionDecision.DENY
     return AuditEntry(
         at_ms=at_ms,
@@ -206,7 +206,7 @@ def audit_entry(verdict: CallVerdict, run: Run, tool_name: str, *, at_ms: int) -
 
 
 def _chain(unit: "Unit", agent_id: str, session: Session | None) -> Iterator[SessionRuleSource]:
-    """Who judges: the session, then the one above it, and so on up."""
+    """The rule sources: the session, its parent, and so on up."""
     agents: dict[str, tuple[CallRule, ...]] = {}
     seen: set[str] = set()
     above: str | None = None
@@ -249,12 +249,12 @@ def _session_rules(session: Session | None) -> SessionRules:
 
 @dataclass(frozen=True, slots=True)
 class DaemonRules:
-    """Reads and changes the rules of the daemon; every change is a revision."""
+    """Reads and changes the daemon's permission rules; every change is a revision."""
 
     runtime: RuntimeService
 
     def current(self) -> tuple[Revision, tuple[CallRule, ...]]:
-        """The rules in force, and the revision they are part of."""
+        """The rules in force, and their revision."""
         revision = self.runtime.current()
         return revision, rules_in(revision)
 
@@ -265,7 +265,7 @@ class DaemonRules:
         *,
         expected_revision: int | None = None,
     ) -> tuple[Revision, tuple[CallRule, ...]]:
-        """Put other rules in place of those there are; the next tool call sees them."""
+        """Replace the rules; the next tool call sees the new ones."""
         revision = self.runtime.change(
             principal, {KEY: write_document(rules)}, expected_revision=expected_revision
         )
@@ -295,9 +295,9 @@ class Onward:
         *,
         began_as: Mapping[str, Any] | None,
     ) -> None:
-        """Raise a `ToolError` unless a call with these arguments would simply run.
+        """Raise a `ToolError` unless a call with these arguments would be allowed.
 
-        What a person agreed to covers the site it was about: `began_as` is that call.
+        An approval covers the site it was given for: `began_as` is the approved call.
         """
         verdict = await retry_while_db_down(self._judge, tool, arguments, context.run_id)
         named = ", ".join(map(str, arguments.values()))

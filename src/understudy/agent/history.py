@@ -1,4 +1,4 @@
-"""Earlier turns of a session as messages: where a run's history begins, and reading it back."""
+"""Earlier turns of a session as messages: finding the start of the history, and reading it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,35 +34,35 @@ if TYPE_CHECKING:
 
 TRANSCRIPT_KINDS: Final = (EventKind.INPUT, EventKind.MESSAGE, EventKind.TOOL_RESULT)
 BATCH: Final = 256
-# What a piece of the conversation begins with.
+# Kinds of events that begin a piece.
 OPENING_KINDS: Final = frozenset({EventKind.INPUT, EventKind.MESSAGE})
 NO_RESULT: Final = "(no result: the run ended before this call was finished)"
-# How the model is shown what users sent before, by the offset of the event.
+# Renders earlier inputs, by the offset of the event.
 ShowInputs = Callable[[Sequence[JournalEvent]], Mapping[int, UserMessage]]
-# How many times what a prompt may have is read back at most, to be summarised if need be.
+# Multiple of the prompt limit that is read back at most, to be summarised if need be.
 READ_AHEAD: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beginning:
-    """Where the history of a run begins, and about how many tokens it takes with the input."""
+    """The start of a run's history, and its estimated tokens with the input."""
 
-    # The offset of the checkpoint that stands for what is older.
+    # The offset of the checkpoint that replaces older events.
     checkpoint: int | None
     history_from: int
     tokens: int
     # Of the input alone.
     input_tokens: int
     input_offset: int
-    # What was read of the history to find that out, oldest first.
+    # The events of the history that were read for this, oldest first.
     events: tuple[JournalEvent, ...]
 
     def sent_tokens(self, room: Room) -> int:
-        """About how many tokens of messages the first call of the run will have."""
+        """An estimate of the message tokens of the run's first call."""
         return message_tokens_sent(room, said=self.tokens, asked=self.input_tokens)
 
     def verbatim(self, unit: "Unit", session_id: str, room: Room) -> VerbatimPart:
-        """What the first call has word for word; a compaction that may come is foreseen."""
+        """The part that the first call has verbatim; a compaction that is due is anticipated."""
         from_offset, is_compacted = self.history_from, self.sent_tokens(room) < self.tokens
         if is_compacted:
             kept = find_start(
@@ -80,7 +80,7 @@ class Beginning:
 
 
 def mark_start(unit: "Unit", run: Run, *, input_offset: int, limit: int) -> Beginning:
-    """Where the history of a run begins, to be kept in its snapshot."""
+    """The start of a run's history, to be stored in its snapshot."""
     known = newest_checkpoint(unit.journal, run.session_id, before_offset=input_offset)
     checkpoint = checkpoint_of(known) if known else None
     start = find_start(
@@ -141,11 +141,11 @@ def _checkpoint(unit: "Unit", session_id: str, offset: int | None) -> Checkpoint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """Where a history begins, and an upper guess of the tokens of its texts."""
+    """The start of a history, and an upper estimate of its tokens."""
 
     offset: int
     tokens: int = 0
-    # From there on, oldest first.
+    # From the start on, oldest first.
     events: tuple[JournalEvent, ...] = ()
 
 
@@ -157,9 +157,9 @@ def find_start(
     before_offset: int,
     budget_tokens: int,
 ) -> Start:
-    """The oldest message that still fits the budget together with all after it.
+    """The oldest message that fits the budget together with all after it.
 
-    The newest message counts as fitting; `before_offset` when there is none after `after_offset`.
+    The newest message always fits; `before_offset` when there is none after `after_offset`.
     """
     start, tokens = Start(offset=before_offset), 0
     read: list[JournalEvent] = []
@@ -202,8 +202,8 @@ def read_history(
 def pieces_of(
     events: Sequence[JournalEvent], *, show: ShowInputs | None = None
 ) -> tuple[Piece, ...]:
-    """Events as messages; a call whose run ended without a result is told so."""
-    # Some servers hand out the same call ids again in every reply, so the step counts too.
+    """Events as pieces; a call whose run ended without a result gets a placeholder."""
+    # Some servers reuse call ids in every reply, so the step is part of the key.
     results = {
         (event.run_id, event.data.get("step"), event.data.get("call_id")): event
         for event in events
@@ -243,7 +243,7 @@ def _item_text(item: Mapping[str, Any]) -> str:
 
 
 def message_data(step: int, reply: ModelReply) -> dict[str, Any]:
-    """A reply as the journal keeps it."""
+    """A reply as journal data."""
     usage = reply.usage
     return {
         "step": step,
@@ -263,7 +263,7 @@ def message_data(step: int, reply: ModelReply) -> dict[str, Any]:
 
 
 def reply_of(data: Mapping[str, Any]) -> ModelReply:
-    """A reply as it was, from what the journal kept."""
+    """A reply from journal data."""
     return ModelReply(
         text=str(data.get("text", "")),
         tool_calls=tuple(ToolCall(**call) for call in data.get("tool_calls", ())),

@@ -1,4 +1,4 @@
-"""What users sent, as the model is shown it: texts and files in order, notes where a file cannot go."""
+"""User input as messages: texts and files in order, with notes for files that cannot be sent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,31 +35,31 @@ _PLURALS: Final[Mapping[MediaKind, str]] = {
 
 
 def items_of(run: Run) -> Sequence[Item]:
-    """The input of a run in the form that the journal keeps."""
+    """The input items of a run, as in its journal event."""
     items: Sequence[Item] = input_event(run).data["items"]
     return items
 
 
 def input_tokens(items: Sequence[Item]) -> int:
-    """An upper guess of the tokens that an input takes."""
+    """An upper estimate of the tokens of an input."""
     return sum(_item_tokens(item) for item in items)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputReader:
-    """Makes messages of inputs for a model that takes some kinds of files."""
+    """Turns inputs into messages for a model that accepts some kinds of files."""
 
     unit: "Unit"
     accepts: frozenset[str]
 
     def own(self, items: Sequence[Item]) -> UserMessage:
-        """The input of the run at hand; raises when one of its files is damaged or gone."""
+        """The input of the current run; raises when one of its files is damaged or missing."""
         return UserMessage.of([self._part(item) for item in items])
 
     def earlier(
         self, events: Sequence[JournalEvent], *, own: Sequence[Item] = ()
     ) -> dict[int, UserMessage]:
-        """Earlier inputs by their offset; files newest first, as far as a call can carry them."""
+        """Earlier inputs by offset; files newest first, up to the size limit of a call."""
         room = MAX_INPUT_BYTES - _size(own)
         messages: dict[int, UserMessage] = {}
         for event in reversed(events):
@@ -108,7 +108,7 @@ def _note(what: str, reason: str) -> TextPart:
 
 
 def _framed(content: AssetContent) -> str:
-    """A text as data. It was written before its asset had an id, so it cannot end its own frame."""
+    """A text file framed as data. It predates its asset id, so it cannot close its own frame."""
     data, asset = content.data, content.asset
     text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8-sig", errors="replace")
     cut = f"\n[cut: {len(text)} characters in all]" if len(text) > MAX_TEXT_CHARS else ""

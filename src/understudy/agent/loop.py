@@ -132,7 +132,7 @@ class AgentLoop:
         return built.snapshot(), built.start.events
 
     def left(self, run_id: str) -> None:
-        """Let go of the text of an execution that is over: it is in the journal, or void."""
+        """Drop the deltas of an ended execution: the text is in the journal, or void."""
         self.model.deltas.end(run_id)
 
     async def work(self, execution: RunExecution) -> RunEnd:
@@ -146,9 +146,9 @@ class AgentLoop:
             return RunEnd(status=RunStatus.FAILED, error=problem.detail)
 
     async def _offer(self, execution: RunExecution) -> Offer:
-        """The tools of a run: as fixed at its start, with those that MCP servers have now.
+        """The tools of a run: fixed at its start, plus those that MCP servers have now.
 
-        In a replay, recorded answers stand in for them.
+        In a replay, recorded answers replace them.
         """
         registry, names = self.registry, execution.snapshot.tools
         if self.prompts.mcp is not None:

@@ -1,4 +1,4 @@
-"""What a run is offered: tools by switch, scope and rule, and the skills section of its prompt."""
+"""The tools and skills of a run: tools by switch, scope and rule, skills by catalogue."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# The tools there are, for a session or in general.
+# The existing tools, for a session or in general.
 ToolList = Callable[[Session | None], Sequence[Tool]]
 NOT_OF_THE_AGENT: Final = CallVerdict(
     decision=PermissionDecision.DENY,
@@ -43,7 +43,7 @@ SKILL_SEARCH: Final = "skill_search"
 def tools_of(
     registry: ToolRegistry, unit: "Unit", agent: Agent | None, run: Run
 ) -> tuple[str, ...]:
-    """The names of the tools that a run of an agent is given, fixed when it starts."""
+    """The names of the tools of a run, fixed when it starts."""
     without = unit.tool_switches.disabled() | hidden_tools(agent)
     return tuple(
         tool.name
@@ -53,14 +53,14 @@ def tools_of(
 
 
 def _is_offered(tool: Tool, unit: "Unit", run: Run) -> bool:
-    """Whether a run gets a tool that says itself which runs it exists in."""
+    """Whether the run gets a tool that decides by itself, with `is_offered`."""
     says: Callable[[Unit, Run], bool] | None = getattr(tool, "is_offered", None)
     return says is None or says(unit, run)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStanding:
-    """A tool as one session has it; the verdict is that of a call without arguments."""
+    """A tool in one session; the verdict is that of a call without arguments."""
 
     tool: Tool
     enabled: bool
@@ -70,7 +70,7 @@ class ToolStanding:
 
 @dataclass(frozen=True, slots=True)
 class ToolOffers:
-    """Switches tools, lists them for a session, and explains what a call would get."""
+    """Switches tools, lists them for a session, and explains the verdict for a call."""
 
     units: "Units"
     clock: Clock
@@ -78,12 +78,12 @@ class ToolOffers:
     tools: ToolList
 
     def disabled(self) -> frozenset[str]:
-        """The tools that are off for all agents."""
+        """The tools that are switched off for all agents."""
         with self.units.read() as unit:
             return unit.tool_switches.disabled()
 
     def switch(self, principal: Principal, name: str, *, enabled: bool) -> Tool:
-        """Switch a tool; one that is off is refused from now on, also to runs that have started."""
+        """Switch a tool; one that is off is refused from now on, also to running runs."""
         tool = _named(self.tools(None), name)
         with self.units.write() as unit:
             if (name not in unit.tool_switches.disabled()) != enabled:
@@ -123,13 +123,13 @@ class ToolOffers:
         session_id: str | None = None,
         agent_id: str | None = None,
     ) -> CallVerdict:
-        """What a call would get; of the default agent and no session where none is named."""
+        """The verdict for a call; by default of the default agent and without a session."""
         with self.units.read() as unit:
             session = None if session_id is None else require_session(unit, session_id)
             agent_id = agent_id or (session.agent_id if session else DEFAULT_AGENT_ID)
             agent = require_agent(unit, agent_id)
             circumstances = self.gatekeeper.circumstances(unit, agent_id, session)
-        # A server whose tools are hidden may never have been asked what it has.
+        # A server whose tools are hidden may never have been listed.
         if is_hidden(name, session):
             return HIDDEN
         tool = _named(self.tools(session), name)
@@ -148,7 +148,7 @@ def _standing(tool: Tool, circumstances: Circumstances, hidden: Collection[str])
 
 
 def as_called(tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments as the tool would get them; as they are where it would not take them."""
+    """The arguments as the tool would get them; unchanged if they are invalid."""
     try:
         return tool.parameters.model_validate(arguments).model_dump(mode="json")
     except ValidationError:
@@ -171,7 +171,7 @@ class SkillText:
     # The skills that the agent may use, and those of them that the text lists.
     offered: tuple[CatalogueEntry, ...] = ()
     listed: tuple[CatalogueEntry, ...] = ()
-    # Those that are active in the session and can be used.
+    # The active skills of the session that are usable.
     active: tuple[CatalogueEntry, ...] = ()
 
 

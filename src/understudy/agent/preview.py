@@ -43,11 +43,11 @@ from understudy.skills.model import Skill, SkillFilter, SkillOrigin
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
-# The most skills that are listed, in or out.
+# Maximum number of skills shown, listed or not.
 MOST_SKILLS: Final = 200
-# The most learnings that are listed; `memory-explain` lists more.
+# Maximum number of learnings shown; `memory-explain` shows more.
 MOST_LEARNINGS: Final = 100
-# A marker as it is, and as the memory sections quote it.
+# A redaction marker, plain and as the memory sections quote it.
 _REDACTED: Final = re.compile(r"(?:<|\\u003c)redacted:([a-z-]{1,32})(?:>|\\u003e)")
 
 
@@ -85,9 +85,9 @@ class PreviewedSection:
     name: str
     tokens: int
     text: str
-    # How many learnings or runs a memory section tells of.
+    # The number of learnings or runs in a memory section.
     entries: Omitted[int] = None
-    # Secrets that were taken out of its texts before they were stored, by kind.
+    # Secrets that were redacted before its texts were stored, by kind.
     redactions: Annotated[Mapping[str, int], OMIT_EMPTY] = field(default_factory=dict)
 
 
@@ -104,7 +104,7 @@ class PreviewedMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewedTool:
-    """A tool as the model is told of it."""
+    """A tool specification as sent to the model."""
 
     name: str
     description: str
@@ -134,7 +134,7 @@ class PromptPreview:
     agent_id: str
     # The session of the run; absent where it would be a new one.
     session_id: Annotated[str | None, OMIT] = None
-    # Whose copies of files and whose skills it has.
+    # The user whose copies of files and skills it has.
     user_id: str
     route_id: str
     model: str
@@ -147,13 +147,13 @@ class PromptPreview:
     total_tokens: int
     tool_tokens: int
     message_tokens: int
-    # What the memory sections may have together.
+    # The token budget of the memory sections together.
     memory_tokens: int
     # In order: each with its heading, joined by blank lines, they are the system text.
     sections: tuple[PreviewedSection, ...]
     # The tools that the model is told of, without those of MCP servers.
     tools: tuple[str, ...]
-    # All of them as they are described to the model.
+    # Their specifications as sent to the model.
     tool_specs: tuple[PreviewedTool, ...]
     # Without an input there is no message for it.
     messages: tuple[PreviewedMessage, ...]
@@ -167,7 +167,7 @@ class PromptPreview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptPreviews:
-    """Shows the prompt of a run that nobody has submitted."""
+    """Previews the prompt of a run that was not submitted."""
 
     units: "Units"
     clock: Clock
@@ -244,7 +244,7 @@ class PromptPreviews:
         )
 
     def _tools(self, unit: "Unit", session: Session, built: BuiltPrompt) -> tuple[ToolSpec, ...]:
-        """The tools as the first call describes them; none where it is also the last."""
+        """The tool specifications of the first call; none where it is also the last."""
         listed = self.prompts.listed_by_servers(unit, session)
         offer = Offer(
             registry=self.prompts.registry.extended(listed),
@@ -261,7 +261,7 @@ class PromptPreviews:
         tools: Sequence[ToolSpec],
         window: int,
     ) -> tuple[tuple[PreviewedMessage, ...], bool]:
-        """The messages of the first call, and whether it would have a summary in place of some."""
+        """The messages of the first call, and whether a compaction would come first."""
         snapshot = built.snapshot()
         accepts = self.prompts.routes.accepts(run.route.route_id)
         conversation = recall(unit, run, snapshot, accepts=accepts)
@@ -272,7 +272,7 @@ class PromptPreviews:
     def _skills(
         self, unit: "Unit", principal: Principal, session: Session, built: BuiltPrompt
     ) -> Iterator[PreviewedSkill]:
-        """The skills that the agent may use, those in the list first, then the others there are."""
+        """The skills that the agent may use, listed ones first, then all others."""
         who = {"agent_id": session.agent_id, "user_id": principal.user_id}
         offered = built.skills.offered or self.catalogue.offered(unit, **who, session=session)
         listed = {one.ref for one in built.skills.listed}

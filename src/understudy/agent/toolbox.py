@@ -1,4 +1,4 @@
-"""Running the tool calls of one reply: admitted, side by side, each a durable step."""
+"""Runs the tool calls of one reply: admitted, concurrently, each a durable step."""
 
 import asyncio
 import json
@@ -49,9 +49,9 @@ CHANGED: Final = "[the person who allowed this changed the arguments to {argumen
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOutcome:
-    """What came of a call; `executed` tells whether the tool ran at all.
+    """The outcome of a tool call; `executed` tells whether the tool ran at all.
 
-    One that did not was refused, or the model got the call wrong.
+    A call that did not was refused, or malformed.
     """
 
     status: str
@@ -63,7 +63,7 @@ class CallOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """Carries out tool calls for a run."""
+    """Executes tool calls for a run."""
 
     doorkeeper: Doorkeeper
     workspace: Path
@@ -74,9 +74,9 @@ class Toolbox:
     async def run_all(
         self, execution: RunExecution, step: int, calls: tuple[ToolCall, ...], offer: Offer
     ) -> list[ToolMessage]:
-        """Run the calls of one reply side by side; results come back in the order of the calls.
+        """Run the calls of one reply concurrently; results come in the order of the calls.
 
-        Raises `MustSleep` when some of them wait for somebody; the others are done by then.
+        Raises `MustSleep` when some of them wait; the others are done by then.
         """
         asked = [
             AskedCall(call=call, run=execution.run, step=step, index=index)
@@ -90,10 +90,10 @@ class Toolbox:
     def announce(
         self, execution: RunExecution, step: int, calls: tuple[ToolCall, ...], offer: Offer
     ) -> list[NewEvent]:
-        """The events that say which calls are about to run, to be written with the reply.
+        """The events of calls that are about to run, written with the reply.
 
-        A call of effect `once` says so itself just before it runs: only then does its event
-        tell that it was really begun.
+        A call of effect `once` writes its own event just before it runs: only then does the event
+        prove that it began.
         """
         return [
             _call_event(AskedCall(call=call, run=execution.run, step=step, index=index))
@@ -171,7 +171,7 @@ class Toolbox:
         )
         if admission.updated is None:
             return outcome
-        # Or the model would take the result for that of its own arguments.
+        # Without this, the model would take the result for that of its own arguments.
         changed = CHANGED.format(arguments=json.dumps(admission.updated, ensure_ascii=False))
         return replace(outcome, content=f"{changed}\n{outcome.content}")
 
@@ -180,8 +180,8 @@ class Toolbox:
     ) -> CallOutcome:
         async with self.slots:
             if begin is not None:
-                # Written before the tool runs, so that a crash cannot hide that it was begun;
-                # and not before it may run, or a call that only waited would count as begun.
+                # Written before the tool runs, so that a crash cannot hide that it began; and not
+                # before it may run, or a call that only waited would count as begun.
                 await execution.steps.write([begin])
             return await self._call(execution, admitted, asked)
 
@@ -214,7 +214,7 @@ class Toolbox:
         return await in_thread(self.workdirs.ready, self.workspace, workdir)
 
     def _bounded(self, content: str, asked: AskedCall) -> tuple[str, Artifact | None]:
-        """What the model is shown, and the whole where that is only a part of it."""
+        """The content for the model, and the artifact if it was cut."""
         if len(content) <= MAX_SHOWN_CHARS:
             return content, None
         artifact = new_artifact(
@@ -228,7 +228,7 @@ class Toolbox:
 
 
 def _is_own(asked: AskedCall, content: str) -> bool:
-    """Whether the answer to a call holds no text of others."""
+    """Whether the result of a call contains no untrusted text."""
     return asked.call.name in REPORTING_TOOLS or isinstance(content, OwnWords)
 
 
@@ -247,7 +247,7 @@ def _context(asked: AskedCall, place: FolderPlace) -> ToolContext:
 
 
 def _raise_worst(done: Sequence[BaseException | None]) -> None:
-    """Raise what went wrong, if anything; that the run was stopped comes last."""
+    """Raise the first failure, if any; `Stopped` comes last."""
     problems = [
         each for each in done if isinstance(each, BaseException) and not isinstance(each, NotYet)
     ]
@@ -256,7 +256,7 @@ def _raise_worst(done: Sequence[BaseException | None]) -> None:
 
 
 def _sleep_over(held: Sequence[Held], waiting: Sequence[NotYet]) -> Sleep:
-    """What the run asks for before it can go on."""
+    """The requests that the run makes before it sleeps."""
     requests = [each.request for each in (*held, *waiting) if isinstance(each, Held | Asks)]
     ends = [each.until_ms for each in waiting if each.until_ms is not None]
     return Sleep(

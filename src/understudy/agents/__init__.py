@@ -1,1 +1,1 @@
-"""Agent records: who works, on which route, within which budget, with which context files."""
+"""Agent records: route, iteration budget, switches and context files."""

@@ -1,4 +1,4 @@
-"""The agents that every daemon has."""
+"""The built-in agents of every daemon."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from understudy.permissions.rules import write_document
 VERIFICATION_AGENT_ID: Final = "verification"
 _TEACHES: Final = "whoever carries a promoted skill out changes none"
 _REACHES_OUT: Final = "whoever carries a promoted skill out works by itself, in a folder of its own"
-# What the one who carries out promoted skills never does, and why; in a trial nobody does it.
+# Tools that are denied to the agent that executes promoted skills, with the reason; also in trials.
 NOT_OF_VERIFICATION: Final[Mapping[str, str]] = {
     "skill_manage": _TEACHES,
     "publish_skill": _TEACHES,
@@ -38,7 +38,7 @@ evidence for it.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltIn:
-    """An agent as it is first made; operators change it as they like."""
+    """The initial record of a built-in agent; operators may change it."""
 
     display_name: str
     denied: Mapping[str, str] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class BuiltIn:
     instructions: str = ""
 
     def made(self, agent_id: str, *, at_ms: int) -> Agent:
-        """The agent."""
+        """The agent record."""
         rules = [
             CallRule(tool=tool, decision=PermissionDecision.DENY, reason=reason)
             for tool, reason in self.denied.items()

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 WRITE_FILE = "agents.write_file"
-# The file whose rules hold for reasons, too.
+# The file whose content rules apply to reasons, too.
 SOUL: Final = "SOUL.md"
-# So many others would have to write the same file in the meantime.
+# Retries when others write the same file concurrently.
 MOST_TRIES: Final = 100
-# The files that a user may have a copy of, by the type of the agent; the others are for all.
+# The files that a user may have a copy of, by agent type; the others are shared.
 PER_USER: Final[Mapping[AgentType, frozenset[str]]] = {
     AgentType.OPEN: frozenset(CONTEXT_FILES),
     AgentType.PREDEFINED: frozenset({"USER.md", "HEARTBEAT.md"}),
@@ -34,7 +34,7 @@ PER_USER: Final[Mapping[AgentType, frozenset[str]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownVersion:
-    """A version of a file with the one before it, if there was any."""
+    """A version of a file with the previous one, if any."""
 
     file: ContextFile
     before: ContextFile | None
@@ -42,31 +42,31 @@ class ShownVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewVersion:
-    """What a file is to hold; of a user's copy where one is named."""
+    """The new content of a file, or of a user's copy of it."""
 
     agent_id: str
     name: str
     content: str
     user_id: str | None = None
     run_id: str | None = None
-    # Whose words they are, where somebody else puts them in force.
+    # The author, where another person puts the text in force.
     author: str | None = None
     reviewed_by: str | None = None
     untrusted_sources: tuple[str, ...] = ()
-    # The version that it was made from, 0 for none; another one meanwhile is a conflict.
+    # The version it is based on, 0 for none; a different current version is a conflict.
     made_from: int | None = None
     reason: str | None = None
 
     @property
     def resource_id(self) -> str:
-        """How the audit names the file."""
+        """The resource id of the file in the audit."""
         return "/".join(part for part in (self.agent_id, self.user_id, self.name) if part)
 
 
 def keep_version(
     unit: "Unit", clock: Clock, principal: Principal, wanted: NewVersion
 ) -> ContextFile:
-    """Keep new content as the next version; the same content again makes none."""
+    """Store new content as the next version; unchanged content makes none."""
     for _ in range(MOST_TRIES):
         current = stored_version(unit, wanted.agent_id, wanted.user_id, wanted.name)
         if wanted.made_from not in (None, number_of(current)):
@@ -75,7 +75,7 @@ def keep_version(
             return current
         file = _next(wanted, number_of(current) + 1, principal, clock)
         store = unit.agents if file.user_id is None else unit.user_files
-        # Somebody else may have kept this number since the look; who named no version comes next.
+        # Another writer may have taken this number; without `made_from` the next one is tried.
         if store.add_file(file):
             unit.audit.add(_noted(principal, wanted, file))
             return file
@@ -126,7 +126,7 @@ def stored_version(
 def require_version(
     unit: "Unit", agent_id: str, user_id: str | None, name: str, version: int
 ) -> ContextFile:
-    """That version, or `NotFound`."""
+    """A version, or `NotFound`."""
     found = stored_version(unit, agent_id, user_id, name, version)
     if found is None:
         raise coded_error("agents/agent_file_version_not_found", name=name, version=version)
@@ -136,14 +136,14 @@ def require_version(
 def shown_version(
     unit: "Unit", agent_id: str, user_id: str | None, name: str, version: int
 ) -> ShownVersion:
-    """That version with the one before it, or `NotFound`."""
+    """A version with the previous one, or `NotFound`."""
     file = require_version(unit, agent_id, user_id, name, version)
     before = stored_version(unit, agent_id, user_id, name, version - 1)
     return ShownVersion(file=file, before=before)
 
 
 def check_restorable(file: ContextFile, check_content: Callable[[str, str], None]) -> None:
-    """Refuse to bring back what may not be written today, and what was no text at all."""
+    """Refuse to restore content that may not be written today, or that was a deletion."""
     try:
         check_content(file.name, file.content)
     except Invalid as problem:
@@ -154,7 +154,7 @@ def check_restorable(file: ContextFile, check_content: Callable[[str, str], None
 
 
 def checked_reason(reason: str | None, check_content: Callable[[str, str], None]) -> str | None:
-    """A reason without the space around it, None for an empty one; it may hold no secret."""
+    """The trimmed reason, None for an empty one; refuses secrets."""
     given = (reason or "").strip()
     if not given:
         return None
@@ -166,7 +166,7 @@ def checked_reason(reason: str | None, check_content: Callable[[str, str], None]
 
 
 def restoring(version: int) -> str:
-    """The reason for a version that brings an earlier one back."""
+    """The reason of a version that restores an earlier one."""
     return f"version {version} was restored"
 
 
@@ -178,14 +178,14 @@ def in_force(file: ContextFile | None, name: str) -> ContextFile:
 
 
 def check_file_name(name: str) -> str:
-    """A context file's name, exactly as the known ones are written."""
+    """Check the name of a context file, which is case-sensitive."""
     if name not in CONTEXT_FILES:
         raise coded_error("agents/agent_file_unknown", pointer="/name", context_files=CONTEXT_FILES)
     return name
 
 
 def check_size(name: str, content: str) -> None:
-    """Refuse more than any context file may hold."""
+    """Refuse content above the size limit of context files."""
     if len(content.encode()) > MAX_CONTEXT_FILE_BYTES:
         raise coded_error(
             "agents/agent_file_too_large", name=name, max_context_file_bytes=MAX_CONTEXT_FILE_BYTES
@@ -193,9 +193,9 @@ def check_size(name: str, content: str) -> None:
 
 
 def files_in_force(unit: "Unit", agent: Agent | None, user_id: str) -> tuple[ContextFile, ...]:
-    """The files that count for a user, by name; an agent that is unknown has none.
+    """The files in force for a user, by name; none for an unknown agent.
 
-    A copy that is empty hides the agent's own: the user has done away with it.
+    An empty copy hides the agent's own file: the user has deleted it.
     """
     if agent is None:
         return ()

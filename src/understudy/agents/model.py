@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 DEFAULT_AGENT_ID: Final = "default"
 DEFAULT_MAX_TOOL_ITERATIONS: Final = 20
 MAX_TOOL_ITERATIONS: Final = 500
-# Stands for permissions that do not parse: no reader of rules takes it for an empty set.
+# Placeholder for permissions that do not decode: no reader takes it for an empty rule set.
 UNREADABLE: Final = {"unreadable": True}
 
 
@@ -37,14 +37,14 @@ class Agent:
     max_tool_iterations: int = DEFAULT_MAX_TOOL_ITERATIONS
     other_config: Mapping[str, Any] = field(default_factory=dict)
     permissions: Mapping[str, Any] = field(default_factory=dict)
-    # Who may change it beside the admins; None: nobody.
+    # The user who may change it beside admins; None: nobody.
     owner_id: str | None = None
     version: int = 1
 
 
 SOUL: Final = "SOUL.md"
 IDENTITY: Final = "IDENTITY.md"
-# As long as it says something, an agent is being set up.
+# While it has content, an agent is being set up.
 BOOTSTRAP: Final = "BOOTSTRAP.md"
 # The files an agent's instructions are made of, in the order the prompt shows them.
 CONTEXT_FILES: Final = (
@@ -90,23 +90,23 @@ class ContextFile:
     actor: str
     created_at_ms: int
     run_id: str | None = None
-    # Whose copy it is; None: the agent's own, for all.
+    # The user whose copy it is; None: the agent's own, for all.
     user_id: str | None = None
-    # Who looked at the text of a run before it came into force.
+    # Who reviewed the text of a run before it came into force.
     reviewed_by: str | None = None
-    # Whose text the run had read that wrote it; empty once a person has looked at it.
+    # Untrusted sources that the writing run had read; empty once a person has reviewed it.
     untrusted_sources: tuple[str, ...] = ()
-    # Why it was written, in the words of who wrote it, or what it was made by.
+    # The reason for the change, by its author, or the operation that made it.
     reason: str | None = None
 
     @property
     def derived_from_untrusted(self) -> bool:
-        """Whether it may repeat text of others that nobody has looked at."""
+        """Whether it may repeat untrusted text that nobody has reviewed."""
         return bool(self.untrusted_sources)
 
     @property
     def is_by_agent(self) -> bool:
-        """Whether a run wrote it and nobody has looked at it."""
+        """Whether a run wrote it and nobody has reviewed it."""
         return self.run_id is not None and self.reviewed_by is None
 
     @property
@@ -116,7 +116,7 @@ class ContextFile:
 
     @property
     def deleted(self) -> bool:
-        """Whether this version took the file out of force."""
+        """Whether this version deleted the file."""
         return not self.content
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def require_owned(unit: "Unit", principal: Principal, agent_id: str) -> Agent:
-    """The agent, or `NotFound`, or `Rejected` for whom it is none of their business."""
+    """The agent; `NotFound`, or `Rejected` for a caller who is neither owner nor admin."""
     agent = require_agent(unit, agent_id)
     owns = agent.owner_id == principal.user_id and principal.role.includes(Role.OPERATOR)
     if not owns and not principal.role.includes(Role.ADMIN):
@@ -21,7 +21,7 @@ def require_owned(unit: "Unit", principal: Principal, agent_id: str) -> Agent:
 
 
 def check_for_admins(principal: Principal, before: Agent, after: Agent) -> None:
-    """Refuse to an owner what would give the agent, or somebody, more than was given."""
+    """Refuse to an owner changes that would widen the rights of the agent or of anybody."""
     if principal.role.includes(Role.ADMIN):
         return
     for field, was, will_be in (

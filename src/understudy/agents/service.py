@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentFields:
-    """The parts of an agent a caller sets; None keeps what is stored, or takes the default."""
+    """The fields of an agent that a caller sets; None keeps the stored value or the default."""
 
     display_name: str | None = None
     agent_type: AgentType | None = None
     route: str | None = None
     max_tool_iterations: int | None = None
     other_config: Mapping[str, Any] | None = None
-    # Whether all of `other_config` goes first: back to the defaults.
+    # Whether `other_config` is cleared first, back to the defaults.
     clear_other_config: bool = False
     permissions: Mapping[str, Any] | None = None
     owner_id: str | None = None
@@ -63,13 +63,13 @@ class AgentService:
     clock: Clock
     _: KW_ONLY
     route_exists: Callable[[str], bool] = lambda _: True
-    # Hear in the same transaction that an agent goes.
+    # Called in the transaction that deletes an agent.
     deleted: Sequence[Callable[[Any, Principal, str], None]] = ()
-    # Refuses what a person may not write into a file.
+    # Refuses forbidden content of a file.
     check_content: Callable[[str, str], None] = lambda _, __: None
 
     def ensure_built_in(self) -> None:
-        """Make the built-in agents and their files that are not there yet; what is there stays."""
+        """Create missing built-in agents and their files; existing ones are not changed."""
         now = self.clock.now_ms()
         with self.units.write() as unit:
             for agent_id, built_in in BUILT_IN.items():
@@ -77,11 +77,11 @@ class AgentService:
                     unit.audit.add(audit.done(DAEMON, "agents.create", agent_id, at_ms=now))
                 agent = unit.agents.get(agent_id)
                 if built_in.instructions and agent is not None and agent.owner_id is None:
-                    # Kept once: a file that was changed or emptied since has this version already.
+                    # Added once: a file that was changed or emptied since has this version already.
                     unit.agents.add_file(built_in.first_file(agent_id, at_ms=now))
 
     def create(self, principal: Principal, agent_id: str, fields: AgentFields) -> Agent:
-        """A new agent, its maker's unless another owner is named; a taken id is a conflict."""
+        """Create an agent, owned by its creator unless another is named; a taken id conflicts."""
         check_caller_id(agent_id, field="agent_id", domain="agents")
         self._check_route(fields)
         fresh = self._fresh(agent_id, fields.agent_type or AgentType.OPEN)
@@ -164,9 +164,9 @@ class AgentService:
         made_from: int | None = None,
         reason: str | None = None,
     ) -> ContextFile:
-        """Keep new content as the next version; the same content again makes none.
+        """Store new content as the next version; unchanged content makes none.
 
-        Another version than `made_from` in force, 0 for none, is a conflict.
+        It is a conflict if the version in force is not `made_from` (0 for none).
         """
         self._check_file(name, content)
         wanted = NewVersion(
@@ -183,9 +183,9 @@ class AgentService:
     def write_file_for_all(
         self, principal: Principal, agent_id: str, name: str, content: str
     ) -> tuple[ContextFile, int]:
-        """The same, also for users who have a copy of their own; and how many copies changed.
+        """Write a file, also into users' copies; returns it and how many copies changed.
 
-        These copies are their users' business, so only admins do that.
+        Copies belong to their users, so only admins may do that.
         """
         principal.require(Role.ADMIN)
         self._check_file(name, content)
@@ -201,7 +201,7 @@ class AgentService:
             return file, changed
 
     def delete_file(self, principal: Principal, agent_id: str, name: str) -> None:
-        """Take a file out of force; its versions stay."""
+        """Delete a file by an empty version; its versions stay."""
         wanted = NewVersion(agent_id=agent_id, name=check_file_name(name), content="")
         with self.units.write() as unit:
             require_owned(unit, principal, agent_id)
@@ -211,7 +211,7 @@ class AgentService:
     def restore_file(
         self, principal: Principal, agent_id: str, name: str, version: int
     ) -> ContextFile:
-        """Bring the content of an earlier version back, as a new version."""
+        """Restore the content of an earlier version, as a new version."""
         check_file_name(name)
         with self.units.write() as unit:
             require_owned(unit, principal, agent_id)
@@ -256,12 +256,12 @@ def _with(agent: Agent, fields: AgentFields) -> Agent:
             pointer="/max_tool_iterations",
             max_tool_iterations=MAX_TOOL_ITERATIONS,
         )
-    # Only what is given is checked: a malformed value that is stored must not block its own repair.
+    # Only the given values are checked: a malformed stored value must not block its own repair.
     check_other_config(fields.other_config or {})
     permissions = agent.permissions
     if fields.permissions is not None:
         rules = read_document(fields.permissions, pointer="/permissions")
-        # Without rules it is left as it was sent, or showing and putting back would be a change.
+        # Without rules it is stored as sent, or reading and writing it back would be a change.
         permissions = write_document(rules) if rules else fields.permissions
     if fields.owner_id:
         check_caller_id(fields.owner_id, field="owner_id", domain="agents")

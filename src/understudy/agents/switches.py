@@ -1,4 +1,4 @@
-"""The switches in an agent's `other_config`: what may be stored, and what counts."""
+"""The switches in an agent's `other_config`: validation, and the values in force."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ SOUL_LOCKS: Final = ("soul_frozen", "soul_review")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switches:
-    """What an agent may do beyond its work, as one run sees it."""
+    """The switches of an agent, as one run sees them."""
 
     self_evolve: bool = False
     skill_evolve: bool = False
@@ -23,41 +23,41 @@ class Switches:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoulLocks:
-    """What keeps an agent that evolves from changing SOUL.md by itself, at once and for all runs."""
+    """The locks that keep an evolving agent from changing SOUL.md directly for all runs."""
 
-    # Nothing changes it but people.
+    # Only people may change it.
     frozen: bool = False
-    # A change waits until somebody has decided on it.
+    # A change waits as a proposal for a decision.
     review: bool = False
 
 
 def soul_locks(agent: Agent) -> SoulLocks:
-    """The locks in force; where a value is malformed, somebody wanted one."""
+    """The locks in force; a malformed value counts as locked."""
     frozen, review = (agent.other_config.get(key, False) is not False for key in SOUL_LOCKS)
     return SoulLocks(frozen=frozen, review=review)
 
 
-# Tools that only an agent with a switch has; to others they are like tools that do not exist.
+# Tools that require a switch; without it they are as if they did not exist.
 SWITCHED_TOOLS: Final[Mapping[str, Callable[[Switches], bool]]] = {
     "skill_manage": lambda switches: switches.skill_evolve,
 }
 
 
 def hidden_tools(agent: Agent | None) -> frozenset[str]:
-    """The tools that an agent does not have; one that is unknown has none of them."""
+    """The tools that an agent does not have; an unknown agent has none of the switched ones."""
     switches = Switches() if agent is None else resolve(agent)
     return frozenset(name for name, shows in SWITCHED_TOOLS.items() if not shows(switches))
 
 
 def resolve(agent: Agent) -> Switches:
-    """The switches in force: an open agent has all off, a malformed value switches nothing on."""
+    """The switches in force: all off for an open agent; a malformed value enables nothing."""
     if agent.agent_type is not AgentType.PREDEFINED:
         return Switches()
     return switches_in(agent.other_config)
 
 
 def switches_in(stored: Mapping[str, Any]) -> Switches:
-    """What a stored record switches on, key by key: one that is malformed has its default."""
+    """The switches of a stored record; a malformed value counts as its default."""
     interval = stored.get("skill_nudge_interval")
     return Switches(
         self_evolve=stored.get("self_evolve") is True,
@@ -67,7 +67,7 @@ def switches_in(stored: Mapping[str, Any]) -> Switches:
 
 
 def check_other_config(config: Mapping[str, Any]) -> None:
-    """Refuse values that would be read as something else; other keys are the caller's own."""
+    """Refuse values that would be misread; other keys belong to the caller."""
     errors = [
         _wrong(key, "must be true or false")
         for key in ("self_evolve", "skill_evolve", *SOUL_LOCKS)

@@ -1,4 +1,4 @@
-"""Use cases of the context files that users have for themselves."""
+"""Use cases of users' copies of context files."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UserFileService:
-    """Read and change copies of users; each is its user's own business, and that of admins."""
+    """Read and change users' copies; each is for its user and for admins."""
 
     units: "Units"
     clock: Clock
-    # Refuses what a person may not write into a file.
+    # Refuses forbidden content of a file.
     check_content: Callable[[str, str], None] = lambda _, __: None
 
     def files(self, principal: Principal, agent_id: str, user_id: str) -> tuple[ContextFile, ...]:
-        """The copies of a user's that have content."""
+        """A user's copies that have content."""
         _check_owner(principal, user_id)
         with self.units.read() as unit:
             require_agent(unit, agent_id)
@@ -82,9 +82,9 @@ class UserFileService:
         made_from: int | None = None,
         reason: str | None = None,
     ) -> ContextFile:
-        """Keep new content as the next version of a user's copy.
+        """Store new content as the next version of a user's copy.
 
-        Another version than `made_from` in force, 0 for none, is a conflict.
+        It is a conflict if the version in force is not `made_from` (0 for none).
         """
         _check_owner(principal, user_id)
         check_size(check_file_name(name), content)
@@ -113,7 +113,7 @@ class UserFileService:
     def restore(
         self, principal: Principal, agent_id: str, user_id: str, name: str, version: int
     ) -> ContextFile:
-        """Bring the content of an earlier version back, as a new version."""
+        """Restore the content of an earlier version, as a new version."""
         _check_owner(principal, user_id)
         with self.units.write() as unit:
             require_agent(unit, agent_id)

@@ -1,1 +1,1 @@
-"""HTTP: thin translations between the wire and the services."""
+"""The HTTP API: thin translations between requests and services."""

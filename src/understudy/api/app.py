@@ -1,4 +1,4 @@
-"""The ASGI app: routes behind the gate, errors as problems, an envelope around everything."""
+"""The ASGI app: gated routes, errors as problem documents, and middleware."""
 
 from asyncio import Semaphore
 from dataclasses import replace
@@ -79,7 +79,7 @@ log = structlog.get_logger()
 
 METHOD_NOT_ALLOWED: Final = 405
 AUDITED: Final = frozenset({400, 401, 403, 409, 413, 422, 429})
-# A 404 may hide a thing from its caller, so these are audited too.
+# A 404 may hide a resource from its caller, so these are audited, too.
 HIDING: Final = frozenset(
     {"skills/root_not_found", "skills/skill_not_found", "skills/skill_trash_not_found"}
 )
@@ -119,7 +119,7 @@ ROUTERS = (
     learnings.router,
     unlearn.router,
     rollouts.router,
-    # Before the paths with the id of a skill.
+    # Before the paths with a skill id, which would match first.
     skill_roots.router,
     skills.router,
     skill_content.router,
@@ -138,7 +138,7 @@ ROUTERS = (
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
-    """The problem that an error is, after writing down that a change was refused."""
+    """The problem document for an error; a refused change is recorded in the audit."""
     refusal = refusal_of(error)
     if refusal.status == METHOD_NOT_ALLOWED:
         allowed = allow_header(request.app.router, request.scope) or ""
@@ -155,7 +155,7 @@ async def answer_error(request: Request, error: Exception) -> Response:
 
 
 def refused_entry(request: Request, refusal: ProblemAnswer) -> AuditEntry | None:
-    """The audit entry of a refused request; None for reads and for things that do not exist."""
+    """The audit entry of a refused request; None for reads and for missing resources."""
     route = request.scope.get("route")
     is_kept = refusal.status in AUDITED or refusal.reason in HIDING
     if not isinstance(route, GatedRoute) or request.method in SAFE_METHODS or not is_kept:
@@ -175,7 +175,7 @@ def refused_entry(request: Request, refusal: ProblemAnswer) -> AuditEntry | None
 
 
 def _is_typing_mistake(error: Exception) -> bool:
-    """Whether only values were wrong; a field that nobody may set is more than that."""
+    """Whether only field values were invalid; a field that nobody may set is audited."""
     if isinstance(error, UnderstudyError):
         return False
     found = error.errors() if isinstance(error, RequestValidationError) else ()
@@ -204,7 +204,7 @@ def _record(services: Services, entry: AuditEntry, principal: Principal | None) 
 
 
 def create_app(services: Services) -> FastAPI:
-    """The app over the services of a daemon."""
+    """The ASGI app over the services of a daemon."""
     app = _bare_app()
     app.state.services = services
     app.state.open_streams = OpenStreams()
@@ -219,7 +219,7 @@ def create_app(services: Services) -> FastAPI:
 
 
 def openapi_document() -> dict[str, object]:
-    """The OpenAPI document, without a daemon."""
+    """The OpenAPI document, built without a daemon."""
     return document_of(_bare_app())
 
 
@@ -231,7 +231,7 @@ def _bare_app() -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
-        # It would put request bodies into logs and spans.
+        # FastAPI's own telemetry would put request bodies into logs and spans.
         telemetry={"tracing": False, "metrics": False, "logs": False},
         exception_handlers={
             UnderstudyError: answer_error,
@@ -240,7 +240,7 @@ def _bare_app() -> FastAPI:
         },
     )
     for router in ROUTERS:
-        # Including a router would build each of its routes again, which takes a third of a second.
+        # `include_router` would build each route again, which takes a third of a second.
         app.router.routes.extend(router.routes)
     app.state.document = ServedDocument(app)
     app.add_route("/openapi.json", app.state.document.answer)

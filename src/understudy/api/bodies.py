@@ -1,4 +1,4 @@
-"""Bodies of requests: records made from them, and errors that point into them."""
+"""Request bodies: conversion to records, and error pointers into them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,20 +17,20 @@ T = TypeVar("T", bound="DataclassInstance")
 
 
 def record_of(kind: type[T], body: RequestBody, **more: Any) -> T:
-    """A record from the fields of a body that have the same names, and from what is said beside it."""
+    """A record from the fields of a body with the same names, and from `more`."""
     names = {field.name for field in fields(kind)} - set(more)
     return parsed(kind, {**body.model_dump(include=names), **more})
 
 
 def check_same_id(field: str, sent: str | None, addressed: str) -> None:
-    """Refuse a body that names another record than the path does."""
+    """Refuse a body whose id differs from that in the path."""
     if sent is not None and sent != addressed:
         raise coded_error("api/id_mismatch", pointer=f"/{field}", field=field)
 
 
 @contextmanager
 def located(*path: str) -> Iterator[None]:
-    """Put a path in front of every pointer of an `Invalid`."""
+    """Prefix every pointer of an `Invalid` with a path."""
     try:
         yield
     except Invalid as problem:

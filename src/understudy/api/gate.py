@@ -1,4 +1,4 @@
-"""The gate before every route: authentication, role, a valid body, idempotency."""
+"""The gate before every route: authentication, role, body validation, idempotency."""
 
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -41,16 +41,16 @@ from understudy.core.strict_json import check_text, parse
 from understudy.i18n.locales import DEFAULT, current_locale
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
-# In the scope of a call from this process: who calls. No header can set it.
+# In the ASGI scope of an in-process call: the principal. No header can set it.
 PRINCIPAL: Final = "understudy.principal"
 MAX_PATH_ID_CHARS: Final = 500
-# A search query may be as long as the input of a run, a path as long as the path of a skill's file.
+# A search query may be as long as the input of a run, a path as long as a skill file's.
 MAX_CHARS: Final[Mapping[str, int]] = {"query": 16_000, "path": 2_000}
 
 
 _BUILDING: Final = threading.RLock()
 EVENT_STREAM: Final = "text/event-stream"
-# A longer body is parsed in a thread.
+# A longer body is parsed in a thread, to keep the event loop free.
 LONG_BODY_BYTES: Final = 16 * 1024
 JSON_TYPES: Final = ("application/json",)
 
@@ -69,7 +69,7 @@ async def _apart(request: Request, work: Callable[..., T], *of: Any) -> T:
 
 
 class StrictRequest(Request):
-    """A request whose JSON is parsed once, and checked."""
+    """A request whose JSON is parsed once, and validated."""
 
     async def json(self) -> Any:
         if not hasattr(self, "_strict"):
@@ -84,7 +84,7 @@ class StrictRequest(Request):
 
     @property
     def has_json(self) -> bool:
-        """Whether the caller says that the body is JSON."""
+        """Whether the content type of the body is JSON."""
         kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
         return kind in JSON_TYPES or (kind.startswith("application/") and kind.endswith("+json"))
 
@@ -121,7 +121,7 @@ class GatedRoute(APIRoute):
 
     @property
     def name_of_operation(self) -> str:
-        """The operation id, whichever method it came by."""
+        """The operation id, without the suffix of a POST twin."""
         return canonical(self.operation_id or "")
 
     def get_route_handler(self) -> Handler:
@@ -165,7 +165,7 @@ class GatedRoute(APIRoute):
 def _watch(
     request: Request, services: Services, operation: Operation, answer: StreamingResponse
 ) -> None:
-    """Have a stream end when its caller may no longer read it: the token is gone, or its role."""
+    """End a stream when its caller may no longer read it: token deleted, or role lowered."""
 
     def admit() -> None:
         _identify(request, services).require(operation.role or Role.VIEWER)
@@ -181,7 +181,7 @@ def _watch(
 
 
 async def _admit(request: Request, services: Services, operation: Operation) -> None:
-    """Know the caller, check the role, and take no new work while stopping."""
+    """Authenticate the caller, check the role, and refuse new work during shutdown."""
     if operation.role is None:
         return
     # Looking a token up waits for the database; who calls from this process is known.
@@ -198,7 +198,7 @@ async def _admit(request: Request, services: Services, operation: Operation) -> 
 
 
 def _identify(request: Request, services: Services) -> Principal:
-    """The caller, by token; without one only the machine's own user, never a web page.
+    """The principal of a request, by token; without tokens the local user, never a web page.
 
     A browser that is signed in to the console may read.
     """
@@ -216,14 +216,14 @@ def _identify(request: Request, services: Services) -> Principal:
 
 
 def _refuse_web_pages(request: Request) -> None:
-    """Refuse what a page of another site could make a browser send; it cannot read an answer."""
+    """Refuse DNS rebinding, and cross-site requests that change something (CSRF)."""
     refuse_foreign_host(request.headers)
     if request.method not in SAFE_METHODS:
         refuse_other_sites(request.headers)
 
 
 def require_ready(services: Services) -> None:
-    """Raise unless the daemon takes work."""
+    """Raise unless the daemon is ready."""
     reason = services.resources.readiness()
     if reason is not None:
         raise coded_error(f"readiness/daemon_{reason}")
@@ -235,7 +235,7 @@ def _single_parameters(route: APIRoute) -> frozenset[str]:
 
 
 def query_parameters(dependant: Dependant) -> Iterator[tuple[str, object]]:
-    """Each parameter of a query and its type, also where a dependency reads it."""
+    """The query parameters and their types, including those of dependencies."""
     for each in dependant.query_params:
         yield each.alias, each.field_info.annotation
     for part in dependant.dependencies:
@@ -247,7 +247,7 @@ def _is_list(kind: object) -> bool:
 
 
 def _check_address(request: Request, single: frozenset[str]) -> None:
-    """Refuse ids and queries that nothing could have been stored under."""
+    """Refuse repeated parameters, and ids and queries that could not be stored."""
     for name in single:
         if len(request.query_params.getlist(name)) > 1:
             raise coded_error("api/repeated_parameter", pointer=f"/{name}")
@@ -260,7 +260,7 @@ def _check_address(request: Request, single: frozenset[str]) -> None:
 
 @dataclass(slots=True)
 class _BodyAdapter:
-    """What checks the body of a route, made when it is first needed."""
+    """The lazily created validator of a route's body."""
 
     route: APIRoute
     _made: TypeAdapter[Any] | None = None
@@ -274,7 +274,7 @@ class _BodyAdapter:
 
 
 async def _refuse_many_mistakes(request: StrictRequest, made: _BodyAdapter) -> None:
-    """Refuse a long body with more mistakes than are worth spelling out; FastAPI would, on the loop."""
+    """Validate a long body in a thread, as FastAPI would block the event loop with many errors."""
     body = await request.body()
     adapter = made() if len(body) > LONG_BODY_BYTES and request.has_json else None
     if adapter is None or request.method in SAFE_METHODS:

@@ -1,8 +1,8 @@
-"""A repeated POST under the same key gets the first answer again, and does nothing twice.
+"""Idempotency keys: a repeated POST under the same key gets the stored answer, and acts once.
 
-Submitting a run keeps its receipt in the run's own transaction. Everywhere else the answer is
-stored after the act, so a crash in between lets a repeat act again; a key that was left behind
-that way is free after a minute. A user has one space of keys for both.
+Submitting a run stores its receipt in the run's own transaction. Everywhere else the answer is
+stored after the act, so a retry after a crash in between acts again; a key without an answer is
+released after a minute. Each user has one key space for both.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ CUT_OFF_MS: Final = 60 * 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdempotencyClaim:
-    """One request under a key."""
+    """One request under an idempotency key."""
 
     key_hash: str
     fingerprint: str
@@ -42,14 +42,15 @@ class IdempotencyClaim:
 
 
 def keeps_answers(operation: Operation) -> bool:
-    """Whether an answer is kept for a repeat: not for somebody unknown, nor for a viewer, who changes
-    nothing, nor where the service keeps receipts of its own."""
+    """Whether answers are stored for retries: not for reads and unauthenticated calls, nor if the
+    service stores its own receipts.
+    """
     is_change = operation.role not in (None, Role.VIEWER)
     return is_change and not operation.own_receipts
 
 
 def claim_of(request: Request, operation: Operation, name: str) -> IdempotencyClaim | None:
-    """The claim a request makes; None when it has no key, or no answer is kept for a repeat."""
+    """The claim of a request; None if it has no key, or if answers are not stored."""
     key = request.headers.get(HEADER)
     if key is None or request.method != "POST" or not keeps_answers(operation):
         return None
@@ -69,7 +70,7 @@ def claim_of(request: Request, operation: Operation, name: str) -> IdempotencyCl
 async def answer_once(
     services: Services, claim: IdempotencyClaim, act: Callable[[], Awaitable[Response]]
 ) -> Response:
-    """The stored answer to this claim, or the answer of acting on it now."""
+    """The stored answer for a claim, or the answer of executing it now."""
     known = await _take(services, claim)
     if known is not None:
         return JSONResponse(known.body, status_code=known.status or 200, headers={REPLAYED: "true"})
@@ -84,7 +85,7 @@ async def answer_once(
 
 
 async def _take(services: Services, claim: IdempotencyClaim) -> "StoredResponse | None":
-    """None when the claim is ours; else the finished answer of whoever had the key first."""
+    """None if this request claimed the key; else the stored answer of the first request."""
     deadline = asyncio.get_running_loop().time() + WAIT_S
     while True:
         known = await run_in_threadpool(_claim, services, claim)
@@ -114,7 +115,7 @@ def _claim(services: Services, claim: IdempotencyClaim) -> "StoredResponse | Non
 def key_for_receipt(
     services: Services, principal: Principal, header: str | None, body: str | None
 ) -> str | None:
-    """The key of a request whose service keeps receipts; refused when it stands for another act."""
+    """The key of a request whose service stores receipts; a conflict if it is used elsewhere."""
     key = header if header is not None else body
     if key is None:
         return None

@@ -1,4 +1,4 @@
-"""Calls of operations from inside the process, through the same gate as any other call."""
+"""In-process calls of operations, through the same gate as HTTP calls."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ FORM_HEADERS: Final = (b"content-type", b"content-length")
 
 
 class OperationRefused(Exception):
-    """An operation answered with a problem."""
+    """An operation answered with a problem document."""
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
         super().__init__(problem.get("detail"))
@@ -36,7 +36,7 @@ class OperationRefused(Exception):
 
 
 class InProcessCalls:
-    """The operations of an app by name. Every call passes the gate of its route: role, limits, audit."""
+    """The operations of an app by name. Every call passes the gate: role, limits, audit."""
 
     def __init__(self, app: FastAPI) -> None:
         self._app = app
@@ -55,7 +55,7 @@ class InProcessCalls:
         return Envelope(handled, metrics=app.state.services.metrics)
 
     def path_of(self, operation: str, values: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-        """The path of an operation with its ids filled in, and the values that are left."""
+        """The path of an operation with its ids filled in, and the remaining values."""
         path, rest = self._route(operation).path, dict(values)
         for name in self._route(operation).param_convertors:
             path = path.replace("{" + name + "}", quote(rest.pop(name, ""), safe=""))
@@ -71,9 +71,9 @@ class InProcessCalls:
         body: object = None,
         language: str,
     ) -> Any:
-        """The answer of an operation; raises `OperationRefused` with the problem that it answers.
+        """Call an operation and return its answer; raises `OperationRefused` for a problem.
 
-        `values` are ids of the path and, where there is more, parameters of the query.
+        `values` are path parameters; the rest becomes the query.
         """
         sent = b"" if body is None else json.dumps(body).encode()
         headers = ((b"content-type", JSON), (b"content-length", str(len(sent)).encode()))
@@ -83,9 +83,9 @@ class InProcessCalls:
     async def forward(
         self, caller: Principal, operation: str, request: Request, language: str
     ) -> Any:
-        """The answer of an operation that takes a form, to the body of a request as it arrives.
+        """Call an operation that takes a form with the unparsed body of a request.
 
-        The operation bounds the body, and refuses one that is no form.
+        The operation limits the size of the body, and refuses one that is no form.
         """
         headers = [each for each in request.headers.raw if each[0] in FORM_HEADERS]
         scope = self._scope(caller, operation, {}, headers, language)
@@ -143,7 +143,7 @@ def _receive_of(sent: bytes) -> Receive:
     async def receive() -> Message:
         nonlocal is_sent
         if is_sent:
-            # A caller in this process does not leave.
+            # An in-process caller never disconnects.
             await asyncio.Event().wait()
         is_sent = True
         return {"type": "http.request", "body": sent, "more_body": False}

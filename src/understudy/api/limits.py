@@ -1,4 +1,4 @@
-"""Limits the size of request bodies and their time while they arrive, whatever `Content-Length` says."""
+"""Limits on the size and arrival time of request bodies, whatever `Content-Length` says."""
 
 import asyncio
 from contextlib import suppress
@@ -11,16 +11,16 @@ from understudy.core.errors import LimitExceeded, coded_error
 MAX_BODY_BYTES: Final = 1024 * 1024
 # For operations that take files.
 LARGE_BODY_BYTES: Final = 24 * 1024 * 1024
-# A caller that is still sending does not listen, so a little more is read and thrown away.
+# A client that is still sending does not read, so some more is drained and dropped.
 LINGER_BYTES: Final = 2 * LARGE_BODY_BYTES
 LINGER_S: Final = 5.0
-# A body must have arrived within a grace, and a second for each of these bytes.
+# The deadline of a body: a grace period, plus a second per so many bytes.
 BODY_GRACE_S: Final = 20.0
 BODY_BYTES_PER_S: Final = 32 * 1024
 
 
 class BodyLimit:
-    """Counts the bytes of each request body and keeps none past the limit."""
+    """Middleware that enforces the size limit and deadline of request bodies."""
 
     def __init__(self, app: ASGIApp, *, max_bytes: int = LARGE_BODY_BYTES) -> None:
         self._app = app
@@ -33,7 +33,7 @@ class BodyLimit:
 
 
 def timed(receive: Receive) -> Receive:
-    """The body as it arrives; raises when it arrives too slowly. What follows it is not timed."""
+    """The body as it arrives; raises if it is too slow. What follows the body is not timed."""
     seen, ends_at, is_over = 0, 0.0, False
 
     async def in_time() -> Message:
@@ -54,7 +54,7 @@ def timed(receive: Receive) -> Receive:
 
 
 def bounded(scope: Scope, receive: Receive, max_bytes: int) -> Receive:
-    """The body as it arrives; raises once it is over the limit."""
+    """The body as it arrives; raises once it exceeds the limit."""
     announced = _announced(scope)
     seen = 0
 
@@ -73,7 +73,7 @@ def bounded(scope: Scope, receive: Receive, max_bytes: int) -> Receive:
 
 
 async def _refuse(receive: Receive, max_bytes: int, *, more: bool) -> None:
-    # A wider limit around this one may be reached on the way; this one is what counts.
+    # An outer limit may be reached while draining; this one is reported.
     with suppress(TimeoutError, LimitExceeded):
         async with asyncio.timeout(LINGER_S):
             await _discard(receive, LINGER_BYTES if more else 0)
@@ -90,7 +90,7 @@ async def _discard(receive: Receive, max_bytes: int) -> None:
 
 
 def _announced(scope: Scope) -> int:
-    """The length the caller announced; 0 when there is none to be had."""
+    """The announced `Content-Length`; 0 without a valid one."""
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit():
             return int(value[:20])

@@ -1,4 +1,4 @@
-"""Around every request: its id, the methods of its path, headers for browsers, no stack trace."""
+"""Middleware of every request: request id, HEAD and OPTIONS, browser headers, no stack traces."""
 
 import re
 from collections.abc import MutableMapping
@@ -30,12 +30,12 @@ SECURITY_HEADERS: Final = {
     "X-Frame-Options": "DENY",
 }
 METHODS: Final = ("DELETE", "GET", "PATCH", "POST", "PUT")
-# Set in the scope of a HEAD request, which the routes see as the GET it stands for.
+# Set in the scope of a HEAD request, which the routes see as GET.
 IS_HEAD: Final = "understudy.is_head"
 
 
 class Envelope:
-    """Names each request, counts it, and answers whatever nobody else did."""
+    """Sets the request id, counts the request, and answers unhandled errors."""
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
         self._app = app
@@ -90,7 +90,7 @@ def _log(error: Exception, scope: Scope) -> None:
 
 
 class HeadAndOptions:
-    """Answers OPTIONS, and lets HEAD in wherever GET is; servers send no body to HEAD."""
+    """Answers OPTIONS, and routes HEAD like GET; servers send no body to HEAD."""
 
     def __init__(self, app: ASGIApp, *, router: Router) -> None:
         self._app = app
@@ -108,7 +108,7 @@ class HeadAndOptions:
 
 
 def allow_header(router: Router, scope: Scope) -> str | None:
-    """All methods that a path takes; None when there is no such path."""
+    """The `Allow` header of a path; None if the path does not exist."""
     taken = {method for method in METHODS if _takes(router, {**scope, "method": method})}
     if not taken:
         return None
@@ -120,7 +120,7 @@ def _takes(router: Router, scope: Scope) -> bool:
 
 
 def without_stream(scope: Scope, response: Response) -> Response:
-    """The answer to HEAD where GET would be told a stream: its headers alone."""
+    """The answer to HEAD for a stream: its headers only."""
     if not scope.get(IS_HEAD) or not isinstance(response, StreamingResponse):
         return response
     kept = Headers(raw=response.raw_headers)

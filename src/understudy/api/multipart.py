@@ -1,4 +1,4 @@
-"""Multipart forms with files: parsed at once; a part that is not expected is refused."""
+"""Multipart forms with files, parsed at once; unknown parts are refused."""
 
 import hashlib
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ MEDIA_TYPE: Final = "multipart/form-data"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The fields of a form, each of them once."""
+    """The fields of a form; repeated ones are refused."""
 
     fields: Mapping[str, bytes]
 
@@ -31,7 +31,7 @@ class Form:
 
 
 def read_form(content_type: str, body: bytes, known: frozenset[str]) -> Form:
-    """The form in a body; `Invalid` when it is none, or has a field that is not known."""
+    """Parse a form; `Invalid` for a malformed one or an unknown field."""
     if not body:
         return Form({})
     kind, options = parse_options_header(content_type)
@@ -44,7 +44,7 @@ def read_form(content_type: str, body: bytes, known: frozenset[str]) -> Form:
             MultipartParser(boundary, reading.callbacks()).write(body)
     except FormParserError:
         raise coded_error("api/malformed_form", pointer="", media_type=MEDIA_TYPE) from None
-    # Without its last boundary, not all of it arrived.
+    # Without its closing boundary the body is truncated.
     if not reading.is_over:
         raise coded_error("api/malformed_form", pointer="", media_type=MEDIA_TYPE)
     return Form({name: bytes(data) for name, data in reading.fields.items()})
@@ -52,7 +52,7 @@ def read_form(content_type: str, body: bytes, known: frozenset[str]) -> Form:
 
 @dataclass(slots=True)
 class _Reading:
-    """How far a form was read."""
+    """The state of a form that is being parsed."""
 
     known: frozenset[str]
     fields: dict[str, bytearray] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Open streams: how many there may be, and whether their caller may still read."""
+"""Open event streams: their limit per user, and the repeated check of their caller."""
 
 import asyncio
 import math
@@ -16,7 +16,7 @@ from understudy.core.errors import UnderstudyError, coded_error
 
 MAX_STREAMS: Final = 2_000
 MAX_STREAMS_OF_ONE: Final = 1_000
-# A burst of events asks for a caller once, however many streams the caller has.
+# The cache time of a check: a burst of events checks a caller once for all streams.
 FRESH_S: Final = 0.05
 
 
@@ -25,7 +25,7 @@ class OpenStreams:
     """The streams of one daemon, counted by user."""
 
     by_user: Counter[str] = field(default_factory=Counter)
-    # When each caller was asked for last, and the answer, which may still be under way.
+    # The time and the result of each caller's last check, which may still be pending.
     _asked: dict[Hashable, tuple[float, "asyncio.Task[object]"]] = field(default_factory=dict)
 
     def watch(
@@ -36,9 +36,9 @@ class OpenStreams:
         *,
         caller: Hashable,
     ) -> None:
-        """Count a stream, and end it when `admit`, asked before each batch of events, raises.
+        """Count a stream, and end it when `admit`, called before each batch of events, raises.
 
-        Streams whose `caller` is equal, that is, credentials and role, share the answer.
+        Streams with an equal `caller`, that is, credentials and role, share the result.
         """
         for held, limit in (
             (self.by_user.total(), MAX_STREAMS),
@@ -82,7 +82,7 @@ class OpenStreams:
         await asyncio.shield(answer)
 
     def _forget_later(self, caller: Hashable, answer: "asyncio.Task[object]") -> None:
-        # Read here, so that a refusal is no loss when its stream has been closed meanwhile.
+        # Retrieve the exception, so that asyncio does not report it for a closed stream.
         _ = answer.cancelled() or answer.exception()
         answer.get_loop().call_later(max(FRESH_S, 0.0), self._forget, caller, answer)
 

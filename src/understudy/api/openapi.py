@@ -1,4 +1,4 @@
-"""The OpenAPI document: the routes as they are, plus what they have in common."""
+"""The OpenAPI document: the routes, plus their shared parts."""
 
 from collections.abc import Mapping
 from threading import Lock
@@ -35,15 +35,16 @@ IDEMPOTENCY_KEY: Final = {
 
 
 class ServedDocument:
-    """The document of an app, made when it is first asked for. Only its text is kept: the tree that it
-    is made from takes many times the memory."""
+    """The OpenAPI document of an app, built on first use. Only its text is cached: the tree takes
+    many times the memory.
+    """
 
     def __init__(self, app: FastAPI) -> None:
         self._app = app
         self._lock = Lock()
         self._text: bytes | None = None
 
-    # Not a coroutine: making it takes a second or two, in which others are to be served.
+    # Not a coroutine, so it runs in a thread: building takes a second or two.
     def answer(self, _: Request) -> Response:
         """Answer a request for the document."""
         return Response(self.text(), media_type="application/json")
@@ -73,7 +74,7 @@ def document_of(app: FastAPI) -> dict[str, Any]:
 
 
 def _require_what_is_sent(document: dict[str, Any]) -> None:
-    """Say of answers that every field is there, also one with a default, unless it is left out."""
+    """Mark every field of an answer as required, even with a default, unless it may be omitted."""
     schemas = document["components"]["schemas"]
     operations = [each for path in document["paths"].values() for each in path.values()]
     asked = _named_in([each.get("requestBody") for each in operations], schemas)
@@ -87,7 +88,7 @@ def _require_what_is_sent(document: dict[str, Any]) -> None:
 
 
 def _named_in(tree: Any, schemas: Mapping[str, Any]) -> set[str]:
-    """The schemas that a part of the document refers to, and those that they refer to."""
+    """The names of the schemas that a part of the document refers to, transitively."""
     names: set[str] = set()
     parts = [tree]
     while parts:

@@ -1,5 +1,4 @@
-"""What a route asks of its callers, declared on the route: a role, the name the audit knows it by,
-care with repeats, limits of the body."""
+"""The declaration of a route: role, audit name, idempotency, body limits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,14 +22,14 @@ RAW_HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
 }
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-# POST does the same as PUT on these paths; the operation id tells them apart.
+# POST does the same as PUT on these paths; the operation id has this suffix.
 POST_TWIN: Final = "_by_post"
 _ATTRIBUTE: Final = "understudy_operation"
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 
 def showable_answer(kind: Any) -> Any:
-    """The type of an answer, whose values are put into a form that JSON can carry."""
+    """The type of an answer, serialized with values that JSON cannot carry replaced."""
     if isinstance(kind, type) and issubclass(kind, Response):
         return kind
     # A lambda, as pydantic would take the return type of a function for that of the answer.
@@ -41,26 +40,26 @@ def _tree(kind: Any, value: Any, handler: SerializerFunctionWrapHandler) -> Any:
     try:
         tree = handler(value)
     except ValueError:
-        # Nested deeper than pydantic follows on the way to JSON.
+        # Nested more deeply than pydantic follows when serializing to JSON.
         tree = TypeAdapter(kind).dump_python(value, by_alias=True)
     return showable(tree)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One thing a caller can ask for. As a decorator it stands under that of the route."""
+    """The declaration of an operation. As a decorator it stands below that of the route."""
 
-    # None: anybody may, without a token.
+    # None: no token is needed.
     role: Role | None
-    # The action in the audit, where it is not the operation id.
+    # The audit action, if it is not the operation id.
     action: str | None = None
-    # The field of the body that names the resource, where the path does not.
+    # The body field with the resource id, if the path has none.
     body_id: str | None = None
-    # Whether the operation keeps idempotency receipts of its own.
+    # Whether the service stores its own idempotency receipts.
     own_receipts: bool = False
-    # Parts of the answer that must not be stored for a repeat.
+    # Fields of the answer that must not be stored for retries.
     secret: tuple[str, ...] = ()
-    # What it is, where a second person may be needed, and whether for this body.
+    # The subject of a required second approval, and whether this body needs it.
     two: TwoApprovers | None = None
     two_if: Callable[[Any], bool] = lambda _: True
     # The body that is approved and done: it names what a filter in the given one finds now.
@@ -68,11 +67,11 @@ class Operation:
     # The fields of the form that the body is; JSON where there are none.
     form: frozenset[str] = frozenset()
     max_body_bytes: int = MAX_BODY_BYTES
-    # Whether the content guard reads what is sent or stored: such requests wait in a line of their own.
+    # Whether the guard scans the content: such requests wait in their own queue.
     scans: bool = False
 
     def __call__(self, endpoint: Endpoint) -> Endpoint:
-        """Declare that a route function does this, and nothing else."""
+        """Attach the declaration to a route function, once."""
         if hasattr(endpoint, _ATTRIBUTE):
             raise TypeError(f"{endpoint.__qualname__} says twice who may call it")
         setattr(endpoint, _ATTRIBUTE, self)
@@ -87,7 +86,7 @@ admin = partial(Operation, role=Role.ADMIN)
 
 
 def operation_of(endpoint: Callable[..., Any]) -> Operation:
-    """The operation that a route function declares; a route without one cannot be served."""
+    """The declaration of a route function; a route without one is an error."""
     declared = getattr(endpoint, _ATTRIBUTE, None)
     if not isinstance(declared, Operation):
         raise TypeError(f"{endpoint.__qualname__} does not say who may call it")
@@ -95,5 +94,5 @@ def operation_of(endpoint: Callable[..., Any]) -> Operation:
 
 
 def canonical(operation_id: str) -> str:
-    """The name of an operation, whichever method it came by."""
+    """The operation id without the suffix of a POST twin."""
     return operation_id.removesuffix(POST_TWIN)

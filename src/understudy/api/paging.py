@@ -1,4 +1,4 @@
-"""Pages of lists over HTTP."""
+"""Pagination of lists over HTTP."""
 
 from collections.abc import Callable
 from typing import Annotated, TypeVar
@@ -27,7 +27,7 @@ Paging = Annotated[PageRequest, Depends(page_request)]
 
 
 def items(page: Page[T], view: Callable[[T], V]) -> Items[V]:
-    """A page as it goes over the wire."""
+    """A page in its wire format."""
     return Items(items=[view(item) for item in page.items], next_cursor=page.next_cursor)
 
 

@@ -1,4 +1,4 @@
-"""Errors as problem details: one table from class to status, one shape for everything."""
+"""Errors as problem details: one table from class to status, one shape for all."""
 
 import errno
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,7 +46,7 @@ STATUS: Final[Mapping[type[UnderstudyError], int]] = {
     Unavailable: 503,
     UnderstudyError: 500,
 }
-# Codes whose status is not that of their class.
+# Codes whose status differs from that of their class.
 CODE_STATUS: Final[Mapping[str, int]] = {
     "body_too_slow": 408,
     "rate_limited": 429,
@@ -57,14 +57,14 @@ CODE_STATUS: Final[Mapping[str, int]] = {
 }
 HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
     401: {"WWW-Authenticate": 'Bearer realm="understudy"'},
-    # The rest of the body is not read, so the connection cannot be used again.
+    # The rest of the body is not read, so the connection cannot be reused.
     408: {"Connection": "close"},
     413: {"Connection": "close"},
     429: {"Retry-After": "5"},
     503: {"Retry-After": "1"},
 }
-# What drivers call a row that somebody else was quicker with; other refusals are rules of the
-# database, and nobody's conflict.
+# Driver codes of a lost race for a row, reported as a conflict; other constraint violations are
+# internal errors.
 RACED: Final = frozenset(
     {
         "SQLITE_CONSTRAINT_FOREIGNKEY",
@@ -83,9 +83,9 @@ HTTP_CODES: Final[Mapping[int, str]] = {
     413: "payload_too_large",
     415: "unsupported_media_type",
 }
-# Words of codes that are not written like others.
+# The spelling of words in titles.
 SPELLED: Final[Mapping[str, str]] = {"mcp": "MCP", "url": "URL", "json": "JSON"}
-# A word that an enum does not have is the same mistake as one that no list of words has.
+# An invalid enum member is reported like an invalid literal.
 SAME_MISTAKE: Final[Mapping[str, str]] = {"enum": "literal_error"}
 INTERNAL: Final = "daemon/internal_error"
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -94,7 +94,7 @@ MAX_ERRORS: Final = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProblemAnswer:
-    """A problem about to be answered."""
+    """A problem document before it is sent."""
 
     status: int
     code: str
@@ -102,25 +102,25 @@ class ProblemAnswer:
     detail: str
     errors: tuple[FieldError, ...] = ()
     params: Mapping[str, object] = field(default_factory=dict)
-    # The row of the error table; an error that is none of ours has that of its domain and code.
+    # The row of the error table; foreign errors use their domain and code.
     row: str | None = None
     values: Mapping[str, object] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    # Of the detail; everything else is for programs.
+    # The language of the detail; all other fields are for programs.
     language: str = DEFAULT
 
     @property
     def reason(self) -> str:
-        """How the API description and the audit name it."""
+        """The name in the API description and in the audit."""
         return f"{self.domain}/{self.code}"
 
     def spoken(self, scope: Scope) -> "ProblemAnswer":
-        """The problem in the language that the caller prefers, where the table has its words."""
+        """The problem in the caller's preferred language, if the table has a translation."""
         told = told_in(language_of(scope), self.row or self.reason, self.detail, self.values)
         return replace(self, detail=told.text, language=told.language)
 
     def response(self) -> Response:
-        """The answer."""
+        """The HTTP response."""
         problem = Problem.of(
             self,
             type=TYPE_PREFIX + self.code,
@@ -143,7 +143,7 @@ class ProblemAnswer:
 
 
 def language_of(scope: Scope) -> str | None:
-    """The preferred language: of the `Accept-Language` header, or else of the token."""
+    """The preferred language: of the `Accept-Language` header, else of the token."""
     principal = scope.get("state", {}).get("principal")
     known = principal.locale if isinstance(principal, Principal) else None
     return from_accept_language(Headers(scope=scope).get("accept-language")) or known
@@ -187,7 +187,7 @@ def _status(code: str, raised: type[UnderstudyError]) -> int:
 
 
 def _title(code: str) -> str:
-    """A code in words."""
+    """A code as a title."""
     words = " ".join(SPELLED.get(word, word) for word in code.split("_"))
     return words[:1].upper() + words[1:]
 
@@ -206,7 +206,7 @@ def _domain(error: UnderstudyError) -> ProblemAnswer:
 
 
 class ManyMistakes(RequestValidationError):
-    """A body with so many mistakes that only those of its beginning are spelt out."""
+    """A body with so many errors that only the first ones are listed."""
 
     def __init__(self, errors: Sequence[Any], *, body: object, count: int) -> None:
         super().__init__(errors, body=body)
@@ -244,7 +244,7 @@ def _field_error(found: Mapping[str, Any], body: object) -> FieldError:
 
 
 def _located(location: Sequence[object], body: object) -> Iterable[object]:
-    """The parts of a location that lead into the body; the names of union members do not."""
+    """The parts of a location that lead into the body, without the names of union members."""
     current = body
     for index, part in enumerate(location):
         is_last = index == len(location) - 1

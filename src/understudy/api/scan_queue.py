@@ -1,7 +1,7 @@
-"""Requests that the content guard has to read for: few at a time, a bounded number in line.
+"""The queue of requests that the guard scans: limited concurrency, bounded length.
 
-A scan takes up to seconds of CPU. Whoever waits for one waits here, on the event loop, and takes no
-thread of the pool that authenticates; who finds the line full is refused at once.
+A scan takes up to seconds of CPU. Requests wait here, on the event loop, and take no thread of
+the pool that authenticates; a full queue refuses requests at once.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from typing import Final
 from understudy.core.errors import coded_error
 
 AT_ONCE: Final = 2
-# In line and under way; of one user, and in all.
+# Waiting and running requests: of one user, and in total.
 MAX_OF_ONE: Final = 8
 MAX_IN_ALL: Final = 24
 
@@ -28,7 +28,7 @@ class ScanQueue:
 
     @contextmanager
     def place(self, user_id: str) -> Iterator[None]:
-        """Hold a place in line, taken before the body is read: a body may have 24 MiB."""
+        """Reserve a place in the queue, before the body of up to 24 MiB is read."""
         if self.by_user[user_id] >= MAX_OF_ONE:
             raise coded_error("skills/too_many_scans", limit=MAX_OF_ONE)
         if self.by_user.total() >= MAX_IN_ALL:
@@ -43,6 +43,6 @@ class ScanQueue:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for one of the few turns."""
+        """Wait for one of the concurrent slots."""
         async with self._turns:
             yield

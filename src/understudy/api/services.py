@@ -1,4 +1,4 @@
-"""What routes take: the daemon's services, who is calling, and the ids in a path."""
+"""Accessors for routes: the daemon's services, the principal, and path ids."""
 
 from asyncio import Semaphore
 from typing import TYPE_CHECKING, Annotated, cast
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def open_streams_of(request: Request) -> OpenStreams:
-    """The streams of the app that a request came to."""
+    """The open streams of the app that serves a request."""
     return cast("OpenStreams", request.app.state.open_streams)
 
 
 def scan_queue_of(request: Request) -> ScanQueue:
-    """The line for the guard of the app that a request came to."""
+    """The scan queue of the app that serves a request."""
     return cast("ScanQueue", request.app.state.scan_queue)
 
 
@@ -34,7 +34,7 @@ def services_of(request: Request) -> "DaemonServices":
 
 
 def principal_of(request: Request) -> Principal:
-    """Who is calling; the gate has found out before any route runs."""
+    """The principal of a request, which the gate has authenticated."""
     return cast("Principal", request.state.principal)
 
 

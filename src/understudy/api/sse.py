@@ -1,4 +1,4 @@
-"""Server-sent events: no gap, no repeat, nothing piled up for a slow reader."""
+"""Server-sent events: no gap, no duplicate, no buffering for a slow reader."""
 
 import asyncio
 import json
@@ -60,7 +60,7 @@ class StreamFrame:
     id: str
 
     def encode(self) -> bytes:
-        """The event as it is sent; JSON in ASCII, so that no text can break a line."""
+        """The encoded event; JSON in ASCII, so that no text can break a line."""
         data = json.dumps(showable(self.data))
         return format_sse_event(event=self.event, data_str=data, id=self.id)
 
@@ -85,7 +85,7 @@ class Position:
 
     @classmethod
     def parse(cls, text: str) -> "Position":
-        """Read an event id of ours, or raise `Invalid`."""
+        """Parse an event id; raises `Invalid`."""
         parts = text.strip().split(".")
         are_numbers = all(part.isascii() and part.isdigit() and len(part) < 20 for part in parts)
         numbers = [int(part) for part in parts] if are_numbers else []
@@ -96,17 +96,17 @@ class Position:
 
     @property
     def order(self) -> tuple[int, int, int, int]:
-        """Which of two positions is further."""
+        """The sort key of positions."""
         return (self.offset, self.step, self.take, self.chars)
 
 
 def digest_of(text: str, before: int = 0) -> int:
-    """A checksum of a text, or of a text that goes on from one with the checksum `before`."""
+    """A checksum of a text, or of the continuation of a text with the checksum `before`."""
     return zlib.crc32(text.encode("utf-8", "surrogatepass"), before)
 
 
 def frame_of(event: JournalEvent, *, event_id: str) -> StreamFrame | None:
-    """A journal event as a stream event; None for what streams do not show."""
+    """A journal event as a stream event; None for kinds that streams omit."""
     where = {"session_id": event.session_id, "timestamp_ms": event.at_ms}
     if event.kind is EventKind.RUN:
         data = {
@@ -129,14 +129,14 @@ def frame_of(event: JournalEvent, *, event_id: str) -> StreamFrame | None:
 
 
 BATCH: Final = 200
-# After a delta, more text is collected for this long unless the journal has news.
+# After a delta, more text is batched for this long unless the journal has events.
 BREATH_S: Final = 0.05
 HEARTBEAT_S: Final = 15.0
 POLL_S: Final = 1.0
 HEARTBEAT: Final = b": heartbeat\n\n"
 HEADERS: Final = {"X-Accel-Buffering": "no"}
 Read = Callable[[], Sequence[JournalEvent]]
-# An event of a channel, and the message that it is about.
+# A channel event, and its message.
 SeenEvent = tuple[ChannelEvent, ChannelMessage | None]
 _MESSAGES: Final = TypeAdapter(ChannelMessage)
 T = TypeVar("T")
@@ -148,7 +148,7 @@ class RunStreamState:
     """The state of streaming one run to one reader."""
 
     position: Position
-    # The last step whose message stands in the journal.
+    # The last step whose message is in the journal.
     finished_step: int = 0
     is_over: bool = False
 
@@ -168,10 +168,10 @@ class RunStreamState:
             yield frame
 
     def delta_frames(self, spoken: Spoken) -> Iterator[StreamFrame]:
-        """The frames to send of the text that the model is streaming now.
+        """The frames for the text that the model is streaming now.
 
-        A call that is tried again often says the same, so what was sent is void only when the new
-        text is long enough to show that it differs.
+        A retried call often repeats its text, so deltas are retracted only once the new text is
+        long enough to show that it differs.
         """
         if spoken.step <= self.finished_step or may_be_silence(spoken.text):
             return
@@ -190,7 +190,7 @@ class RunStreamState:
         self.finished_step = step
 
     def _rest(self, spoken: Spoken) -> Iterator[StreamFrame]:
-        """The part of a text that this reader does not have yet."""
+        """The part of a text that this reader has not received."""
         known = self.position.chars if self._has_part_of(spoken.step) else 0
         piece = spoken.text[known:]
         if not piece:
@@ -206,7 +206,7 @@ class RunStreamState:
         yield StreamFrame(event=DELTA, data=data, id=str(self.position))
 
     def _retract(self, step: int) -> Iterator[StreamFrame]:
-        """A reset frame for deltas whose message was not written."""
+        """A reset frame for deltas whose message was not stored."""
         if not self._has_part_of(step):
             return
         self.position = Position(offset=self.position.offset)
@@ -224,49 +224,50 @@ class RunStreamState:
 
 
 def stream_response(chunks: AsyncIterator[bytes]) -> StreamingResponse:
-    """An answer that goes on until the stream ends or the reader leaves."""
+    """A streaming response until the stream ends or the reader disconnects."""
     return StreamingResponse(chunks, media_type="text/event-stream", headers=HEADERS)
 
 
 def wanted_position(request: Request, cursor: str | None) -> Position | None:
-    """Where the reader says it stands; a reconnecting browser repeats an old cursor, so the
-    further one counts."""
+    """The position that the reader asks for; a reconnecting browser repeats an old cursor, so the
+    later one counts.
+    """
     said = [text for text in (cursor, request.headers.get("last-event-id")) if text]
     return max((Position.parse(text) for text in said), key=lambda p: p.order, default=None)
 
 
 @dataclass(slots=True)
 class StreamHeartbeat:
-    """Waits for new events, and says when a heartbeat is due."""
+    """Waits for new events, and tells when a heartbeat is due."""
 
     services: Services
-    # What the reader follows; rings of the first ones are news in the database.
+    # The topics to wait for; rings of the first `sources` ones mean new rows in the database.
     topics: tuple[str, ...]
     sources: int = 1
     last_sent: float = 0.0
-    # Whether news may come without a ring: of another daemon, where nobody rings for it here.
+    # Whether to poll, too: another daemon's changes ring no bell here.
     is_polled: bool = False
 
     def counts(self) -> dict[str, int]:
-        """How often each topic has rung; to be taken before looking for news."""
+        """The ring count of each topic; take it before reading new events."""
         bell = self.services.resources.bell
         return {topic: bell.count(topic) for topic in (*self.topics, STOPPING)}
 
     def news(self, seen: dict[str, int]) -> int:
-        """How often the topics have rung that are news in the database."""
+        """The ring count of the topics that mean new rows."""
         return sum(seen[topic] for topic in self.topics[: self.sources])
 
     @property
     def is_open(self) -> bool:
-        """Whether the daemon goes on."""
+        """Whether the daemon is not shutting down."""
         return not self.services.resources.shutting_down.is_set()
 
     def sent(self) -> None:
-        """Something was sent just now."""
+        """Record that something was sent now."""
         self.last_sent = asyncio.get_running_loop().time()
 
     async def wait(self, seen: dict[str, int]) -> bool:
-        """Wait for news since `seen`; True when a heartbeat is due."""
+        """Wait for rings since `seen`; True if a heartbeat is due."""
         loop = asyncio.get_running_loop()
         left = max(self.last_sent + HEARTBEAT_S - loop.time(), 0.0)
         longest = min(left, POLL_S) if self.is_polled else left
@@ -276,15 +277,15 @@ class StreamHeartbeat:
 
 @dataclass(slots=True)
 class RunJournal:
-    """The journal of one run, read when there is reason to: a delta alone is none.
+    """The journal of one run, read only when needed: a delta alone needs no read.
 
-    Every delta wakes every reader of a run, and a hundred of them must not ask the database.
+    Every delta wakes every reader of a run, and a hundred of them must not query the database.
     """
 
     services: Services
     run_id: str
     topic: str
-    # How often the session had rung, which step was being said, and when, at the last look.
+    # Ring count, streamed step and time of the last read.
     rung: int = -1
     step: int = 0
     looked_at: float = 0.0
@@ -294,10 +295,10 @@ class RunJournal:
     async def news(
         self, spoken: Spoken | None, seen: dict[str, int], after_offset: int
     ) -> tuple[bool, Sequence[JournalEvent]]:
-        """Whether the run has ended, and its next events; `spoken` was looked at before.
+        """Whether the run has ended, and its next events; `spoken` was read before.
 
-        When the text belongs to a step that is new here, the journal has everything before that
-        step, whether its bell was heard yet or not.
+        Text of a new step means that the journal has everything before that step, even if its
+        bell has not rung.
         """
         step = self.step if spoken is None else spoken.step
         now = asyncio.get_running_loop().time()
@@ -313,7 +314,7 @@ class RunJournal:
         return has_ended, page.events
 
     def _read(self, after_offset: int) -> tuple[bool, JournalPage]:
-        # In this order: of a run that has ended, the last event is there too.
+        # In this order: if the run has ended, its last event is in the page.
         with self.services.resources.units.read() as unit:
             has_ended = require_run(unit, self.run_id).status in TERMINAL
             page = unit.journal.page(run_id=self.run_id, after_offset=after_offset, limit=BATCH)
@@ -323,7 +324,7 @@ class RunJournal:
 async def stream_run(
     services: Services, run_id: str, session_id: str, state: RunStreamState
 ) -> AsyncIterator[bytes]:
-    """A run from where the reader stands to its end."""
+    """Stream a run from the reader's position to its end."""
     topic = f"session:{session_id}"
     journal = RunJournal(services, run_id, topic)
     pulse = StreamHeartbeat(services, (topic, delta_topic(run_id)))
@@ -405,7 +406,7 @@ def resume_state(
 
 
 async def follow_session(services: Services, session_id: str, after: int) -> AsyncIterator[bytes]:
-    """The events of a session after an offset, as they come."""
+    """Stream the events of a session after an offset."""
 
     def read(after: int) -> Sequence[JournalEvent]:
         with services.resources.units.read() as unit:
@@ -418,14 +419,14 @@ async def follow_session(services: Services, session_id: str, after: int) -> Asy
 
 
 async def follow_all(services: Services, after: int) -> AsyncIterator[bytes]:
-    """The events of all sessions after a sequence number, as they come."""
+    """Stream the events of all sessions after a sequence number."""
     pulse = StreamHeartbeat(services, (EVENTS,))
     async for chunk in _follow(pulse, all_events(services), after, lambda e: e.sequence):
         yield chunk
 
 
 async def follow_channel(services: Services, channel_id: str, after: int) -> AsyncIterator[bytes]:
-    """The events of a channel after a number, as they come."""
+    """Stream the events of a channel after a number."""
 
     def read(after: int) -> Sequence[SeenEvent]:
         return services.channels.events(channel_id, after=after, limit=BATCH)
@@ -443,7 +444,7 @@ async def follow_channel(services: Services, channel_id: str, after: int) -> Asy
 
 
 def channel_frame(event: ChannelEvent, message: ChannelMessage | None) -> StreamFrame:
-    """An event of a channel as a stream event; a message is told in full."""
+    """A channel event as a stream event; a message in full."""
     data = {**event.data, "channel_id": event.channel_id, "timestamp_ms": event.at_ms}
     if message is not None:
         data["message"] = _MESSAGES.dump_python(message, mode="json", by_alias=True)
@@ -472,7 +473,7 @@ async def _follow(
     after: int,
     number: Callable[[JournalEvent], int],
 ) -> AsyncIterator[bytes]:
-    # An id without an event: a reader who loses the connection now comes back to this place.
+    # An id without an event: the cursor for a reader that reconnects.
     yield f"id: {after}\n\n".encode()
     async for events in batches(pulse, read, after, number):
         for event in events:
@@ -491,9 +492,9 @@ async def batches(
     after: P,
     place: Callable[[T], P],
 ) -> AsyncIterator[Sequence[T]]:
-    """New events as they come; an empty batch when a heartbeat is due.
+    """New events in batches; an empty batch when a heartbeat is due.
 
-    Nothing is read before a topic rings, and readers of one place share the read.
+    Nothing is read before a topic rings, and readers at one position share the read.
     """
     pulse.sent()
     topic, read_at = pulse.topics[0], -1

@@ -1,4 +1,4 @@
-"""Turns the body of a submit into the request of a run, and waits for runs inline."""
+"""Converts the body of a submit into a submission, and waits for runs inline."""
 
 import asyncio
 from collections.abc import Callable
@@ -34,12 +34,12 @@ AcceptLanguage = Annotated[
     str | None, Header(description="the language of a run that names none: en, vi or zh")
 ]
 POLL_S: Final = 1.0
-# A run that waits for a person would keep that person's own call waiting.
+# A run that waits for a person would block that person's own call.
 SETTLED: Final = TERMINAL | WAITING
 
 
 def submission_of(body: SubmitInput, *, accept_language: str | None = None) -> Submission:
-    """The submission a body asks for; what is left out takes the defaults."""
+    """The submission of a body; omitted fields take their defaults."""
     names = ("source_plugin", "source_kind", "actor_id")
     given = {name: value for name in names if (value := getattr(body, name)) is not None}
     if body.completion_requirements:
@@ -68,7 +68,7 @@ def submission_of(body: SubmitInput, *, accept_language: str | None = None) -> S
 
 
 def item_of(item: InputItemBody, pointer: str) -> InputItem | AssetDraft:
-    """An item of a body; `pointer` leads to where it stands in the request."""
+    """An input item of a body; `pointer` is its JSON pointer in the request."""
     match item:
         case TextItem():
             return InputItem(type="text", text=item.text)
@@ -112,7 +112,7 @@ def _reply_targets(body: SubmitInput) -> tuple[ReplyTarget, ...] | None:
 
 
 async def settled(services: Services, request: Request, submitted: RunDetail) -> RunDetail:
-    """The run once it has ended or waits for a person, or when nobody listens any more."""
+    """Wait until the run has ended or waits for a person, or the client disconnects."""
     run_id, topic = submitted.run.run_id, f"session:{submitted.run.session_id}"
     while True:
         seen = {topic: services.resources.bell.count(topic)}
@@ -127,7 +127,7 @@ async def settled(services: Services, request: Request, submitted: RunDetail) ->
 async def answer_inline(
     services: Services, request: Request, act: Callable[[], RunDetail]
 ) -> SessionView:
-    """Let a run go on, and answer its session once it has ended or waits for a person."""
+    """Submit or resume a run, and answer its session once it has ended or waits for a person."""
     detail = await settled(services, request, await asyncio.to_thread(act))
     return await asyncio.to_thread(_inline_view, services, detail)
 

@@ -1,4 +1,4 @@
-"""The second person of a change: the first call waits, the same call of somebody else does it."""
+"""Second approvals: the first call is stored as pending, the same call of another person acts."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
@@ -29,9 +29,9 @@ async def with_second(
     name: str,
     act: Callable[[], Awaitable[Response]],
 ) -> Response:
-    """Do what a request asks for, or note that it waits for a second person.
+    """Execute a request, or store it as pending for a second approver.
 
-    What cannot be done, or changes nothing, is answered at once.
+    A request that fails, or changes nothing, is answered at once.
     """
     body = getattr(request.state, "body", None)
     if operation.two is None or not operation.two_if(body):
@@ -42,7 +42,7 @@ async def with_second(
         principal=principal_of(request),
         subject=operation.two,
         operation=name,
-        # None of these operations reads the query, so nothing in it may name another version.
+        # None of these operations reads the query, so it cannot select another version.
         values=dict(request.path_params),
         body=await run_in_threadpool(operation.two_body, services, body),
     )

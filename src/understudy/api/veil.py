@@ -1,4 +1,4 @@
-"""Answers over HTTP as their caller may read them, also those that come in parts."""
+"""Masks HTTP answers by the caller's sight, streams included."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Final
@@ -19,7 +19,7 @@ BAD_REQUEST: Final = 400
 
 
 async def veiled(request: Request, services: "Services", answer: Response) -> Response:
-    """The answer as the caller of this request may read it; ids that the request names stay."""
+    """The answer masked for its caller; ids that the request names stay."""
     sight = current_sight.get()
     if sight == WHOLE or not (answer.media_type or "").startswith(TEXTS):
         return answer
@@ -35,7 +35,7 @@ async def veiled(request: Request, services: "Services", answer: Response) -> Re
 
 
 async def _asked(request: Request, *, is_read: bool) -> str:
-    """What the request itself said, which an answer may repeat; a list repeats nothing of it."""
+    """The text of the request, which an answer may repeat; a successful read repeats nothing."""
     if request.method not in SAFE_METHODS:
         return (await request.body()).decode(errors="replace") + "\n".join(_named(request))
     return "" if is_read else "\n".join(_named(request))

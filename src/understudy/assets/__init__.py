@@ -1,1 +1,1 @@
-"""Assets: files that inputs name by id, kept once per content and safe from change."""
+"""Assets: immutable files that inputs name by id, stored once per content."""

@@ -28,7 +28,7 @@ _BLANKS: Final = str.maketrans("", "", " \t\r\n")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssetContent:
-    """An asset with its bytes, which are what they were when it was uploaded."""
+    """An asset with its bytes, verified against their digest."""
 
     asset: Asset
     data: bytes = field(repr=False)
@@ -54,8 +54,8 @@ def keep(
     )
     known = unit.assets.find(draft.media_type, draft.sha256)
     if known is None and not unit.assets.add(asset):
-        # Another transaction inserted it between the query and the insert, or it is somebody's
-        # whose assets do not exist for this caller.
+        # Another transaction inserted it between the query and the insert, or it belongs to a
+        # user whose assets are not visible to this caller.
         with whole_sight():
             taken = unit.assets.find(draft.media_type, draft.sha256)
         if taken is not None:
@@ -77,7 +77,7 @@ def require_asset(unit: "Unit", asset_id: str) -> Asset:
 
 
 def read_asset(unit: "Unit", asset_id: str) -> AssetContent:
-    """An asset with its bytes; `Conflict` when they are missing or have another hash."""
+    """An asset with its bytes; `Conflict` if they are missing or their digest differs."""
     asset = require_asset(unit, asset_id)
     data = unit.blobs.get(asset.sha256)
     if data is None or digest(data) != asset.sha256:
@@ -90,14 +90,14 @@ def read_asset(unit: "Unit", asset_id: str) -> AssetContent:
 
 
 def refer(unit: "Unit", asset_id: str, kind: ReferenceKind, ref_id: str) -> None:
-    """Add a reference, which keeps an asset from being deleted."""
+    """Add a reference, which prevents garbage collection and deletion of an asset."""
     unit.assets.refer(AssetReference(asset_id=asset_id, kind=kind, ref_id=ref_id))
 
 
 def draft_of(
     *, file_name: str, media_type: str | None, content_base64: str, pointer: str = ""
 ) -> AssetDraft:
-    """The draft of an uploaded file; `pointer` leads to where it stands in the request."""
+    """The draft of a base64 upload; `pointer` is the JSON pointer of the file in the request."""
     return draft_of_bytes(
         decode(content_base64, pointer=f"{pointer}/content_base64"),
         file_name=file_name,
@@ -109,7 +109,7 @@ def draft_of(
 def draft_of_bytes(
     data: bytes, *, file_name: str, media_type: str | None = None, pointer: str = ""
 ) -> AssetDraft:
-    """The draft of a file whose bytes are there already."""
+    """The draft of a file from its bytes."""
     _check_size(len(data), pointer=f"{pointer}/content_base64")
     name = clean_name(file_name, pointer=f"{pointer}/file_name")
     return AssetDraft(
@@ -123,9 +123,9 @@ def draft_of_bytes(
 
 
 def decode(content_base64: str, *, pointer: str) -> bytes:
-    """The bytes in a base64 text, which may be broken into lines."""
+    """Decode a base64 text, which may have line breaks."""
     encoded = content_base64.translate(_BLANKS)
-    # Before decoding, so that too long a text takes no memory.
+    # Checked before decoding, so that an oversized text takes no memory.
     _check_size(len(encoded) // 4 * 3 - 2 if encoded else 0, pointer=pointer)
     try:
         return base64.b64decode(encoded, validate=True)
@@ -134,7 +134,7 @@ def decode(content_base64: str, *, pointer: str) -> bytes:
 
 
 def digest(data: bytes) -> str:
-    """The SHA-256 of some bytes."""
+    """The SHA-256 digest of some bytes, in hex."""
     return hashlib.sha256(data).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""What kind of file something is: what it is called, what it says it is, what its bytes show."""
+"""The media type of a file: from its declaration, its name and its first bytes."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ class MediaKind(StrEnum):
     OTHER = "other"
 
 
-# What the first bytes of these must look like; a file of another type never looks like that.
+# The magic bytes of each type; a file of any other type must not have them.
 MAGIC: Final[Mapping[str, Callable[[bytes], bool]]] = {
     "image/png": lambda data: data.startswith(b"\x89PNG\r\n\x1a\n"),
     "image/jpeg": lambda data: data.startswith(b"\xff\xd8\xff"),
@@ -68,7 +68,7 @@ TEXTS: Final = frozenset(
     }
 )
 _TEXT_SUFFIXES: Final = ("+json", "+xml", "+yaml")
-# Only for text: whether a file is an image or a PDF is seen in its bytes.
+# Text types only: images and PDFs are detected by their magic bytes.
 _BY_EXTENSION: Final[Mapping[str, str]] = {
     "csv": "text/csv",
     "htm": "text/html",
@@ -89,7 +89,7 @@ _PARTS: Final = re.compile(r"[/\\]")
 
 
 def clean_name(given: str, *, pointer: str = "/file_name") -> str:
-    """The file's own name, without directories and what cannot be shown; `Invalid` if none is left."""
+    """The base name without directories and unprintable characters; `Invalid` if empty."""
     last = _PARTS.split(given)[-1]
     shown = " ".join("".join(char if char.isprintable() else " " for char in last).split())
     name = scrub(shown)
@@ -105,7 +105,7 @@ def clean_name(given: str, *, pointer: str = "/file_name") -> str:
 def media_type_of(
     data: bytes, *, declared: str | None, file_name: str, pointer: str = "/media_type"
 ) -> str:
-    """The type of a file: as declared if its bytes allow that, else as they and its name suggest."""
+    """The media type: the declared one, which must match the bytes, else detected."""
     seen = sniff(data)
     wanted = _normal(declared, pointer) if declared is not None else UNKNOWN
     if wanted == UNKNOWN:
@@ -120,7 +120,7 @@ def media_type_of(
 
 
 def sniff(data: bytes) -> str | None:
-    """The image or document type that the first bytes show; None when they show none of these."""
+    """The image or document type by its magic bytes; None without a match."""
     return next((kind for kind, fits in MAGIC.items() if fits(data)), None)
 
 
@@ -136,7 +136,7 @@ def kind_of(media_type: str) -> MediaKind:
 
 
 def _normal(declared: str, pointer: str) -> str:
-    """The type in lower case, without parameters and by its usual name."""
+    """The declared type in lower case, without parameters, aliases resolved."""
     bare = declared.partition(";")[0].strip().lower()
     if not _WELL_FORMED.fullmatch(bare):
         raise coded_error("assets/invalid_media_type", pointer=pointer)

@@ -10,7 +10,7 @@ MAX_ASSET_BYTES: Final = 12 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssetDraft:
-    """A file that was checked and is about to become an asset."""
+    """A validated file before it is stored as an asset."""
 
     file_name: str
     media_type: str
@@ -20,7 +20,7 @@ class AssetDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asset:
-    """A file that inputs can name; its content never changes."""
+    """A file that inputs name by id; its content is immutable."""
 
     asset_id: str
     file_name: str
@@ -41,7 +41,7 @@ class ReferenceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssetReference:
-    """A reference from a run, a schedule or a channel, which keeps the asset from being deleted."""
+    """A reference from a run, a schedule or a channel, which prevents deletion of the asset."""
 
     asset_id: str
     kind: ReferenceKind
@@ -50,29 +50,29 @@ class AssetReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cleanup:
-    """What a garbage collection removed, or would remove."""
+    """The result of a garbage collection, or of its dry run."""
 
     assets: tuple[Asset, ...] = ()
     blobs: int = 0
-    # Whether there is more than one collection removes.
+    # Whether more is left than one collection removes.
     has_more: bool = False
 
 
 class BlobStore(Protocol):
-    """Bytes by their SHA-256."""
+    """Content-addressed storage: bytes by their SHA-256."""
 
     def put(self, sha256: str, data: bytes) -> None:
-        """Store bytes; damaged bytes under that hash are replaced."""
+        """Store bytes, replacing damaged ones under the same digest."""
         ...
 
     def get(self, sha256: str) -> bytes | None:
-        """The bytes as they are now, damaged or not; None without any."""
+        """The bytes as stored, damaged or not; None if missing."""
         ...
 
     def delete(self, sha256: str) -> None:
-        """Delete bytes; missing bytes are no error."""
+        """Delete bytes; missing ones are no error."""
         ...
 
     def names(self) -> Sequence[str]:
-        """The hashes of all blobs, leftovers of a crash included."""
+        """The digests of all blobs, including leftovers of a crash."""
         ...

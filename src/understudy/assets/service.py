@@ -1,4 +1,4 @@
-"""Use cases of assets: upload, look, read, delete, collect what nothing needs."""
+"""Use cases of assets: upload, get, list, read, delete, garbage collection."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# Somebody may have uploaded a file and be about to send the input that names it.
+# An upload may precede the input that names it, so collection spares young assets.
 GRACE_MS: Final = DAY_MS
 MAX_AGE_MS: Final = 100 * 365 * DAY_MS
 MAX_COLLECTED: Final = 1000
@@ -48,18 +48,18 @@ class AssetService:
             return unit.assets.page(request)
 
     def references(self, asset_id: str, request: PageRequest) -> Page[AssetReference]:
-        """What keeps an asset from being deleted."""
+        """The references that prevent deletion of an asset."""
         with self.units.read() as unit:
             require_asset(unit, asset_id)
             return unit.assets.references(asset_id, request)
 
     def read(self, asset_id: str) -> AssetContent:
-        """An asset with its bytes, checked against the hash they were uploaded with."""
+        """An asset with its bytes, verified against the digest of the upload."""
         with self.units.read() as unit:
             return read_asset(unit, asset_id)
 
     def delete(self, principal: Principal, asset_id: str) -> None:
-        """Remove an asset that nothing refers to."""
+        """Delete an asset that has no references."""
         with self.units.write() as unit:
             unit.assets.hold(alone=True)
             asset = require_asset(unit, asset_id)
@@ -71,21 +71,21 @@ class AssetService:
         try:
             self._drop_unused({asset.sha256})
         except Unavailable as problem:
-            # The asset is gone all the same; the next collection takes its bytes.
+            # The asset's record is deleted all the same; the next collection removes the bytes.
             log.warning("assets.blob_left", asset_id=asset_id, reason=problem.detail)
 
     def collect(
         self, principal: Principal, *, older_than_ms: int | None = None, dry_run: bool = False
     ) -> Cleanup:
-        """Remove assets that nothing refers to, and bytes that no asset has.
+        """Collect garbage: assets without references, and blobs without an asset.
 
-        A blob is never younger than its asset: both are written in one unit, and nobody writes
-        while this one holds the assets alone. So bytes without an asset need no grace.
+        A blob and its asset are written in one unit, and this one holds an exclusive lock on the
+        assets. So blobs without an asset need no grace period.
         """
         grace = GRACE_MS if older_than_ms is None else _checked_age(older_than_ms)
         now = self.clock.now_ms()
         if dry_run:
-            # As a change would find them: what others refer to is not to be collected.
+            # A write unit sees the references of all users; what others refer to is no garbage.
             with self.units.write() as unit:
                 found = unit.assets.unreferenced(before_ms=now - grace, limit=MAX_COLLECTED + 1)
                 doomed = [asset.asset_id for asset in found[:MAX_COLLECTED]]
@@ -99,10 +99,10 @@ class AssetService:
         return _cleanup(found, blobs=self._drop_unused())
 
     def _drop_unused(self, sha256s: Collection[str] | None = None) -> int:
-        """Remove bytes that no asset has, of these or of all; how many there were.
+        """Delete the blobs without an asset, among `sha256s` or all; returns their number.
 
-        In a unit of its own: what a file system has lost no rollback brings back, so the records
-        must be gone for good before their bytes go.
+        In a unit of its own: a rollback does not restore files, so the deletion of the records must
+        be committed before the blobs go.
         """
         with self.units.write() as unit:
             unit.assets.hold(alone=True)
@@ -115,7 +115,7 @@ class AssetService:
 def _unused(
     unit: "Unit", sha256s: Collection[str] | None = None, *, besides: Collection[str] = ()
 ) -> frozenset[str]:
-    """Bytes that no asset has, of these or of all, as if some assets were not there."""
+    """The blobs without an asset, among `sha256s` or all, as if `besides` were deleted."""
     candidates = frozenset(unit.blobs.names() if sha256s is None else sha256s)
     return candidates - unit.assets.used(candidates, besides=besides)
 

@@ -1,4 +1,4 @@
-"""The records of a background task, its state machine, and what its end means."""
+"""The records of a background task, its state machine, and the status after each end."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,39 +16,39 @@ from understudy.sessions.model import ReplyTarget
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-# What is kept of the output, in characters: its beginning, and the last of it.
+# The output that is stored, in characters: its head and its tail.
 HEAD_CHARS: Final = 64 * 1024
 TAIL_CHARS: Final = 192 * 1024
-# How much of the output one answer holds.
+# The most output of one answer.
 MAX_SLICE_CHARS: Final = 64 * 1024
-# How much of the output a delivery and a letter hold: the last of it.
+# The most output in a delivery and in a mailbox message: the tail.
 TOLD_CHARS: Final = 8 * 1024
-# A holder that does not renew its lease for so long is taken for dead.
+# A holder that does not renew its lease for this long counts as crashed.
 LEASE_MS: Final = 20_000
 
 
 class BackgroundStatus(StrEnum):
-    """Where a background task stands."""
+    """The status of a background task."""
 
     IN_PROGRESS = "in_progress"
-    COMPLETED = "completed"  # it ended by itself, with exit code 0
+    COMPLETED = "completed"  # exit code 0
     FAILED = "failed"
-    CANCELLED = "cancelled"  # it was stopped
+    CANCELLED = "cancelled"  # stopped on request
 
 
 class EndReason(StrEnum):
     """Why a background task ended."""
 
-    EXITED = "exited"  # by itself; the exit code tells how
+    EXITED = "exited"  # by itself; see the exit code
     TIMEOUT = "timeout"
-    FLOOD = "flood"  # it printed too much
+    FLOOD = "flood"  # too much output
     MEMORY = "memory"
     PROCESSES = "processes"
-    STOPPED = "stopped"  # an agent or a person wanted it
+    STOPPED = "stopped"  # on request of an agent or a person
     SESSION_ENDED = "session_ended"
     DAEMON_RESTARTED = "daemon_restarted"
     NOT_STARTED = "not_started"
-    LOST = "lost"  # its supervisor was ended, so nobody knows how it went
+    LOST = "lost"  # its supervisor was killed, so the exit code is unknown
 
 
 _S = BackgroundStatus
@@ -63,7 +63,7 @@ BACKGROUND_TASK: Final = Machine(
         _S.CANCELLED: frozenset(),
     },
 )
-# Every other reason is a failure.
+# Every other reason means `failed`.
 STATUS_AFTER: Final[Mapping[EndReason, BackgroundStatus]] = {
     EndReason.STOPPED: _S.CANCELLED,
     EndReason.SESSION_ENDED: _S.CANCELLED,
@@ -72,7 +72,7 @@ STATUS_AFTER: Final[Mapping[EndReason, BackgroundStatus]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessName:
-    """A process by its number and when it began, so that no other is taken for it."""
+    """A process by pid and start time, so that a reused pid is not mistaken for it."""
 
     pid: int
     birth: str | None = None
@@ -87,7 +87,7 @@ class TaskEnd:
 
     @property
     def status(self) -> BackgroundStatus:
-        """The state that the task ends in."""
+        """The final status of the task."""
         if self.reason is EndReason.EXITED and self.exit_code == 0:
             return BackgroundStatus.COMPLETED
         return STATUS_AFTER.get(self.reason, BackgroundStatus.FAILED)
@@ -95,7 +95,7 @@ class TaskEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopWish:
-    """Who wants a background task to end, and why; its holder sees to it."""
+    """A request to stop a background task: by whom and why; its holder carries it out."""
 
     reason: EndReason
     by: str
@@ -111,7 +111,7 @@ class BackgroundTask:
     run_id: str
     agent_id: str
     user_id: str
-    # Without the secrets that it was started with.
+    # Scrubbed of secrets.
     command: str
     timeout_s: int
     created_at_ms: int
@@ -120,54 +120,55 @@ class BackgroundTask:
     ended_at_ms: Annotated[int | None, OMIT] = None
     exit_code: Annotated[int | None, OMIT] = None
     terminal_reason: Annotated[EndReason | None, OMIT] = None
-    # Where its output ends, in characters from its beginning, and how many bytes were printed.
+    # The end offset of the output in characters, and the number of bytes printed.
     output_chars: int = 0
     output_bytes: int = 0
-    # Where its end is told: captured when it was started, whatever the session has by now.
+    # The targets of the final delivery, captured at the start; later changes of the session's do
+    # not count.
     reply_targets: tuple[ReplyTarget, ...] = ()
-    # The untrusted text that its run had read when it was started.
+    # The untrusted sources that its run had read at the start.
     untrusted_sources: tuple[str, ...] = ()
     stop_requested: Annotated[StopWish | None, OMIT] = None
-    # The letter that told the agent of the end.
+    # The mailbox message that told the agent of the end.
     message_id: Annotated[str | None, OMIT] = None
-    # Whether the agent is yet to hear of the end.
+    # Whether the agent is not yet notified of the end.
     needs_notice: Annotated[bool, HIDDEN] = False
-    # Which daemon runs it, and until when nobody else may give it up.
+    # The daemon that runs it, and the end of its lease, before which no other takes it over.
     holder: Annotated[str, HIDDEN] = ""
     lease_until_ms: Annotated[int, HIDDEN] = 0
-    # The supervisor and the command, for whoever finds them orphaned.
+    # The supervisor and the command, so that orphaned processes can be killed.
     processes: Annotated[tuple[ProcessName, ...], HIDDEN] = ()
 
     @computed_field
     @property
     def actions(self) -> tuple[str, ...]:
-        """What can be done about it now."""
+        """The actions that the current status allows."""
         is_running = self.status is BackgroundStatus.IN_PROGRESS
         return ("stop",) if is_running and self.stop_requested is None else ()
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing of it runs any more."""
+        """Whether the task has ended."""
         return self.status is not BackgroundStatus.IN_PROGRESS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundTaskDetail(BackgroundTask):
-    """A background task, with how its end fared at each of its reply targets."""
+    """A background task, with the delivery of its end to each reply target."""
 
     deliveries: tuple[Delivery, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputPiece:
-    """Some output as it is stored: no secrets, and where it begins."""
+    """A stored piece of scrubbed output, with its start offset."""
 
     start: int
     text: str
 
     @property
     def end(self) -> int:
-        """Where the next piece begins, unless something was left out."""
+        """The start offset of the next piece, unless output was dropped between."""
         return self.start + len(self.text)
 
 
@@ -179,14 +180,14 @@ class OutputSlice:
     session_id: str
     run_id: str
     status: BackgroundStatus
-    # Where the text begins and where the next call goes on, in characters.
+    # The offset of the text, and the cursor for the next call, in characters.
     offset: int
     next_offset: int
-    # What was asked for and is no longer kept, or never was.
+    # Requested characters before `offset` that are not stored.
     skipped_chars: int
     total_chars: int
     text: str
-    # Whether there is no more to come.
+    # Whether the task has ended and this is the end of its output.
     is_end: bool
 
 
@@ -199,7 +200,7 @@ def require_background_task(unit: "Unit", task_id: str, *, lock: bool = False) -
 
 
 def outcome(task: BackgroundTask) -> str:
-    """How a task stands, on one line."""
+    """The status of a task with its reason or exit code, on one line."""
     if task.terminal_reason is None:
         return str(task.status)
     if task.exit_code is not None and task.terminal_reason is EndReason.EXITED:

@@ -1,4 +1,4 @@
-"""What a command prints, until it is stored: decoded, and cut where no secret is split."""
+"""Buffered output of a command before it is stored: decoded, and cut where no secret is split."""
 
 import codecs
 import re
@@ -8,15 +8,15 @@ from typing import Final
 
 from understudy.background_tasks.model import TAIL_CHARS, OutputPiece
 
-# More than this between two looks is not kept: only the last of it is.
+# Pending output beyond this is dropped, oldest first.
 MAX_PENDING_CHARS: Final = TAIL_CHARS
-# A line longer than this is released up to a space; a longer block of a key is released as it is.
+# A longer line is released up to a space; a longer PEM block is released unfinished.
 MAX_LINE_CHARS: Final = 16 * 1024
 # How far a label and its value are apart at most, and how many spaces are tried for a cut between them.
 LABEL_CHARS: Final = 1024
 _CUTS: Final = 16
 _LINE_END: Final = re.compile(r"[\n\r]")
-# A line that ends so may be the label of a secret on the next one: `password:`, `key: |`.
+# A line with such an end may label a secret on the next one: `password:`, `key: |`.
 LABEL_ENDS: Final = (":", "=", "|", ">")
 BLOCK_START: Final = "-----BEGIN "
 BLOCK_END: Final = "-----END "
@@ -28,14 +28,14 @@ def _decoder() -> codecs.IncrementalDecoder:
 
 @dataclass(slots=True)
 class PendingOutput:
-    """Takes in bytes, gives out text: whole lines, as a secret seldom spans two.
+    """A buffer from bytes to text: releases whole lines, as a secret seldom spans two.
 
-    What is cut away is cut up to the end of a line: half a secret has no shape to be known by.
+    A cut drops the rest of its line, too: half a secret matches no pattern of the scrubber.
     """
 
     scrub: Callable[[str], str]
     total_bytes: int = 0
-    # Where the next piece begins; where the pending text does, characters later.
+    # The start offset of the next piece, and the characters dropped since.
     _position: int = 0
     _gap: int = 0
     _pending: str = ""
@@ -43,7 +43,7 @@ class PendingOutput:
     _decoder: codecs.IncrementalDecoder = field(default_factory=_decoder)
 
     def add(self, chunk: bytes) -> None:
-        """Take in what was printed next."""
+        """Add a chunk of printed bytes."""
         self.total_bytes += len(chunk)
         self._pending += self._decoder.decode(chunk).replace("\0", "\ufffd")
         excess = len(self._pending) - MAX_PENDING_CHARS
@@ -53,7 +53,7 @@ class PendingOutput:
         self._drop_rest_of_line()
 
     def release(self, *, is_end: bool = False) -> str:
-        """The text that can be scrubbed and stored now; at the end all that is left."""
+        """The text that can be scrubbed and stored now; at the end, all of it."""
         if is_end:
             self._pending += self._decoder.decode(b"", final=True)
             self._drop_rest_of_line()
@@ -65,7 +65,7 @@ class PendingOutput:
         return text
 
     def place(self, scrubbed: str) -> OutputPiece:
-        """The text released last as a piece of the output, now without secrets."""
+        """The text released last, now scrubbed, as a piece with its offset."""
         piece = OutputPiece(start=self._position, text=scrubbed)
         self._position = piece.end
         return piece
@@ -75,14 +75,14 @@ class PendingOutput:
         self._gap += count
 
     def _drop_rest_of_line(self) -> None:
-        """After a cut: the rest of the line that it went through goes as well."""
+        """After a cut, drop the rest of the line, too."""
         if self._is_cut:
             line_end = _LINE_END.search(self._pending)
             self._drop(line_end.end() if line_end else len(self._pending))
             self._is_cut = line_end is None
 
     def _releasable(self) -> int:
-        """How much may be stored: up to the end of the last line, and of the last block."""
+        """The length that may be stored: up to the last line end and before an open PEM block."""
         pending = self._pending
         end = _end_of_lines(pending)
         lines = pending[:end].rstrip()

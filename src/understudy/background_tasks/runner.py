@@ -1,4 +1,4 @@
-"""The commands that this daemon runs in the background: started, read, bounded, ended."""
+"""The runner of background commands: starts them, reads output, enforces limits, kills them."""
 
 import asyncio
 import signal
@@ -21,18 +21,18 @@ from understudy.work.db_retry import retry_while_db_down
 
 log = structlog.get_logger()
 
-# How often what was printed is stored.
+# The interval at which printed output is stored.
 STORE_EVERY_S: Final = 1.0
-# As much as the supervisor passes on at a time.
+# The largest chunk that the supervisor sends.
 MAX_PIECE_BYTES: Final = 64 * 1024
-# How long to read on after the end was asked for; the pipes may be held open by others.
+# The timeout for reading the rest after a kill; other processes may hold the pipes open.
 REST_WITHIN_S: Final = 2.0
-# How long the daemon waits for its tasks when it stops.
+# The shutdown timeout for the tasks of this daemon.
 CLOSE_WITHIN_S: Final = 25.0
 
 
 class _Told(BaseModel):
-    """One line of a supervisor; the command could write one too, so nothing in it is trusted far."""
+    """One line of a supervisor; untrusted, as the command could write one, too."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -44,7 +44,7 @@ class _Told(BaseModel):
     left: int = 0
 
 
-# What a supervisor calls the ends that it knows.
+# The end reasons by the supervisor's names.
 REASONS: Final = {
     "exit": EndReason.EXITED,
     "timeout": EndReason.TIMEOUT,
@@ -56,18 +56,18 @@ REASONS: Final = {
 
 @dataclass(slots=True)
 class LiveTask:
-    """A task of this daemon, from when its record is made until its end is recorded."""
+    """A task of this daemon in memory, until its end is recorded."""
 
     output: PendingOutput
     # Why it is to end, once somebody wants that; None: it is no longer this daemon's.
     stop_reason: EndReason | None = None
     stop: asyncio.Event = field(default_factory=asyncio.Event)
-    # Whether all of its output was read.
+    # Set once all output is read.
     is_read: asyncio.Event = field(default_factory=asyncio.Event)
     work: asyncio.Task[None] | None = None
 
     def ask_to_stop(self, reason: EndReason | None) -> None:
-        """Have it ended; the first reason counts."""
+        """Request a stop; the first reason counts."""
         if not self.stop.is_set():
             self.stop_reason = reason
             self.stop.set()
@@ -80,23 +80,23 @@ class BackgroundRunner:
     service: BackgroundTaskService
     program: ShellProgram
     _live: dict[str, LiveTask] = field(default_factory=dict)
-    # How many are being recorded.
+    # The number of tasks whose records are being created.
     _starting: int = 0
     _is_closed: bool = False
 
     def is_lost(self, task_id: str) -> bool:
-        """Whether a task that the database has as this daemon's is not run by it."""
-        # While one is being recorded, nobody knows which.
+        """Whether a task that the database assigns to this daemon does not run here."""
+        # While a record is being created, its task id is not known yet.
         return not self._starting and task_id not in self._live
 
     @property
     def live(self) -> frozenset[str]:
-        """The tasks that run here; each was recorded before."""
+        """The ids of the tasks that run here; each has a record."""
         return frozenset(self._live)
 
     async def start(self, wanted: NewBackgroundTask, workspace: Path) -> BackgroundTask:
-        """Record a task and start its command; it is never started a second time."""
-        # Not left halfway, when the run that asks for it is stopped meanwhile.
+        """Record a task and start its command, at most once."""
+        # Shielded: cancelling the run must not leave the start half done.
         return await asyncio.shield(asyncio.create_task(self._start(wanted, workspace)))
 
     async def _start(self, wanted: NewBackgroundTask, workspace: Path) -> BackgroundTask:
@@ -118,19 +118,19 @@ class BackgroundRunner:
         return task
 
     def stop(self, task_id: str, reason: EndReason | None) -> None:
-        """Have a task of this daemon ended, with all it started; on its event loop."""
+        """Stop a task of this daemon with all its processes; call it on the event loop."""
         live = self._live.get(task_id)
         if live is not None:
             live.ask_to_stop(reason)
 
     async def close(self) -> None:
-        """End every task, because the daemon stops."""
+        """Stop every task at shutdown of the daemon."""
         self._is_closed = True
         for live in self._live.values():
             live.ask_to_stop(EndReason.DAEMON_RESTARTED)
         working = [live.work for live in self._live.values() if live.work is not None]
         if working:
-            # Without a database nobody can be told; whoever starts next finds them unfinished.
+            # Bounded: if the database is down, the next daemon finds the tasks unfinished.
             await asyncio.wait(working, timeout=CLOSE_WITHIN_S)
         for work in working:
             work.cancel()
@@ -147,7 +147,7 @@ class BackgroundRunner:
         stopping = asyncio.create_task(live.stop.wait())
         try:
             await tell(started, plan)
-            # The command may have tampered with its supervisor, so its time is measured here too.
+            # The command may have tampered with its supervisor: enforce the timeout here, too.
             await asyncio.wait(
                 {reading, stopping},
                 return_when=asyncio.FIRST_COMPLETED,
@@ -157,7 +157,7 @@ class BackgroundRunner:
                 live.ask_to_stop(EndReason.TIMEOUT)
                 started.signal(signal.SIGKILL)
         finally:
-            # Ends all that is left of it; what it printed is read meanwhile.
+            # Kills the process tree; the rest of its output is read meanwhile.
             await self.program.leave(started)
             stopping.cancel()
             await asyncio.wait({reading}, timeout=REST_WITHIN_S)
@@ -168,10 +168,10 @@ class BackgroundRunner:
         await self._finish(task.task_id, live, _end(live, told))
 
     async def _read(self, task_id: str, live: LiveTask, started: StartedProcess) -> _Told | None:
-        """Everything that the supervisor tells; None when it does not say how it ended."""
+        """Read the supervisor's lines until the end; None if it reports no end."""
         stdout = started.process.stdout
         assert stdout is not None  # noqa: S101 - asked for as a pipe
-        # A line that is too long, a piece that is too short: the command has a hand in it.
+        # An overlong line or a truncated chunk: the command has tampered with the stream.
         with suppress(ValidationError, ValueError, asyncio.IncompleteReadError):
             while line := await stdout.readline():
                 told = _Told.model_validate_json(line)
@@ -192,10 +192,10 @@ class BackgroundRunner:
         await retry_while_db_down(self.service.started, task_id, named)
 
     async def _keep_storing(self, task_id: str, live: LiveTask) -> None:
-        """Store what was printed, now and then, until all of it was read."""
+        """Store printed output at an interval until all of it is read."""
         while not live.is_read.is_set():
             if not await self._store(task_id, live):
-                # Somebody else has given it up.
+                # The lease is lost: another daemon has given the task up.
                 live.ask_to_stop(None)
                 return
             with suppress(TimeoutError):
@@ -206,7 +206,7 @@ class BackgroundRunner:
         text = live.output.release(is_end=is_end)
         if not text:
             return True
-        # Scrubbing takes a while for much text.
+        # In a thread: scrubbing a long text takes time.
         piece = live.output.place(await asyncio.to_thread(self.service.scrub, text))
         total = live.output.total_bytes
         return await retry_while_db_down(
@@ -218,7 +218,7 @@ class BackgroundRunner:
             await self._store(task_id, live, is_end=True)
             await retry_while_db_down(self.service.end, task_id, end)
         except Exception:
-            # The next look ends it: nobody runs it any more.
+            # The next pass of the worker ends it, as it is no longer live.
             log.exception("background_task.end_not_stored", task_id=task_id)
         finally:
             del self._live[task_id]
@@ -226,7 +226,7 @@ class BackgroundRunner:
 
 
 def _end(live: LiveTask, told: _Told | None) -> TaskEnd:
-    """What the end of a command means for its task."""
+    """The end of a task, from the supervisor's report or the stop request."""
     reason = REASONS.get(told.reason or "") if told else None
     if told is not None and reason is not None:
         exit_code = told.code if reason is EndReason.EXITED else None

@@ -1,4 +1,4 @@
-"""Use cases of background tasks: start and end one, look, read its output, stop it."""
+"""Use cases of background tasks: start, end, list, read output, stop."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ def topic_of(task_id: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewBackgroundTask:
-    """A command that is to run in the background, in whose session and for which run."""
+    """A command to run in the background, with its session and run."""
 
     session_id: str
     run_id: str
@@ -62,11 +62,11 @@ class BackgroundTaskService:
     units: "Units"
     clock: Clock
     limits: "BackgroundConfig"
-    # Which daemon this is.
+    # The id of this daemon.
     holder: str
-    # Takes secrets out of a text.
+    # Removes secrets from a text.
     scrub: Callable[[str], str]
-    # Wakes whoever waits for one of these topics.
+    # Wakes the waiters of some topics.
     ring: Callable[..., None]
 
     def page(
@@ -98,7 +98,7 @@ class BackgroundTaskService:
         limit: int = MAX_SLICE_CHARS,
         mask: Callable[[str, str, str], str] | None = None,
     ) -> OutputSlice:
-        """A part of what a task has printed so far; `mask` is given all of it, its session and run."""
+        """A slice of the output so far; `mask` gets whole pieces with their session and run."""
         with self.units.read() as unit:
             task = require_background_task(unit, task_id)
             kept = unit.background_tasks.output(task_id, offset=0 if mask else offset)
@@ -111,7 +111,7 @@ class BackgroundTaskService:
         return sliced(task, kept, offset, limit)
 
     def create(self, wanted: NewBackgroundTask) -> BackgroundTask:
-        """Record a task that is about to start, with the reply targets as they are now."""
+        """Record a task before its start, with the current reply targets."""
         seconds = wanted.timeout_s or self.limits.max_runtime_s
         if seconds > self.limits.max_runtime_s:
             raise coded_error(
@@ -121,7 +121,7 @@ class BackgroundTaskService:
             )
         command = self.scrub(wanted.command)
         with self.units.write() as unit:
-            # Locked, so that two starts do not both find room for one.
+            # Locked, so that two concurrent starts cannot both take the last slot.
             session = require_session(unit, wanted.session_id, lock=True)
             if session.status is SessionStatus.ENDED:
                 raise coded_error("sessions/session_ended")
@@ -137,7 +137,7 @@ class BackgroundTaskService:
                 timeout_s=seconds,
                 created_at_ms=now,
                 updated_at_ms=now,
-                # Those that the run was given for itself; else the defaults of the session by now.
+                # The run's own targets, else the current defaults of the session.
                 reply_targets=run.reply_targets if run.has_own_targets else session.reply_targets,
                 untrusted_sources=untrusted_path(unit, run),
                 holder=self.holder,
@@ -159,14 +159,14 @@ class BackgroundTaskService:
                 raise coded_error(f"background_tasks/{code}", limit=limit)
 
     def started(self, task_id: str, processes: tuple[ProcessName, ...]) -> None:
-        """Note which processes a task consists of, for whoever finds them orphaned."""
+        """Store the processes of a task, so that orphans can be killed."""
         with self.units.write() as unit:
             task = unit.background_tasks.get(task_id, lock=True)
             if task is not None and self._is_own(task):
                 unit.background_tasks.update(replace(task, processes=processes))
 
     def printed(self, task_id: str, piece: OutputPiece, *, total_bytes: int) -> bool:
-        """Store what a task printed; False when it is no longer this daemon's to run."""
+        """Append output of a task; False if this daemon no longer holds it."""
         with self.units.write() as unit:
             task = unit.background_tasks.get(task_id, lock=True)
             if task is None or not self._is_own(task):
@@ -187,9 +187,9 @@ class BackgroundTaskService:
         return not task.has_ended and task.holder == self.holder
 
     def end(self, task_id: str, end: TaskEnd, *, holder: str | None = None) -> bool:
-        """Record the end of a task and queue its deliveries; False when it had ended already.
+        """Record the end of a task and queue its deliveries; False if it had ended already.
 
-        Only its holder ends a task, unless another one is named that has given it up.
+        Only the holder ends a task; a caller that takes over passes the previous `holder`.
         """
         with self.units.write() as unit:
             task = unit.background_tasks.get(task_id, lock=True)
@@ -205,12 +205,12 @@ class BackgroundTaskService:
                 exit_code=end.exit_code,
                 ended_at_ms=now,
                 updated_at_ms=now,
-                # An agent that stopped it, or could not start it, knows.
+                # The agent knows already if its run stopped the task or could not start it.
                 needs_notice=not by_itself and end.reason is not EndReason.NOT_STARTED,
                 output_chars=self._scrub_once_more(unit, task),
             )
             unit.background_tasks.update(ended)
-            # Positions of deliveries are given per run.
+            # Lock the run: positions of deliveries are numbered per run.
             require_run(unit, task.run_id, lock=True)
             queue_for_targets(unit, ended.run_id, ended.reply_targets, task_id=task_id, at_ms=now)
             self._note(unit, ended, "ended")
@@ -222,7 +222,7 @@ class BackgroundTaskService:
         return True
 
     def _scrub_once_more(self, unit: "Unit", task: BackgroundTask) -> int:
-        """Look at all that is kept as one text: a secret may span two pieces. Where it ends now."""
+        """Scrub the stored output as one text, as a secret may span pieces; return its end."""
         kept = unit.background_tasks.output(task.task_id)
         whole = tuple(
             OutputPiece(start=joined.start, text=self.scrub(joined.text))
@@ -234,7 +234,7 @@ class BackgroundTaskService:
         return task.output_chars
 
     def stop(self, principal: Principal, task_id: str) -> BackgroundTaskDetail:
-        """Ask for the end of a task and all it started; its holder sees to it at once."""
+        """Request that a task stops with all its processes; its holder does so at once."""
         with self.units.write() as unit:
             task = require_background_task(unit, task_id, lock=True)
             if task.has_ended:
@@ -248,7 +248,7 @@ class BackgroundTaskService:
     def wish_to_stop(
         self, unit: "Unit", task: BackgroundTask, reason: EndReason, *, by: str
     ) -> None:
-        """Note that somebody wants the end of a task whose row is locked; the first wish counts."""
+        """Store a stop request on a task whose row is locked; the first request counts."""
         if task.stop_requested is None and not task.has_ended:
             wish = StopWish(reason=reason, by=by, at_ms=self.clock.now_ms())
             unit.background_tasks.update(replace(task, stop_requested=wish))
@@ -270,7 +270,7 @@ def _detail(unit: "Unit", task: BackgroundTask) -> BackgroundTaskDetail:
 
 
 def _joined(pieces: tuple[OutputPiece, ...]) -> tuple[OutputPiece, ...]:
-    """Pieces that follow each other without a gap as one."""
+    """Merge pieces that are contiguous."""
     ends = [0, *(piece.end for piece in pieces)]
     gaps, groups = 0, list[tuple[int, OutputPiece]]()
     for before, piece in zip(ends, pieces, strict=False):
@@ -285,7 +285,7 @@ def _joined(pieces: tuple[OutputPiece, ...]) -> tuple[OutputPiece, ...]:
 def sliced(
     task: BackgroundTask, pieces: tuple[OutputPiece, ...], offset: int, limit: int
 ) -> OutputSlice:
-    """As much of the output from an offset on as fits and follows without a gap."""
+    """The output from an offset up to a limit or the first gap."""
     joined = _joined(pieces)
     first = joined[0] if joined else OutputPiece(start=task.output_chars, text="")
     start = max(min(offset, task.output_chars), first.start)

@@ -1,4 +1,4 @@
-"""The tools of background tasks: start one for `shell`, read its output, stop it."""
+"""The tools of background tasks: start one from `shell`, read its output, stop it."""
 
 import asyncio
 from dataclasses import dataclass
@@ -35,21 +35,21 @@ from understudy.tools.shell import ShellParameters
 from understudy.work.db_retry import run_blocking
 
 MAX_WAIT_S: Final = 60
-# Another daemon rings no bell here.
+# Polling interval: the bell does not ring for changes by another daemon.
 LOOK_EVERY_S: Final = 1.0
 MAX_SHOWN_CHARS: Final = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class InBackground:
-    """Starts commands of `shell` that are to run in the background."""
+    """Starts `shell` commands in the background."""
 
     runner: BackgroundRunner
 
     async def __call__(self, arguments: ShellParameters, context: ToolContext) -> str:
-        """The id of the task; the command runs on when the run has ended."""
+        """Start a task and tell the model its id; the command outlives the run."""
         if context.depth:
-            # Such a folder goes with its session.
+            # The folder of a sidechain is removed with its session.
             raise ToolError(
                 "this session works in a folder of its own, which is removed after it: run the "
                 "command without background",
@@ -102,7 +102,7 @@ class TaskOutput:
         self._bell = bell
 
     async def call(self, arguments: TaskOutputParameters, context: ToolContext) -> str:
-        """How the task stands, then the output."""
+        """Wait for output, then return the task's status and the output."""
         until = asyncio.get_running_loop().time() + arguments.wait_s
         topic = topic_of(arguments.task_id)
         while True:
@@ -126,7 +126,7 @@ class TaskOutput:
         return task, sliced(task, pieces, arguments.offset, MAX_SHOWN_CHARS)
 
     def _heard(self, task_id: str) -> None:
-        """An agent that has read to the end needs no letter about it."""
+        """Clear the notice: an agent that has read to the end needs no message about it."""
         with self._service.units.write() as unit:
             unit.background_tasks.mark_heard([task_id])
 
@@ -150,7 +150,7 @@ class TaskStop:
         self._service = service
 
     async def call(self, arguments: TaskStopParameters, context: ToolContext) -> str:
-        """That it is being ended, or how it had ended already."""
+        """Request the stop, or report how the task had ended already."""
         return OwnWords(await run_blocking(self._stop, arguments.task_id, context))
 
     def _stop(self, task_id: str, context: ToolContext) -> str:
@@ -166,13 +166,13 @@ class TaskStop:
 
 
 def _require_own(task: BackgroundTask, context: ToolContext) -> None:
-    """Whether a task of another session exists is not for a model to find out."""
+    """`NotFound` for a task of another session, so that a model cannot probe for it."""
     if task.session_id != context.session_id:
         raise coded_error("background_tasks/background_task_not_found", task_id=task.task_id)
 
 
 def told(task: BackgroundTask, part: OutputSlice) -> str:
-    """A part of the output for a model: how the task stands, and where to read on."""
+    """A slice of the output for a model: the task's status, the text, and the next offset."""
     head = [f"[{task.task_id}: {outcome(task)}]"]
     if part.skipped_chars:
         head.append(f"[{part.skipped_chars} characters before this are not kept]")

@@ -1,4 +1,4 @@
-"""The duty over background tasks: stop what is to stop, give up what nobody runs, tell the agents."""
+"""The worker duty of background tasks: stop on request, take over expired leases, notify agents."""
 
 import asyncio
 import os
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# While a task runs, or its agent is to hear of it, each event may be the end of a run.
+# While a task runs or a notice is due, any journal event may be relevant.
 BUSY: Final = WorkerSleep(topics=(TOPIC, EVENTS), longest_s=2.0, pause_s=0.1)
 IDLE: Final = WorkerSleep(topics=(TOPIC,), longest_s=5.0, shortest_s=0.1)
-# A supervisor whose daemon is gone ends everything by itself; how long it gets.
+# The grace period in which a supervisor without its daemon kills everything itself.
 ORPHANS_END_WITHIN_S: Final = 10.0
 CUT: Final = "[the beginning is left out; task_output reads it]\n"
 NO_OUTPUT: Final = "[no output]"
@@ -46,7 +46,7 @@ NO_OUTPUT: Final = "[no output]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundTaskDuty:
-    """Looks after the tasks of this daemon, and after those whose daemon is gone."""
+    """Maintains the tasks of this daemon, and takes over those of a crashed one."""
 
     at_once: ClassVar[int] = 16
     sleep: ClassVar[WorkerSleep] = BUSY
@@ -56,10 +56,10 @@ class BackgroundTaskDuty:
     loop: asyncio.AbstractEventLoop
 
     def claim(self, _: int) -> Claim[BackgroundTask]:
-        """Do all that is due; what is left to do is to end orphaned processes."""
+        """Do everything that is due; the claimed items are orphaned processes to kill."""
         service = self.runner.service
         units, now = service.units, service.clock.now_ms()
-        # Before the records are read: one that begins meanwhile is not missing among them.
+        # Read before the records: a task that starts meanwhile must not count as missing.
         live = self.runner.live
         with units.read() as unit:
             tasks = unit.background_tasks
@@ -86,11 +86,11 @@ class BackgroundTaskDuty:
         )
 
     async def do(self, task: BackgroundTask) -> None:
-        """End what is left of a task whose daemon is gone."""
+        """Kill the orphaned processes of a task whose daemon is gone."""
         await end_orphans(task.processes)
 
     def _obey(self, own: Sequence[BackgroundTask], live: frozenset[str]) -> None:
-        """End what somebody wants to end, and what was given up or unlearned meanwhile."""
+        """Stop tasks with a stop request, and tasks that were given up or unlearned meanwhile."""
         wanted: dict[str, EndReason | None] = {
             task.task_id: task.stop_requested.reason for task in own if task.stop_requested
         }
@@ -105,7 +105,7 @@ class BackgroundTaskDuty:
                 unit.background_tasks.renew(service.holder, until_ms=now_ms + LEASE_MS)
 
     def _stop(self, task_ids: Sequence[str]) -> None:
-        """Ask for the end of tasks whose session has ended."""
+        """Request a stop of tasks whose session has ended."""
         service = self.runner.service
         for task_id in task_ids:
             with service.units.write() as unit:
@@ -115,7 +115,7 @@ class BackgroundTaskDuty:
                     service.wish_to_stop(unit, task, reason, by=DAEMON.user_id)
 
     def _give_up(self, task_id: str) -> BackgroundTask | None:
-        """Record that the daemon of a task is gone; the task, unless it had ended."""
+        """End a task whose daemon is gone; returns it unless it had ended."""
         service = self.runner.service
         with service.units.read() as unit:
             task = unit.background_tasks.get(task_id)
@@ -126,7 +126,7 @@ class BackgroundTaskDuty:
         return task
 
     def _tell(self, task_id: str) -> None:
-        """Put a letter about the end of a task into the mailbox of its session, once."""
+        """Send one message about the end of a task to the mailbox of its session."""
         with self.runner.service.units.write() as unit:
             task = unit.background_tasks.get(task_id, lock=True)
             if task is None or not task.needs_notice:
@@ -135,7 +135,7 @@ class BackgroundTaskDuty:
             try:
                 message_id = self._letter(unit, task)
             except UnderstudyError as problem:
-                # The session has ended, or its mailbox is full: nobody is there to hear of it.
+                # The session has ended or its mailbox is full: there is no reader to notify.
                 log.warning("background_task.not_told", task_id=task_id, reason=problem.code)
             unit.background_tasks.update(replace(task, needs_notice=False, message_id=message_id))
             unit.after_commit(self.mail.changed)
@@ -163,18 +163,18 @@ class BackgroundTaskDuty:
 
 
 def last_words(unit: "Unit", task: BackgroundTask) -> str:
-    """The last of what a task printed."""
+    """The tail of a task's output."""
     pieces = unit.background_tasks.output(task.task_id, offset=task.output_chars - TOLD_CHARS)
     text = "".join(piece.text for piece in pieces)
     if task.output_chars > TOLD_CHARS:
-        # From the beginning of a line: half a marker would puzzle.
+        # Start at a line break: half a redaction marker would confuse.
         kept = text[-TOLD_CHARS:]
         return CUT + (kept.partition("\n")[2] or kept)
     return text or NO_OUTPUT
 
 
 def message_of(unit: "Unit", task_id: str) -> Mapping[str, Any] | None:
-    """What a reply target is told of the end of a task; the same each time."""
+    """The webhook payload about the end of a task; the same on every retry."""
     task = unit.background_tasks.get(task_id)
     if task is None:
         return None
@@ -195,9 +195,9 @@ def message_of(unit: "Unit", task_id: str) -> Mapping[str, Any] | None:
 async def end_orphans(
     processes: Sequence[ProcessName], *, within_s: float = ORPHANS_END_WITHIN_S
 ) -> None:
-    """End the processes of a task whose daemon is gone, where they are surely those.
+    """Kill the processes of a task whose daemon is gone, if pid and start time match.
 
-    The supervisor ends everything itself once the daemon is gone; it may have been stopped.
+    The supervisor kills everything itself once the daemon is gone, unless it was stopped (SIGSTOP).
     """
     supervisor, *commands = processes or (ProcessName(pid=0),)
     for command in commands:
@@ -211,7 +211,7 @@ async def end_orphans(
 
 
 def _is_there(process: ProcessName) -> bool:
-    """Whether the very process still runs; its number may be another's by now."""
+    """Whether this very process still runs; its pid may be reused."""
     return process.birth is not None and birth_of(process.pid) == process.birth
 
 

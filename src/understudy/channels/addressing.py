@@ -1,4 +1,4 @@
-"""Who a message of a person is for, by the names in its text."""
+"""Finds the addressees of a person's message by the names in its text."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -9,10 +9,10 @@ MENTION: Final = "@"
 
 
 def addressed_in(text: str, names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """The members that a text begins with or mentions as `@name`, in order and once each.
+    """The members that a text begins with or mentions as `@name`, in order, without duplicates.
 
-    `names` holds the id and the display name of each member. Case is no matter, the longest name
-    counts, and a name that two members share is nobody's.
+    `names` holds the id and the display name of each member. Case is ignored, the longest name
+    counts, and a name that two members share matches nobody.
     """
     known = _Names(names)
     folded = text.casefold().lstrip()
@@ -22,7 +22,7 @@ def addressed_in(text: str, names: Sequence[tuple[str, str]]) -> tuple[str, ...]
 
 
 def _mentions(folded: str) -> Iterator[int]:
-    """Where a name may begin after an at sign that is no part of a word, as in an e-mail address."""
+    """The positions after an at sign that is no part of a word, as in an e-mail address."""
     at = folded.find(MENTION)
     for _ in range(MAX_MENTIONS):
         if at < 0:
@@ -33,7 +33,7 @@ def _mentions(folded: str) -> Iterator[int]:
 
 
 class _Names:
-    """Members by their ids and names, the longest first."""
+    """Members by their ids and names, longest first."""
 
     def __init__(self, names: Sequence[tuple[str, str]]) -> None:
         self._owners: dict[str, set[str]] = {}
@@ -44,7 +44,7 @@ class _Names:
         self._lengths = sorted({len(name) for name in self._owners}, reverse=True)
 
     def at(self, folded: str, start: int) -> str | None:
-        """The one member whose name stands there as whole words."""
+        """The one member whose name is at a position as whole words."""
         for length in self._lengths:
             end = start + length
             owners = self._owners.get(folded[start:end])

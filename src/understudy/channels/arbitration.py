@@ -1,4 +1,4 @@
-"""Who speaks next in a thread, and why: a pure function of the roster and of what was said."""
+"""Arbitration: who speaks next in a thread, and why; a pure function of roster and messages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ class Contender:
     display_name: str
     mode: ParticipationMode
     is_muted: bool = False
-    # Whether it has the floor in the thread, or a run of an earlier turn that goes on.
+    # Whether it has a lease in the thread, or an unfinished run of an earlier turn.
     has_turn: bool = False
-    # In the thread, and in the whole channel; None: never.
+    # The last time it spoke in the thread, and in the whole channel; None: never.
     spoke_in_thread_at_ms: int | None = None
     spoke_in_channel_at_ms: int | None = None
     has_commented: bool = False
@@ -28,7 +28,7 @@ class Contender:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """What arbitration goes by besides the members."""
+    """The circumstances of arbitration besides the members."""
 
     now_ms: int
     cooldown_ms: int
@@ -38,19 +38,19 @@ class Situation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedSpeaker:
-    """A member that may speak, with what speaks for it and what put it before the next."""
+    """A member that may speak, with its reasons and the rule that ranks it before the next."""
 
     session_id: str
     member_id: str
     display_name: str
     reasons: tuple[str, ...]
-    # The rule by which it stands before the next one; None for the last.
+    # The rule that ranks it before the next one; None for the last.
     decided_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassedOver:
-    """A member that may not speak now, and every rule that says so."""
+    """A member that may not speak now, and every rule that blocks it."""
 
     session_id: str
     member_id: str
@@ -73,7 +73,7 @@ def _is_cooling(each: Contender, it: Situation) -> bool:
     return it.now_ms - last < it.cooldown_ms
 
 
-# Why a member is not chosen.
+# Rules that block a member.
 BLOCKERS: Final[tuple[tuple[str, Callable[[Contender, Situation], bool]], ...]] = (
     ("muted", lambda each, _: each.is_muted),
     ("manual_only", lambda each, _: each.mode is ParticipationMode.MANUAL_ONLY),
@@ -97,7 +97,7 @@ def _last_word(each: Contender, _: Situation) -> int:
     return -1 if each.spoke_in_channel_at_ms is None else each.spoke_in_channel_at_ms
 
 
-# The order of those who may speak: the smaller number first, the first rule that differs decides.
+# Ranking of the members that may speak: smaller first, the first rule that differs decides.
 RANKS: Final[tuple[tuple[str, Callable[[Contender, Situation], int | str]], ...]] = (
     ("priority", _priority),
     ("has_not_commented", lambda each, _: int(each.has_commented)),
@@ -107,7 +107,7 @@ RANKS: Final[tuple[tuple[str, Callable[[Contender, Situation], int | str]], ...]
     ("fewest_runs", lambda each, _: each.active_runs),
     ("session_id", lambda each, _: each.session_id),
 )
-# What speaks for a member by itself, whoever else there is.
+# Reasons that count for a member independently of the others.
 MERITS: Final[tuple[tuple[str, Callable[[Contender, Situation], bool]], ...]] = (
     ("priority", lambda each, it: each.session_id in it.priority),
     ("has_not_commented", lambda each, _: not each.has_commented),
@@ -164,7 +164,7 @@ def _ordered(contenders: Sequence[Contender], situation: Situation) -> list[tupl
 
 
 def _difference(first: Key, second: Key) -> str | None:
-    """The rule by which one stands before the other."""
+    """The rule that ranks one before the other."""
     rules = (code for code, _ in RANKS)
     pairs = zip(rules, first, second, strict=True)
     return next((code for code, own, other in pairs if own != other), None)

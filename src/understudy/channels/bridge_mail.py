@@ -16,7 +16,7 @@ from understudy.channels.bridge_model import Bridge, IncomingMessage
 TIMEOUT_S: Final = 20.0
 MAX_FETCHED: Final = 50
 MAX_MAIL_BYTES: Final = 2 * 1024 * 1024
-# How a server is spoken to, by `imap_security` and `smtp_security`.
+# Values of `imap_security` and `smtp_security`.
 TLS: Final = "tls"
 
 
@@ -25,7 +25,7 @@ class MailFailed(Exception):
 
 
 def fetch(bridge: Bridge) -> tuple[list[tuple[bytes, IncomingMessage]], list[bytes]]:
-    """New mail with its numbers in the mailbox, and the numbers of what says nothing to us."""
+    """New mail with its UIDs, and the UIDs of mail without a message for us."""
     heard, empty = [], []
     with _mailbox(bridge) as box:
         for number in _unseen(box):
@@ -39,7 +39,7 @@ def fetch(bridge: Bridge) -> tuple[list[tuple[bytes, IncomingMessage]], list[byt
 
 
 def mark_seen(bridge: Bridge, numbers: list[bytes]) -> None:
-    """Mark mail as read, now that it is in the channel."""
+    """Mark mail as seen, now that it is in the channel."""
     if not numbers:
         return
     with _mailbox(bridge) as box:
@@ -50,7 +50,7 @@ def mark_seen(bridge: Bridge, numbers: list[bytes]) -> None:
 def send(
     bridge: Bridge, *, text: str, subject: str, sender_name: str, thread: str | None, key: str
 ) -> None:
-    """Send a message to the bridge's recipients; `key` makes its id, the same for each try."""
+    """Send a message to the bridge's recipients; `key` makes its Message-ID, for retries too."""
     settings, secrets = bridge.settings, bridge.credentials
     mail = EmailMessage()
     mail["From"] = settings.get("from", "")
@@ -70,7 +70,7 @@ def send(
 
 
 def message_id_of(bridge: Bridge, key: str) -> str:
-    """The Message-ID of what goes out for a message of the channel."""
+    """The Message-ID of an outgoing message."""
     domain = parseaddr(bridge.settings.get("from", ""))[1].rpartition("@")[2]
     return f"<{key}@{domain or 'localhost'}>" if key else make_msgid()
 
@@ -94,7 +94,7 @@ def _mailbox(bridge: Bridge) -> Iterator[imaplib.IMAP4]:
         box.select(settings.get("imap_folder", "INBOX"))
         yield box
     except (OSError, imaplib.IMAP4.error) as problem:
-        # The words of the library may hold what was sent.
+        # The error text of the library may contain what was sent.
         raise MailFailed(f"IMAP: {type(problem).__name__}") from problem
     finally:
         with suppress(OSError, imaplib.IMAP4.error):
@@ -115,7 +115,7 @@ def _unseen(box: imaplib.IMAP4) -> list[bytes]:
 
 
 def _fetched(box: imaplib.IMAP4, number: bytes) -> dict[str, Any] | None:
-    """A mail as the mapping reads it; None when it is too large or no mail."""
+    """A mail as the mapping reads it; None when it is too large or damaged."""
     _, sizes = box.uid("FETCH", number.decode(), f"(BODY.PEEK[]<0.{MAX_MAIL_BYTES}>)")
     raw = next((part[1] for part in sizes if isinstance(part, tuple)), None)
     if not isinstance(raw, bytes):
@@ -138,7 +138,7 @@ def _fetched(box: imaplib.IMAP4, number: bytes) -> dict[str, Any] | None:
 
 
 def _without_quotation(text: str) -> str:
-    """The text without the mail that it answers, which the channel has."""
+    """The text without the quoted mail that it answers, which the channel has."""
     lines = text.replace("\r\n", "\n").split("\n")
     while lines and (not lines[-1].strip() or lines[-1].startswith(">")):
         lines.pop()

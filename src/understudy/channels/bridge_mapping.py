@@ -1,4 +1,4 @@
-"""Presets of connectors, and paths into what they send: a small part of JSONPath."""
+"""Presets of connectors, and paths into their payloads: a subset of JSONPath."""
 
 import re
 import tomllib
@@ -23,7 +23,7 @@ SEPARATOR: Final = " | "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutgoingShape:
-    """The request that takes a message to a connector, with names to be filled in."""
+    """The request template that sends a message to a connector."""
 
     url: str
     method: str = "POST"
@@ -34,7 +34,7 @@ class OutgoingShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """How a connector speaks."""
+    """The payload formats of a connector."""
 
     required: tuple[str, ...]
     incoming: Mapping[str, Any]
@@ -57,7 +57,7 @@ def presets() -> Mapping[Connector, Preset]:
 
 
 def check_mapping(mapping: Mapping[str, Any]) -> None:
-    """Refuse what is no mapping, with the path that cannot be read."""
+    """Refuse an invalid mapping, with the path that cannot be parsed."""
     for name, value in mapping.items():
         pointer = f"/mapping/{name}"
         if name in PATHS and isinstance(value, str):
@@ -78,7 +78,7 @@ def check_mapping(mapping: Mapping[str, Any]) -> None:
 
 
 def heard_in(bridge: Bridge, document: Any) -> list[IncomingMessage]:
-    """The messages in what a connector has sent; what is none of ours to hear is left out."""
+    """The messages in a connector's payload; others, such as our own, are left out."""
     mapping = {**presets()[bridge.connector].incoming, **bridge.mapping}
     parts = values_at(document, mapping["each"]) if mapping.get("each") else iter([document])
     heard: list[IncomingMessage] = []
@@ -92,7 +92,7 @@ def heard_in(bridge: Bridge, document: Any) -> list[IncomingMessage]:
 
 
 def values_at(document: Any, paths: str) -> Iterator[Any]:
-    """The values that the first of the paths to lead anywhere leads to."""
+    """The values at the first path that matches anything."""
     for path in paths.split(SEPARATOR):
         found = [document]
         for step in _steps(path) or ():
@@ -104,9 +104,9 @@ def values_at(document: Any, paths: str) -> Iterator[Any]:
 
 
 def filled(template: Any, names: Mapping[str, str], *, is_url: bool = False) -> Any:
-    """A template with its names filled in, once: a name in a filled-in text stays as it is.
+    """A template with its placeholders filled in, once: placeholders in a value stay as they are.
 
-    Fields that hold nothing but a name without a value are left out.
+    Fields with only a placeholder without a value are left out.
     """
     if isinstance(template, Mapping):
         parts = {key: filled(value, names) for key, value in template.items()}
@@ -116,7 +116,7 @@ def filled(template: Any, names: Mapping[str, str], *, is_url: bool = False) -> 
 
     def value(match: re.Match[str]) -> str:
         found = names.get(match[1], "")
-        # A whole address may be a credential; a part of one must stay a part.
+        # A whole URL may be a credential; a value within one must be quoted.
         return quote(found, safe="") if is_url and match[0] != template[: len(match[0])] else found
 
     return _NAME.sub(value, template)
@@ -150,7 +150,7 @@ def _text_at(part: Any, path: str | None) -> str | None:
 
 
 def _steps(path: str) -> list[tuple[str | None, str | None, str | None, str | None]] | None:
-    """The steps of a path; None when it is none."""
+    """The parsed steps of a path; None when it is invalid."""
     rest = path.strip()
     if not rest.startswith("$"):
         return None

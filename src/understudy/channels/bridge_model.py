@@ -1,4 +1,4 @@
-"""The records of a bridge: a channel's way to and from the world outside."""
+"""The records of a bridge between a channel and one external place."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ MAX_ATTEMPTS: Final = 8
 
 
 class Connector(StrEnum):
-    """What a bridge leads to; credential scopes name it."""
+    """The kind of place that a bridge leads to; credential scopes name it."""
 
     WEBHOOK = "webhook"
     SLACK = "slack"
@@ -27,7 +27,7 @@ class Connector(StrEnum):
 
 
 class BridgeDeliveryStatus(StrEnum):
-    """Where a message stands on its way out."""
+    """The status of an outgoing message."""
 
     PENDING = "pending"
     DELIVERED = "delivered"
@@ -37,7 +37,7 @@ class BridgeDeliveryStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bridge:
-    """A way between one channel and one place outside."""
+    """A bridge between one channel and one external place."""
 
     bridge_id: str
     channel_id: str
@@ -46,34 +46,34 @@ class Bridge:
     created_at_ms: int
     updated_at_ms: int
     is_enabled: bool = True
-    # Where messages go; by default the connector's own address.
+    # The URL for outgoing messages; by default the connector's own.
     outgoing_url: Annotated[str | None, OMIT] = None
     # Paths that replace those of the connector's preset.
     mapping: Annotated[Mapping[str, Any], OMIT_EMPTY] = field(default_factory=dict)
-    # Which actor of the channel a person outside is.
+    # The channel actor of each external person.
     identities: Mapping[str, str] = field(default_factory=dict)
-    # What becomes of who is not listed there.
+    # How senders that are not listed are treated.
     unknown_senders: Literal["refuse", "guest"] = "refuse"
-    # What the connector needs that is no secret, such as the room.
+    # Settings of the connector that are no secret, such as the room.
     settings: Annotated[Mapping[str, str], OMIT_EMPTY] = field(default_factory=dict)
-    # The credentials that are stored; what they are is never shown.
+    # The names of the stored credentials; their values are never shown.
     credential_names: tuple[str, ...] = ()
     version: int = 1
     credentials: Annotated[Mapping[str, str], HIDDEN] = field(default_factory=dict)
-    # When a mailbox is looked into next.
+    # When the mailbox is polled next.
     due_at_ms: Annotated[int | None, HIDDEN] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewBridge(Bridge):
-    """A bridge as it was made, with the secret that signs its webhooks: shown this once."""
+    """A new bridge with the secret that signs its webhooks, which is shown this once."""
 
     secret: Annotated[str | None, OMIT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BridgeDelivery:
-    """A message on its way out through a bridge."""
+    """An outgoing message of a bridge."""
 
     delivery_id: str
     bridge_id: str
@@ -87,7 +87,7 @@ class BridgeDelivery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncomingMessage:
-    """What somebody said outside."""
+    """An incoming message from outside."""
 
     external_id: str
     author: str
@@ -98,7 +98,7 @@ class IncomingMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IgnoredMessage:
-    """What was not taken, and why."""
+    """An incoming message that was not accepted, and why."""
 
     external_id: str
     reason: str
@@ -106,7 +106,7 @@ class IgnoredMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BridgeReceipt:
-    """What became of what came in."""
+    """The result of an incoming request."""
 
     message_ids: tuple[str, ...] = ()
     ignored: tuple[IgnoredMessage, ...] = ()

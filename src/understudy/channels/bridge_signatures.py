@@ -1,4 +1,4 @@
-"""Who sent a request to a bridge: signatures, tokens and the window of time in which they count."""
+"""Authentication of incoming requests: signatures, tokens, and their time window."""
 
 import hashlib
 import hmac
@@ -15,13 +15,13 @@ Headers = Mapping[str, str]
 
 
 def check_sender(bridge: Bridge, headers: Headers, body: bytes, *, now_ms: int) -> None:
-    """Refuse a request that the other end of the bridge did not send, or sent too long ago."""
+    """Refuse a request without a valid signature or token, or one that is too old."""
     if not CHECKS[bridge.connector](bridge, headers, body, now_ms):
         raise coded_error("channels/bridge_signature_invalid", connector=bridge.connector)
 
 
 def greeting(bridge: Bridge, document: Any) -> Mapping[str, Any] | None:
-    """The answer to a request that only asks whether this is the right place; None for all others."""
+    """The answer to a verification request of a connector; None for all others."""
     if not isinstance(document, dict):
         return None
     if bridge.connector is Connector.SLACK and document.get("type") == "url_verification":
@@ -32,10 +32,10 @@ def greeting(bridge: Bridge, document: Any) -> Mapping[str, Any] | None:
 
 
 def answer_for(bridge: Bridge, receipt: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a connector wants to hear once a message was taken."""
+    """The answer that a connector expects once a message was accepted."""
     if bridge.connector is Connector.DISCORD:
         taken = bool(receipt["message_ids"])
-        # Only to who asked: the room itself shows the message.
+        # Visible only to the sender: the room itself shows the message.
         text = "Passed on." if taken else "Not passed on."
         return {"type": 4, "data": {"content": text, "flags": 64}}
     return {} if bridge.connector is Connector.MATRIX else receipt
@@ -48,7 +48,7 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
 
 
 def signed_headers(secret: str, delivery_id: str, timestamp_ms: int, body: bytes) -> Headers:
-    """The headers of a webhook of ours."""
+    """The headers of our own webhooks."""
     return {
         "X-Understudy-Delivery": delivery_id,
         "X-Understudy-Timestamp": str(timestamp_ms),
@@ -57,12 +57,12 @@ def signed_headers(secret: str, delivery_id: str, timestamp_ms: int, body: bytes
 
 
 def encoded(document: Any) -> bytes:
-    """A body; odd characters stay escaped, so that half a surrogate is still JSON."""
+    """A JSON body in ASCII, so that a lone surrogate is still valid JSON."""
     return json.dumps(document, separators=(",", ":")).encode()
 
 
 def _is_same(given: str | None, expected: str) -> bool:
-    # Without a secret nobody gets in.
+    # Without a secret every request is refused.
     return bool(expected) and hmac.compare_digest((given or "").encode(), expected.encode())
 
 

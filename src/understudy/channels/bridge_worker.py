@@ -1,4 +1,4 @@
-"""The duty of the bridge worker: send what waits, and look for mail."""
+"""The duty of the bridge worker: send pending messages, and poll mailboxes."""
 
 import asyncio
 import random
@@ -47,13 +47,13 @@ STATUS_AFTER: Final = {
     TryOutcome.DEAD: BridgeDeliveryStatus.DEAD,
 }
 
-# What a worker does: send a message, or look into a mailbox.
+# A work item: send a message, or poll a mailbox.
 Item = BridgeDelivery | Bridge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BridgeDuty:
-    """Carries messages out over bridges, and fetches mail; any number of workers share them."""
+    """Sends messages over bridges, and fetches mail; any number of workers share them."""
 
     at_once: ClassVar[int] = AT_ONCE
     sleep: ClassVar[WorkerSleep] = WorkerSleep(
@@ -70,7 +70,7 @@ class BridgeDuty:
     jitter: Callable[[], float] = random.SystemRandom().random
 
     def claim(self, limit: int) -> Claim[Item]:
-        """Claim what is due, for longer than one try takes."""
+        """Claim due items under a lease longer than one attempt takes."""
         now = self.clock.now_ms()
         with self.units.read() as unit:
             due = unit.bridges.next_due_ms()
@@ -84,14 +84,14 @@ class BridgeDuty:
         return Claim(items=tuple(items), due_at_ms=due)
 
     async def do(self, item: Item) -> None:
-        """Send one message or fetch one mailbox; whatever happens is noted."""
+        """Send one message or fetch one mailbox; the outcome is stored."""
         try:
             if isinstance(item, Bridge):
                 await self._fetch(item)
             else:
                 await self._deliver(item)
         except Exception:
-            # The lease runs out, and the item is tried again then.
+            # The lease runs out, and then the item is retried.
             log.exception("bridge.failed", bridge_id=item.bridge_id)
 
     async def _deliver(self, delivery: BridgeDelivery) -> None:
@@ -129,7 +129,7 @@ class BridgeDuty:
             return bridge, message, _refusal(unit, bridge, message)
 
     def _thread(self, bridge: Bridge, message: ChannelMessage) -> str | None:
-        """How the place outside calls what a message answers, or the thread that it stands in."""
+        """The external id of the message that this one answers, or of its thread."""
         with self.units.read() as unit:
             answered = message.reply_to_message_id or message.root_id
             return unit.bridges.external_of(bridge.bridge_id, answered) or (
@@ -162,7 +162,7 @@ class BridgeDuty:
                 thread=thread,
                 key=message.message_id,
             )
-            # Who answers this mail answers the message.
+            # A reply to this mail is a reply to the message.
             with self.units.write() as unit:
                 external_id = bridge_mail.message_id_of(bridge, message.message_id)
                 unit.bridges.link(bridge.bridge_id, external_id, message.message_id)
@@ -210,7 +210,7 @@ class BridgeDuty:
 
 
 def _refusal(unit: "Unit", bridge: Bridge, message: ChannelMessage) -> str | None:
-    """Why an agent may not speak over a bridge: its session's credential scope says so."""
+    """Why an agent may not use a bridge: its session's credential scope denies it."""
     if message.sender_session_id is None:
         return None
     session = unit.sessions.get(message.sender_session_id)
@@ -227,7 +227,7 @@ def _refusal(unit: "Unit", bridge: Bridge, message: ChannelMessage) -> str | Non
 def request_of(
     bridge: Bridge, message: ChannelMessage, thread: str | None
 ) -> tuple[str, str, Mapping[str, str], bytes]:
-    """The request that takes a message out over a bridge: method, address, headers and body."""
+    """The request that sends a message over a bridge: method, URL, headers and body."""
     agent = {"Content-Type": "application/json", "User-Agent": f"understudy/{__version__}"}
     shape = presets()[bridge.connector].outgoing
     if shape is None:

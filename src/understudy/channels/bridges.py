@@ -1,4 +1,4 @@
-"""Use cases of bridges: make and change them, take in what comes, queue what goes out."""
+"""Use cases of bridges: create and change them, accept incoming messages, queue outgoing ones."""
 
 import json
 import secrets
@@ -63,7 +63,7 @@ class BridgeService:
         connector: Connector,
         **fields: Any,
     ) -> NewBridge:
-        """A new bridge; a secret that was made for it is shown this once."""
+        """Create a bridge; a generated secret is shown this once."""
         if bridge_id is not None:
             check_caller_id(bridge_id, field="bridge_id", domain="channels")
         now, made = self.clock.now_ms(), None
@@ -121,7 +121,7 @@ class BridgeService:
         return changed
 
     def delete(self, principal: Principal, channel_id: str, bridge_id: str) -> None:
-        """Delete a bridge with its credentials; what was said over it stays."""
+        """Delete a bridge with its credentials; its messages stay."""
         with self.units.write() as unit:
             require_channel(unit, channel_id, lock=True)
             stored = require_bridge(unit, bridge_id, channel_id)
@@ -131,16 +131,16 @@ class BridgeService:
     def deliveries(
         self, channel_id: str, bridge_id: str, request: PageRequest
     ) -> Page[BridgeDelivery]:
-        """What went out over a bridge, newest first."""
+        """The deliveries of a bridge, newest first."""
         with self.units.read() as unit:
             require_bridge(unit, bridge_id, channel_id)
             return unit.bridges.deliveries(bridge_id, request)
 
     def hear(self, bridge_id: str, headers: Mapping[str, str], body: bytes) -> Mapping[str, Any]:
-        """Take what a connector sends; the answer is the one that it expects."""
+        """Accept a connector's request; returns the answer that it expects."""
         with self.units.read() as unit:
             bridge = unit.bridges.get(bridge_id)
-        # Which bridges there are is nobody's business who cannot sign.
+        # Unsigned requests must not learn which bridges exist.
         if bridge is None or not bridge.is_enabled:
             raise coded_error("channels/bridge_signature_invalid", connector="bridge")
         check_sender(bridge, headers, body, now_ms=self.clock.now_ms())
@@ -155,7 +155,7 @@ class BridgeService:
         return answer_for(bridge, asdict(receipt))
 
     def take(self, bridge: Bridge, heard: list[IncomingMessage]) -> BridgeReceipt:
-        """Post what was said outside, each message once; what is not taken is told."""
+        """Post incoming messages, each once; returns those that were not accepted, too."""
         posted, ignored = [], []
         for message in heard:
             try:
@@ -193,7 +193,7 @@ class BridgeService:
             )
 
     def secrets(self) -> tuple[str, ...]:
-        """Every credential of every bridge, to be removed from what is published."""
+        """Every credential of every bridge, to be redacted from published messages."""
         with self.units.read() as unit:
             return unit.bridges.secrets()
 
@@ -216,7 +216,7 @@ class BridgeService:
         message = self.posting.post(unit, DAEMON, channel, member, wanted, marks=marks)
         unit.bridges.link(bridge.bridge_id, heard.external_id, message.message_id)
         if heard.thread is not None and parent is None:
-            # Whoever answers in that thread later answers here.
+            # Later replies in that external thread are linked to this message.
             unit.bridges.link(bridge.bridge_id, heard.thread, message.message_id)
         return message.message_id
 
@@ -234,7 +234,7 @@ class BridgeService:
     def _guest(
         self, unit: "Unit", channel: Channel, bridge: Bridge, heard: IncomingMessage
     ) -> ChannelMember:
-        """A person outside as a member of the channel, under an id that no token can have."""
+        """An external person as a member of the channel, under an id that no token can have."""
         clean = "".join(char if char.isalnum() or char in "-_.@" else "_" for char in heard.author)
         member_id = f"{bridge.bridge_id[:80]}:{clean[:100]}"
         known = unit.channels.member(channel.channel_id, member_id)
@@ -263,7 +263,7 @@ class BridgeService:
 
 
 def _checked(bridge: Bridge, *, now_ms: int) -> Bridge:
-    """The bridge, or `Invalid` for what it lacks or cannot use."""
+    """The bridge, or `Invalid` for a missing or unusable setting."""
     check_mapping(bridge.mapping)
     preset = presets()[bridge.connector]
     for name in preset.required:

@@ -1,6 +1,6 @@
-"""What a member is told when it is its turn: the room, the thread, and how to speak or not to.
+"""The briefing of a turn: the room, the thread, and how to speak or stay silent.
 
-The words of others are quoted line by line, so that none of them can pass for anything else.
+Messages of others are quoted line by line, so that none can pass for instructions.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from understudy.sessions.model import MemberKind
 MAX_NAME_CHARS: Final = 200
 MAX_MEMBERS_TOLD: Final = 50
 MAX_MESSAGES_TOLD: Final = 20
-# Of one message of the thread; what is answered is told in full.
+# Limit per message of the thread; the message to answer is given in full.
 MAX_MESSAGE_CHARS: Final = 4_000
 QUOTE: Final = "> "
 EMIT: Final = "emit_output"
@@ -38,7 +38,7 @@ def briefing(
     messages: Sequence[ChannelMessage],
     origin: ChannelMessage,
 ) -> str:
-    """The input of a turn."""
+    """The input of a turn's run."""
     role = f", {_one_line(own.role)}" if own.role else ""
     head = [f"It is your turn in the channel {_one_line(channel.title)!r} ({channel.channel_id})."]
     if channel.purpose:
@@ -57,7 +57,7 @@ def briefing(
 
 
 def turn_words(text: str) -> str:
-    """What a briefing is about: who said what in the channel, without the frame."""
+    """The messages in a briefing, without the frame."""
     _, found, asked = text.rpartition(f"\n\n{ORIGIN}\n")
     if not found:
         return text
@@ -68,7 +68,7 @@ def turn_words(text: str) -> str:
 
 
 def told_thread(messages: Iterable[ChannelMessage]) -> str:
-    """Messages for a model, oldest first, each line of theirs behind a mark it cannot forge."""
+    """Messages for a model, oldest first, each line behind a mark that it cannot forge."""
     told = (
         f"{_head(each)}\n{_quoted(preview(each.content, MAX_MESSAGE_CHARS))}" for each in messages
     )

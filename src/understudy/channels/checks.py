@@ -1,4 +1,4 @@
-"""What a channel, a member, a policy, a message and a reaction must be like."""
+"""Validation of channels, members, policies, messages and reactions."""
 
 import json
 import unicodedata
@@ -20,12 +20,12 @@ from understudy.core.ids import check_caller_id
 from understudy.core.records import JsonObject
 from understudy.sessions.model import MemberKind
 
-# Written by the daemon: which run said it, in which turn; which bridge brought it.
+# Metadata keys of the daemon: the run and turn of a message, the bridge it came over.
 RESERVED: Final = frozenset({"source_run_id", "turn_id", "bridge_id", "external_id", "stimulus_id"})
 
 
 def named(name: str, *, field: str) -> str:
-    """A title or a name without blanks around it, or `Invalid` when nobody could read it."""
+    """A trimmed title or name, or `Invalid` when it is not readable."""
     trimmed = name.strip()
     if not trimmed or not trimmed.isprintable():
         raise coded_error("channels/name_invalid", pointer=f"/{field}", field=field)
@@ -50,7 +50,7 @@ def check_policy(policy: AutonomyPolicy) -> AutonomyPolicy:
 
 
 def checked_member(member: ChannelMember) -> dict[str, Any]:
-    """The fields of a member that its kind and its id decide, or `Invalid` for what it may not have."""
+    """The fields of a member that depend on its kind, or `Invalid` for one it may not have."""
     check_caller_id(member.member_id, field="member_id", domain="channels")
     display_name = named(member.display_name, field="display_name")
     if member.member_kind is MemberKind.SESSION:
@@ -67,7 +67,7 @@ def checked_member(member: ChannelMember) -> dict[str, Any]:
 
 
 def check_metadata(metadata: JsonObject) -> None:
-    """Refuse metadata that is too long, or that only the daemon may write."""
+    """Refuse metadata that is too long, or reserved for the daemon."""
     if len(json.dumps(dict(metadata))) > MAX_METADATA_BYTES:
         raise coded_error(
             "channels/metadata_too_large", pointer="/metadata", limit_bytes=MAX_METADATA_BYTES

@@ -20,13 +20,13 @@ MAX_CONTENT_BYTES: Final = 64 * 1024
 MAX_METADATA_BYTES: Final = 16 * 1024
 MAX_EMOJI_CHARS: Final = 64
 MAX_REACTIONS: Final = 200
-# The longest that a policy may ask for: a week.
+# The longest duration in a policy: a week.
 MAX_POLICY_MS: Final = 7 * 24 * 3600 * 1000
 MAX_POLICY_COUNT: Final = 1000
 
 
 class ParticipationMode(StrEnum):
-    """Whether the daemon may choose a member to speak, and how gladly."""
+    """Whether and how readily arbitration chooses a member."""
 
     MANUAL_ONLY = "manual_only"
     SELECTED_ONLY = "selected_only"
@@ -55,7 +55,7 @@ class AutonomyPolicy:
     quiet_period_ms_after_root_post: int = 300_000
 
 
-# The least value of each field of a policy where it is not 0.
+# The minimum of each policy field where it is not 0.
 LEAST: Final[Mapping[str, int]] = {
     "max_parallel_public_speakers": 1,
     "max_agent_replies_per_human_message": 1,
@@ -76,14 +76,14 @@ class ChannelMember:
     actor_id: Annotated[str | None, OMIT] = None
     role: Annotated[str | None, OMIT] = None
     expertise_tags: tuple[str, ...] = ()
-    # None: as the channel says.
+    # None: the default of the channel.
     participation_mode: Annotated[ParticipationMode | None, OMIT] = None
     muted: bool = False
     joined_at_ms: int = 0
 
     @property
     def speaker_id(self) -> str:
-        """By what messages and reactions name it: the session, or the person."""
+        """The id by which messages and reactions name it: the session, or the person."""
         return self.session_id or self.actor_id or self.member_id
 
 
@@ -108,17 +108,17 @@ class Channel:
     last_message_id: Annotated[str | None, OMIT] = None
     last_message_preview: Annotated[str | None, OMIT] = None
     version: int = 1
-    # The number of its last event, by which a stream knows its place.
+    # The number of its last event; streams resume after it.
     sequence: Annotated[int, HIDDEN] = 0
 
     def mode_of(self, member: ChannelMember) -> ParticipationMode:
-        """How a member takes part: its own mode, or that of the channel."""
+        """The participation mode of a member: its own, or that of the channel."""
         return member.participation_mode or self.default_participation_mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageSender:
-    """Who said it, under the name of that moment."""
+    """The sender of a message, with the display name of that moment."""
 
     id: str
     display_name: str
@@ -126,7 +126,7 @@ class MessageSender:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageReactions:
-    """Who reacted to a message with one emoji."""
+    """The actors who reacted to a message with one emoji."""
 
     emoji: str
     actor_ids: tuple[str, ...]
@@ -134,7 +134,7 @@ class MessageReactions:
     @computed_field
     @property
     def count(self) -> int:
-        """How many they are."""
+        """The number of actors."""
         return len(self.actor_ids)
 
 
@@ -172,7 +172,7 @@ class ChannelMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnOutput:
-    """What the run of a turn wants to say; the last word counts."""
+    """The output that the run of a turn wants to publish; the last one counts."""
 
     content: str
     asset_ids: tuple[str, ...] = ()
@@ -180,17 +180,17 @@ class TurnOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnLease:
-    """That a session has the floor in a thread, until its run ends or the lease runs out."""
+    """The lease of a session's turn in a thread, until its run ends or the lease expires."""
 
     turn_id: str
     channel_id: str
     thread_root_message_id: str
-    # What is answered: the message of a person, or that of the agent before.
+    # The message to answer: of a person, or of the agent before.
     origin_message_id: str
     holder_session_id: str
     expires_at_ms: int
     remaining_reply_budget: int
-    # The message of a person that all this goes back to, and the newest one in the thread.
+    # The person's message that started the exchange, and the newest one in the thread.
     current_human_origin_message_id: str
     last_human_message_id: str
     active_run_id: Annotated[str | None, OMIT] = None
@@ -219,7 +219,7 @@ class TopicKind(StrEnum):
 
 
 class ThreadStatus(StrEnum):
-    """Where the work of a thread stands, in the only order that it takes."""
+    """The status of a thread's work, in its only order."""
 
     PROPOSED = "proposed"
     ACTIVE = "active"
@@ -228,7 +228,7 @@ class ThreadStatus(StrEnum):
     SUPERSEDED = "superseded"
 
     def advanced(self, other: "ThreadStatus") -> "ThreadStatus":
-        """The further of two; a thread never goes back."""
+        """The later of two; a thread never goes back."""
         order = list(ThreadStatus)
         return max(self, other, key=order.index)
 
@@ -238,7 +238,7 @@ OVER: Final = frozenset({ThreadStatus.COMPLETED, ThreadStatus.SUPERSEDED})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadWork:
-    """What goes on in one thread."""
+    """The state of one thread."""
 
     thread_root_message_id: str
     channel_id: str
@@ -248,11 +248,11 @@ class ThreadWork:
     status: ThreadStatus = ThreadStatus.ACTIVE
     owner: Annotated[str | None, OMIT] = None
     dedupe_key: Annotated[str | None, OMIT] = None
-    # What the thread belongs to: `schedule_id`, `run_id`, `session_id`, `task_id`.
+    # The records that the thread belongs to: `schedule_id`, `run_id`, `session_id`, `task_id`.
     bindings: Annotated[Mapping[str, str], OMIT_EMPTY] = field(default_factory=dict)
     # The newest message of each progress key.
     progress: Annotated[Mapping[str, str], OMIT_EMPTY] = field(default_factory=dict)
-    # A message that waits for somebody to be chosen to answer it, and when that is done.
+    # A message that waits for arbitration, and when that is due.
     wish_message_id: Annotated[str | None, HIDDEN] = None
     due_at_ms: Annotated[int | None, HIDDEN] = None
     failures: Annotated[int, HIDDEN] = 0
@@ -260,12 +260,12 @@ class ThreadWork:
     @shown_if_set
     @property
     def waiting_message_id(self) -> str | None:
-        """The message that waits for an answer to be arranged."""
+        """The message that waits for arbitration."""
         return self.wish_message_id
 
 
 class EventName(StrEnum):
-    """What the stream of a channel tells."""
+    """The events in the stream of a channel."""
 
     MESSAGE = "message"
     REACTION = "reaction"
@@ -275,7 +275,7 @@ class EventName(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelEvent:
-    """One thing that happened in a channel."""
+    """One event of a channel."""
 
     channel_id: str
     sequence: int
@@ -285,7 +285,7 @@ class ChannelEvent:
 
 
 def require_channel(unit: "Unit", channel_id: str, *, lock: bool = False) -> Channel:
-    """The channel without its members, or `NotFound`; `lock` keeps all others from changing it."""
+    """The channel without its members, or `NotFound`; `lock` locks its row."""
     channel = unit.channels.get(channel_id, lock=lock)
     if channel is None:
         raise coded_error("channels/channel_not_found", channel_id=channel_id)

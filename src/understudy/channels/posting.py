@@ -39,7 +39,7 @@ PREVIEW_CHARS: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewChannelMessage:
-    """What somebody wants to say in a channel."""
+    """The request to post a message."""
 
     content: str = ""
     input_items: tuple[InputItem | AssetDraft, ...] = ()
@@ -54,14 +54,14 @@ class NewChannelMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """What a message makes of its thread; by default a person opens or goes on with one."""
+    """The effect of a message on its thread; by default a person opens or continues one."""
 
     kind: TopicKind = TopicKind.HUMAN
     status: ThreadStatus = ThreadStatus.ACTIVE
     dedupe_key: str | None = None
     progress_key: str | None = None
     bindings: JsonObject = field(default_factory=dict)
-    # Whether somebody is to answer; None: if a person said it.
+    # Whether somebody is to answer; None: only if a person posted it.
     wants_answer: bool | None = None
 
 
@@ -93,10 +93,10 @@ def member_sending(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Posting:
-    """Writes messages; the caller's unit holds the channel's row."""
+    """Writes messages; the caller's unit has locked the channel's row."""
 
     clock: Clock
-    # Called with the unit and each new message: who is told of it outside.
+    # Called with the unit and each new message, to queue it for bridges.
     posted: Callable[["Unit", Channel, ChannelMessage], None] = lambda _, __, ___: None
 
     def post(
@@ -151,7 +151,7 @@ class Posting:
     def _note_thread(
         self, unit: "Unit", channel: Channel, message: ChannelMessage, topic: Topic
     ) -> None:
-        """Bring the work of the thread up to date, with the wish that somebody answers."""
+        """Update the thread, with the request that somebody answers."""
         thread = unit.channel_messages.thread(message.root_id)
         now = message.created_at_ms
         if thread is None:
@@ -159,7 +159,7 @@ class Posting:
             thread = ThreadWork(
                 thread_root_message_id=message.root_id,
                 channel_id=channel.channel_id,
-                # What an agent posts by itself, nobody asked for.
+                # An agent's own post is autonomous.
                 topic_kind=TopicKind.AUTONOMOUS_ROOT if is_session else topic.kind,
                 status=topic.status,
                 owner=message.sender.id,
@@ -206,7 +206,7 @@ def _parts(
 def _thread(
     unit: "Unit", channel_id: str, wanted: NewChannelMessage
 ) -> tuple[ChannelMessage | None, ChannelMessage | None]:
-    """The message that is replied to, and the root of the thread; both None where one is opened."""
+    """The message that is replied to, and the root of the thread; both None for a new thread."""
     given = wanted.thread_root_message_id
     if wanted.reply_to_message_id is None:
         if given is None:

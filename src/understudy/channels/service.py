@@ -1,4 +1,4 @@
-"""Use cases of channels: make and change rooms, let members join and leave, post and react."""
+"""Use cases of channels: create and change them, members, messages and reactions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -55,17 +55,17 @@ class ChannelService:
     units: "Units"
     clock: Clock
     posting: Posting
-    # Wakes the readers of a channel, and whoever chooses who speaks.
+    # Wakes the readers of a channel, and the channel worker.
     changed: Callable[[str], None] = lambda _: None
-    # Who may answer a message, in order, and who may not.
+    # Arbitration for a message.
     arbitration: Callable[["Unit", Channel, ChannelMessage], Arbitration]
-    # Cancels the run of a turn that nobody waits for any more.
+    # Cancels the run of a turn that is no longer needed.
     cancel_run: Callable[[str], None] = lambda _: None
 
     def create(
         self, principal: Principal, channel_id: str | None, title: str, **fields: Any
     ) -> Channel:
-        """A new channel, with members if some are given."""
+        """Create a channel, with members if given."""
         if channel_id is not None:
             check_caller_id(channel_id, field="channel_id", domain="channels")
         now = self.clock.now_ms()
@@ -94,12 +94,12 @@ class ChannelService:
             return unit.channels.with_members(require_channel(unit, channel_id))
 
     def page(self, request: PageRequest, *, query: str | None = None) -> Page[Channel]:
-        """Channels by id; `query` is looked for in id, title, description and purpose."""
+        """Channels by id; `query` is searched in id, title, description and purpose."""
         with self.units.read() as unit:
             return unit.channels.page(request, query=query)
 
     def update(self, principal: Principal, channel_id: str, **fields: Any) -> Channel:
-        """Change the given fields; what changes nothing leaves the channel as it is."""
+        """Change the given fields; an update without a difference changes nothing."""
         if "title" in fields:
             fields["title"] = named(fields["title"], field="title")
         with self.units.write() as unit:
@@ -134,7 +134,7 @@ class ChannelService:
                 self.cancel_run(lease.active_run_id)
 
     def put_member(self, principal: Principal, channel_id: str, member: ChannelMember) -> Channel:
-        """Let a person or a session join, or change how they take part."""
+        """Add a person or a session as a member, or change their participation."""
         with self.units.write() as unit:
             channel = require_channel(unit, channel_id, lock=True)
             self._join(unit, principal, channel, member)
@@ -144,7 +144,7 @@ class ChannelService:
         return answer
 
     def remove_member(self, principal: Principal, channel_id: str, member_id: str) -> Channel:
-        """Let a member go; its run goes on, and publishes nothing."""
+        """Remove a member; its run continues, but publishes nothing."""
         with self.units.write() as unit:
             channel = require_channel(unit, channel_id, lock=True)
             require_member(unit, channel_id, member_id)
@@ -158,7 +158,7 @@ class ChannelService:
     def post(
         self, principal: Principal, channel_id: str, wanted: NewChannelMessage
     ) -> ChannelMessage:
-        """Add a message to the log; one of a person makes an agent speak."""
+        """Post a message; one of a person triggers arbitration."""
         with self.units.write() as unit:
             channel = require_channel(unit, channel_id, lock=True)
             member = member_sending(unit, principal, channel_id, wanted)
@@ -197,7 +197,7 @@ class ChannelService:
         actor_id: str | None = None,
         is_set: bool = True,
     ) -> ChannelMessage:
-        """Set or take back a reaction of a person; again it changes nothing."""
+        """Set or remove a reaction of a person; idempotent."""
         wanted = NewChannelMessage(sender_actor_id=actor_id)
         with self.units.write() as unit:
             require_channel(unit, channel_id, lock=True)
@@ -218,7 +218,7 @@ class ChannelService:
         return message
 
     def leases(self, channel_id: str) -> tuple[TurnLease, ...]:
-        """Who has the floor in the threads of a channel."""
+        """The leases in the threads of a channel."""
         with self.units.read() as unit:
             require_channel(unit, channel_id)
             return unit.channel_turns.of_channel(channel_id)
@@ -235,7 +235,7 @@ class ChannelService:
             return self.arbitration(unit, channel, message)
 
     def threads(self, channel_id: str, request: PageRequest) -> Page[ThreadWork]:
-        """What goes on in the threads of a channel, newest first."""
+        """The threads of a channel, newest first."""
         with self.units.read() as unit:
             require_channel(unit, channel_id)
             return unit.channel_messages.threads(channel_id, request)
@@ -243,7 +243,7 @@ class ChannelService:
     def events(
         self, channel_id: str, *, after: int, limit: int
     ) -> tuple[tuple[ChannelEvent, ChannelMessage | None], ...]:
-        """The next events of a channel, each with the message that it is about."""
+        """The next events of a channel, each with its message."""
         with self.units.read() as unit:
             events = unit.channels.events(channel_id, after=after, limit=limit)
             about = [str(event.data.get("message_id", "")) for event in events]
@@ -353,7 +353,7 @@ def react_as(
     is_set: bool,
     at_ms: int,
 ) -> ChannelMessage:
-    """Set or take back a reaction of a member of a channel whose row this unit holds."""
+    """Set or remove a reaction of a member of a channel whose row this unit has locked."""
     check_emoji(emoji)
     require_message(unit, channel_id, message_id)
     store, actor_id = unit.channel_messages, member.speaker_id
@@ -384,13 +384,13 @@ def _check(unit: "Unit", channel: Channel) -> None:
 
 
 def _pin(unit: "Unit", channel: Channel) -> None:
-    # An asset that is pinned no longer stays: a message may show it as well.
+    # A formerly pinned asset keeps its reference: a message may show it as well.
     for asset_id in channel.pinned_asset_ids:
         refer(unit, asset_id, ReferenceKind.CHANNEL, channel.channel_id)
 
 
 def _check_session(unit: "Unit", principal: Principal, session_id: str) -> None:
-    """Refuse a session that cannot speak, or that the caller cannot speak for.
+    """Refuse a session that has ended, or that the caller may not speak for.
 
     Its runs act for its owner, so nobody else may have it answer to a room.
     """

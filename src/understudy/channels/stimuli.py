@@ -1,4 +1,4 @@
-"""Stimuli: what is to be said in a channel by and by, within the limits of its policy."""
+"""Stimuli: posts to a channel without a person asking, within the limits of its policy."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ CREATE: Final = "create_channel_stimulus"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StimulusService:
-    """Takes stimuli, and dispatches them when their time has come."""
+    """Accepts stimuli, and dispatches them when they are due."""
 
     units: "Units"
     clock: Clock
@@ -64,7 +64,7 @@ class StimulusService:
         *,
         call_digest: str | None = None,
     ) -> Stimulus:
-        """Take a stimulus; a repeat of a tool call finds the one that it has made."""
+        """Create a stimulus; a repeated tool call returns the first one."""
         _check(wanted)
         with self.units.write() as unit:
             channel = require_channel(unit, channel_id, lock=True)
@@ -89,7 +89,7 @@ class StimulusService:
             return unit.channel_turns.stimuli(channel_id, request, status=status)
 
     def dispatch(self, unit: "Unit", channel: Channel, stimulus_id: str) -> None:
-        """Say what a stimulus wants to be said, put it off, or cancel it with the reason."""
+        """Post what a stimulus says, postpone it, or cancel it with the reason."""
         stimulus = unit.channel_turns.stimulus(stimulus_id, lock=True)
         now = self.clock.now_ms()
         if stimulus is None or stimulus.due_at_ms is None or stimulus.due_at_ms > now:
@@ -147,7 +147,7 @@ class StimulusService:
         return self._queued(unit, channel, stimulus)
 
     def _queued(self, unit: "Unit", channel: Channel, stimulus: Stimulus) -> Stimulus:
-        """Store a stimulus: beside, instead of, or as one with those that wait."""
+        """Insert a stimulus; an equal pending one coalesces with it, an older one is superseded."""
         waiting = unit.channel_turns.pending_stimuli(channel.channel_id)
         alike = next((each for each in waiting if _is_alike(each, stimulus)), None)
         if alike is not None:
@@ -167,7 +167,7 @@ class StimulusService:
         return stimulus
 
     def _thread(self, unit: "Unit", stimulus: Stimulus) -> ThreadWork | None:
-        """The thread that a stimulus belongs to; None where it opens one."""
+        """The thread of a stimulus; None where it opens one."""
         if stimulus.thread_root_message_id is not None:
             return unit.channel_messages.thread(stimulus.thread_root_message_id)
         if stimulus.dedupe_key is None:
@@ -177,7 +177,7 @@ class StimulusService:
     def _held_back(
         self, unit: "Unit", channel: Channel, thread: ThreadWork | None
     ) -> tuple[str | None, int | None]:
-        """Why nothing is said now, and when to look again; without a time, never."""
+        """Why nothing may be posted now, and when to retry; without a time, never."""
         now, policy = self.clock.now_ms(), channel.autonomy_policy
         if channel.paused:
             return "paused", now + RETRY_MS
@@ -249,7 +249,7 @@ class StimulusService:
 
 
 def _is_alike(waiting: Stimulus, new: Stimulus) -> bool:
-    """Whether a stimulus that waits says what a new one wants to say."""
+    """Whether a pending stimulus says the same as a new one."""
     same_key = new.dedupe_key is not None and waiting.dedupe_key == new.dedupe_key
     return (
         same_key
@@ -259,7 +259,7 @@ def _is_alike(waiting: Stimulus, new: Stimulus) -> bool:
 
 
 def _is_replaced(waiting: Stimulus, new: Stimulus) -> bool:
-    """Whether a new stimulus tells of the same progress, later."""
+    """Whether a new stimulus reports later progress of the same subject."""
     target = (waiting.dedupe_key, waiting.thread_root_message_id)
     return (
         new.status is StimulusStatus.PENDING
@@ -313,7 +313,7 @@ class CreateStimulusParameters(Parameters):
 
 
 class CreateChannelStimulus:
-    """Asks the daemon to say something in a channel of the session, within its policy."""
+    """Asks the daemon to post in a channel of the session, within its policy."""
 
     name = CREATE
     description = (
@@ -329,11 +329,11 @@ class CreateChannelStimulus:
         self._desk = desk
 
     def is_offered(self, unit: "Unit", run: Run) -> bool:
-        """Whether the session of a run is in a channel."""
+        """Whether the session of a run is a member of a channel."""
         return bool(unit.channels.of_session(run.session_id))
 
     async def call(self, arguments: CreateStimulusParameters, context: ToolContext) -> str:
-        """Take the stimulus; a repeat of the call takes no other."""
+        """Create the stimulus; idempotent for a repeated call."""
         return await run_blocking(self._create, arguments, context)
 
     def _create(self, arguments: CreateStimulusParameters, context: ToolContext) -> str:
@@ -345,10 +345,10 @@ class CreateChannelStimulus:
             **given,
         )
         channel_id = arguments.channel_id
-        # A model may name anything; whether a channel exists is for its members to know.
+        # A model may name anything; only members may learn whether a channel exists.
         with self._stimuli.units.read() as unit:
             if channel_id not in unit.channels.of_session(context.session_id):
                 raise coded_error("channels/sender_not_a_member", sender=context.session_id)
-        # The session speaks for itself, whoever its run acts for.
+        # The session speaks for itself, whichever user its run acts for.
         stimulus = self._stimuli.create(DAEMON, channel_id, wanted, call_digest=context.call_digest)
         return f"{stimulus.stimulus_id} is {stimulus.status}"

@@ -1,4 +1,4 @@
-"""The records of a stimulus: something that wants to be said in a channel, by and by."""
+"""The records of a stimulus: a post to a channel that no person asked for."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,14 +11,14 @@ from understudy.core.records import HIDDEN, OMIT, OMIT_EMPTY, JsonObject
 
 
 class StimulusStatus(StrEnum):
-    """Where a stimulus stands."""
+    """The status of a stimulus."""
 
     PENDING = "pending"
     CLAIMED = "claimed"  # a daemon is about to dispatch it
-    DISPATCHED = "dispatched"  # it is a message now
-    COALESCED = "coalesced"  # another one that waits says the same
-    SUPERSEDED = "superseded"  # a newer one took its place
-    CANCELLED = "cancelled"  # too late, or too much was said already
+    DISPATCHED = "dispatched"  # posted as a message
+    COALESCED = "coalesced"  # another pending one says the same
+    SUPERSEDED = "superseded"  # a newer one replaced it
+    CANCELLED = "cancelled"  # expired, or over the policy's limits
 
 
 _S = StimulusStatus
@@ -38,7 +38,7 @@ STIMULUS: Final = Machine(
 
 
 class StimulusKind(StrEnum):
-    """What gave rise to it."""
+    """The kind of a stimulus."""
 
     AGENT_IDEA = "agent_idea"
     SCHEDULE_FIRE = "schedule_fire"
@@ -52,7 +52,7 @@ class StimulusKind(StrEnum):
     SUPERSESSION_NOTICE = "supersession_notice"
 
 
-# How far the work of a thread is once this was said in it.
+# The status of the thread after a stimulus of this kind.
 STATUS_AFTER: Final[Mapping[StimulusKind, ThreadStatus]] = {
     StimulusKind.AGENT_IDEA: ThreadStatus.PROPOSED,
     StimulusKind.SCHEDULE_FIRE: ThreadStatus.ACTIVE,
@@ -65,7 +65,7 @@ STATUS_AFTER: Final[Mapping[StimulusKind, ThreadStatus]] = {
     StimulusKind.RESULT_SUMMARY: ThreadStatus.COMPLETED,
     StimulusKind.SUPERSESSION_NOTICE: ThreadStatus.SUPERSEDED,
 }
-# Said for the record: nobody is asked to answer.
+# Posted for the record: nobody is asked to answer.
 SILENT: Final = frozenset({StimulusKind.RESULT_SUMMARY, StimulusKind.SUPERSESSION_NOTICE})
 TOPIC_OF: Final[Mapping[StimulusKind, TopicKind]] = {StimulusKind.RESULT_SUMMARY: TopicKind.SUMMARY}
 BINDINGS: Final = frozenset({"schedule_id", "run_id", "session_id", "task_id"})
@@ -73,7 +73,7 @@ BINDINGS: Final = frozenset({"schedule_id", "run_id", "session_id", "task_id"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewStimulus:
-    """What somebody wants to be said."""
+    """The request for a stimulus."""
 
     scope: Literal["channel", "thread"]
     kind: StimulusKind
@@ -90,14 +90,14 @@ class NewStimulus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stimulus:
-    """Something that wants to be said in a channel when its time has come."""
+    """A post that is to appear in a channel when it is due."""
 
     stimulus_id: str
     channel_id: str
     scope: Literal["channel", "thread"]
     kind: StimulusKind
     content: str
-    # The member who says it.
+    # The member who posts it.
     sender_member_id: str
     created_by: str
     available_at_ms: int
@@ -110,7 +110,7 @@ class Stimulus:
     bindings: Annotated[Mapping[str, str], OMIT_EMPTY] = field(default_factory=dict)
     status: StimulusStatus = StimulusStatus.PENDING
     attempts: int = 0
-    # The message that it became, or the stimulus that stands for it.
+    # The message that it became, or the stimulus that replaced it.
     message_id: Annotated[str | None, OMIT] = None
     replaced_by: Annotated[str | None, OMIT] = None
     last_error: Annotated[str | None, OMIT] = None

@@ -1,4 +1,4 @@
-"""Tools of a turn: publish, react, read on. They exist only in runs of a channel."""
+"""Tools of a turn: publish, react, read. They exist only in runs of a channel."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,23 +34,23 @@ Id = Annotated[str, Field(min_length=1, max_length=500)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnDesk:
-    """What the tools of a turn work with."""
+    """The services of the turn tools."""
 
     units: "Units"
     clock: Clock
-    # Takes secrets out of what is published.
+    # Redacts secrets from published text.
     scrub: Callable[[str], str]
     changed: Callable[[str], None] = lambda _: None
 
     def lease(self, unit: "Unit", run_id: str) -> TurnLease:
-        """The floor that a run has, or `Conflict` when it was given to somebody else."""
+        """The lease of a run, or `Conflict` when it was handed over."""
         lease = unit.channel_turns.of_run(run_id)
         if lease is None:
             raise coded_error("channels/turn_over")
         return lease
 
     def member(self, unit: "Unit", lease: TurnLease) -> ChannelMember:
-        """Who speaks in a turn, or `Rejected` when they left meanwhile."""
+        """The member of a turn, or `Rejected` when it left meanwhile."""
         member = unit.channels.member_of(lease.channel_id, session_id=lease.holder_session_id)
         if member is None:
             raise coded_error("channels/sender_not_a_member", sender=lease.holder_session_id)
@@ -80,7 +80,7 @@ class EmitOutputParameters(Parameters):
 
 
 class EmitOutput(TurnTool):
-    """Says what the run wants to have published; the last call counts."""
+    """Sets the output that the run publishes; the last call counts."""
 
     name = EMIT
     description = (
@@ -92,7 +92,7 @@ class EmitOutput(TurnTool):
     parameters: type[BaseModel] = EmitOutputParameters
 
     async def call(self, arguments: EmitOutputParameters, context: ToolContext) -> str:
-        """Note the output with the lease of the run."""
+        """Store the output in the lease of the run."""
         return await run_blocking(self._emit, arguments, context)
 
     def _emit(self, arguments: EmitOutputParameters, context: ToolContext) -> str:
@@ -130,7 +130,7 @@ class SetChannelReaction(TurnTool):
     parameters: type[BaseModel] = SetReactionParameters
 
     async def call(self, arguments: SetReactionParameters, context: ToolContext) -> str:
-        """Set or take back the reaction; again it changes nothing."""
+        """Set or remove the reaction; idempotent."""
         return await run_blocking(self._react, arguments, context)
 
     def _react(self, arguments: SetReactionParameters, context: ToolContext) -> str:

@@ -1,6 +1,6 @@
-"""Turns in a channel: who gets the floor, what becomes of it, who is next.
+"""Turns in a channel: leases, their settlement, and the next speaker.
 
-Every method works within the caller's unit, which holds the channel's row: that is the lock.
+Every method works within the caller's unit, which has locked the channel's row.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,13 +45,13 @@ log = structlog.get_logger()
 
 SOURCE_PLUGIN: Final = "daemon"
 SOURCE_KIND: Final = "channel"
-# What a queue that was ranked earlier is checked against once more.
+# Blockers that are checked again for speakers ranked earlier.
 STILL_BLOCKED: Final = frozenset({"muted", "manual_only", "has_turn"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnQuestion:
-    """What is to be answered: a message, and the message of a person that it goes back to."""
+    """The message to answer, and the person's message that it goes back to."""
 
     root_id: str
     origin: ChannelMessage
@@ -61,12 +61,12 @@ class TurnQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turns:
-    """Gives the floor to members, one lease each, and settles what came of it."""
+    """Gives turns to members, one lease each, and settles them."""
 
     clock: Clock
     intake: RunIntake
     posting: Posting
-    # Called after the commit with a run whose place another one took.
+    # Called after the commit with a run that was replaced.
     cancel_run: Callable[[str], None] = lambda _: None
 
     def arbitration(
@@ -77,7 +77,7 @@ class Turns:
         *,
         besides: str | None = None,
     ) -> Arbitration:
-        """Who may answer, in order, and who may not; `besides` is left out altogether."""
+        """The ranking for a question; `besides` is left out altogether."""
         members = [
             each
             for each in unit.channels.sessions(channel.channel_id)
@@ -91,25 +91,25 @@ class Turns:
         return arbitrate(_contenders(unit, channel, members, question), situation)
 
     def question(self, unit: "Unit", channel: Channel, message: ChannelMessage) -> TurnQuestion:
-        """The question that a message of a person asks, and who is to be asked first."""
+        """The question of a person's message, with the sessions to ask first."""
         priority = _priority(unit, channel, message)
         return TurnQuestion(
             root_id=message.root_id, origin=message, human=message, priority=priority
         )
 
     def for_message(self, unit: "Unit", channel: Channel, message: ChannelMessage) -> Arbitration:
-        """Who would answer a message if it were said now."""
+        """The ranking for a message if it were posted now."""
         return self.arbitration(unit, channel, self.question(unit, channel, message))
 
     def drive(self, unit: "Unit", channel: Channel, thread: ThreadWork) -> None:
-        """Let somebody answer the message that a thread waits with, or have it wait for its turn."""
+        """Start turns for the message that a thread waits with, or postpone it."""
         message = unit.channel_messages.get(thread.wish_message_id or "")
         done = replace(thread, wish_message_id=None, due_at_ms=None, failures=0)
         unit.channel_messages.put_thread(done)
         if message is None or channel.paused:
             return
         question = self.question(unit, channel, message)
-        # Nobody answers themselves: what an agent says by a stimulus is for the others.
+        # Nobody answers themselves: an agent's stimulus is for the others.
         besides = message.sender_session_id
         speakers = self.arbitration(unit, channel, question, besides=besides).speakers
         under_way = unit.channel_turns.of_thread(question.root_id)
@@ -127,7 +127,7 @@ class Turns:
             self._renew(unit, channel, renewed)
 
     def settle(self, unit: "Unit", channel: Channel, lease: TurnLease, run: Run | None) -> None:
-        """Publish what the run of a turn wanted to say, and give the floor to the next."""
+        """Publish the output of a turn, and start the next turn."""
         posted = self._publish(unit, channel, lease, run)
         unit.channel_turns.remove(lease.turn_id)
         self._tell(unit, lease, "ended", message_id=posted.message_id if posted else None)
@@ -139,10 +139,10 @@ class Turns:
             self._go_on(unit, channel, lease, posted)
 
     def expire(self, unit: "Unit", channel: Channel, lease: TurnLease, run: Run | None) -> None:
-        """Settle a turn that is over; hand one over that takes too long; else renew its lease."""
+        """Settle a turn that is over; hand over one that takes too long; else renew its lease."""
         if run is None or run.status in TERMINAL:
             self.settle(unit, channel, lease, run)
-        # Who waits for a person keeps the floor.
+        # A run that waits for a person keeps its turn.
         elif channel.paused or run.status in WAITING or not self._hand_over(unit, channel, lease):
             self._renew(unit, channel, lease)
 
@@ -174,7 +174,7 @@ class Turns:
             return None
 
     def _take_up(self, unit: "Unit", channel: Channel, lease: TurnLease) -> None:
-        """Answer what a person said during the turn; its holder only if it was asked first."""
+        """Answer what a person posted during the turn; its holder only if it was asked first."""
         message = unit.channel_messages.get(lease.last_human_message_id)
         if message is None:
             return
@@ -190,14 +190,14 @@ class Turns:
     def _go_on(
         self, unit: "Unit", channel: Channel, lease: TurnLease, posted: ChannelMessage | None
     ) -> None:
-        """Let the next in the queue answer what was just said."""
+        """Let the next in the queue answer what was just posted."""
         question = self._follow_up(unit, lease, posted)
         if question is not None:
             queued = self._queued(unit, channel, lease, question)
             self._start(unit, channel, question, queued, most=1)
 
     def _hand_over(self, unit: "Unit", channel: Channel, lease: TurnLease) -> bool:
-        """Give the place of a turn that takes too long to the next in the queue; False without one."""
+        """Hand a turn that takes too long to the next in the queue; False without one."""
         question = self._follow_up(unit, lease, None)
         queued = () if question is None else self._queued(unit, channel, lease, question)
         if question is None or not queued:
@@ -229,9 +229,9 @@ class Turns:
     def _queued(
         self, unit: "Unit", channel: Channel, lease: TurnLease, question: TurnQuestion
     ) -> tuple[RankedSpeaker, ...]:
-        """Those of the queue who may still speak, in its order."""
+        """The queued speakers who may still speak, in order."""
         found = self.arbitration(unit, channel, question, besides=lease.holder_session_id)
-        # Ranked before they cooled down: only what changed since then counts.
+        # They were ranked before, so only blockers that changed since then count.
         waiting = [
             RankedSpeaker(
                 session_id=each.session_id,
@@ -256,7 +256,7 @@ class Turns:
         most: int | None = None,
         instead_of: TurnLease | None = None,
     ) -> list[TurnLease]:
-        """Give the floor to as many as there are places and budget for; the rest is queued."""
+        """Start as many turns as slots and budget allow; queue the rest."""
         policy = channel.autonomy_policy
         under_way = unit.channel_turns.of_thread(question.root_id)
         spent = unit.channel_messages.replies_since(question.root_id, question.human.position)
@@ -300,7 +300,7 @@ class Turns:
     def _forget_queued(
         self, unit: "Unit", under_way: Sequence[TurnLease], started: Sequence[TurnLease]
     ) -> None:
-        """Take who has the floor now out of the queues of the other turns of the thread."""
+        """Remove members that now have a turn from the queues of the thread's other turns."""
         speaking = {lease.holder_session_id for lease in started}
         for lease in under_way:
             queue = lease.queued_candidate_session_ids
@@ -311,7 +311,7 @@ class Turns:
     def _submit(
         self, unit: "Unit", channel: Channel, question: TurnQuestion, lease: TurnLease
     ) -> Run | None:
-        """The run of a turn in the member's own session; None when there can be none now."""
+        """The run of a turn in the member's own session; None when it cannot be submitted now."""
         try:
             session = require_session(unit, lease.holder_session_id, lock=True)
             owner = Principal(user_id=session.owner_id, role=Role.OPERATOR)

@@ -21,17 +21,17 @@ log = structlog.get_logger()
 
 TOPIC: Final = "channels"
 AT_ONCE: Final = 50
-# After a failure an item is tried again this much later, then twice as late, and so on.
+# Delay of the first retry after a failure; doubled with each further one.
 BACK_OFF_MS: Final = 500
 MAX_FAILURES: Final = 8
 TABLES: Final = ("channels", "channel_leases", "channel_stimuli", "channel_threads")
 IDLE: Final = WorkerSleep(topics=(TOPIC,), longest_s=5.0, tables=TABLES, shortest_s=0.2)
-# While somebody has the floor, a run may end in another daemon.
+# While a lease is open, its run may end in another daemon.
 SPEAKING: Final = WorkerSleep(
     topics=(TOPIC,), longest_s=1.0, tables=(*TABLES, "runs"), shortest_s=0.1
 )
 
-# A channel, and what in it is due: a thread, a turn, a stimulus.
+# A channel id, and the id of the due thread, turn or stimulus.
 Due = tuple[str, str]
 
 
@@ -42,7 +42,7 @@ def channel_topic(channel_id: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelDuty:
-    """Moves channels on; each item in a transaction that holds its channel's row."""
+    """Advances channels; each item in a transaction that locks its channel's row."""
 
     at_once: ClassVar[int] = 1
     sleep: ClassVar[WorkerSleep] = SPEAKING
@@ -55,7 +55,7 @@ class ChannelDuty:
     changed: Callable[[str], None] = lambda _: None
 
     def claim(self, _: int) -> Claim[NoReturn]:
-        """Do all that is due; what fails is left for later, and holds up nothing else."""
+        """Do everything that is due; a failed item is retried later and blocks no other."""
         failed: set[Due] = set()
         while self._round(failed):
             pass
@@ -75,7 +75,7 @@ class ChannelDuty:
         """Never called: `claim` leaves no item."""
 
     def _round(self, failed: set[Due]) -> bool:
-        """Do what is due now; tells whether anything was."""
+        """Do what is due now; returns whether there was anything."""
         now = self.clock.now_ms()
         with self.units.read() as unit:
             over = unit.channel_turns.due(now, limit=AT_ONCE)
@@ -127,7 +127,7 @@ class ChannelDuty:
             self.turns.drive(unit, channel, thread)
 
     def _postpone(self, key: str) -> None:
-        """Try a thread again later; give it up when that came to nothing too often."""
+        """Retry a thread later; give up after too many failures."""
         with self.units.write() as unit:
             thread = unit.channel_messages.thread(key)
             if thread is None or thread.due_at_ms is None:
@@ -139,7 +139,7 @@ class ChannelDuty:
 
 
 def run_ended(ring: Callable[[], None], unit: "Unit", run: Run) -> None:
-    """After the commit, if the run was a turn in a channel: have that settled."""
+    """After the commit of a channel turn's end, wake the channel worker."""
     if run.kind is RunKind.CHANNEL_DELIVERY:
         unit.after_commit(ring)
 
@@ -148,4 +148,4 @@ def _run_of(unit: "Unit", run_id: str | None) -> Run | None:
     try:
         return None if run_id is None else unit.runs.get(run_id)
     except DamagedRecord:
-        return None  # nothing of it can be published
+        return None  # its output cannot be published

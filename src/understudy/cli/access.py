@@ -1,4 +1,4 @@
-"""`understudy tokens`, `audit` and `webhooks`: who may call, what they did, and what webhooks are signed with."""
+"""`understudy tokens`, `audit` and `webhooks`: tokens, the audit, and the webhook secret."""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
@@ -80,7 +80,7 @@ def delete(
 
 
 def _refuse_to_lock_out(daemon: DaemonConnection) -> None:
-    """Stop before a token that ends the time without tokens and leaves nobody in charge."""
+    """Refuse to create a first token that is not an admin's, which would lock everybody out."""
     # A caller with a token keeps one that works.
     if daemon.has_token or daemon.client.tokens.page(limit=1).items:
         return

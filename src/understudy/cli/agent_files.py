@@ -1,4 +1,4 @@
-"""`understudy agents files` and `proposals`: what an agent's instructions are made of."""
+"""`understudy agents files` and `proposals`: context files of agents, and proposed changes."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 

@@ -21,9 +21,9 @@ SWITCH_COLUMNS: Final = ("switch", "now", "costs now", "costs when on")
 OPEN: Final = "Open agents never evolve: every switch is off, whatever is stored."
 # A switch that is on, but has no effect while SOUL.md is frozen.
 FROZEN: Final = "on, but frozen"
-# Parts that people call otherwise than by their name.
+# Display names of parts that differ from their field names.
 PARTS: Final = {"skill_manage": "skill_manage", "nudge_70": "70 % nudge", "nudge_90": "90 % nudge"}
-# How a cost is told that comes with every request, or once in a run.
+# The unit of a recurring cost: per request, or per run.
 TIMES: Final = {"every_request": "a request", "once_per_run": "once a run"}
 SOUL: Final = "SOUL.md"
 HISTORY_COLUMNS: Final = ("when", "what", "by", "run", "which")
@@ -92,7 +92,7 @@ class AgentOptions:
     ] = None
 
     def fields(self, **more_switches: bool | None) -> dict[str, Any]:
-        """As the API names it, without what was not given."""
+        """The options that were given, under the field names of the API."""
         from understudy.client.calls import given
 
         switches = given(
@@ -294,12 +294,12 @@ def _tell(entries: Sequence["EvolutionEntry"], agent_id: str, *, diff: bool) -> 
 
 
 def _history_row(entry: "EvolutionEntry") -> tuple[object, ...]:
-    # Each kind of entry has other fields, which its row of the table knows.
+    # Each kind of entry has its own fields and row function.
     what, by, which = ROWS[entry.kind](entry)
     return screen.ago(entry.at_ms), what, by, entry.run_id, which
 
 
-# Other words for states of an offer.
+# Display names of offer states.
 _OFFER_STATES: Final = {"offered": "open"}
 _Row = Callable[[Any], tuple[str, str | None, str]]
 ROWS: Final[Mapping[str, _Row]] = {

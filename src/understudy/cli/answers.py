@@ -1,4 +1,4 @@
-"""Answers to what a run asks: typed as options of a command, or given at the terminal."""
+"""Answers to a run's questions: from options of a command, or typed at the terminal."""
 
 import re
 import sys
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DECLINE: Final = "/decline"
 SEPARATOR: Final = re.compile(r"[,\s]+")
-# Longer ones are no numbers of options, and in the end none that can be read at all.
+# Longer digit strings are no option numbers.
 MAX_DIGITS: Final = 9
 
 
@@ -109,7 +109,7 @@ def _is_number(word: str) -> bool:
 
 def _all_named(asked: "AskedView", words: list[str]) -> list[str] | None:
     found = [option_named(asked, word.strip()) for word in words]
-    # Chosen twice is chosen once.
+    # Without duplicates.
     return None if None in found else list(dict.fromkeys(each for each in found if each))
 
 
@@ -128,7 +128,7 @@ class Typed:
 
     options: Sequence[str] = ()
     texts: Sequence[str] = ()
-    # The question that entries without one are for.
+    # The question of entries that name none.
     question_id: str | None = None
 
     def __bool__(self) -> bool:

@@ -159,7 +159,7 @@ def _resolve(
 
 @contextmanager
 def _telling_of(done: Collection[str]) -> Iterator[None]:
-    """Let an error say what took effect before it."""
+    """Add what already took effect to an error message."""
     from understudy.client import ClientError
 
     try:

@@ -1,4 +1,4 @@
-"""`understudy channels bridges`: the way of a channel to and from the world outside."""
+"""`understudy channels bridges`: connections of a channel to places outside."""
 
 from typing import Annotated, Final, TypeAlias
 

@@ -1,4 +1,4 @@
-"""`understudy candidates`: what might be worth knowing, and what becomes of it."""
+"""`understudy candidates`: list, propose, publish, reject."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -78,7 +78,7 @@ def reject_many(
 
 
 def _chosen(ids: list[str] | None, which: CandidateOptions) -> dict[str, Any]:
-    """Which candidates were meant: by id, or by a filter; nothing at all is not everything."""
+    """The chosen candidates: by id or by a filter; an empty filter is refused."""
     narrowed = which.fields()
     if bool(ids) == bool(narrowed):
         raise typer.BadParameter("name candidates, or choose them with --query, --scope, …")
@@ -101,7 +101,7 @@ def _decide(
 
 
 def _confirmed(daemon: DaemonConnection, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Show what would become of each and ask; what is agreed to are those that were shown."""
+    """Show a dry run and ask for confirmation; only the candidates shown are decided."""
     from understudy.wire.learnings import BulkDecision
 
     require_somebody(as_json=daemon.as_json)

@@ -47,11 +47,11 @@ PROMPT_WAIT_S: Final = 1.0
 
 @dataclass(slots=True, kw_only=True)
 class StreamPlace:
-    """How far a run was followed."""
+    """The cursor of a run's stream."""
 
     last_event_id: str | None = None
     status: str = ""
-    # Candidates that the run left so far.
+    # The candidates captured from the run so far.
     candidate_ids: list[str] = field(default_factory=list)
 
     @property
@@ -61,7 +61,7 @@ class StreamPlace:
 
 
 class ChatConversation:
-    """Talks in one session; a break ends the run that is going on, not the session."""
+    """A conversation in one session; Ctrl-C cancels the current run, not the session."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class ChatConversation:
     ) -> None:
         self.client = client
         self.session = session
-        # Where the runs go, whatever the session and its agent say.
+        # The route of all runs, overriding session and agent.
         self.route_id = route_id
         # The language of the daemon in these runs.
         self.locale = locale
@@ -89,7 +89,7 @@ class ChatConversation:
         self._captured_after: int | None = None
 
     def introduce(self) -> None:
-        """Tell where this takes place and who answers."""
+        """Print the session and the agent."""
         session = self.session
         route = self._route()
         where = _named(route) if route else "none"
@@ -98,7 +98,7 @@ class ChatConversation:
             note("offline: replies come from a script; set OPENAI_API_KEY for a real model")
 
     def attach(self, attachments: Sequence[Attachment]) -> None:
-        """Send these along with the next message."""
+        """Attach files to the next message."""
         self._attached += upload(self.client, attachments) or ()
 
     def say(self, text: str, *, wait_s: float = PROMPT_WAIT_S) -> str:
@@ -150,7 +150,7 @@ class ChatConversation:
         return status if status in WAITING else None
 
     def submit(self, text: str) -> "RunView":
-        """Queue the run that a text makes, with what is attached to it."""
+        """Submit a run with a text and the attachments."""
         from understudy.wire.runs import SubmitInput
 
         wanted = inputs.request(
@@ -178,7 +178,7 @@ class ChatConversation:
         """Say what a run left to review; capture may go on for longer than anybody waits."""
         from understudy.client import ClientError
 
-        # The reply is complete, whatever becomes of this.
+        # The reply is complete, even if this fails.
         with suppress(ClientError, KeyboardInterrupt):
             if place.status == "completed":
                 self._captured_after = place.offset
@@ -224,7 +224,7 @@ class ChatConversation:
                     return place.status
 
     def _print(self, run_id: str, place: StreamPlace, transcript: Transcript) -> bool:
-        """Print a run from a place on, until it has ended (True) or waits for a person."""
+        """Print a run from a cursor on, until it has ended (True) or waits for a person."""
         from understudy.wire.events import RunUpdated
 
         for event in self.client.runs.stream(
@@ -257,7 +257,7 @@ class ChatConversation:
         return False
 
     def _stop(self, run_id: str) -> None:
-        """Stop this run; what else the session is doing goes on."""
+        """Cancel this run; other runs of the session continue."""
         if self.client.runs.get(run_id).status == "queued":
             self.client.runs.cancel(run_id)
             note("cancelled before it began; the session goes on")
@@ -287,7 +287,7 @@ def _is_captured(client: "Client", run_id: str, wait_s: float) -> bool:
     except WaitTimeout:
         return False
     except NotFoundError:
-        # No record of the run is kept, so nothing is captured from it.
+        # The run has no run memory, so nothing is captured from it.
         return True
     return True
 
@@ -398,7 +398,7 @@ def _talk(
 
 
 def _prompt() -> str | None:
-    """A line from the terminal, or None when there will be no more."""
+    """A line from the terminal; None at the end of input."""
     try:
         return read_line("> ")
     except (EOFError, KeyboardInterrupt):
@@ -427,7 +427,7 @@ def _command(
 
 
 def _attach(conversation: ChatConversation, path: str) -> None:
-    """Read and upload a file; what is wrong with it is said at once."""
+    """Read and upload a file; errors are printed at once."""
     if not path:
         note("give the path of a file after /attach")
         return
@@ -491,7 +491,7 @@ def _begin(
 
 
 def _attempt(daemon: DaemonConnection, do: Callable[[], T]) -> T | None:
-    """Do it; what goes wrong is said, and the conversation goes on."""
+    """Run an action; errors are printed, and the conversation continues."""
     from understudy.client import ClientError
 
     try:

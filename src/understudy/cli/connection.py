@@ -1,4 +1,4 @@
-"""How a function becomes a command: the connection to the daemon, the answer, the failures."""
+"""The command decorator: connects to the daemon, shows the answer, reports errors."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from understudy.settings import ClientSettings, Flags, Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
-# How the answer of a command is printed: see `Commands`.
+# The layout of a command's answer: see `Commands`.
 Show: TypeAlias = Layout | str | Callable[[Any], Pairs | None]
 NOTHING: Final[Mapping[str, Any]] = {}
 NAMED: Final = inspect.Parameter.KEYWORD_ONLY
@@ -49,7 +49,7 @@ class DaemonConnection:
         self.client: Client = Client(where.url, where.token, on_answer=self._keep, is_light=True)
 
     def show(self, render: Callable[[], None]) -> None:
-        """Print the last answer: as it came with --json, in words otherwise."""
+        """Print the last answer: as JSON with --json, else as text."""
         if self.as_json:
             print_json(self.answer)
         else:
@@ -58,7 +58,7 @@ class DaemonConnection:
     def show_answer(
         self, view: Any, show: Show, empty: str | None = None, typed: Mapping[str, Any] = NOTHING
     ) -> None:
-        """Print the last answer as `show` says; tells people that a list goes on."""
+        """Print the last answer by its layout; note if the list has more pages."""
         words = {"view": view, "understudy": understudy(), **typed}
         if isinstance(show, str):
             self.show(lambda: note(show.format(**words)))
@@ -71,7 +71,7 @@ class DaemonConnection:
         self.more(getattr(view, "next_cursor", None))
 
     def more(self, cursor: str | None) -> None:
-        """Tell people that a list goes on; with --json the answer says it."""
+        """Note that the list has more pages; with --json the cursor shows it."""
         if cursor is not None and not self.as_json:
             note(f"more follow: --cursor {cursor}")
 
@@ -115,7 +115,7 @@ class Commands:
 def command(
     *, show: Show | None = None, empty: str | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., None]]:
-    """Make a function into one that Typer can call; see `Commands`."""
+    """Turn a function into a Typer command; see `Commands`."""
 
     def wrap(function: Callable[..., Any]) -> Callable[..., None]:
         taken = dict(inspect.signature(function).parameters)
@@ -206,7 +206,7 @@ def connect(ctx: typer.Context) -> Iterator[DaemonConnection]:
 
 
 def destination(ctx: typer.Context) -> "ClientSettings":
-    """Which daemon to talk to, and as whom: options first, then the environment."""
+    """The URL and token of the daemon: options override the environment."""
     from understudy.settings import ClientSettings
 
     options = shared(ctx)

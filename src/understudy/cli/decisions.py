@@ -1,4 +1,4 @@
-"""Asking a person about what waits, one after the other: tool calls, offers and questions."""
+"""Interactive decisions, one by one: tool calls, offers and questions."""
 
 import json
 from collections import Counter
@@ -74,7 +74,7 @@ STATES: Final = {"pending": "open", "allowed": "accepted", "denied": "declined"}
 
 
 class CallDecision:
-    """One conversation about one tool call."""
+    """The dialog about one tool call."""
 
     def __init__(self, person: Person, view: "ApprovalView") -> None:
         self._person = person
@@ -251,13 +251,13 @@ def _ask(person: Person) -> Literal["allow", "deny"] | None:
 
 SAID: Final = {"allow": "accepted", "deny": "declined"}
 SKIP: Final = "/skip"
-# The outcome of one request and its run, if a run waited for it; None: skipped.
+# The outcome of one request and its run, if one waited for it; None if skipped.
 Done: TypeAlias = "tuple[str, RunView | None] | None"
 Step: TypeAlias = "Callable[[], Done]"
 
 
 class Review:
-    """One person who goes through what waits."""
+    """An interactive review of open requests."""
 
     def __init__(self, client: "Client", person: Person) -> None:
         self._client = client
@@ -357,7 +357,7 @@ class _MaySkip:
 
 
 def offer(client: "Client", person: Person, run_id: str) -> bool:
-    """Ask for everything that a run waits for; False when something is left waiting."""
+    """Ask about every open request of a run; False if one stays open."""
     from understudy.client.errors import ConflictError, InvalidError, NotFoundError
 
     person.forget_typed()
@@ -370,12 +370,12 @@ def offer(client: "Client", person: Person, run_id: str) -> bool:
             person.say(_come_back(run))
             return False
         except (ConflictError, InvalidError, NotFoundError) as problem:
-            # Another caller may have answered meanwhile, or the daemon refuses the answer.
+            # Another caller may have answered first, or the daemon refused the answer.
             person.say(error_lines(problem))
 
 
 def _offer_one(client: "Client", person: Person, run: "RunView") -> bool:
-    """Ask for the first thing that a run waits for; False when there is none."""
+    """Ask about the first open request of a run; False if there is none."""
     if run.pending_approvals:
         if settle(client, person, run.pending_approvals[0]) is None:
             raise Left

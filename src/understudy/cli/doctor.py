@@ -1,4 +1,4 @@
-"""`understudy status` and `doctor`: what the daemon is and does, and what to do where it is not well."""
+"""`understudy status` and `doctor`: the status of the daemon, its warnings and their remedies."""
 
 import shutil
 import stat
@@ -25,7 +25,7 @@ SCARCE_BYTES: Final = 256 * 1024 * 1024
 OFFLINE: Final = "scripted"
 # Warnings of the daemon about run memory maintenance.
 MAINTAINED: Final = frozenset({"run_memory_maintenance_failed", "run_memory_repaired"})
-# Warnings of the daemon that another check reports.
+# Warnings of the daemon that another check reports already.
 SAID_ALREADY: Final = frozenset({"offline_model", "route_not_ready"}) | MAINTAINED
 GET_KEY: Final = (
     "set OPENAI_API_KEY or ANTHROPIC_API_KEY, or write [routes.NAME] into the config file,"
@@ -89,7 +89,7 @@ def learning_words(learning: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that was looked at; what is not well says how to mend it."""
+    """The result of one check, with a fix if it failed."""
 
     code: str
     severity: "Severity"
@@ -104,7 +104,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
-    """The daemon's home, where it is on this machine."""
+    """The daemon's home, if it is on this machine."""
 
     path: str
     mode: int
@@ -118,10 +118,10 @@ class Findings:
     url: str
     client_version: str
     has_token: bool = False
-    # Why no daemon answered.
+    # Why the daemon is unreachable.
     unreachable: str | None = None
     ready: bool | None = None
-    # Why the daemon did not tell about itself: the problem's status and detail.
+    # Why the status call was refused: the problem's status and detail.
     refused: tuple[int, str] | None = None
     status: Mapping[str, Any] | None = None
     routes: Sequence[Mapping[str, Any]] | None = None
@@ -304,12 +304,12 @@ RULES: Final[tuple[Callable[[Findings], Iterator[Check]], ...]] = (
 
 
 def examine(found: Findings) -> list[Check]:
-    """Every check that the findings allow, in the order of the rules."""
+    """Run every check that the findings allow, in order."""
     return [check for rule in RULES for check in rule(found)]
 
 
 def is_ok(checks: Sequence[Check]) -> bool:
-    """Whether nothing is broken; warnings are not."""
+    """Whether no check failed; warnings do not count."""
     return all(check.severity != "error" for check in checks)
 
 
@@ -365,7 +365,7 @@ def doctor(ctx: typer.Context) -> None:
 
 
 def look(where: "ClientSettings") -> Findings:
-    """Ask the daemon, and look at its home where that is on this machine."""
+    """Query the daemon, and inspect its home if it is on this machine."""
     from understudy.client import Client, ClientError, Retries, UnreachableError
     from understudy.client.errors import ProblemError
 

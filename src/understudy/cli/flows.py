@@ -1,4 +1,4 @@
-"""`understudy flows`: starts of playbooks, what each came to, and the evidence that is missing."""
+"""`understudy flows`: starts of playbooks, their status, and missing evidence."""
 
 from typing import Annotated, Any, Final
 
@@ -19,7 +19,7 @@ Evidence = Annotated[
 
 
 def missing(view: Any) -> list[str]:
-    """What keeps the contract of a flow from being met."""
+    """The evidence and violations that keep the contract of a flow from passing."""
     return [told for check in view.contract.checks for told in check.details]
 
 

@@ -21,14 +21,14 @@ STDIN: Final = "-"
 
 
 def request(kind: type[R], /, **fields: Any) -> R:
-    """A request with the fields that are not None; raises `ValidationError`."""
+    """A request body with the fields that are not None; raises `ValidationError`."""
     from understudy.client.calls import given
 
     return kind.model_validate(given(**fields))
 
 
 def change(kind: type[R], /, **fields: Any) -> R:
-    """A request that changes something: at least one field must be given."""
+    """A request body for a change: at least one field must be given."""
     wanted = request(kind, **fields)
     if not wanted.model_fields_set:
         raise typer.BadParameter("give something to change")
@@ -65,14 +65,14 @@ def read_file(file: Path) -> str:
 
 
 def why(problem: Exception) -> str:
-    """Why a file cannot be read or written, without its path."""
+    """The reason of a file error, without its path."""
     if isinstance(problem, UnicodeDecodeError):
         return "it is not UTF-8 text"
     return (isinstance(problem, OSError) and problem.strerror) or str(problem)
 
 
 def read_bytes(file: Path) -> bytes:
-    """The bytes of a file, or of stdin when its name is `-`, as far as an asset may have them."""
+    """The bytes of a file, or of stdin for `-`, up to the limit of assets."""
     from understudy.assets.model import MAX_ASSET_BYTES
 
     try:
@@ -89,7 +89,7 @@ def read_bytes(file: Path) -> bytes:
 
 
 def write_new(file: Path, data: bytes) -> None:
-    """Write a file that is not there yet."""
+    """Create a file; refuse to overwrite one."""
     try:
         with file.open("xb") as target:
             target.write(data)
@@ -127,14 +127,14 @@ def json_object(text: str | None, option: str) -> dict[str, Any] | None:
 
 
 class NotAnObject(ValueError):
-    """A text is no JSON object; says why."""
+    """The text is not a JSON object; says why."""
 
 
 def parse_object(text: str) -> dict[str, Any]:
     """A text as a JSON object that can be sent, or `NotAnObject`."""
     try:
         value = json.loads(text, parse_constant=_refuse)
-        # JSON can name characters that no text can be sent with.
+        # JSON can escape lone surrogates, which cannot be sent as UTF-8.
         json.dumps(value, ensure_ascii=False).encode()
     except ValueError as problem:
         raise NotAnObject(f"is not JSON: {problem}") from None
@@ -199,10 +199,10 @@ Asset: TypeAlias = Annotated[
 
 
 class Attachment(Protocol):
-    """Something that goes along with an input."""
+    """An attachment of an input."""
 
     def asset_id(self, client: "Client") -> str:
-        """The asset that it is, or that it becomes."""
+        """The asset id, after an upload if needed."""
         ...
 
 
@@ -219,13 +219,13 @@ class KnownAsset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileToUpload:
-    """A file that was read here."""
+    """A local file to upload."""
 
     name: str
     data: bytes
 
     def asset_id(self, client: "Client") -> str:
-        """The id of the asset that it becomes."""
+        """Upload the file, and return the asset id."""
         return client.assets.upload(self.name, self.data).asset_id
 
 

@@ -1,4 +1,4 @@
-"""`understudy keys`: what exported skills are signed with, and whose signatures are trusted."""
+"""`understudy keys`: signing keys of exported skills, and trusted keys."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final

@@ -1,4 +1,4 @@
-"""`understudy lab`: the product's own parts on JSON lines, for those who measure them."""
+"""`understudy lab`: scanners and parsers applied to JSON lines, for benchmarks."""
 
 import gzip
 import json
@@ -54,7 +54,7 @@ def read_lines(source: Iterable[str | bytes], name: str = "") -> Iterator[tuple[
 
 
 def refuse(number: int, why: str, name: str = "") -> NoReturn:
-    """Say which line was bad, of which file, and leave."""
+    """Report the invalid line and file, and exit."""
     note(f"error: {name and f'{name}: '}line {number}: {why}")
     raise typer.Exit(ExitCode.USAGE)
 

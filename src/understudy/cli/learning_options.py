@@ -1,4 +1,4 @@
-"""Arguments and options that the commands about learning share, and what is typed as them."""
+"""Arguments and options shared by the learning commands, and their parsers."""
 
 import time
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewOptions:
-    """Which candidates that wait for a person."""
+    """Filters on open candidates."""
 
     query: Annotated[
         str | None,
@@ -90,7 +90,7 @@ class ReviewOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateOptions(ReviewOptions):
-    """Which candidates."""
+    """Filters on candidates."""
 
     state: Annotated[str | None, typer.Option("--state", help=f"Only in a state: {STATES}.")] = None
 
@@ -101,7 +101,7 @@ class CandidateOptions(ReviewOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningOptions(ReviewOptions):
-    """Which learnings."""
+    """Filters on learnings."""
 
     status: Annotated[
         str | None, typer.Option("--status", help=f"Only of a status: {STATUSES}.")
@@ -165,7 +165,7 @@ class ContentOptions:
     expires: Expires = None
 
     def fields(self) -> dict[str, Any]:
-        """As the API names it."""
+        """The options that were given, under the field names of the API."""
         return {
             "sensitivity": self.sensitivity,
             "applies": self.applies,
@@ -202,13 +202,13 @@ def evidence_of(entries: Sequence[str] | None) -> list[dict[str, str]] | None:
 
 
 def tomorrow_ms() -> int:
-    """The beginning of tomorrow where this person is."""
+    """The start of tomorrow in the local time zone."""
     tomorrow = datetime.now().astimezone().date() + timedelta(days=1)
     return round(datetime.combine(tomorrow, datetime.min.time()).astimezone().timestamp() * 1000)
 
 
 def beginning(text: str | None, now_ms: int | None = None) -> int | None:
-    """The time that lies a span before now."""
+    """The time that is a span before now."""
     if text is None:
         return None
     now = time.time_ns() // 1_000_000 if now_ms is None else now_ms
@@ -221,7 +221,7 @@ def beginning(text: str | None, now_ms: int | None = None) -> int | None:
 
 
 def ending(text: str | None, now_ms: int | None = None, *, option: str = "--expires") -> int | None:
-    """When something ends: a span from now, or a time."""
+    """An expiry: a span from now, or a time."""
     if text is None:
         return None
     now = time.time_ns() // 1_000_000 if now_ms is None else now_ms

@@ -1,4 +1,4 @@
-"""Candidates and learnings as people read them: nothing hidden, nothing left out."""
+"""Candidates and learnings as text for people, in full."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from understudy.sessions.learning_scopes import LearningScope
     from understudy.wire.policies import CandidateExplainView, RuleTraceView
 
-# Characters of a long content that a list shows.
+# Characters of a content that a list shows.
 LISTED_CHARS: Final = 160
 CANDIDATE_COLUMNS: Final[screen.Layout] = {
     "candidate": "candidate_id",
@@ -63,7 +63,7 @@ def candidate_pairs(view: "Candidate") -> Pairs:
 
 
 def item_pairs(view: "ReviewItem") -> Pairs:
-    """A candidate with what whoever decides should know."""
+    """A candidate with everything relevant to its decision."""
     return [
         *_what(view, reach=reach_line(view)),
         *_came(view, quotes=view.quotes),
@@ -73,13 +73,13 @@ def item_pairs(view: "ReviewItem") -> Pairs:
 
 
 def reach_line(view: "ReviewItem") -> str:
-    """In which sessions it would be told, published as it is."""
+    """The sessions that would have it injected if it were published as it is."""
     own = next((it for it in view.reaches if it.scope == view.scope), None)
     return scope_words(view.scope) if own is None else reached(own)
 
 
 def reached(reach: "Reach") -> str:
-    """A scope, what it means, and why nobody is told there."""
+    """A scope, its meaning, and why nobody would have it injected there."""
     unused = f" ({reach.unused})" if reach.unused else ""
     return f"{scope_words(reach.scope)}: {visible_line(reach.words)}{unused}"
 
@@ -129,19 +129,19 @@ def related(view: "RelatedLearning") -> str:
 def review_words(view: "AutomationReview") -> str:
     """The automation review of a candidate, on one line."""
     when = screen.ago(view.reviewed_at_ms)
-    # In other modes nothing was done.
+    # In other modes automation took no action.
     chose = "chose to" if view.mode == "enabled" else "would"
     action = f"{chose} {AUTOMATION.get(view.action, view.action)}"
     return f"{action} (mode {view.mode}, policy revision {view.policy_revision}, {when})"
 
 
 def scope_words(scope: "LearningScope | LearningScope") -> str:
-    """A scope as it is typed."""
+    """A scope in the syntax of the options."""
     return f"{scope.kind}:{visible_line(scope.id)}"
 
 
 def source_words(source: "LearningSource") -> str:
-    """Where something was said."""
+    """The source session and run."""
     named = (("run", source.run_id), ("session", source.session_id), ("agent", source.agent_id))
     return ", ".join(f"{what} {visible_line(name)}" for what, name in named if name)
 
@@ -239,7 +239,7 @@ def _back(before: "RevokedBefore") -> str:
 
 
 def is_snoozed(view: "Candidate") -> bool:
-    """Whether the queue of review leaves it out for now."""
+    """Whether it is snoozed in the review queue."""
     return (view.snoozed_until_ms or 0) > time.time() * 1000
 
 

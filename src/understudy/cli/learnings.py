@@ -1,4 +1,4 @@
-"""`understudy learnings`: what is known, where it came from, and how it is taken back."""
+"""`understudy learnings`: list, lineage, changes, supersede, revoke."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -241,14 +241,14 @@ HERE = "◀ this one"
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A line of the tree, and what hangs on it."""
+    """A node of the lineage tree with its children."""
 
     words: str
     below: "tuple[Node, ...]" = ()
 
 
 def lineage_lines(view: "Lineage") -> list[str]:
-    """The tree, from the run that something was said in to the runs that were told."""
+    """The lineage tree, from the source run to the runs that had it injected."""
     since, before = _parted(view)
     chain = _this(view, before if not since else ())
     for at, older in enumerate(since, start=1):

@@ -1,4 +1,4 @@
-"""`understudy serve`, `config`, `redact`, `openapi` and `version`: commands that ask no daemon."""
+"""`understudy serve`, `config`, `redact`, `openapi` and `version`: commands without a daemon."""
 
 import gc
 import sys
@@ -18,15 +18,15 @@ from understudy.cli.output import print_json
 if TYPE_CHECKING:
     from understudy.settings import Settings
 
-# Input is scrubbed in parts of about this size, each ending where nothing goes on.
+# Input is scrubbed in parts of about this size, cut at safe line ends.
 PART_BYTES: Final = 1 << 20
-# A key block that never ends is not waited for any longer than this.
+# The limit for waiting on the end of a key block.
 MOST_BYTES: Final = 16 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonOptions:
-    """Settings of a daemon that is started here."""
+    """Settings flags of a daemon that is started here."""
 
     home: Annotated[
         Path | None, typer.Option("--home", help="Where its files live (UNDERSTUDY_HOME).")
@@ -99,7 +99,7 @@ def parts(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _cut(held: bytes) -> int:
-    """Where to end a part; 0 when it must go on."""
+    """The offset to cut a part at; 0 if no safe one exists yet."""
     cut = held.rfind(b"\n") + 1
     # A value may stand on the indented line after its name.
     while (

@@ -109,7 +109,7 @@ def retry(
 
 
 def _box(session: str | None, agent: str | None) -> tuple[bool, str]:
-    """Whether the mailbox is an agent's, and the id of the session or agent that it belongs to."""
+    """Whether the mailbox is an agent's, and the id of its session or agent."""
     if session is not None and agent is None:
         return False, session
     if agent is not None and session is None:

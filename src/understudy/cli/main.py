@@ -21,13 +21,13 @@ class LazyEntry:
     """
 
     def __init__(self, help: str, *places: str) -> None:  # noqa: A002 - the word that Typer uses
-        # As the module has it; a test compares them.
+        # The same text as in the module; a test compares them.
         self.help = help
-        # A module of this package and a name in it, for each part.
+        # Module and attribute of each part, for lazy imports.
         self.places = places
 
     def parts(self) -> list[Any]:
-        """What the places hold."""
+        """Import the parts."""
         named = (place.split(":") for place in self.places)
         return [getattr(import_module(f"understudy.cli.{module}"), name) for module, name in named]
 
@@ -175,7 +175,7 @@ GROUPS: Final[Mapping[str, LazyEntry]] = {
 
 
 class RootCommand(TyperGroup):
-    """The options that every command takes may also stand before it."""
+    """Accepts the shared options before the command, too."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -225,7 +225,7 @@ def _keep_named(group: typer.Typer, words: Sequence[str]) -> None:
 
 
 def _nothing() -> None:
-    """Stands for a command that is not called."""
+    """A placeholder for a command that is not called."""
 
 
 def _print_version(wanted: bool) -> None:
@@ -254,10 +254,10 @@ def understudy(
 def main() -> None:
     """Run the command line that was typed."""
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a character shows its number instead.
+        # Characters that the terminal cannot encode are escaped.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    # To complete a command line, a shell passes it in the environment.
+    # For completion, a shell passes the command line in the environment.
     completes = "_UNDERSTUDY_COMPLETE" in os.environ
     build_app(None if completes else sys.argv[1:])()
 

@@ -1,4 +1,4 @@
-"""`understudy memory`: what sessions know and remember, and why."""
+"""`understudy memory`: injected memory of sessions and why, search, and run memories."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated, Final
@@ -105,7 +105,7 @@ CAPTURE_REASONS: Final = {
 
 
 def capture_line(capture: "RunCapture") -> str:
-    """What capture found in a run, or why it found nothing."""
+    """The result of the capture of a run, or why it found nothing."""
     attempts = f"{capture.attempts} attempt{'' if capture.attempts == 1 else 's'}"
     state = CAPTURE_STATES[capture.state].format(found=capture.found, attempts=attempts)
     codes = capture.reason.split(",") if capture.reason else ()
@@ -153,7 +153,7 @@ def show_results(view: "SearchAnswer") -> None:
 
 
 def show_explained(view: "MemoryExplanation") -> None:
-    """Every learning and run in sight, and why it would or would not reach the prompt."""
+    """Every visible learning and run, and why it would or would not be injected."""
     screen.records(view.entries, EXPLAINED_COLUMNS, empty="This session remembers nothing yet.")
     others = f"{view.max_learned_entries} others{_covering(view.learned_relevance_floor)}"
     runs = f"{view.max_prompt_entries} runs{_covering(view.relevance_floor)}"
@@ -168,7 +168,7 @@ def _covering(floor: float) -> str:
 
 
 def show_report(view: "MemoryReport") -> None:
-    """The memory that a run was given, and what was left out."""
+    """The memory that was injected into a run, and what was left out."""
     learned = view.learned.entries if view.learned else ()
     screen.records([*learned, *view.entries], REPORTED_COLUMNS, empty=view.explanation)
     if view.learned:

@@ -26,7 +26,7 @@ def shared(ctx: typer.Context) -> Shared:
 
 
 def shared_options() -> list[TyperOption]:
-    """Fresh options; they keep their values for `shared` and are not passed to the command."""
+    """Fresh options; their values are stored for `shared`, not passed to the command."""
     return [
         _option("--url", str, metavar="URL", help="Where the daemon is (or UNDERSTUDY_URL)."),
         _option("--token", str, metavar="TOKEN", help="Who is calling (or UNDERSTUDY_TOKEN)."),
@@ -42,14 +42,14 @@ class ConnectedCommand(TyperCommand):
         self.params.extend(shared_options())
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse, and keep in which order the options stood; `typed_order` tells it."""
+        """Parse the arguments, and record the order of options for `typed_order`."""
         _, _, order = self.make_parser(ctx).parse_args(args=[*args])
         ctx.meta[_key("order")] = [param.name for param in order]
         return super().parse_args(ctx, args)
 
 
 def typed_order(ctx: typer.Context) -> list[str]:
-    """The names of the parameters as they were typed, each as often as it was."""
+    """The names of the parameters in the order typed, with repeats."""
     order: list[str] = ctx.meta[_key("order")]
     return order
 
@@ -92,7 +92,7 @@ Cursor: TypeAlias = Annotated[
 
 
 class PageOptions(TypedDict):
-    """Which page of a list: what was typed as --limit and --cursor."""
+    """The page of a list: --limit and --cursor."""
 
     limit: int
     cursor: str | None

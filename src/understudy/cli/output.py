@@ -1,4 +1,4 @@
-"""How a command ends, what it leaves on stdout and stderr, and what it suggests to type next."""
+"""Exit codes, stdout and stderr of commands, and suggestions for the next command."""
 
 import json
 import shlex
@@ -23,7 +23,7 @@ LISTED: Final[Mapping[str, str]] = {"skill_unsafe": "the content guard refuses t
 
 @contextmanager
 def for_daemon_at(url: str | None) -> Iterator[None]:
-    """Suggest commands for the daemon at an address that was typed; None when none was."""
+    """Set the URL in suggested commands; None for the default daemon."""
     before = _url.set(url)
     try:
         yield
@@ -32,13 +32,13 @@ def for_daemon_at(url: str | None) -> Iterator[None]:
 
 
 def understudy() -> str:
-    """How a suggested command begins."""
+    """The prefix of a suggested command."""
     url = _url.get()
     return "understudy" if url is None else f"understudy --url {shlex.quote(url)}"
 
 
 class ExitCode(IntEnum):
-    """How a command ended."""
+    """The exit codes of commands."""
 
     DONE = 0
     FAILED = 1
@@ -156,7 +156,7 @@ def problem_of(error: "ClientError") -> dict[str, Any]:
 
 
 def client_problem(code: str, title: str, detail: str, *, status: int = 400) -> dict[str, Any]:
-    """A problem that arose on this side of the wire, with the status a daemon would give it."""
+    """A problem of the client itself, with the status a daemon would give it."""
     return {
         "type": f"urn:understudy:problem:{code}",
         "title": title,
@@ -170,7 +170,7 @@ def client_problem(code: str, title: str, detail: str, *, status: int = 400) -> 
 def end_with_problem(
     code: str, title: str, detail: str, *, status: int, exit_code: ExitCode, as_json: bool
 ) -> NoReturn:
-    """End the command with a problem that arose on this side of the wire."""
+    """Exit with a problem of the client itself."""
     if as_json:
         print_json(client_problem(code, title, detail, status=status))
     note(f"error: {detail}")

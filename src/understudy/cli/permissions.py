@@ -1,4 +1,4 @@
-"""`understudy permissions`: which tool calls may run, for every agent."""
+"""`understudy permissions`: the permission rules for all agents."""
 
 import json
 from pathlib import Path

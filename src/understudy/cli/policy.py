@@ -1,4 +1,4 @@
-"""`understudy policy`: what operators decide about memory and learning while the daemon runs."""
+"""`understudy policy`: the learning policy and the run-memory policy."""
 
 import json
 import sys

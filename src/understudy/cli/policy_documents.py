@@ -1,4 +1,4 @@
-"""Policies as they are typed and shown."""
+"""Parsing and display of policies."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""`understudy questions`: what runs ask people."""
+"""`understudy questions`: questions of runs to people."""
 
 from typing import TYPE_CHECKING, Annotated, Final
 

@@ -1,4 +1,4 @@
-"""Approvals, questions and tool calls in words, with the commands that answer them."""
+"""Approvals, questions and tool calls as text, with the commands that answer them."""
 
 import difflib
 import json

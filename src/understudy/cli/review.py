@@ -1,4 +1,4 @@
-"""`understudy review`: going through what waits for a person, one candidate after the other."""
+"""`understudy review`: interactive review of open candidates, one by one."""
 
 import difflib
 from collections import Counter

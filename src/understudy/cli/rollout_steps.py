@@ -1,4 +1,4 @@
-"""`understudy rollouts promote`, `advance`, `trial`, …: what takes a procedure from stage to stage."""
+"""`understudy rollouts promote`, `advance`, `trial`, …: commands that change a stage."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast
 

@@ -1,4 +1,4 @@
-"""`understudy rollouts`: procedures that become skills, where they stand and how they got there."""
+"""`understudy rollouts`: procedures that become skills, their stages and history."""
 
 import shlex
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias

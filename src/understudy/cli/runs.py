@@ -1,4 +1,4 @@
-"""`understudy runs`: execution requests in sessions, what they answered and where it was sent."""
+"""`understudy runs`: execution requests in sessions, their outputs and deliveries."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Final

@@ -1,4 +1,4 @@
-"""`understudy schedules`: runs that are submitted at their time."""
+"""`understudy schedules`: runs that are submitted at set times."""
 
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias

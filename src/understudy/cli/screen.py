@@ -1,4 +1,4 @@
-"""Text for people: tables and records from layouts, nothing that could drive the terminal."""
+"""Text for people: tables and records from layouts, without terminal control characters."""
 
 import json
 import os

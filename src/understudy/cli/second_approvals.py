@@ -1,4 +1,4 @@
-"""`understudy second-approvals`: changes that wait for people to approve them."""
+"""`understudy second-approvals`: pending changes that need a second approver."""
 
 from typing import TYPE_CHECKING, Annotated, Final
 

@@ -1,4 +1,4 @@
-"""`understudy sessions set-…`, `clear-…` and the nouns below: what a session is bound to."""
+"""`understudy sessions set-…`, `clear-…` and their groups: scopes, persona and settings."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final

@@ -1,4 +1,4 @@
-"""`understudy setup`: three questions about model, learning and skills, and where the answers go."""
+"""`understudy setup`: three questions about model, learning and skills, written to the settings."""
 
 import re
 import shlex

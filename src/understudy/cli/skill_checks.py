@@ -1,4 +1,4 @@
-"""`understudy skills scan`, `deps` and `runtimes`: what the guard says of files, and what skills need."""
+"""`understudy skills scan`, `deps` and `runtimes`: guard findings and dependencies of skills."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping

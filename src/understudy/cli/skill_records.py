@@ -1,4 +1,4 @@
-"""Skills as people name them on the command line, and as they read them."""
+"""Skill references on the command line, and skills as text for people."""
 
 import re
 from collections.abc import Iterator, Sequence

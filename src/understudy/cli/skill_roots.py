@@ -1,4 +1,4 @@
-"""`understudy skills roots`: the folders whose skills you are offered."""
+"""`understudy skills roots`: local folders whose skills are offered to you."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final

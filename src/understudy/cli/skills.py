@@ -1,4 +1,4 @@
-"""`understudy skills`: what agents can be told to do, in versions, and who may use it."""
+"""`understudy skills`: list, create, change and grant skills."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final

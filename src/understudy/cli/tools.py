@@ -1,4 +1,4 @@
-"""`understudy tools` and `mcp`: what agents can do, and the servers whose tools they can use."""
+"""`understudy tools` and `mcp`: the tools of agents, and the MCP servers."""
 
 from typing import TYPE_CHECKING, Annotated, Final
 

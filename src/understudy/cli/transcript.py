@@ -1,4 +1,4 @@
-"""A run in words, as it goes: the reply on stdout, what happens beside it on stderr."""
+"""A live transcript of a run: the reply on stdout, other events on stderr."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""`understudy unlearn`: what came of something, having it unlearned, and checking the receipt."""
+"""`understudy unlearn`: preview, start, status, and verification of the receipt."""
 
 import json
 import time

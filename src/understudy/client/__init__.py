@@ -1,4 +1,4 @@
-"""The typed SDK: `Client` and `AsyncClient` talk to a running daemon, with retries where they are safe."""
+"""The typed SDK: `Client` and `AsyncClient` call a running daemon, with safe retries."""
 
 from typing import TYPE_CHECKING
 

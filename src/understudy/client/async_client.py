@@ -40,7 +40,7 @@ class AsyncSessions(SessionsCalls[AsyncTransport]):
     def stream(
         self, session_id: str, *, last_event_id: str | None = None
     ) -> AsyncIterator[StreamEvent]:
-        """The events of a session from now on, or after an event; never ends."""
+        """Stream the events of a session from now on, or after an event; endless."""
         path = at("sessions", session_id, "stream")
         return follow_async(self.transport, path, last_event_id=last_event_id)
 
@@ -55,7 +55,7 @@ class AsyncRuns(RunsCalls[AsyncTransport]):
         last_event_id: str | None = None,
         on_away: Callable[[], None] = lambda: None,
     ) -> AsyncIterator[StreamEvent]:
-        """The events of a run, from its start or after an event, until it has ended."""
+        """Stream the events of a run, from its start or after an event, until it has ended."""
 
         async def is_over() -> bool:
             return (await self.get(run_id)).status in TERMINAL_STATUSES
@@ -72,11 +72,11 @@ class AsyncRuns(RunsCalls[AsyncTransport]):
                 return
 
     async def wait(self, run_id: str, *, timeout_s: float | None = None) -> "RunView":
-        """The run once it has ended; `WaitTimeout` when that takes too long."""
+        """Wait until the run has ended; `WaitTimeout` after the timeout."""
         return await self._wait(run_id, TERMINAL_STATUSES, timeout_s)
 
     async def wait_settled(self, run_id: str, *, timeout_s: float | None = None) -> "RunView":
-        """The run once it has ended or waits for a person."""
+        """Wait until the run has ended or waits for a person."""
         return await self._wait(run_id, SETTLED_STATUSES, timeout_s)
 
     async def _wait(
@@ -90,7 +90,7 @@ class AsyncRuns(RunsCalls[AsyncTransport]):
         return run
 
     async def _look_again(self, run_id: str) -> "RunView":
-        """The run; a daemon that answered before is given the time to be restarted."""
+        """Poll the run; retries while a daemon that answered before is restarted."""
         for delay in RECONNECT_DELAYS_S:
             try:
                 return await self.get(run_id)
@@ -103,7 +103,7 @@ class AsyncLearnings(LearningsCalls[AsyncTransport]):
     """Learnings."""
 
     def uses(self, learning_id: str) -> AsyncIterator["LearningUse"]:
-        """All runs that were told of it, newest first."""
+        """All runs whose prompt had it injected, newest first."""
 
         async def page(cursor: str | None) -> "Page[LearningUse]":
             return (await self.lineage(learning_id, cursor=cursor)).uses
@@ -117,7 +117,7 @@ class AsyncRollouts(RolloutsCalls[AsyncTransport]):
     async def wait_trial(
         self, skill_name: str, trial_id: str, *, timeout_s: float | None = None
     ) -> "TrialView":
-        """The trial once it is over; `WaitTimeout` when that takes too long."""
+        """Wait until the trial has ended; `WaitTimeout` after the timeout."""
         looks = PollSchedule(f"trial {trial_id}", timeout_s)
         while (trial := await self.get_trial(skill_name, trial_id)).state == "pending":
             await self.transport.retries.sleep(looks.pause(trial.state))
@@ -128,7 +128,7 @@ class AsyncDaemon(DaemonCalls[AsyncTransport]):
     """The daemon itself."""
 
     async def is_ready(self) -> bool:
-        """Whether the daemon takes work: not while it starts or drains."""
+        """Whether the daemon is ready: neither starting nor draining."""
         return await self.transport.probe("/readyz")
 
 
@@ -173,7 +173,7 @@ class AsyncClient(Operations[AsyncTransport]):
         await self.close()
 
     async def close(self) -> None:
-        """Let the connections go."""
+        """Close the connections."""
         await self.transport.http.aclose()
 
     async def status(self) -> "StatusView":
@@ -181,5 +181,5 @@ class AsyncClient(Operations[AsyncTransport]):
         return await self.daemon.status()
 
     def stream(self, *, last_event_id: str | None = None) -> AsyncIterator[StreamEvent]:
-        """The events of all sessions from now on, or after an event; never ends."""
+        """Stream the events of all sessions from now on, or after an event; endless."""
         return follow_async(self.transport, at("events", "stream"), last_event_id=last_event_id)

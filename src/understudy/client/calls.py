@@ -1,4 +1,4 @@
-"""One call to the daemon as data: what is sent."""
+"""One call to the daemon as data."""
 
 import hashlib
 import secrets
@@ -17,7 +17,7 @@ SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormUpload:
-    """A file in a form, with text beside it."""
+    """A file upload as a multipart form, with text fields."""
 
     file_name: str
     content: bytes
@@ -43,7 +43,7 @@ class HttpCall(Generic[T_co]):
 
     @property
     def may_repeat(self) -> bool:
-        """Whether sending it twice does no more than sending it once."""
+        """Whether it is idempotent, so that a retry is safe."""
         return self.method in SAFE_METHODS or self.idempotency_key is not None
 
 
@@ -55,7 +55,7 @@ def post(
     upload: FormUpload | None = None,
     key: str | None = None,
 ) -> HttpCall[Any]:
-    """A call that creates or acts, under a key of its own where none is given."""
+    """A POST call, with a generated idempotency key if none is given."""
     return HttpCall(
         method="POST",
         path=path,
@@ -72,11 +72,11 @@ def at(*parts: str | int) -> str:
 
 
 def segment(part: object) -> str:
-    """One part of a path; an empty id would name another resource and is refused."""
+    """One path segment; an empty id would name another resource and is refused."""
     text = str(part)
     if not text:
         raise InvalidCall("an id must not be empty")
-    # A path of dots would be folded away on its way.
+    # A segment of dots would be normalized away.
     return text.replace(".", "%2E") if text in (".", "..") else quote(text, safe="")
 
 
@@ -86,7 +86,7 @@ def given(**fields: Any) -> dict[str, Any]:
 
 
 def query_of(**values: object) -> dict[str, QueryValue]:
-    """The parts of a query that are not None, as they are written there."""
+    """The query parameters that are not None, as strings."""
     return {
         name: str(value).lower() if isinstance(value, bool) else value
         for name, value in given(**values).items()
@@ -94,7 +94,7 @@ def query_of(**values: object) -> dict[str, QueryValue]:
 
 
 def body_of(request: Any) -> dict[str, Any]:
-    """The fields that were set in a request, as JSON; a string is short for `{"content": …}`."""
+    """The fields set in a request, as JSON; a string is short for `{"content": …}`."""
     if isinstance(request, str):
         return {"content": request}
     body: dict[str, Any] = _plain(given(**request) if isinstance(request, dict) else request)

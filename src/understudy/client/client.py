@@ -59,7 +59,7 @@ class Runs(RunsCalls[Transport]):
     ) -> Iterator["StreamEvent"]:
         """The events of a run, from its start or after an event, until it has ended.
 
-        `on_away` is called when the daemon cannot be reached and will be asked again.
+        `on_away` is called when the daemon is unreachable and the connection will be retried.
         """
         from understudy.client.streams import follow
 
@@ -81,14 +81,14 @@ class Runs(RunsCalls[Transport]):
         timeout_s: float | None = None,
         on_look: Callable[["RunView"], None] = lambda run: None,
     ) -> "RunView":
-        """The run once it has ended; `WaitTimeout` when that takes too long.
+        """Wait until the run has ended; `WaitTimeout` after the timeout.
 
-        `on_look` is shown the run each time it is looked at before.
+        `on_look` is called with the run after each poll before that.
         """
         return self._wait(run_id, TERMINAL_STATUSES, timeout_s, on_look)
 
     def wait_settled(self, run_id: str, *, timeout_s: float | None = None) -> "RunView":
-        """The run once it has ended or waits for a person."""
+        """Wait until the run has ended or waits for a person."""
         return self._wait(run_id, SETTLED_STATUSES, timeout_s, lambda run: None)
 
     def _wait(
@@ -107,7 +107,7 @@ class Runs(RunsCalls[Transport]):
         return run
 
     def _look_again(self, run_id: str) -> "RunView":
-        """The run; a daemon that answered before is given the time to be restarted."""
+        """Poll the run; retries while a daemon that answered before is restarted."""
         for delay in RECONNECT_DELAYS_S:
             try:
                 return self.get(run_id)
@@ -120,7 +120,7 @@ class Learnings(LearningsCalls[Transport]):
     """Learnings."""
 
     def uses(self, learning_id: str) -> Iterator["LearningUse"]:
-        """All runs that were told of it, newest first."""
+        """All runs whose prompt had it injected, newest first."""
         return self.transport.every(lambda cursor: self.lineage(learning_id, cursor=cursor).uses)
 
 
@@ -130,7 +130,7 @@ class Rollouts(RolloutsCalls[Transport]):
     def wait_trial(
         self, skill_name: str, trial_id: str, *, timeout_s: float | None = None
     ) -> "TrialView":
-        """The trial once it is over; `WaitTimeout` when that takes too long."""
+        """Wait until the trial has ended; `WaitTimeout` after the timeout."""
         looks = PollSchedule(f"trial {trial_id}", timeout_s)
         while (trial := self.get_trial(skill_name, trial_id)).state == "pending":
             self.transport.retries.sleep(looks.pause(trial.state))
@@ -141,7 +141,7 @@ class RunningDaemon(DaemonCalls[Transport]):
     """The daemon itself."""
 
     def is_ready(self) -> bool:
-        """Whether the daemon takes work: not while it starts or drains."""
+        """Whether the daemon is ready: neither starting nor draining."""
         return self.transport.probe("/readyz")
 
 

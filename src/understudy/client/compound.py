@@ -28,7 +28,7 @@ class AssetUploads(Group[S]):
     def upload(
         self, file_name: str, data: bytes, *, media_type: str | None = None, key: str | None = None
     ) -> HttpCall[Asset]:
-        """Keep a file; the same content again is the same asset."""
+        """Upload a file; the same content is stored once, as the same asset."""
         content = base64.b64encode(data).decode()
         fields = given(file_name=file_name, media_type=media_type, content_base64=content)
         return post(at("assets"), fields, key=key)
@@ -47,7 +47,7 @@ class SkillUploads(Group[S]):
         acknowledged: Sequence[AcknowledgedFinding] = (),
         key: str | None = None,
     ) -> HttpCall[SkillKept]:
-        """Keep the skill in a ZIP: a new one, or a new version of one's own."""
+        """Upload the skill in a ZIP: a new one, or a new version of one's own."""
         fields = given(slug=slug)
         if acknowledged:
             fields["acknowledged"] = json.dumps([body_of(each) for each in acknowledged])
@@ -81,7 +81,7 @@ class QuestionAnswers(Group[S]):
         justification: str | None = None,
         key: str | None = None,
     ) -> HttpCall[RunView]:
-        """Tell a run that it gets no answer, and perhaps why; it goes on."""
+        """Decline to answer a question, with an optional reason; the run continues."""
         fields = given(request_id=request_id, declined=True, justification=justification)
         return post(_questions(run_id), {"resolution": fields}, key=key)
 

@@ -30,7 +30,7 @@ class ClientError(Exception):
 
 
 class InvalidCall(ClientError):
-    """The call makes no sense, and was not sent."""
+    """The call is invalid, and was not sent."""
 
 
 class UnreachableError(ClientError):
@@ -51,11 +51,11 @@ def unreachable_because(problem: Exception) -> str:
 
 
 class AnswerError(ClientError):
-    """The daemon answered something that this client does not understand."""
+    """The daemon's answer cannot be parsed by this client."""
 
 
 class SecondNeeded(ClientError):
-    """The change waits for people to approve it: for a second one, or for two."""
+    """The change is pending until one or two more people approve it."""
 
     def __init__(self, waiting: Mapping[str, Any]) -> None:
         first = waiting.get("first_by")
@@ -66,11 +66,11 @@ class SecondNeeded(ClientError):
 
 
 class WaitTimeout(ClientError):
-    """The time to wait is over; what was waited for goes on."""
+    """The timeout has passed; the run or trial continues."""
 
 
 class ProblemError(ClientError):
-    """The daemon answered with a problem."""
+    """The daemon answered with a problem document."""
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
         self.status = status
@@ -80,21 +80,21 @@ class ProblemError(ClientError):
         self.title = str(problem.get("title") or "")
         self.detail = str(problem.get("detail") or self.title or f"status {status}")
         self.errors = tuple(_field_problems(problem.get("errors")))
-        # How long the daemon asks to wait before the next try.
+        # The daemon's `Retry-After`, in seconds.
         self.retry_after_s: float | None = None
         super().__init__(f"{self.detail} ({self.domain}/{self.code})")
 
 
 class InvalidError(ProblemError):
-    """A value that was sent is wrong."""
+    """A value in the request is invalid."""
 
 
 class NotFoundError(ProblemError):
-    """There is no such thing, or the caller may not know that there is."""
+    """The resource does not exist, or is not visible to the caller."""
 
 
 class RefusedError(ProblemError):
-    """A rule, a role or the state of the thing forbids it."""
+    """A rule, a role or the state of the resource forbids it."""
 
 
 class UnauthorizedError(RefusedError):
@@ -106,15 +106,15 @@ class ForbiddenError(RefusedError):
 
 
 class ConflictError(RefusedError):
-    """The thing is in a state that does not allow this."""
+    """The state of the resource does not allow this."""
 
 
 class UnsafeError(RefusedError):
-    """The content guard found something; `errors` lists what and where."""
+    """The guard rejected the content; `errors` lists the findings."""
 
 
 class UnavailableError(ProblemError):
-    """The daemon cannot do it now; trying again may help."""
+    """The daemon cannot do it now; a retry may succeed."""
 
 
 BY_STATUS: Final[Mapping[int, type[ProblemError]]] = {
@@ -133,7 +133,7 @@ BY_STATUS: Final[Mapping[int, type[ProblemError]]] = {
 
 
 def problem_of(status: int, content: bytes) -> ProblemError:
-    """The error that an answer with this status stands for."""
+    """The exception for an answer with this status."""
     try:
         body = json.loads(content)
     except ValueError:

@@ -29,26 +29,26 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-# Whether calls are awaited.
+# The transport, which decides whether calls are awaited.
 S = TypeVar("S", bound="Transport | AsyncTransport")
 
 
 class Group(Generic[S]):
-    """The operations on one kind of thing."""
+    """The operations on one kind of resource."""
 
     def __init__(self, transport: S) -> None:
         self.transport = transport
 
 
 class Paging(TypedDict, total=False):
-    """Which page of a list: at most how many items, and the `next_cursor` of the page before."""
+    """A page of a list: its size, and the `next_cursor` of the page before."""
 
     limit: int | None
     cursor: str | None
 
 
 class PageOf(Protocol[T_co]):
-    """Some items of a list, and where it goes on."""
+    """One page of a list, and the cursor of the next."""
 
     @property
     def items(self) -> Sequence[T_co]: ...
@@ -58,7 +58,7 @@ class PageOf(Protocol[T_co]):
 
 
 class ClientOperation(Generic[P, T_co]):
-    """An operation in the class of its group; from an object of it, the function that sends it."""
+    """An operation as a class attribute; on an instance, the function that sends it."""
 
     def __init__(self, declared: Callable[..., Any], build: Callable[..., HttpCall[T_co]]) -> None:
         self.declared = declared
@@ -87,7 +87,7 @@ class ClientOperation(Generic[P, T_co]):
 
     @cached_property
     def answer(self) -> str:
-        """The type of the answer, as it is annotated."""
+        """The annotated type of the answer."""
         annotation: str = self.declared.__annotations__["return"]
         is_built = annotation.startswith("HttpCall[")
         return annotation[len("HttpCall[") : -1] if is_built else annotation
@@ -118,7 +118,7 @@ class ClientOperation(Generic[P, T_co]):
 
 
 class Every(Generic[P, T_co]):
-    """A list of an operation's pages as one iterator, fetched as it is asked for."""
+    """A paged list as one iterator, fetched lazily."""
 
     def __init__(self, page: ClientOperation[P, PageOf[T_co]]) -> None:
         self.page = page
@@ -155,14 +155,14 @@ def every(page: ClientOperation[P, PageOf[T]]) -> Every[P, T]:
 
 
 def built(build: Callable[Concatenate[Any, P], HttpCall[T]]) -> ClientOperation[P, T]:
-    """An operation whose call is put together by hand."""
+    """An operation whose call is built by a function."""
     return ClientOperation(build, build)
 
 
 class HttpMethod:
-    """Makes operations of functions without a body, whose arguments say what is sent.
+    """Decorator for functions without a body, whose arguments define the request.
 
-    Arguments that the path names are put there, those of a GET or a DELETE into its query. Of other
+    Arguments named in the path go there, those of a GET or a DELETE into the query. For other
     methods `body` is the body; without it, the arguments are its fields.
     """
 
@@ -172,7 +172,7 @@ class HttpMethod:
     def __call__(
         self, path: str, *, query: Mapping[str, str] | None = None
     ) -> Callable[[Callable[Concatenate[Any, P], T]], ClientOperation[P, T]]:
-        """The operation at a path; `query` has the parameters whose arguments are called otherwise."""
+        """The operation at a path; `query` maps arguments to parameters with other names."""
 
         def decorate(declared: Callable[Concatenate[Any, P], T]) -> ClientOperation[P, T]:
             def build(*arguments: Any, **named: Any) -> HttpCall[T]:

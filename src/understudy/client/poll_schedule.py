@@ -21,7 +21,7 @@ SETTLED_STATUSES: Final = TERMINAL_STATUSES | WAITING_STATUSES
 
 @dataclass(slots=True)
 class PollSchedule:
-    """When to look next; less and less often, and not for ever where a time is given."""
+    """Poll intervals with back-off, and an optional timeout."""
 
     what: str
     timeout_s: float | None
@@ -29,7 +29,7 @@ class PollSchedule:
     _started: float = field(default_factory=time.monotonic)
 
     def pause(self, state: str) -> float:
-        """How long to wait before the next look; `WaitTimeout` when the time would be over."""
+        """The seconds until the next poll; raises `WaitTimeout` if that exceeds the timeout."""
         pause, self._pause = self._pause, min(self._pause * 1.5, LAST_LOOK_S)
         if self.timeout_s is not None and time.monotonic() + pause > self._started + self.timeout_s:
             raise WaitTimeout(f"{self.what} is still {state} after {self.timeout_s:g} s")

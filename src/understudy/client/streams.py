@@ -1,4 +1,4 @@
-"""Event streams: the SSE format, typed events, and a connection that is made again when it breaks."""
+"""Event streams: the SSE format, typed events, and reconnects after lost connections."""
 
 import json
 import re
@@ -22,7 +22,7 @@ MAX_SERVER_DELAY_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSentEvent:
-    """One event; `id` is where a stream goes on after it."""
+    """One event; its `id` is the cursor for resuming the stream."""
 
     event: str
     data: str
@@ -31,11 +31,11 @@ class ServerSentEvent:
 
 @dataclass(slots=True)
 class EventReader:
-    """Puts events together; one reader for each connection."""
+    """Parses a byte stream into events; one reader per connection."""
 
-    # The id of the last whole event: one that broke off is to be sent again.
+    # The id of the last complete event: a truncated one is sent again.
     last_event_id: str | None = None
-    # How long the server asks to wait before connecting again.
+    # The reconnect delay that the server asks for.
     retry_ms: int | None = None
     _buffer: bytes = b""
     _started: bool = False
@@ -44,7 +44,7 @@ class EventReader:
     _data: list[str] = field(default_factory=list)
 
     def feed(self, chunk: bytes) -> Iterator[ServerSentEvent]:
-        """Take more bytes, and give the events that they complete."""
+        """Parse more bytes, and yield the events that they complete."""
         self._buffer += chunk
         if not self._started:
             if len(self._buffer) < len(BYTE_ORDER_MARK) and not self._buffer.endswith(b"\n"):
@@ -57,7 +57,7 @@ class EventReader:
                 yield event
 
     def _lines(self) -> list[str]:
-        # A carriage return at the end may be the first half of a line end.
+        # A trailing carriage return may be the first half of a line end.
         held = b"\r" if self._buffer.endswith(b"\r") else b""
         *lines, rest = LINE_END.split(self._buffer.removesuffix(held))
         self._buffer = rest + held
@@ -78,7 +78,7 @@ class EventReader:
             case "retry" if value.isascii() and value.isdigit():
                 self.retry_ms = int(value)
             case _:
-                pass  # a comment, or a field that the format does not know
+                pass  # a comment, or a field unknown to the format
         return None
 
     def _dispatch(self) -> ServerSentEvent | None:
@@ -92,7 +92,7 @@ class EventReader:
 
 
 class ToolCalled(wire.StepEvent):
-    """A tool is about to run."""
+    """A tool call is about to run."""
 
     call_id: str = ""
     name: str = ""
@@ -100,7 +100,7 @@ class ToolCalled(wire.StepEvent):
 
 
 class ToolAnswered(wire.StepEvent):
-    """The answer of a tool call, as an event."""
+    """The result of a tool call."""
 
     call_id: str = ""
     name: str = ""
@@ -109,7 +109,7 @@ class ToolAnswered(wire.StepEvent):
 
 
 class OutputSaid(wire.StepEvent):
-    """A text for the user."""
+    """An output: text for the user."""
 
     text: str = ""
 
@@ -143,7 +143,7 @@ READERS: Final[Mapping[str, Callable[[Any], EventData]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamEvent:
-    """One event of a stream; `data` is a plain object when the name is not known here."""
+    """One event of a stream; `data` is a plain object if the name is unknown here."""
 
     name: str
     data: EventData
@@ -152,15 +152,15 @@ class StreamEvent:
 
     @property
     def ends_run(self) -> bool:
-        """Whether nothing can happen to the run any more."""
+        """Whether this is the last event of the run."""
         return isinstance(self.data, wire.RunUpdated) and self.data.status in TERMINAL_STATUSES
 
 
 @dataclass(slots=True)
 class StreamConnection:
-    """A stream over lost connections: what was read last, and when to connect again.
+    """A stream across reconnects: its cursor and its back-off.
 
-    `on_away` hears of it, once, when the daemon cannot be reached.
+    `on_away` is called once when the daemon is unreachable.
     """
 
     reader: EventReader
@@ -176,7 +176,7 @@ class StreamConnection:
             yield read_event(event)
 
     def lost(self, problem: ClientError) -> None:
-        """Take note that the daemon cannot be reached; raises the problem when it was tried enough."""
+        """Count a failed connection; raises the problem after the last retry."""
         if self._failures == len(RECONNECT_DELAYS_S):
             raise problem
         if not self._is_away:
@@ -184,7 +184,7 @@ class StreamConnection:
             self.on_away()
 
     def pause(self) -> float:
-        """How long to wait before the next connection, which goes on after the last whole event."""
+        """The seconds before the next connection, which resumes after the last complete event."""
         reader = self.reader
         self.reader = EventReader(last_event_id=reader.last_event_id, retry_ms=reader.retry_ms)
         delay = _delay(self._failures, reader.retry_ms)
@@ -201,9 +201,9 @@ def follow(
     is_over: Callable[[], bool] = lambda: False,
     on_away: Callable[[], None] = lambda: None,
 ) -> Iterator[StreamEvent]:
-    """The events of a stream, without gaps over lost connections, until the caller has enough.
+    """Stream events without gaps across reconnects, until the caller stops.
 
-    A connection that ends without an event asks `is_over` whether there will be more.
+    After a connection that ends without an event, `is_over` decides whether there will be more.
     """
     connection = StreamConnection(EventReader(last_event_id=last_event_id), on_away)
     while True:
@@ -242,7 +242,7 @@ async def follow_async(
 
 
 def read_event(event: ServerSentEvent) -> StreamEvent:
-    """A server-sent event with its data as the model that its name stands for."""
+    """A server-sent event with its data parsed into the model for its name."""
     try:
         raw = json.loads(event.data)
         read = READERS.get(event.event)

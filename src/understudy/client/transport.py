@@ -1,4 +1,4 @@
-"""Sends calls over HTTP, again where that is safe, and reads what comes back."""
+"""Sends calls over HTTP with safe retries, and parses the answers."""
 
 import json
 import time
@@ -37,7 +37,7 @@ STREAM_SILENCE_S: Final = 60.0
 
 
 async def _sleep(seconds: float) -> None:
-    # Imported late: the command line has no use for an event loop.
+    # Imported lazily: the command line needs no event loop.
     import asyncio
 
     await asyncio.sleep(seconds)
@@ -45,7 +45,7 @@ async def _sleep(seconds: float) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retries:
-    """How often a call is sent again, and how long before each time."""
+    """The number of retries, and the delay before each."""
 
     delays_s: tuple[float, ...] = (0.1, 0.3, 0.9)
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
@@ -53,7 +53,7 @@ class Retries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AsyncRetries:
-    """How often an awaited call is sent again, and how long before each time."""
+    """The number of retries of an awaited call, and the delay before each."""
 
     delays_s: tuple[float, ...] = (0.1, 0.3, 0.9)
     sleep: Callable[[float], Awaitable[None]] = field(default=_sleep, repr=False)
@@ -164,7 +164,7 @@ class Transport(Exchange["httpx2.Client"]):
         self._loopback = loopback
 
     def send(self, call: HttpCall[T], operation: "ClientOperation[Any, T]") -> T:
-        """The answer to a call, read; raises a `ClientError` otherwise."""
+        """Send a call and parse its answer; raises a `ClientError` on failure."""
         for delay in self.retries.delays_s if call.may_repeat else ():
             try:
                 return self._send_once(call, operation)
@@ -173,7 +173,7 @@ class Transport(Exchange["httpx2.Client"]):
         return self._send_once(call, operation)
 
     def every(self, page: Callable[[str | None], "PageOf[T]"]) -> Iterator[T]:
-        """All items of a list, fetched page by page as they are asked for."""
+        """All items of a list, fetched lazily page by page."""
         cursor: str | None = None
         while True:
             current = page(cursor)
@@ -192,7 +192,7 @@ class Transport(Exchange["httpx2.Client"]):
 
     @contextmanager
     def open_stream(self, path: str, last_event_id: str | None) -> Iterator[Iterator[bytes]]:
-        """The bytes of an event stream, from after an event if one is named."""
+        """The bytes of an event stream, resuming after an event if one is given."""
         with self.reaching():
             response = self.http.send(self.stream_request(path, last_event_id), stream=True)
             try:
@@ -224,7 +224,7 @@ class AsyncTransport(Exchange["httpx2.AsyncClient"]):
         self.retries = retries
 
     async def send(self, call: HttpCall[T], operation: "ClientOperation[Any, T]") -> T:
-        """The answer to a call, read; raises a `ClientError` otherwise."""
+        """Send a call and parse its answer; raises a `ClientError` on failure."""
         for delay in self.retries.delays_s if call.may_repeat else ():
             try:
                 return await self._send_once(call, operation)
@@ -233,7 +233,7 @@ class AsyncTransport(Exchange["httpx2.AsyncClient"]):
         return await self._send_once(call, operation)
 
     async def every(self, page: Callable[[str | None], Awaitable["PageOf[T]"]]) -> AsyncIterator[T]:
-        """All items of a list, fetched page by page as they are asked for."""
+        """All items of a list, fetched lazily page by page."""
         cursor: str | None = None
         while True:
             current = await page(cursor)
@@ -244,7 +244,7 @@ class AsyncTransport(Exchange["httpx2.AsyncClient"]):
                 return
 
     async def probe(self, path: str) -> bool:
-        """Whether a path answers with a success; not sent again."""
+        """Whether a path answers with a success; no retries."""
         with self.reaching():
             return (await self.http.get(path, timeout=CONNECT_TIMEOUT_S)).is_success
 
@@ -252,7 +252,7 @@ class AsyncTransport(Exchange["httpx2.AsyncClient"]):
     async def open_stream(
         self, path: str, last_event_id: str | None
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The bytes of an event stream, from after an event if one is named."""
+        """The bytes of an event stream, resuming after an event if one is given."""
         with self.reaching():
             response = await self.http.send(self.stream_request(path, last_event_id), stream=True)
             try:
@@ -269,7 +269,7 @@ class AsyncTransport(Exchange["httpx2.AsyncClient"]):
 
 
 def pause_before_retry(problem: ClientError, delay: float) -> float:
-    """How long to wait before a call is sent again; raises the problem where that cannot help."""
+    """The seconds before a retry; raises the problem if a retry is unsafe or useless."""
     if not isinstance(problem, UnavailableError):
         return delay
     if problem.status != RETRY_STATUS:
@@ -295,5 +295,5 @@ def _seconds(value: str | None) -> float | None:
 
 
 def _waits(answer: Any) -> bool:
-    """Whether a change waits for a second person, or for two."""
+    """Whether a change is pending for one or two more approvals."""
     return isinstance(answer, dict) and answer.get("state") in WAITING

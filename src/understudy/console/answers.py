@@ -7,12 +7,12 @@ from markupsafe import Markup
 
 from understudy.console.markdown import as_written, html_of, parsed, takes_long
 
-# A longer answer is shown as it was written: reading it would take long.
+# A longer answer is shown as plain text: parsing its Markdown would take too long.
 MAX_CHARS: Final = 60_000
 
 
 def answer_html(text: str) -> Markup:
-    """The HTML of an answer; the outline of a page is the page's own, so it has no headings."""
+    """The HTML of an answer, without headings: the outline of the page is the page's own."""
     if len(text) > MAX_CHARS or takes_long(text):
         return as_written(text)
     return html_of(_without_headings(parsed(text)), lambda target: target)

@@ -1,4 +1,4 @@
-"""The routes of the console: pages, actions, sign-in, static files, signals of changes."""
+"""The routes of the console: pages, form actions, sign-in, static files, live signals."""
 
 import json
 import re
@@ -55,20 +55,20 @@ HEADERS: Final = {
         " frame-ancestors 'none'"
     ),
     "Cross-Origin-Opener-Policy": "same-origin",
-    # Without a referrer a browser would not say either that a form comes from here.
+    # With `no-referrer`, a form has `Origin: null`, and the same-site check needs the origin.
     "Referrer-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 FOREVER: Final = "public, max-age=31536000, immutable"
-# Wrong tokens from one address in a minute.
+# Failed sign-ins per minute from one client address.
 MAX_SIGN_INS: Final = 20
-# Twice the largest SKILL.md, each byte as three: an edit sends what was there and what shall be.
+# Twice the largest SKILL.md, percent-encoded (3 bytes each): an edit sends the old and new text.
 MAX_FORM_BYTES: Final = 640 * 1024
-# What an address may hold as it is; the rest is encoded, also what no header can carry.
+# Characters that stay as they are in `HX-Location`; all others are percent-encoded.
 LOCATION_SAFE: Final = "/?&=%:@!$'()*+,;~"
-# The name of a field in an address, whose value the answer to a form has.
+# A placeholder in a redirect path, filled from a field of the operation's answer.
 IN_BRACES: Final = re.compile(r"\{(\w+)\}")
-# What pages ask for without anybody doing something.
+# Background requests of pages, which no user action causes.
 UNASKED: Final = ("/live", "/waiting")
 NOT_FOUND: Final = 404
 Handler = Callable[[Request], Awaitable[Response]]
@@ -114,7 +114,7 @@ class Console:
             found = await page.load(visit)
             if isinstance(found, str):
                 return RedirectResponse(found, status_code=303)
-            # A page that has nothing to show yet has another twin.
+            # A page that has nothing to show yet has another JSON twin.
             operation = found.pop("twin_operation", page.twin)
             twin = self._surface.twin_of(operation, found.pop("twin", visit.query))
             status = found.pop("http_status", 200)
@@ -124,7 +124,7 @@ class Console:
         return answer
 
     def _guarded(self, handle: Callable[[Visit], Awaitable[Response]]) -> Handler:
-        """A handler that knows its caller; strangers are sent to sign in, problems are pages."""
+        """A handler that authenticates: strangers are redirected to sign-in, errors are pages."""
 
         async def answer(request: Request) -> Response:
             services = services_of(request)
@@ -153,13 +153,13 @@ class Console:
         return answer
 
     async def answer_error(self, request: Request, error: Exception) -> Response:
-        """The problem for an error of HTTP; whoever opens an unknown page in a browser gets a page."""
+        """Answer an HTTP error: a browser that opens an unknown path gets a page, not JSON."""
         is_missing = isinstance(error, HTTPException) and error.status_code == NOT_FOUND
         try:
             if is_missing and _wants_page(request):
                 return await self._guarded(self._missing)(request)
         except UnderstudyError as refused:
-            # No handler is asked about what a handler raises.
+            # An error raised in an exception handler reaches no other exception handler.
             error = refused
         return await answer_error(request, error)
 
@@ -168,10 +168,10 @@ class Console:
         return await _problem(visit, NOT_FOUND, words)
 
     async def act(self, visit: Visit) -> Response:
-        """Call an operation with the fields of a form, and go to where the form says.
+        """Call an operation with the fields of a form, then redirect to the form's `_to`.
 
-        The form of an upload is passed on as it arrives; its `_to` is in the address. An answer that
-        is shown only once, such as a token, is a page of its own before that.
+        An upload is forwarded unparsed, with `_to` in the query. An answer with a secret that is
+        shown only once, such as a token, is rendered as a page first.
         """
         operation = self._surface.changing(visit.request.path_params["operation"])
         if self._surface.takes_form(operation):
@@ -182,20 +182,20 @@ class Console:
             fields = await run_in_threadpool(self._surface.fields, operation)
             ids = {name: form[name] for name in self._surface.ids_of(operation) if name in form}
             answer = await visit.call(operation, body=body_of(form, fields), **ids)
-        # Once more after it is filled: a field that the answer lacks may leave two slashes.
+        # Check the path again once it is filled: a field that the answer lacks may leave `//`.
         to = local_path(_filled(local_path(to) or "/", answer)) or "/"
         secrets = self._surface.secrets_of(operation)
         if secrets:
             page = _html(await render("answer.html", visit, answer=answer, secrets=secrets, to=to))
             if "token" in secrets and not visit.is_signed_in:
-                # The first token closes an open daemon, and not to the one who made it.
+                # The first token closes an open daemon; its creator stays signed in by cookie.
                 made = services_of(visit.request).sign_in.cookie
                 _keep(visit.request, page, await run_in_threadpool(made, answer["token"]))
             return page
         return _go(visit, to)
 
     async def live(self, visit: Visit) -> Response:
-        """Signals of what changes, for as long as the page is open."""
+        """Stream the signals of changes (server-sent events) while the page is open."""
         services = services_of(visit.request)
         request = visit.request
         since = request.headers.get("last-event-id") or request.query_params.get("since", "")
@@ -210,12 +210,12 @@ class Console:
         return answer
 
     async def waiting(self, visit: Visit) -> Response:
-        """How much waits for a person, as the navigation shows it."""
+        """The number of inbox items that wait for a person, for the navigation."""
         inbox = await visit.call("inbox.list", limit=1)
         return _html(await render("waiting.html", visit, number=sum(inbox["counts"].values())))
 
     async def asset(self, request: Request) -> Response:
-        """A static file, for ever under the digest of its content."""
+        """A static file, cached for ever under the digest of its content."""
         found = ASSETS.get(request.path_params["path"])
         if found is None or found.digest != request.path_params["digest"]:
             raise HTTPException(404)
@@ -224,13 +224,13 @@ class Console:
         )
 
     async def sign_in(self, request: Request) -> Response:
-        """Take a token for a cookie."""
+        """Exchange a token for a sign-in cookie."""
         services = services_of(request)
         refuse_foreign_host_on_loopback(request, services)
         require_same_site(request.headers)
         form = await _form(request)
         strangers = services.tokens.strangers
-        # Apart from callers of the API, who must not lock anybody out of the console.
+        # A rate-limit key of its own: failed API calls must not lock anybody out of the console.
         address = f"sign-in of {request.client.host if request.client else 'somebody'}"
         try:
             if strangers.number(address) >= MAX_SIGN_INS:
@@ -242,7 +242,7 @@ class Console:
         return _signed_in(request, cookie, local_path(form.get("to", "")) or "/")
 
     async def use_link(self, request: Request) -> Response:
-        """Sign in whoever opens a link first."""
+        """Sign in the first caller who opens a sign-in link."""
         services = services_of(request)
         refuse_foreign_host_on_loopback(request, services)
         cookie = services.sign_in.use_link(request.path_params["secret"])
@@ -252,14 +252,14 @@ class Console:
         return _signed_in(request, cookie, "/")
 
     async def sign_out(self, request: Request) -> Response:
-        """Forget the cookie."""
+        """Delete the sign-in cookie."""
         require_same_site(request.headers)
         answer = RedirectResponse("/signin", status_code=303)
         answer.delete_cookie(COOKIE)
         return answer
 
     async def choose_language(self, request: Request) -> Response:
-        """Keep the language that somebody chose."""
+        """Store the chosen language in a cookie."""
         require_same_site(request.headers)
         form = await _form(request)
         answer = RedirectResponse(local_path(form.get("to", "")) or "/", status_code=303)
@@ -269,7 +269,7 @@ class Console:
         return answer
 
     async def sign_in_page(self, request: Request, problem: str = "") -> Response:
-        """Where somebody without a cookie ends up; `problem` says why they still have none."""
+        """The sign-in form; `problem` is the reason of a failed sign-in."""
         status = 401 if problem else 200
         to = local_path(request.query_params.get("to", "")) or "/"
         language = language_of(request, None)
@@ -278,7 +278,7 @@ class Console:
 
 
 def local_of(address: str) -> str | None:
-    """The path and query of a whole address, as a browser names the page that it shows."""
+    """The path and query of a full URL, such as `HX-Current-URL`."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -287,7 +287,7 @@ def local_of(address: str) -> str | None:
 
 
 def local_path(address: str) -> str | None:
-    """The path of an address on this daemon; None for one that leads elsewhere."""
+    """The path and query of a URL on this daemon; None for one that leads elsewhere."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -313,9 +313,9 @@ async def _form(request: Request) -> dict[str, str]:
     form: dict[str, str] = {}
     counts = Counter[str]()
     for name, value in parse_qsl(text, keep_blank_values=True):
-        # Of a name that ends with brackets every value counts, in a list.
+        # A name that ends with `[]` is a list: each of its values is kept under an index.
         place = f"{name[:-2]}.{counts[name]}" if name.endswith("[]") else name
-        # Browsers send every line break as two characters; texts have one.
+        # Browsers send line breaks as CRLF; stored texts have LF.
         form[place] = value.replace("\r\n", "\n")
         counts[name] += 1
     return form
@@ -333,14 +333,14 @@ def _html(text: str, *, status: int = 200) -> HTMLResponse:
 async def _problem(visit: Visit, status: int, problem: Any) -> Response:
     template = "problem_fragment.html" if visit.is_fragment else "problem.html"
     answer = _html(await render(template, visit, status=status, problem=problem), status=status)
-    # The page stays, and so does its address: that of an action cannot be loaded again.
+    # Keep the URL of the page: that of an action cannot be reloaded.
     answer.headers["HX-Push-Url"] = "false"
     return answer
 
 
 def _to_sign_in(request: Request) -> Response:
     if "hx-request" in request.headers:
-        # No part of a page becomes the form to sign in; what asks by itself leaves the page alone.
+        # Redirect the whole page to sign-in, never a fragment; background requests do not redirect.
         here = local_of(request.headers.get("hx-current-url", "")) or "/"
         is_asked = request.url.path not in UNASKED
         headers = {"HX-Redirect": f"/signin?to={quote(here)}"} if is_asked else {}
@@ -356,7 +356,7 @@ def _signed_in(request: Request, cookie: str, to: str) -> Response:
 
 
 def _keep(request: Request, answer: Response, cookie: str) -> None:
-    """Have the browser of a request stay signed in."""
+    """Set the sign-in cookie."""
     answer.set_cookie(
         COOKIE,
         cookie,
@@ -368,7 +368,7 @@ def _keep(request: Request, answer: Response, cookie: str) -> None:
 
 
 def _filled(to: str, answer: object) -> str:
-    """Where to go, with ids in braces that only the answer knows: `/sessions/{session_id}`."""
+    """The redirect path with its placeholders filled from the answer: `/sessions/{session_id}`."""
     fields = answer if isinstance(answer, Mapping) else {}
 
     def value(found: re.Match[str]) -> str:
@@ -378,12 +378,12 @@ def _filled(to: str, answer: object) -> str:
 
 
 def _go(visit: Visit, to: str) -> Response:
-    """Where to look after an action; htmx follows a header, a browser a redirect."""
+    """Redirect after an action: by `HX-Location` for htmx, by status 303 for a browser."""
     if not visit.is_fragment:
         return RedirectResponse(to, status_code=303)
-    # Only the page itself is replaced; its frame stays.
+    # Swap only `#main`; the frame of the page stays.
     place = {"path": quote(to, safe=LOCATION_SAFE), "target": "#main", "select": "#main"}
-    # A page that is shown again is no new one for the button that leads back.
+    # Reloading the same page replaces its history entry instead of adding one.
     is_here = local_of(visit.request.headers.get("hx-current-url", "")) == to
     header = json.dumps({**place, "replace": "true"} if is_here else place)
     return Response(status_code=204, headers={"HX-Location": header})

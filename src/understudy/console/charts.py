@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-# The plane that charts are drawn on; a template stretches it to its place.
+# The SVG coordinate space; a template scales it to its place.
 WIDTH: Final = 1000
 HEIGHT: Final = 100
-# The share of a column that is left empty beside it.
+# The share of a column's width that is left empty as a gap.
 GAP: Final = 0.25
 LEAST_HEIGHT: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartPart:
-    """One part of a column: what it counts, how much, and where it is drawn."""
+    """One part of a column: its series, its amount and its position."""
 
     name: str
     amount: int
@@ -35,7 +35,7 @@ class ChartColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """Columns of a height that fits the largest; `series` names each part and its tone."""
+    """Columns scaled to the largest; `series` names each part and its tone."""
 
     series: Mapping[str, str]
     columns: tuple[ChartColumn, ...]
@@ -53,7 +53,7 @@ class Chart:
 
 
 def stacked(days: Sequence[Mapping[str, Any]], series: Mapping[str, str]) -> Chart:
-    """A chart of some fields of days, the first at the bottom."""
+    """A chart of some counters per day, stacked with the first at the bottom."""
     most = max((sum(int(day[name]) for name in series) for day in days), default=0)
     step = WIDTH / max(len(days), 1)
     columns = tuple(
@@ -72,7 +72,7 @@ def _parts(day: Mapping[str, Any], series: Mapping[str, str], most: int) -> list
     parts, top = [], float(HEIGHT)
     for name, tone in series.items():
         amount = int(day[name])
-        # One of many is still to be seen.
+        # A small count stays visible next to a large one.
         height = max(amount * HEIGHT / most, LEAST_HEIGHT) if amount else 0.0
         top = max(top - height, 0.0)
         parts.append(

@@ -7,14 +7,14 @@ from typing import Any, Final
 
 from understudy.sessions.journal import is_silence
 
-# The least width of a bar, in thousandths of the whole.
+# The minimum width of a bar, in thousandths of the whole.
 LEAST: Final = 4
-# What a run can wait for, by the event that says so.
+# The kind of request that a run waits for, by journal event.
 WAITS: Final[Mapping[str, str]] = {
     "waiting_for_approval": "approval",
     "waiting_for_user_question": "question",
 }
-# Events of a run after which the model works.
+# Run events after which the model works.
 BEGINNINGS: Final = frozenset({"started", "resumed"})
 ENDINGS: Final = frozenset({"failed", "interrupted", "cancelled"})
 SUCCEEDED: Final = "ok"
@@ -53,7 +53,7 @@ class ModelStep:
 
 @dataclass(slots=True, kw_only=True)
 class RunWait:
-    """A time in which a run waited for a person."""
+    """A period in which a run waited for a person."""
 
     kind: str
     at_ms: int
@@ -62,7 +62,7 @@ class RunWait:
 
 @dataclass(slots=True, kw_only=True)
 class RunTurn:
-    """One run: the input, its steps, its state, and what was learned from it."""
+    """One run: its input, steps, status, and the candidates captured from it."""
 
     run_id: str
     at_ms: int
@@ -75,9 +75,9 @@ class RunTurn:
     hints: list[str] = field(default_factory=list)
     candidate_ids: list[str] = field(default_factory=list)
     started_at_ms: int | None = None
-    # Since when the model or a person is waited for.
+    # The start of the current wait, for the model or for a person.
     since_ms: int = 0
-    # The journal offset of its newest event, where a stream of the run goes on.
+    # The journal offset of its newest event: the cursor from which a stream of the run continues.
     offset: int = 0
 
     @property
@@ -147,7 +147,7 @@ def turns_of(events: Iterable[Mapping[str, Any]]) -> list[RunTurn]:
 def timeline_of(
     run: RunTurn, *, until_ms: int, children: Iterable[ChildLane] = ()
 ) -> list[TimelineBar]:
-    """What a run did when: its time in the line, model calls, tools, waits and sidechains."""
+    """The timeline of a run: its time in the queue, model calls, tools, waits and sidechains."""
     spans = [("queue", "", run.at_ms, run.started_at_ms or until_ms, "")]
     for step in run.steps:
         spans.append(("model", step.model, step.started_at_ms, step.at_ms, ""))

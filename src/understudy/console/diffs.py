@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
 
-# What a page compares; longer texts are compared up to here, and the page says so.
+# Longer texts are compared up to this line, and the page says so.
 MAX_LINES: Final = 2_000
-# Lines around a change that are shown with it.
+# Context lines that are shown around a change.
 AROUND: Final = 3
-# Comparing words takes time that grows with their square: longer lines are marked whole, and so
-# are changed lines after so many.
+# Comparing words takes quadratic time: longer lines are marked whole, and so are changed lines
+# after the first hundred.
 MAX_WORDS: Final = 150
 MAX_COMPARED_LINES: Final = 100
 HUNK: Final = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+(\d{1,9})(?:,\d{1,9})? @@")
@@ -43,7 +43,7 @@ def difference(old: str, new: str, *, around: int = AROUND) -> list[DiffRow]:
     before, after = old.splitlines()[:MAX_LINES], new.splitlines()[:MAX_LINES]
     rows: list[DiffRow] = []
     compared = MAX_COMPARED_LINES
-    # Lines that occur often are no anchors: comparing them all would take minutes.
+    # `autojunk` stays on, so frequent lines are no anchors: without it this would take minutes.
     matcher = SequenceMatcher(None, before, after)
     for at, group in enumerate(matcher.get_grouped_opcodes(around)):
         if at or group[0][1]:

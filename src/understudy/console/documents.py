@@ -1,7 +1,7 @@
-"""Documents in a form: the fields of a JSON document by its schema, and the document from a form.
+"""Documents in a form: form fields from a JSON document and its schema, and the document back.
 
-A form has the document as text beside its fields. What somebody changed in a field is set in the
-text, so that both sides may be edited before the next submission.
+A form has the document as text beside its fields. A changed field is merged into the text, so
+both may be edited before the next submission.
 """
 
 import json
@@ -41,7 +41,7 @@ class DocumentPart:
     lists: tuple["DocumentList", ...] = ()
 
     def every_field(self) -> Iterator[DocumentField]:
-        """The fields of this part and of those within it."""
+        """The fields of this part and of its nested parts."""
         yield from self.fields
         for part in (*self.parts, *(item for each in self.lists for item in each.items)):
             yield from part.every_field()
@@ -62,7 +62,7 @@ def part_of(
     pointer: str = "",
     choices: Mapping[str, Sequence[str]] | None = None,
 ) -> DocumentPart:
-    """An object of a document; `choices` are values for a pointer that no schema knows."""
+    """An object of a document; `choices` are values for a JSON pointer that no schema lists."""
     known = value if isinstance(value, Mapping) else {}
     required = schema.get("required", ())
     fields: list[DocumentField] = []
@@ -90,7 +90,7 @@ def part_of(
 def merged(
     document: object, base: object, form: Mapping[str, str], schema: Mapping[str, Any]
 ) -> object:
-    """The document with what a form changed of `base`, which it was made from."""
+    """The document with the fields merged in that a form changed against `base`, its original."""
     made = _copy(document)
     for field in part_of(schema, base).every_field():
         text = form.get(field.pointer)
@@ -100,7 +100,7 @@ def merged(
 
 
 def moved(document: object, pointer: str, by: int) -> object:
-    """The document with an item of a list at another place in it."""
+    """The document with a list item moved by some places."""
     made = _copy(document)
     items, index = _place(made, pointer)
     if isinstance(items, list) and 0 <= index < len(items) and 0 <= index + by < len(items):
@@ -109,7 +109,7 @@ def moved(document: object, pointer: str, by: int) -> object:
 
 
 def without(document: object, pointer: str) -> object:
-    """The document without an item of a list."""
+    """The document without one list item."""
     made = _copy(document)
     items, index = _place(made, pointer)
     if isinstance(items, list) and 0 <= index < len(items):
@@ -118,7 +118,7 @@ def without(document: object, pointer: str) -> object:
 
 
 def with_item(document: object, pointer: str, schema: Mapping[str, Any]) -> object:
-    """The document with one more item in a list: what it must have, as the schema names it first."""
+    """The document with a new list item: its required fields, each with its first choice."""
     made = _copy(document)
     items = _plain(_schema_at(schema, pointer).get("items", {}))
     fresh = {
@@ -132,7 +132,7 @@ def with_item(document: object, pointer: str, schema: Mapping[str, Any]) -> obje
 
 
 def toggled(document: object, pointer: str, name: str) -> object:
-    """The document with a name in a list of names, or without it where it was there."""
+    """The document with a name toggled in a list of names."""
     made = _copy(document)
     found = _at(made, pointer)
     names = [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
@@ -142,7 +142,7 @@ def toggled(document: object, pointer: str, name: str) -> object:
 
 
 def without_references(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """A schema with every definition where it is referred to; no body refers to itself."""
+    """A schema with every `$ref` inlined; no request body is recursive."""
     if isinstance(schema, list):
         return [without_references(each, definitions) for each in schema]
     if not isinstance(schema, dict):
@@ -158,7 +158,7 @@ def without_references(schema: Any, definitions: Mapping[str, Any]) -> Any:
 
 
 def text_of(document: object) -> str:
-    """A document as a page shows and edits it."""
+    """A document as indented JSON, for display and editing."""
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
@@ -217,7 +217,7 @@ def _shown(kind: str, value: object) -> str:
 
 
 def _read(field: DocumentField, text: str) -> object:
-    """The value that a form gives; what is no such value stays text, which the API refuses."""
+    """The value of a form field; a value that does not parse stays text, and the API rejects it."""
     if not text.strip() and field.kind != "lines":
         return NOTHING
     match field.kind:
@@ -235,7 +235,7 @@ def _read(field: DocumentField, text: str) -> object:
 
 
 def _plain(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A schema without the choice of null."""
+    """A schema without its null alternative."""
     for wrapper in WRAPPERS:
         if wrapper in schema:
             kept = [each for each in schema[wrapper] if each.get("type") != "null"]
@@ -278,7 +278,7 @@ def _at(document: Any, pointer: str) -> Any:
 
 
 def _set(document: Any, pointer: str, value: object) -> None:
-    """Set a value, or take it out; what it should stand in and is no longer there is left out."""
+    """Set a value, or remove it for `NOTHING`; missing parent objects are created for a value."""
     above, _, last = pointer.rpartition("/")
     holder = _at(document, above)
     if holder is None and above and value is not NOTHING:

@@ -1,4 +1,4 @@
-"""Forms: the fields that an operation takes, and its JSON body from what a browser sends."""
+"""Forms: the fields that an operation takes, and its JSON body from a submitted form."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,13 @@ from understudy.core.errors import coded_error
 
 # Keywords of a JSON schema that wrap another schema.
 WRAPPERS: Final = ("anyOf", "oneOf", "allOf")
-# How fields that hold a time end.
+# Suffixes of fields that hold a time.
 MOMENTS: Final = ("_at_ms", "_after_ms", "_before_ms")
-# What a form sends to take a time away.
+# The form value that clears a time.
 NEVER: Final = "never"
-# How far down the name of a form's field may lead.
+# The maximum nesting in the name of a form field.
 MAX_DEPTH: Final = 6
-# No field of an operation takes a number with as many digits.
+# Longer numbers stay text: no field of an operation takes one.
 MAX_DIGITS: Final = 10
 
 
@@ -32,17 +32,17 @@ class FormField:
     kind: str
     is_required: bool = False
     choices: tuple[str, ...] = ()
-    # Words may stand for objects, each with this field alone.
+    # If set, each word becomes an object with this one field.
     key: str = ""
 
     @property
     def label(self) -> str:
-        """Its name without its unit, to be translated."""
+        """The field's name without its unit, to be translated."""
         return self.name.removesuffix("_at_ms").removesuffix("_ms")
 
 
 def field_of(name: str, kind: Any) -> FormField:
-    """The field for one value of a type, or for one of several that a query takes."""
+    """The field for one value of a type; for a list parameter, the field of its items."""
     schema = _schema_of(kind)
     if schema.get("type") == "array":
         schema = _resolved(schema.get("items", {}), schema)
@@ -50,7 +50,7 @@ def field_of(name: str, kind: Any) -> FormField:
 
 
 def fields_of(kind: Any) -> tuple[FormField, ...]:
-    """The fields for an object of a type."""
+    """The fields for an object type."""
     schema = _schema_of(kind)
     required = schema.get("required", ())
     return tuple(
@@ -60,10 +60,10 @@ def fields_of(kind: Any) -> tuple[FormField, ...]:
 
 
 def body_of(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, Any] | None:
-    """The body of an operation; what it does not take, and an empty field, is left out.
+    """The JSON body of an operation; unknown names and empty optional fields are left out.
 
-    A name such as `scope.kind` stands for a field of an object, and one such as
-    `answers.0.question_id` for a field of the first object in a list.
+    A name such as `scope.kind` is a field of an object, and one such as
+    `answers.0.question_id` a field of the first object in a list.
     """
     known = {field.name: field for field in fields}
     body: dict[str, Any] = {}
@@ -76,13 +76,13 @@ def body_of(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, A
             _place(parts, (outer, *inner), text)
         else:
             body[outer] = _value(known[outer], text)
-    # A part of a field counts more than the field, where a form has both.
+    # A nested field overrides the whole field, if a form has both.
     body |= {name: _listed(value) for name, value in parts.items()}
     return body if fields else None
 
 
 def query_of(query: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, str]:
-    """The parameters of a list, with times as the API takes them."""
+    """The query parameters of a list, with times in milliseconds."""
     moments = {field.name: field for field in fields if field.kind == "moment"}
     return {
         name: str(_value(moments[name], text)) if name in moments else text
@@ -91,12 +91,12 @@ def query_of(query: Mapping[str, str], fields: Sequence[FormField]) -> dict[str,
 
 
 def number_of(text: str) -> int | str:
-    """A number, or the text as it is, which the operation refuses better than a page."""
+    """A number, or the text unchanged: the operation's error message is better than the page's."""
     return int(text) if text.isdecimal() and len(text) < MAX_DIGITS else text
 
 
 def _place(parts: dict[str, Any], path: Sequence[str], text: str) -> None:
-    """Put a text where the path of its name leads; a longer path counts more than a shorter one."""
+    """Set a value at a nested path; a longer path overrides a shorter one."""
     here = parts
     for name in path[:-1]:
         below = here.get(name)
@@ -108,11 +108,11 @@ def _place(parts: dict[str, Any], path: Sequence[str], text: str) -> None:
 
 
 def _listed(value: Any) -> Any:
-    """An object whose names are all numbers as a list in their order."""
+    """Turn an object whose keys are all numbers into a list in their order."""
     if not isinstance(value, dict):
         return value
     if all(name.isascii() and name.isdigit() for name in value):
-        # By length first: a number of any length is compared without being read.
+        # Compare by length first: keys of any length sort as numbers without being parsed.
         return [_listed(value[name]) for name in sorted(value, key=lambda n: (len(n), n))]
     return {name: _listed(each) for name, each in value.items()}
 
@@ -139,7 +139,7 @@ def _value(field: FormField, text: str) -> object:
 
 
 def _words(text: str, key: str) -> object:
-    """A JSON list, or words between commas or on lines of their own."""
+    """A JSON list, or words separated by commas or line breaks."""
     if text.lstrip().startswith("["):
         return json.loads(text)
     words = [word for each in text.replace("\n", ",").split(",") if (word := each.strip())]
@@ -147,7 +147,7 @@ def _words(text: str, key: str) -> object:
 
 
 def _moment(text: str) -> int:
-    """Milliseconds, or a local time as a browser's input has it, taken for UTC."""
+    """Milliseconds, or a `datetime-local` input, read as UTC."""
     if text.isdecimal():
         return int(text)
     at = datetime.fromisoformat(text)
@@ -156,13 +156,13 @@ def _moment(text: str) -> int:
 
 @cache
 def _schema_of(kind: Any) -> Mapping[str, Any]:
-    """The JSON schema of a type, without references at its top."""
+    """The JSON schema of a type, its top level resolved."""
     described = TypeAdapter(kind).json_schema()
     return {**_resolved(described, described), "$defs": described.get("$defs", {})}
 
 
 def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A schema without references and without the choice of null."""
+    """A schema without `$ref` and without its null alternative."""
     for wrapper in WRAPPERS:
         if wrapper in schema:
             kept = [each for each in schema[wrapper] if each.get("type") != "null"]
@@ -185,13 +185,13 @@ def _field(name: str, plain: Mapping[str, Any], *, is_required: bool) -> FormFie
 
 
 def _with_items(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A schema with that of its items in the place of a reference."""
+    """A schema with the `$ref` of its items resolved."""
     items = schema.get("items")
     return {**schema, "items": _resolved(items, root)} if items else schema
 
 
 def _only_key(items: Mapping[str, Any]) -> str:
-    """The one field that an object must have, where that is all; else empty."""
+    """The required field of an object type, if it requires exactly one; else empty."""
     required = items.get("required", ())
     return str(required[0]) if len(required) == 1 else ""
 

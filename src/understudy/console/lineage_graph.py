@@ -1,25 +1,25 @@
-"""The lineage of a learning as a graph: from the run that said it to the prompts that were told."""
+"""The lineage of a learning as a graph: from its source run to the prompts it was injected into."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-# The size of a box, the way between two columns, and between two rows.
+# The size of a box, and the distance between columns and between rows.
 WIDTH: Final = 168
 HEIGHT: Final = 48
 COLUMN: Final = 200
 ROW: Final = 64
-# As many prompts and earlier learnings as are drawn; the list behind the graph has the rest.
+# The maximum of prompts and earlier learnings drawn; the list below the graph has the rest.
 MOST_USES: Final = 6
 MOST_REPLACED: Final = 3
-# As many characters as fit a box.
+# The maximum of characters that fit into a box.
 CHARS: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphNode:
-    """A box that leads to its page."""
+    """A box that links to its page."""
 
     x: int
     y: int
@@ -32,7 +32,7 @@ class GraphNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineageGraph:
-    """Boxes in columns, and the lines between them."""
+    """Boxes in columns, and the edges between them."""
 
     nodes: tuple[GraphNode, ...]
     # From the right side of one box to the left side of another: x and y of both ends.
@@ -42,7 +42,7 @@ class LineageGraph:
 
 
 def graph_of(lineage: Mapping[str, Any]) -> LineageGraph:
-    """The graph of a lineage; a column without boxes is left out."""
+    """The graph of a lineage; an empty column is left out."""
     columns = [column for column in _columns(lineage) if column]
     rows = max(len(column) for column in columns)
     height = rows * ROW - (ROW - HEIGHT)
@@ -101,6 +101,6 @@ def _box(kind: str, label: str, detail: str, href: str) -> dict[str, str]:
 
 
 def short(text: str) -> str:
-    """A text as it fits a box."""
+    """A text cut to fit into a box."""
     line = " ".join(text.split())
     return line if len(line) <= CHARS else line[: CHARS - 1] + "…"

@@ -1,4 +1,4 @@
-"""Signals for open pages: what changed, never what it says."""
+"""Live signals for open pages (server-sent events): which session changed, never the content."""
 
 import asyncio
 import hashlib
@@ -20,24 +20,24 @@ from understudy.sessions.journal import EventKind, JournalEvent
 if TYPE_CHECKING:
     from understudy.daemon.services import Services
 
-# The signal for pages that list things of any session.
+# The signal for pages that list records of any session.
 ANY: Final = "anything-changed"
-# The signal for what waits for a person.
+# The signal for changes of the inbox.
 REVIEW: Final = "review-changed"
-# A run that goes to sleep or wakes asks something of people, or no longer does.
+# A run that starts or stops waiting adds a request to the inbox or removes one.
 REVIEWED_EVENTS: Final = frozenset({EventKind.LEARNING, EventKind.CANDIDATES_ADDED, EventKind.RUN})
-# What is decided without a session is in no journal, but in the audit under these resources.
+# Decisions outside a session are in no journal; the audit has them under these resources.
 REVIEWED_RESOURCES: Final = frozenset(
     {"agents", "approvals", "learning_candidates", "learnings", "questions", "rollouts"}
 )
-# A page that was away for longer looks at the newest events alone.
+# A page that missed more events than this gets only the newest.
 MAX_MISSED: Final = 1_000
 PLACE: Final = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})")
 
 
 @dataclass(frozen=True, slots=True)
 class LivePlace:
-    """How far a page has heard: the last event of the journals, the last entry of the audit."""
+    """A cursor: the last journal event and the last audit entry that a page has seen."""
 
     sequence: int
     audited: int
@@ -46,7 +46,7 @@ class LivePlace:
         return f"{self.sequence}.{self.audited}"
 
     def asked(self, since: str) -> "LivePlace":
-        """The place that a page names, not too far before this one, which is the newest."""
+        """The cursor that a page sends, at most `MAX_MISSED` before this one, the newest."""
         found = PLACE.fullmatch(since)
         if found is None:
             return self
@@ -58,19 +58,19 @@ class LivePlace:
 
 @dataclass(frozen=True, slots=True)
 class LiveNews:
-    """Signals, and the place after what they tell of."""
+    """Signals, and the cursor after their events."""
 
     names: tuple[str, ...]
     place: LivePlace
 
 
 async def signals(services: "Services", since: str) -> AsyncIterator[bytes]:
-    """A named event for each session in which something happens, and one for all.
+    """Stream one named event for each session that changes, and one for any change.
 
     `since` is the place that the page shows already, as `newest_place` tells it, or the id of the
     last signal: what happened between the page and its stream is not missed.
     """
-    # A decision without a session rings for the audit alone.
+    # A decision outside a session writes only to the audit.
     pulse = StreamHeartbeat(services, (EVENTS, TABLE.format("audit")), sources=2)
     after = (await asyncio.to_thread(newest_place, services)).asked(since)
     read_events = all_events(services)
@@ -89,7 +89,7 @@ async def signals(services: "Services", since: str) -> AsyncIterator[bytes]:
 
 
 def signal_of(session_id: str) -> str:
-    """The name of a session's signal, in which pages may not read a trigger of their own."""
+    """The name of a session's signal: hashed, so that an id cannot inject an htmx trigger."""
     return f"session-{hashlib.sha256(session_id.encode()).hexdigest()[:16]}"
 
 
@@ -115,7 +115,7 @@ def _read(
 
 
 def _names(events: Sequence[JournalEvent], resources: Sequence[str]) -> tuple[str, ...]:
-    """The signals of some events and changes, each once."""
+    """The distinct signals for some journal events and audit entries."""
     names = dict.fromkeys(signal_of(event.session_id) for event in events)
     is_reviewed = any(event.kind in REVIEWED_EVENTS for event in events)
     if is_reviewed or not REVIEWED_RESOURCES.isdisjoint(resources):

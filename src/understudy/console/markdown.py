@@ -1,4 +1,4 @@
-"""Markdown as HTML: raw HTML in the text stays text, and what is made is cleaned once more."""
+"""Markdown as HTML: raw HTML in the source is escaped, and the result is sanitized by nh3."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -37,20 +37,20 @@ ATTRIBUTES: Final = {
     "div": {"class", "tabindex"},
     "img": {"alt", "src"},
     "ol": {"start"},
-    # What scrolls is reached by keyboard.
+    # Scrollable blocks must be reachable by keyboard.
     "pre": {"tabindex"},
     "th": {"scope"},
     **{heading: {"id"} for heading in HEADINGS},
 }
-# Each bracket may begin a link, whose end is looked for in the rest of the text: a text with more
-# of them is shown as it was written.
+# The parser looks for the end of a link from each bracket, in quadratic time: a text with more
+# brackets is shown unparsed.
 MAX_BRACKETS: Final = 2_000
 NOT_IN_ANCHOR: Final = re.compile(r"[^\w\- ]")
 Address = Callable[[str], str]
 
 
 def parsed(text: str) -> list[Token]:
-    """The tokens of a text; every heading has the anchor that links name it by."""
+    """The Markdown tokens of a text; every heading gets its anchor as id."""
     tokens = _parser().parse(text)
     used: dict[str, int] = {}
     for at, token in enumerate(tokens):
@@ -63,7 +63,7 @@ def parsed(text: str) -> list[Token]:
 
 
 def html_of(tokens: Sequence[Token], address: Address, *, with_images: bool = False) -> Markup:
-    """The HTML of tokens; `address` says where the target of a link or an image is."""
+    """The HTML of tokens; `address` maps the target of each link or image."""
     for token in tokens:
         for each in token.children or ():
             for name in ("href", "src"):
@@ -72,14 +72,14 @@ def html_of(tokens: Sequence[Token], address: Address, *, with_images: bool = Fa
     parser = _parser()
     made = parser.renderer.render(tokens, parser.options, {})
     tags = TAGS | {"img"} if with_images else TAGS
-    # Safe: this is what cleans it.
+    # Safe: nh3 sanitizes the HTML here.
     return Markup(nh3.clean(made, tags=tags, attributes=ATTRIBUTES))  # noqa: S704
 
 
 def rendered(text: str) -> Markup:
-    """The HTML of a text that anybody may have written: without images and anchors of its own.
+    """The HTML of an untrusted text, without images and anchors.
 
-    Its headings follow that of the page; a link to a file beside it leads to the tab with files.
+    Headings are lowered below the page's own; a link to a relative path opens the files tab.
     """
     if takes_long(text):
         return as_written(text)
@@ -89,17 +89,17 @@ def rendered(text: str) -> Markup:
 
 
 def takes_long(text: str) -> bool:
-    """Whether a text would keep a processor busy for long."""
+    """Whether parsing a text would take too long."""
     return text.count("[") > MAX_BRACKETS
 
 
 def as_written(text: str) -> Markup:
-    """The HTML of a text whose Markdown is not read."""
+    """A text as escaped HTML, its Markdown unparsed."""
     return Markup('<div class="text">{}</div>').format(text)
 
 
 def _lower_headings(tokens: Sequence[Token]) -> None:
-    """Have the headings follow the first one of a page, without leaving a level out."""
+    """Lower the headings below the page's own h1, without skipping a level."""
     last = level = 1
     for token in tokens:
         if token.type == "heading_open":
@@ -120,17 +120,17 @@ def _beside(target: str) -> str:
 
 
 def rendered_line(text: str) -> Markup:
-    """The HTML of one line or paragraph, without an element around it."""
+    """The HTML of one line or paragraph, without a surrounding element."""
     return Markup(nh3.clean(_parser().renderInline(text), tags=TAGS, attributes=ATTRIBUTES))  # noqa: S704
 
 
 def anchor_of(heading: str) -> str:
-    """The anchor of a heading, spelled as other renderers spell it."""
+    """The anchor of a heading, spelled like GitHub's."""
     return NOT_IN_ANCHOR.sub("", heading.lower()).strip().replace(" ", "-")
 
 
 def plain(inline: Token) -> str:
-    """The text of an inline token without its marks."""
+    """The text of an inline token without markup."""
     return "".join(
         " " if each.type in ("softbreak", "hardbreak") else each.content
         for each in inline.children or ()

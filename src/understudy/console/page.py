@@ -1,4 +1,4 @@
-"""What a page is, and the list and record that are made from the declarations of the API."""
+"""A page of the console, and the generic list and record pages made from the API description."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -11,44 +11,44 @@ Load = Callable[[Visit], Awaitable[dict[str, Any] | str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolePage:
-    """One page."""
+    """One page: its path, template, and the operation whose answer it shows."""
 
     path: str
-    # Its entry in the navigation and the key of its title.
+    # The name of the page: its navigation entry and the key of its title.
     name: str
     template: str
-    # The operation whose answer the page shows.
+    # The operation whose JSON answer the page shows.
     twin: str
     load: Load
-    # Whether it takes forms itself, so that what somebody wrote survives a refusal; `load` finds
-    # them in `visit.form`.
+    # Whether the page accepts POST itself, so that the input survives a rejection; `load` finds it
+    # in `visit.form`.
     takes_forms: bool = False
 
     @property
     def methods(self) -> list[str]:
-        """The methods of HTTP that it answers."""
+        """The HTTP methods of the page."""
         return ["GET", "POST"] if self.takes_forms else ["GET"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """A kind of thing that has a list and a page for each, both made from the API description."""
+    """A kind of record that has a list page and a record page, made from the API description."""
 
     name: str
     all: str
     one: str
-    # The field of a record, and the parameter of `one`, that name it.
+    # The field that holds a record's id, and the parameter of `one`.
     key: str
     columns: tuple[str, ...]
-    # The field that the page of a record begins with.
+    # The field that is the title of a record page.
     title: str
     parameter: str = ""
-    # A page of its own for one thing, where the record alone is not enough.
+    # The template of the record page, where the generic one is not enough.
     template: str = "record.html"
     load: Load | None = None
 
     def pages(self) -> tuple[ConsolePage, ConsolePage]:
-        """The list and the record."""
+        """The list page and the record page."""
         path = f"/{self.name}"
         return (
             ConsolePage(
@@ -75,7 +75,7 @@ class Listing:
     async def _record(self, visit: Visit) -> dict[str, Any]:
         values = {self.parameter or self.key: visit.request.path_params["id"]}
         record = await visit.call(self.one, **values)
-        # A record that says what its state allows is offered nothing else.
+        # A record that lists its allowed `actions` is offered no others.
         allowed = record.get("actions")
         actions = [
             each

@@ -30,7 +30,7 @@ from understudy.i18n.catalogue import say
 from understudy.i18n.terms import operation, sentence, term
 
 ROOT: Final = files("understudy.console")
-# Each in its own language, for whoever cannot read the page.
+# Each named in its own language, for readers who cannot read the page's.
 LANGUAGES: Final = {"en": "English", "vi": "Tiếng Việt", "zh": "中文"}
 # The last second of the year 9999.
 LAST_MS: Final = 253_402_300_799_000
@@ -70,13 +70,13 @@ def asset_path(name: str) -> str:
 
 
 async def render(template: str, visit: Visit | None, **values: Any) -> str:
-    """A page, made in a thread: a long list takes its time."""
+    """Render a page in a thread: a long list takes time."""
     language = values.pop("language", None) or (visit.language if visit else "en")
     return await run_in_threadpool(render_now, template, visit, language, values)
 
 
 def render_now(template: str, visit: Visit | None, language: str, values: Mapping[str, Any]) -> str:
-    """A page, made in this thread."""
+    """Render a page in this thread."""
     now = time.time_ns() // 1_000_000
     return (
         _environment()
@@ -145,13 +145,13 @@ def _text(language: str, key: str, **values: object) -> str:
 
 @cache
 def _icon(name: str) -> Markup:
-    """An icon of our own set, drawn with the colour of the text around it."""
+    """An icon of the console's own set, in the colour of the surrounding text."""
     path = ROOT.joinpath("templates", "icons", f"{name}.svg").read_text("utf-8")
     return Markup(path)  # noqa: S704 - a file of ours
 
 
 def _navigation(visit: Visit | None) -> list[tuple[str, list[str]]]:
-    """The navigation of a visitor: without pages that their role may not read."""
+    """The navigation of a visitor, without pages that their role may not read."""
     twins = {page.path: page.twin for page in PAGES}
     return [
         (group, [name for name in names if visit and visit.may(twins[f"/{name}"])])
@@ -160,12 +160,12 @@ def _navigation(visit: Visit | None) -> list[tuple[str, list[str]]]:
 
 
 def _commands(text: str) -> Markup:
-    """A text of ours whose commands stand between backticks."""
+    """A catalogue text with the commands between backticks as `<code>`."""
     return Markup(COMMAND.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped
 
 
 def _ago(language: str, at_ms: int | None, *, now: int) -> str:
-    """How far a moment is, in one unit; a date when it is long past or far ahead."""
+    """A relative time in one unit; a date if it is long past or far ahead."""
     if not at_ms:
         return "–"
     seconds = (now - at_ms) // 1000
@@ -194,7 +194,7 @@ def _took(ms: int) -> str:
 
 
 def _dollars(amount: float) -> str:
-    """An amount of money; a small one is not shown as none."""
+    """An amount in dollars; a small one is not rounded to zero."""
     return "< $0.01" if 0 < amount < 0.005 else f"${amount:,.2f}"
 
 
@@ -203,7 +203,7 @@ def _as_json(value: object) -> str:
 
 
 def _short(name: str) -> str:
-    """An id that the daemon made, by its kind and its end; another name as it is."""
+    """A shortened id: its prefix and its end; other names stay as they are."""
     kind, _, rest = name.partition("_")
     return f"{kind}_…{rest[-6:]}" if len(rest) >= LONG_ID_CHARS else name
 
@@ -213,12 +213,12 @@ def _iso(at_ms: int) -> str:
 
 
 def _date(at_ms: int) -> datetime:
-    """A moment; one after all calendars, which a record may name, is the last that they have."""
+    """A time as a datetime, capped at the year 9999, which `datetime` cannot exceed."""
     return datetime.fromtimestamp(min(at_ms, LAST_MS) / 1000, UTC)
 
 
 def _with_query(visit: Visit, **changes: object) -> str:
-    """The address of this page with other parameters."""
+    """The URL of this page with changed query parameters."""
     query: dict[str, Any] = {**visit.query, **changes}
     kept = {name: value for name, value in query.items() if value not in (None, "")}
     return f"{visit.path}?{urlencode(kept)}" if kept else visit.path

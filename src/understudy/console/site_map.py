@@ -63,7 +63,7 @@ NAVIGATION: Final = (
     ("knowledge", ("learnings", "memory", "skills", "rollouts", "playbooks", "flows")),
     ("control", ("agents", "policy", "lab", "unlearn", "status", "audit", "access")),
 )
-# After `g`: the key that leads to each of them.
+# Keyboard shortcuts: the key after `g` that opens each page.
 GO_KEYS: Final = {
     "overview": "o",
     "review": "r",

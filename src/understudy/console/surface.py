@@ -1,4 +1,4 @@
-"""The operations of the API as pages use them: called in this process, described for forms."""
+"""The operations of the API for pages: called in process, and described for forms."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -17,37 +17,37 @@ from understudy.core.principal import Role
 
 
 class Surface(InProcessCalls):
-    """The API of a daemon, with what pages and forms need to know of each operation."""
+    """The API of a daemon, with the metadata of each operation that pages and forms need."""
 
     def __init__(self, app: FastAPI) -> None:
         super().__init__(app)
         self._schemas: dict[str, Mapping[str, Any]] = {}
 
     def changing(self, operation: str) -> str:
-        """The name of an operation that changes something; one that reads may never end."""
+        """The name of an operation that writes; 404 for one that reads, which may never end."""
         if SAFE_METHODS.issuperset(self._route(operation).methods or ()):
             raise HTTPException(404)
         return operation
 
     def role_of(self, operation: str) -> Role:
-        """The role that an operation asks for."""
+        """The role that an operation requires."""
         return self._route(operation).operation.role or Role.VIEWER
 
     def secrets_of(self, operation: str) -> tuple[str, ...]:
-        """The fields of an operation's answer that are shown this once."""
+        """The fields of an operation's answer that are shown only once."""
         return self._route(operation).operation.secret
 
     def ids_of(self, operation: str) -> frozenset[str]:
-        """The names of the ids in the path of an operation."""
+        """The path parameters of an operation."""
         return frozenset(self._route(operation).param_convertors)
 
     def twin_of(self, operation: str, values: Mapping[str, str]) -> str:
-        """The address of the JSON that a page shows."""
+        """The URL of the JSON twin of a page."""
         path, rest = self.path_of(operation, values)
         return f"{path}?{urlencode(rest)}" if rest else path
 
     def filters(self, operation: str) -> tuple[FormField, ...]:
-        """The parameters of a list's query, but for its pages."""
+        """The query parameters of a list operation, without `limit` and `cursor`."""
         return tuple(
             field_of(name, kind)
             for name, kind in query_parameters(self._route(operation).dependant)
@@ -55,7 +55,7 @@ class Surface(InProcessCalls):
         )
 
     def fields(self, operation: str) -> tuple[FormField, ...]:
-        """The fields of the body that an operation takes."""
+        """The fields of an operation's request body."""
         body = self._route(operation).body_field
         return () if body is None else fields_of(body.field_info.annotation)
 
@@ -66,11 +66,11 @@ class Surface(InProcessCalls):
         return self._schemas[operation]
 
     def description(self, operation: str) -> str:
-        """What an operation does, in the words of the API description."""
+        """The description of an operation in the API document."""
         return self._route(operation).description
 
     def actions(self, item: str) -> tuple[str, ...]:
-        """The operations that change the thing which `item` reads."""
+        """The operations that change the resource which `item` reads."""
         under = self._route(item).path
         return tuple(
             name

@@ -1,4 +1,4 @@
-"""The tasks of a project as a graph: each to the right of all that it waits for."""
+"""The tasks of a project as a dependency graph: each to the right of the tasks that block it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -14,12 +14,12 @@ from understudy.console.lineage_graph import (
     short,
 )
 
-# As many tasks as are drawn; the board below has all of them.
+# The most tasks that are drawn; the board below has all of them.
 MOST_TASKS: Final = 60
 
 
 def graph_of_tasks(tasks: Sequence[Mapping[str, Any]], path: str) -> LineageGraph:
-    """Boxes in columns by how many tasks come before, and a line from each task to those after it."""
+    """Boxes in columns by dependency depth, and an edge from each task to those that it blocks."""
     drawn = tasks[:MOST_TASKS]
     known = {task["project_task_id"]: task for task in drawn}
     columns: dict[int, int] = {}
@@ -51,7 +51,7 @@ def graph_of_tasks(tasks: Sequence[Mapping[str, Any]], path: str) -> LineageGrap
 
 
 def _depth(task_id: str, known: Mapping[str, Mapping[str, Any]], depths: dict[str, int]) -> int:
-    """How many tasks come before one, along the longest way. There are no rings."""
+    """The length of the longest chain of blocking tasks before one; there are no cycles."""
     ahead = [task_id]
     while ahead:
         current = ahead[-1]

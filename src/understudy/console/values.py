@@ -1,11 +1,11 @@
-"""Values of records as a page shows them: what each is, by its name and type."""
+"""Values of records as pages show them, by field name and type."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-# The pages of things that other records name.
+# The page path for each field that holds an id.
 PAGES: Final[Mapping[str, str]] = {
     "agent_id": "/agents/{}",
     "candidate_id": "/review/{}",
@@ -27,7 +27,7 @@ PAGES: Final[Mapping[str, str]] = {
     "supersedes": "/learnings/{}",
     "target_session_id": "/sessions/{}",
 }
-# Fields whose values are words of a closed list.
+# Fields whose values are enum members.
 WORDS: Final = frozenset(
     {
         "action",
@@ -50,7 +50,7 @@ WORDS: Final = frozenset(
         "visibility",
     }
 )
-# What a word means for whoever looks: good, in progress, to be looked at, bad.
+# The tone of an enum value: good, in progress, needs attention, bad.
 TONES: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         ("active", "completed", "published", "verified", "ok", "done", "allow"), "good"
@@ -67,7 +67,7 @@ LONG_CHARS: Final = 120
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """One value of a record: its label, and how it is shown."""
+    """One value of a record: its label and kind of display."""
 
     name: str
     # empty, time, link, word, flag, text, long, list, record, table
@@ -78,12 +78,12 @@ class Shown:
 
     @property
     def label(self) -> str:
-        """The name of the field without its unit, to be translated."""
+        """The field's name without its unit, to be translated."""
         return self.name.removesuffix("_at_ms").removesuffix("_ms")
 
 
 def shown(name: str, value: Any) -> Shown:
-    """How a value is shown."""
+    """The kind of display for a value."""
     if value is None or value in ("", [], {}):
         return Shown(name=name, kind="empty", value=None)
     if name.endswith("_at_ms") and isinstance(value, int):
@@ -107,7 +107,7 @@ def shown(name: str, value: Any) -> Shown:
 
 
 def fields(record: Mapping[str, Any], *, without: Sequence[str] = ()) -> Iterator[Shown]:
-    """The values of a record that say something, in the order of its declaration."""
+    """The non-empty values of a record, in the order of its declaration."""
     for name, value in record.items():
         if name not in without and (one := shown(name, value)).kind != "empty":
             yield one

@@ -1,4 +1,4 @@
-"""A visit: one request for a page, with what the API answers to whoever makes it."""
+"""A visit: one request for a page, with the caller's access to the operations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ LANGUAGE: Final = "understudy_language"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """Who asks for a page, in which language, and their way to the operations."""
+    """One request for a page: the caller, the language, and calls of operations as the caller."""
 
     request: Request
     surface: Surface
@@ -39,26 +39,26 @@ class Visit:
 
     @property
     def query(self) -> dict[str, str]:
-        """The parameters in the address that say something."""
+        """The non-empty query parameters."""
         return {name: value for name, value in self.request.query_params.items() if value}
 
     @property
     def path(self) -> str:
-        """The path of the page as an address has it, whatever the ids in it hold."""
+        """The percent-encoded path of the page."""
         return quote(self.request.scope["path"], safe="/:@")
 
     @property
     def is_signed_in(self) -> bool:
-        """Whether a cookie says who this is, which one can sign out of."""
+        """Whether the caller signed in by cookie, and so can sign out."""
         return COOKIE in self.request.cookies
 
     @property
     def is_fragment(self) -> bool:
-        """Whether htmx asks for a part of a page."""
+        """Whether htmx requests a fragment of a page."""
         return "hx-request" in self.request.headers
 
     async def call(self, operation: str, /, *, body: object = None, **values: object) -> Any:
-        """The answer of an operation; a list stands for a parameter that is given several times."""
+        """Call an operation and return its answer; a list value repeats its query parameter."""
         given: dict[str, Any] = {
             name: value if isinstance(value, list) else str(value)
             for name, value in values.items()
@@ -69,20 +69,20 @@ class Visit:
         )
 
     async def forward(self, operation: str) -> Any:
-        """The answer of an operation that takes a form, which is the body of this request."""
+        """Call an operation that takes a form with the body of this request."""
         return await self.surface.forward(self.caller, operation, self.request, self.language)
 
     def may(self, operation: str) -> bool:
-        """Whether the caller has the role that an operation asks for."""
+        """Whether the caller's role permits an operation."""
         return self.caller.role.includes(self.surface.role_of(operation))
 
     async def filters(self, operation: str) -> Sequence[FormField]:
-        """The filters of a list."""
+        """The filters of a list operation."""
         return await run_in_threadpool(self.surface.filters, operation)
 
 
 def caller_of(request: Request, services: "Services") -> Principal:
-    """Who asks for a page: by cookie; without tokens the machine's own user."""
+    """The principal of a request: by cookie; without tokens the local user."""
     refuse_foreign_host_on_loopback(request, services)
     if request.method not in SAFE_METHODS:
         require_same_site(request.headers)
@@ -92,20 +92,20 @@ def caller_of(request: Request, services: "Services") -> Principal:
 
 
 def refuse_foreign_host_on_loopback(request: Request, services: "Services") -> None:
-    """A name that resolves to this machine must not stand for it."""
+    """Refuse a foreign `Host` on loopback, against DNS rebinding."""
     if services.resources.settings.is_loopback:
         refuse_foreign_host(request.headers)
 
 
 def require_same_site(headers: Mapping[str, str]) -> None:
-    """Refuse a form of another site, and one that does not say where it comes from."""
+    """Refuse a form of another site, and one without `Origin` and `Sec-Fetch-Site`."""
     if "origin" not in headers and "sec-fetch-site" not in headers:
         raise coded_error("auth/cross_site_request")
     refuse_other_sites(headers)
 
 
 def language_of(request: Request, caller: Principal | None) -> str:
-    """The language of a page: as chosen, as the token says, as the browser prefers."""
+    """The language of a page: from the cookie, else the token, else `Accept-Language`."""
     chosen = spoken_in(request.cookies.get(LANGUAGE, ""))
     of_token = caller.locale if caller else None
     return (
@@ -117,5 +117,5 @@ def language_of(request: Request, caller: Principal | None) -> str:
 
 
 def is_stranger(error: UnderstudyError) -> bool:
-    """Whether an error says that somebody has to sign in."""
+    """Whether an error means that the caller must sign in."""
     return error.domain == "auth" and error.code == "unauthorized"

@@ -1,1 +1,1 @@
-"""Ideas every other package builds on; imports nothing of ours."""
+"""Domain-neutral building blocks (ids, clock, errors, paging, scope); imports no other package."""

@@ -20,14 +20,14 @@ _ENDS_IN_NUMBER: Final = re.compile(r"(?:^|\.)(?:[0-9]+|0x[0-9a-f]*)$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
-    """One thing that may be reached; on every port when none is named."""
+    """One host or network that agents may connect to; on every port if `port` is None."""
 
     host: str | None = None
     network: IPv4Network | IPv6Network | None = None
     port: int | None = None
 
     def covers(self, host: str, address: IPv4Address | IPv6Address, port: int) -> bool:
-        """Whether this lets a connection to `address`, found under the name `host`, be made."""
+        """Whether a connection to `address`, resolved from `host`, is allowed."""
         if self.port not in (None, port):
             return False
         return host == self.host if self.network is None else address in self.network
@@ -51,7 +51,7 @@ def parse_allowance(text: str) -> Allowance:
 
 
 def is_host_name(text: str) -> bool:
-    """Whether this is a host name in small ASCII letters, and not a spelling of an address."""
+    """Whether this is a lower-case ASCII host name, and not a spelling of an IP address."""
     return (
         len(text) <= 253
         and _HOST.fullmatch(text) is not None

@@ -36,18 +36,18 @@ class AuditEntry:
 
 
 class LinkProblem(StrEnum):
-    """What is wrong with a row of a chain of digests."""
+    """What is wrong with a row of a digest chain."""
 
     EDITED = "edited"
     REMOVED = "removed"
     ADDED = "added"
-    # The link that somebody noted elsewhere is in no chain.
+    # The head that somebody noted elsewhere is a link of no chain.
     HEAD_UNKNOWN = "head_unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadLink:
-    """The first row that is not as it was written: the chain, its place there, the row's own key."""
+    """The first row whose digest does not match: the chain, its place there, the row's key."""
 
     chain: str
     problem: LinkProblem
@@ -57,10 +57,10 @@ class BadLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainReport:
-    """What was checked of a chain. `head` is its last link: noted elsewhere, it proves the rest."""
+    """A check of a digest chain. `head` is its last link: noted elsewhere, it proves the rest."""
 
     checked: int
-    # Rows whose text was erased and whose digest holds.
+    # Rows whose text was erased and whose digest still matches.
     erased: int
     # Rows that retention removed at the start, and rows from before there was a chain.
     pruned: int
@@ -70,7 +70,7 @@ class ChainReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditVerification:
-    """Whether the audit and the versions of skills are as they were written."""
+    """Whether the digest chains of the audit and of skill versions are intact."""
 
     ok: bool
     first_bad: Annotated[BadLink | None, OMIT] = None
@@ -87,7 +87,7 @@ def done(
     version: int | None = None,
     reason: str | None = None,
 ) -> AuditEntry:
-    """The entry of an attempt that succeeded, in the request being served."""
+    """The audit entry of a successful attempt, in the request being served."""
     return AuditEntry(
         at_ms=at_ms,
         actor=principal.actor,

@@ -9,6 +9,6 @@ BATCH: Final = 500
 
 
 def batches(values: Sequence[T], size: int = BATCH) -> Iterator[Sequence[T]]:
-    """The values in order, at most so many together."""
+    """The values in order, in batches of at most `size`."""
     for start in range(0, len(values), size):
         yield values[start : start + size]

@@ -1,4 +1,4 @@
-"""Wakes threads and tasks that wait for news of a topic."""
+"""Wakes threads and tasks that wait for a change of a topic."""
 
 import asyncio
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class Bell:
     """
 
     _loop: asyncio.AbstractEventLoop | None = None
-    # Added to every count; raised when old topics are forgotten, so that no count comes back.
+    # Added to every count; raised when old topics are dropped, so no count is ever reused.
     _base: int = 0
     _counts: dict[str, int] = field(default_factory=dict)
     _waiting: dict[str, set[asyncio.Event]] = field(default_factory=dict)
@@ -34,11 +34,11 @@ class Bell:
         self._loop = loop
 
     def count(self, topic: str) -> int:
-        """How often the topic rang while somebody could hear it."""
+        """How often the topic has rung since the loop was attached."""
         return self._base + self._counts.get(topic, 0)
 
     def ring(self, *topics: str) -> None:
-        """Wake everybody who waits for one of these; may be called from any thread."""
+        """Wake every task that waits for one of the topics; may be called from any thread."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._ring, topics)
 

@@ -23,7 +23,7 @@ class SystemClock:
 
 
 def shown_time(at_ms: int) -> str:
-    """A time as people read it; what is beyond all calendars is at their end."""
+    """A timestamp for people to read; one beyond the calendar becomes its last day."""
     try:
         return f"{datetime.fromtimestamp(at_ms / 1000, tz=UTC):%Y-%m-%d %H:%M} UTC"
     except (ValueError, OverflowError, OSError):

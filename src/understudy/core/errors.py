@@ -1,13 +1,13 @@
-"""The errors of the domain, by who must act, and the table of their codes.
+"""The domain's exception classes, by who must act, and the table of error codes.
 
-`errors.toml` holds a row for each code: its class, its domain and its words in each language.
+`errors.toml` holds a row for each code: its class, its domain and its message in each language.
 `coded_error("sessions/session_busy")` makes the exception. A colon after the code chooses another
 sentence for the same code: `coded_error("learnings/filter_required:short_query", least=3)`.
 
 UnderstudyError              code, domain, params; no HTTP status
 ├── NotFound                 absent, or the caller may not know it exists
 ├── Conflict                 the state of the thing does not allow it
-│   ├── InvalidTransition    not a step of the state machine
+│   ├── InvalidTransition    not a transition of the state machine
 │   └── StaleVersion         somebody else changed it first
 ├── Rejected                 policy, role or guard says no
 ├── Unauthenticated          nobody we know is calling
@@ -59,7 +59,7 @@ class UnderstudyError(Exception):
         self.domain = domain
         self.detail = detail or code.replace("_", " ")
         self.params = dict(params or {})
-        # The row of the table that has its words, and the values of their placeholders.
+        # The row of the error table with its message, and the values of the placeholders.
         self.row = f"{domain}/{code}"
         self.values = self.params
 
@@ -73,11 +73,11 @@ class Conflict(UnderstudyError):
 
 
 class InvalidTransition(Conflict):
-    """The state machine has no such step."""
+    """The state machine has no such transition."""
 
 
 class StaleVersion(Conflict):
-    """The caller's copy is older than what is stored."""
+    """The caller's version is older than the stored one."""
 
 
 class Rejected(UnderstudyError):
@@ -123,7 +123,7 @@ class Invalid(UnderstudyError):
         self.errors = errors
 
     def moved(self, move: Callable[[str], str], *, detail: str | None = None) -> Self:
-        """The error with other pointers: `move` gives the new pointer of each for its old one."""
+        """The error with each JSON pointer replaced by `move(pointer)`."""
         moved = type(self)(
             self.code,
             domain=self.domain,
@@ -182,12 +182,12 @@ def coded_error(
 
 
 def error_class(row: str) -> type[UnderstudyError]:
-    """The class of a row; a variant without one has that of its code."""
+    """The exception class of a row; a variant without one inherits that of its code."""
     return CLASSES[_inherited(row, "class")]
 
 
 def words_in(language: str, row: str, values: Mapping[str, object]) -> str | None:
-    """The sentence of a row in a language; None without a row, a translation or what it names."""
+    """The message of a row in a language; None without a row, translation or placeholder value."""
     try:
         return _Words().vformat(_row(row)[language], (), values)
     except KeyError:
@@ -208,12 +208,12 @@ def _row(row: str) -> Mapping[str, Any]:
 
 
 def _inherited(row: str, field: str) -> Any:
-    """A field of a row; a variant without it has that of its code."""
+    """A field of a row; a variant without it inherits that of its code."""
     return _row(row).get(field) or _row(row.partition(":")[0]).get(field)
 
 
 def _plain(value: object) -> object:
-    """A value as JSON: text is cut, so that no request is answered with megabytes of itself."""
+    """A JSON value with long text cut, so that an error never echoes a request of megabytes."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, Mapping):

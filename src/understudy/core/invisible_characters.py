@@ -1,13 +1,13 @@
-"""Characters that nobody sees: they can hide words from whoever reads a text."""
+"""Invisible characters: they can hide words from people who read a text."""
 
 import re
 import unicodedata
 from functools import lru_cache
 from typing import Final
 
-# Controls, format and bidi characters, halves of pairs, characters that only some fonts know.
+# Control, format and bidi characters, surrogates, private-use characters.
 _CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
-# Letters and marks that show nothing though their category says otherwise, as ranges.
+# Letters and marks that render as nothing despite their category, as ranges.
 _RANGES: Final = (
     (0x034F, 0x034F),
     (0x115F, 0x1160),
@@ -22,7 +22,7 @@ _RANGES: Final = (
     (0xE0000, 0xE0FFF),
 )
 
-# Joiners and selectors of a form, each behind something that it can join or form.
+# Joiners and variation selectors, each after a character that it can join or vary.
 _SEEN: Final = r"[^\x00-\x7f\u200b-\u200f\ufe00-\ufe0f]"
 _JOINING: Final = re.compile(
     rf"(?<={_SEEN})(?:[\ufe0e\ufe0f]?\u200d(?={_SEEN})|\u200c(?={_SEEN})|[\ufe0e\ufe0f])"
@@ -32,7 +32,7 @@ _JOINING: Final = re.compile(
 
 @lru_cache(maxsize=4096)
 def is_unseen(character: str) -> bool:
-    """Whether a character shows nothing; line breaks and tabs among them."""
+    """Whether a character is invisible; line breaks and tabs are, too."""
     code = ord(character)
     return unicodedata.category(character) in _CATEGORIES or any(
         first <= code <= last for first, last in _RANGES
@@ -40,9 +40,9 @@ def is_unseen(character: str) -> bool:
 
 
 def hidden_in(text: str, *, besides: str = "\n\t") -> str | None:
-    """The first character of a text that hides something; None without any.
+    """The first invisible character that hides something; None without any.
 
-    Emoji and the scripts of Persia and India join what is seen with some of these: that is fine.
+    Emoji and scripts of Persia and India use joiners and selectors to render: those are fine.
     """
     if text.isascii() and text.isprintable():
         return None

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-# Around the changed lines.
+# Unchanged lines shown around a hunk.
 CONTEXT: Final = 3
-# Lines added and removed; each round is remembered for the way back.
+# Maximum edit distance; the memory for backtracking grows with its square.
 MAX_DISTANCE: Final = 600
 
 
@@ -21,13 +21,13 @@ class ChangedLines:
 
 
 class Effort:
-    """How many steps are left; when there are none, changes are shown more coarsely."""
+    """The step budget of a diff; once it is spent, changes are shown more coarsely."""
 
     def __init__(self, steps: int) -> None:
         self.left = steps
 
     def spend(self, steps: int) -> bool:
-        """Take some steps; False when there are not enough."""
+        """Spend steps of the budget; False when there are not enough."""
         self.left -= steps
         return self.left >= 0
 
@@ -70,8 +70,8 @@ def _common(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def _equal(old: Sequence[str], new: Sequence[str], effort: Effort) -> list[tuple[int, int]]:
-    """Where lines stay the same; nowhere when finding out takes too long."""
-    # A line that only one of them has is never the same, so only the others have to be compared.
+    """Pairs of equal lines; none when the search exceeds the step budget."""
+    # A line that only one text has is never equal, so only shared lines are compared.
     shared = set(old) & set(new)
     olds, news = ([at for at, it in enumerate(text) if it in shared] for text in (old, new))
     steps = _shortest([old[at] for at in olds], [new[at] for at in news], effort)
@@ -81,12 +81,12 @@ def _equal(old: Sequence[str], new: Sequence[str], effort: Effort) -> list[tuple
 def _shortest(
     old: Sequence[str], new: Sequence[str], effort: Effort
 ) -> list[tuple[int, int]] | None:
-    """The pairs of equal lines on a shortest way (Myers 1986); None when that takes too long."""
+    """The pairs of equal lines on a shortest edit path (Myers 1986); None if over budget."""
     reached = {1: 0}
     rounds: list[dict[int, int]] = []
     for distance in range(min(len(old) + len(new), MAX_DISTANCE) + 1):
         rounds.append(dict(reached))
-        # The copy, and the diagonals of this round.
+        # The cost of the copy and of this round's diagonals.
         if not effort.spend(2 * distance + 1):
             return None
         for diagonal in range(-distance, distance + 1, 2):

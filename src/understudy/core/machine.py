@@ -12,7 +12,7 @@ S = TypeVar("S", bound=StrEnum)
 
 @dataclass(frozen=True, slots=True)
 class Machine(Generic[S]):
-    """Which state may follow which; a step from a state to itself is always allowed."""
+    """The transition table: which state may follow which; staying in a state is always allowed."""
 
     name: str
     steps: Mapping[S, frozenset[S]]
@@ -39,7 +39,7 @@ class Machine(Generic[S]):
 
     @property
     def terminal(self) -> frozenset[S]:
-        """States that nothing follows."""
+        """States without a following state."""
         return frozenset(state for state, following in self.steps.items() if not following)
 
     def mermaid(self) -> str:

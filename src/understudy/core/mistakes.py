@@ -1,4 +1,4 @@
-"""The mistakes in a value that was not what it has to be, as far as anybody would read them."""
+"""Validation errors of a value, as many as anybody would read."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -6,10 +6,10 @@ from typing import Any, Final
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-# Spelling out tens of thousands takes half a second, in which nothing else can run.
+# Formatting tens of thousands of errors blocks the process for half a second.
 MOST: Final = 200
 TOO_MANY: Final = "too_many_mistakes"
-# The mistakes of a longer list, or of more fields, are looked for in its beginning.
+# Of a longer list, or of more fields, only the first are validated again for their errors.
 _BEGINNING: Final = 50
 # What a value has to be, by the code of the library; a code that is not here brings words of ours.
 WORDS: Final[Mapping[str, str]] = {
@@ -63,7 +63,7 @@ _VALUE_ERROR: Final = "Value error, "
 
 
 def mistakes_of(error: ValidationError) -> list[ErrorDetails]:
-    """The mistakes; none where there are too many to be spelt out."""
+    """The validation errors; none if there are too many to format."""
     if error.error_count() > MOST:
         return []
     return error.errors(include_url=False, include_input=False)
@@ -78,7 +78,7 @@ def words_of(found: Mapping[str, Any]) -> str:
 
 
 def many_mistakes(adapter: TypeAdapter[Any], value: Any) -> tuple[int, list[ErrorDetails]] | None:
-    """How many mistakes are in a value, and those of its beginning; None if they can be spelt out."""
+    """The number of errors in a value and the first of them; None if all can be formatted."""
     try:
         adapter.validate_python(value)
     except ValidationError as error:
@@ -88,7 +88,7 @@ def many_mistakes(adapter: TypeAdapter[Any], value: Any) -> tuple[int, list[Erro
 
 
 def at_beginning(read: Callable[[Any], object], value: Any) -> list[ErrorDetails]:
-    """The mistakes at the beginning of a value that has too many."""
+    """The validation errors in the first items of a value that has too many."""
     try:
         read(_shortened(value))
     except ValidationError as error:

@@ -19,14 +19,14 @@ Key = tuple[int | str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRequest:
-    """How many items to answer, and after which sort key."""
+    """The page size, and the sort key to continue after."""
 
     limit: int = DEFAULT_LIMIT
     after: Key | None = None
 
     @classmethod
     def parse(cls, *, limit: int | None, cursor: str | None) -> "PageRequest":
-        """Read what a caller sent; a limit above the maximum is cut to it."""
+        """Parse the caller's limit and cursor; a limit above the maximum is cut to it."""
         if limit is not None and limit < 1:
             raise coded_error("pagination/invalid_limit", pointer="/limit")
         return cls(
@@ -37,14 +37,14 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page(Generic[T_co]):
-    """Some items, and the cursor of the next page if there is one."""
+    """The items of one page, and the cursor of the next page if there is one."""
 
     items: tuple[T_co, ...]
     next_cursor: str | None = None
 
     @staticmethod
     def cut(items: Sequence[T], request: PageRequest) -> "Page[T]":
-        """A page of a list that is in memory anyway; the cursor is a position in it."""
+        """A page of a list in memory; the cursor is an offset."""
         start, *more_keys = request.after or (0,)
         if more_keys or type(start) is not int or not 0 <= start <= len(items):
             raise coded_error("pagination/invalid_cursor", pointer="/cursor")
@@ -74,5 +74,5 @@ def decode_cursor(cursor: str) -> Key:
 
 
 def _is_ours(part: object) -> bool:
-    """A number or an id; ids are printable, and no database takes text that is far from it."""
+    """Whether a part of a sort key is an integer or an id; ids are printable."""
     return type(part) is int or (isinstance(part, str) and part.isprintable())

@@ -21,13 +21,13 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """The user a call acts for, bound to a token and never to a sentence."""
+    """The user a call acts for, authenticated by a token and never by a sentence."""
 
     user_id: str
     role: Role
     # The admin who acts for `user_id`, when it is not the user's own token.
     acting_admin: str | None = None
-    # The language of their token, for where a request names none.
+    # The language of the token, for requests that name none.
     locale: str | None = None
 
     @property

@@ -1,4 +1,4 @@
-"""A cache of the values that were asked for last."""
+"""A cache of the most recently used values."""
 
 import threading
 from typing import Generic, TypeVar
@@ -8,7 +8,7 @@ V = TypeVar("V")
 
 
 class RecentCache(Generic[K, V]):
-    """At most so many values by key, for several threads."""
+    """An LRU cache with at most `most` values, safe for several threads."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -25,7 +25,7 @@ class RecentCache(Generic[K, V]):
             return value
 
     def put(self, key: K, value: V) -> None:
-        """Remember a value, and forget the oldest where there are too many."""
+        """Cache a value, and evict the least recently used above the limit."""
         with self._lock:
             self._kept.pop(key, None)
             self._kept[key] = value

@@ -1,4 +1,4 @@
-"""What all records share: frozen dataclasses that are serialised as they are.
+"""Helpers of all records: frozen dataclasses that are serialised as they are.
 
 Where an answer of the API differs from the record, the field says so with an annotation from here.
 """
@@ -44,7 +44,7 @@ def _is_empty(value: object) -> bool:
 
 
 def _never_null(schema: dict[str, Any]) -> None:
-    """Say that the field is either left out or has a value."""
+    """Say in the JSON schema that the field is either absent or has a value."""
     schema.pop("default", None)
     left = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
     if len(left) == 1:
@@ -55,17 +55,17 @@ def _never_null(schema: dict[str, Any]) -> None:
     schema[OMITTED_MARK] = True
 
 
-# Left out of an answer when it is None.
+# Omitted from an answer when it is None.
 OMIT: Final[Any] = Field(exclude_if=_is_none, json_schema_extra=_never_null)
 Omitted: TypeAlias = Annotated[T | None, OMIT]
-# Left out of an answer when there is nothing in it.
+# Omitted from an answer when it is empty.
 OMIT_EMPTY: Final[Any] = Field(exclude_if=_is_empty, json_schema_extra=_never_null)
-# Stored, and in no answer.
+# Stored, but excluded from every answer.
 HIDDEN: Final[Any] = Field(exclude=True)
 
 
 def renamed(name: str, shown: str) -> Any:
-    """A field that answers show under another name, and that is read under either."""
+    """A field that answers serialise under another name, and that parses under either."""
     return Field(serialization_alias=shown, validation_alias=AliasChoices(name, shown))
 
 
@@ -80,12 +80,12 @@ def count(value: object) -> int:
             return 0
 
 
-# A count that a damaged value does not make unreadable.
+# A count whose stored value may be damaged; that reads as 0.
 Count: TypeAlias = Annotated[int, BeforeValidator(count)]
 
 
 def shown_if_set(shown: T) -> T:
-    """A property that answers show, unless it is None."""
+    """A property that answers include, unless it is None."""
     decorate: Any = computed_field(exclude_if=_is_none, json_schema_extra=_never_null)
     decorated: T = decorate(shown)
     return decorated
@@ -125,17 +125,17 @@ def _field_names(kind: Any) -> tuple[str, ...]:
 
 
 def parsed(kind: type[T], values: Any) -> T:
-    """A record from its fields, nested ones and enums too; raises `ValidationError`."""
+    """Parse a record, nested records and enums included; raises `ValidationError`."""
     hashable: Any = kind
     record: T = _adapter(hashable).validate_python(values)
     return record
 
 
 def parsed_strictly(kind: type[T], values: Any) -> T:
-    """A record from what JSON holds, each value of its type; raises `ValueError` or `TypeError`.
+    """Parse a record from JSON values without type coercion; raises `ValueError` or `TypeError`.
 
-    Half a surrogate pair and very deep nesting are beyond pydantic's JSON parser. The types are then
-    checked on a copy without them; only what the copy has passed is read as it is.
+    Lone surrogates and very deep nesting are beyond pydantic's JSON parser. The types are then
+    checked on a copy without them; only a value whose copy passed is read as it is.
     """
     hashable: Any = kind
     adapter = _adapter(hashable)
@@ -145,7 +145,7 @@ def parsed_strictly(kind: type[T], values: Any) -> T:
         if problem.errors()[0]["type"] != "json_invalid":
             raise
         record = adapter.validate_json(json.dumps(showable(values)), strict=True)
-        with suppress(ValidationError):  # half a surrogate pair is no `str` to pydantic
+        with suppress(ValidationError):  # a lone surrogate is no `str` to pydantic
             return parsed(kind, values)
     return record
 

@@ -12,12 +12,12 @@ _premise: Final[ContextVar[Premise | None]] = ContextVar("premise", default=None
 
 
 class Rehearsed(Exception):
-    """A unit would have been committed; nothing of it is stored."""
+    """A unit reached its commit in a rehearsal; it is rolled back."""
 
 
 @contextmanager
 def rehearsal() -> Iterator[None]:
-    """Have the first unit that would be committed within raise `Rehearsed` instead."""
+    """Make the first unit that reaches its commit within raise `Rehearsed` instead."""
     token = _is_on.set(True)
     try:
         yield
@@ -26,7 +26,7 @@ def rehearsal() -> Iterator[None]:
 
 
 def end_rehearsal() -> None:
-    """Roll the open unit back where it is part of a rehearsal."""
+    """Raise `Rehearsed` to roll back the open unit, if this is a rehearsal."""
     if _is_on.get():
         raise Rehearsed
 

@@ -10,28 +10,28 @@ CREDENTIAL_KINDS: Final = ("route", "connector", "connector_credential", "mcp_se
 
 
 def normalise(names: Iterable[str]) -> tuple[str, ...]:
-    """Trimmed, without blanks and doubles, sorted; a `*` stands for everything."""
+    """Trimmed names, without empty ones and duplicates, sorted; `*` stands for everything."""
     cleaned = {name.strip() for name in names} - {""}
     return (ALL,) if ALL in cleaned else tuple(sorted(cleaned))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """Who passes: `allow=None` means everybody, an empty tuple means nobody; deny beats allow."""
+    """An allow and a deny list: `allow=None` permits all, an empty one none; deny beats allow."""
 
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
 
     def permits(self, name: str) -> bool:
-        """Whether `name` passes."""
+        """Whether `name` is permitted."""
         if ALL in self.deny or name in self.deny:
             return False
         return self.allow is None or ALL in self.allow or name in self.allow
 
     def narrowed_by(self, other: "Gate") -> "Gate":
-        """The gate that lets pass what both let pass: allow lists intersect, deny lists unite.
+        """The gate that permits what both permit: allow lists intersect, deny lists unite.
 
-        Lists with nothing in common leave nobody, not everybody.
+        Disjoint allow lists permit nothing, not everything.
         """
         return Gate(
             allow=_intersect(self.allow, other.allow), deny=normalise((*self.deny, *other.deny))
@@ -55,7 +55,7 @@ class Scope:
     gates: Mapping[str, Gate]
 
     def gate(self, kind: str) -> Gate:
-        """The gate for a kind; a kind that is not mentioned is open."""
+        """The gate for a kind; a kind without one is open."""
         return self.gates.get(kind, Gate())
 
     def narrowed_by(self, other: "Scope") -> "Scope":
@@ -64,10 +64,10 @@ class Scope:
         return Scope(gates={kind: self.gate(kind).narrowed_by(other.gate(kind)) for kind in kinds})
 
     def to_json(self) -> dict[str, list[str]]:
-        """The flat form clients send and see: `skill_allow`, `skill_deny`, …
+        """The flat form of the API: `skill_allow`, `skill_deny`, …
 
-        An empty allow list reads as "everybody", so a gate that lets nobody pass is written
-        as a deny of everything.
+        An empty allow list reads as "everything", so a gate that permits nothing is written as a
+        deny of everything.
         """
         flat: dict[str, list[str]] = {}
         for kind, gate in self.gates.items():
@@ -83,7 +83,7 @@ class Scope:
 
     @classmethod
     def from_json(cls, flat: Mapping[str, Iterable[str]], kinds: Iterable[str]) -> "Scope":
-        """Read the flat form; a missing or empty allow list means everybody."""
+        """Parse the flat form; a missing or empty allow list permits everything."""
         gates = {}
         for kind in kinds:
             allow = normalise(flat.get(f"{kind}_allow", ()))

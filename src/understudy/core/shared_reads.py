@@ -1,4 +1,4 @@
-"""Reads that many tasks want at the same moment, made once for all of them."""
+"""Coalesces concurrent identical reads into one."""
 
 import asyncio
 from collections.abc import Callable, Hashable
@@ -9,7 +9,7 @@ from understudy.core.sight import current_sight
 
 T = TypeVar("T")
 
-# How long an answer is kept: a ring wakes all its readers within one turn of the loop or a few.
+# How long an answer is cached: a ring wakes all its readers within a few turns of the loop.
 KEPT_S: Final = 0.5
 
 
@@ -17,15 +17,15 @@ KEPT_S: Final = 0.5
 class SharedReads:
     """Runs a blocking read on a thread, once for all callers with the same key, count and sight.
 
-    `count` is how often the bell of the read's topic had rung before: what is committed after the
-    read rings again, so a shared answer is never too old for whoever asks with that count.
+    `count` is how often the bell of the read's topic had rung before: a commit after the read rings
+    again, so a shared answer is never stale for a caller with that count.
     """
 
     _running: dict[Hashable, "asyncio.Task[Any]"] = field(default_factory=dict)
 
     async def once(self, key: Hashable, count: int, read: Callable[[], T]) -> T:
-        """The answer of `read`, or of the same read that another task has begun."""
-        # What a read finds depends on what its caller may see.
+        """The answer of `read`, or of the same read that another task has already started."""
+        # The result depends on the caller's sight.
         place = (current_sight.get(), key, count)
         known = self._running.get(place)
         if known is None:
@@ -36,7 +36,7 @@ class SharedReads:
         return answer
 
     def _forget_later(self, place: Hashable, done: "asyncio.Task[Any]") -> None:
-        # A failure is for those who wait for it now; the next caller tries again.
+        # A failure reaches only the callers that wait for it now; the next caller retries.
         failed = done.cancelled() or done.exception() is not None
         seconds = 0.0 if failed else KEPT_S
         done.get_loop().call_later(seconds, self._running.pop, place, None)

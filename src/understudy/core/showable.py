@@ -1,4 +1,4 @@
-"""Stored values as JSON can carry them: an answer never fails on what was kept."""
+"""Sanitises stored values for JSON, so that an answer never fails on stored data."""
 
 import math
 import re
@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
-# Pydantic and many clients refuse what is nested much deeper.
+# Pydantic and many clients refuse values nested much deeper.
 MAX_DEPTH: Final = 100
 TOO_DEEP: Final = "\N{HORIZONTAL ELLIPSIS}"
 _HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 def showable(value: Any, depth: int = 0) -> Any:
-    """The value with whole characters, finite numbers and a bounded depth."""
+    """The value with valid Unicode, finite numbers and a bounded depth."""
     match value:
         case str():
             return whole(value)
-        # Before the mappings: asking whether a number is one takes longest of all.
+        # Before the mappings: the `Mapping` check is the slowest.
         case int() | None:
             return value
         case float() if not math.isfinite(value):
@@ -33,5 +33,5 @@ def showable(value: Any, depth: int = 0) -> Any:
 
 
 def whole(text: str) -> str:
-    """The text with U+FFFD for each half of a character, which no encoding can carry."""
+    """The text with U+FFFD for each lone surrogate, which no encoding can carry."""
     return text if text.isascii() else _HALF.sub("\N{REPLACEMENT CHARACTER}", text)

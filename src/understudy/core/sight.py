@@ -1,4 +1,4 @@
-"""Sight: what of the stores exists for whoever a call is made for."""
+"""Sight: the records that are visible to the caller of a request."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,28 +8,30 @@ from typing import Final, Literal, TypeAlias
 
 from understudy.core.principal import Principal, Role
 
-# Whether users see each other's sessions and all that comes of them.
+# Whether users see each other's sessions and everything derived from them.
 Isolation: TypeAlias = Literal["shared", "per_user"]
 PER_USER: Final[Isolation] = "per_user"
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a caller can see: everything, unless it says otherwise."""
+    """What a caller can see: everything, unless a field restricts it."""
 
-    # Only what belongs to this user, of what belongs to users.
+    # Restricts records that belong to users to those of this user.
     user_id: str | None = None
     sees_sensitive: bool = True
 
 
 WHOLE: Final = Sight()
-# Of the request being served; the daemon itself sees everything.
+# The sight of the request being served; the daemon itself sees everything.
 current_sight: ContextVar[Sight] = ContextVar("current_sight", default=WHOLE)
 
 
 def sight_of(principal: Principal, isolation: Isolation) -> Sight:
-    """What a principal can see: viewers nothing sensitive, and with isolation nobody but an admin
-    what belongs to others."""
+    """The sight of a principal.
+
+    Viewers see nothing sensitive; with isolation, only admins see what belongs to other users.
+    """
     is_alone = isolation == PER_USER and not principal.role.includes(Role.ADMIN)
     return Sight(
         user_id=principal.user_id if is_alone else None,
@@ -39,7 +41,7 @@ def sight_of(principal: Principal, isolation: Isolation) -> Sight:
 
 @contextmanager
 def whole_sight() -> Iterator[None]:
-    """See everything for a moment: for what must hold for all, and tells the caller nothing."""
+    """Use unrestricted sight: for checks across all users whose result reveals nothing."""
     token = current_sight.set(WHOLE)
     try:
         yield

@@ -1,4 +1,4 @@
-"""JSON read strictly: what no database or client could take back is refused at once."""
+"""Strict JSON parsing: refuses values that no database or client could take back."""
 
 import json
 import math
@@ -9,20 +9,20 @@ from understudy.core.errors import coded_error
 from understudy.core.pointer import pointer
 
 MAX_DEPTH: Final = 64
-# Parsing holds up every thread of the process, so a body of many small values is refused unparsed.
+# Parsing holds the GIL, so a body of many small values is refused before it is parsed.
 MAX_VALUES: Final = 50_000
 MAX_INT: Final = 2**63 - 1
 
 
 def parse(body: bytes | str) -> Any:
-    """The value of a JSON text, or `Invalid` naming the place of what is wrong."""
+    """Parse and check a JSON text, or raise `Invalid` with the pointer of the bad value."""
     value = load(body)
     check(value)
     return value
 
 
 def load(body: bytes | str) -> Any:
-    """Parse JSON without checking its values: nothing of it may be stored or sent yet."""
+    """Parse JSON without checking its values: they must not be stored or sent yet."""
     _refuse_many_values(body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body)
     try:
         return json.loads(body, parse_constant=no_constant, object_pairs_hook=_once)
@@ -31,11 +31,11 @@ def load(body: bytes | str) -> Any:
 
 
 def _refuse_many_values(body: bytes) -> None:
-    """Count values by the characters that begin or separate them, outside of strings."""
+    """Refuse too many values, counted by separators outside of strings, before parsing."""
     if _separators(body) < MAX_VALUES:
         return
     plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")
-    # Each value has at most a string for its name and one for itself.
+    # A value has at most two strings: its name and itself.
     if plain.count(b'"') <= 4 * MAX_VALUES and _separators(_outside_strings(plain)) < MAX_VALUES:
         return
     raise coded_error("api/too_many_values", pointer="", limit=MAX_VALUES)
@@ -101,7 +101,7 @@ def _is_text(text: str) -> bool:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; of two values under one name, readers would not agree on which counts."""
+    """Build an object; refuse duplicate names, because parsers disagree on which value counts."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError

@@ -1,6 +1,6 @@
-"""Reads the URL that a model or a server gave, strictly: what is unclear is refused.
+"""Strict parsing of URLs from a model or a server: an ambiguous URL is refused.
 
-Who connects and who judges both read it here, so that neither sees another host in it.
+The check and the connection use this one parser, so both see the same host.
 """
 
 import re
@@ -25,7 +25,7 @@ _KEPT: Final = "%/:?[]@!$&'()*+,;=~"
 
 
 class UnclearUrl(ValueError):
-    """Not every reader would see the same server in it."""
+    """An ambiguous URL: parsers would disagree on its host."""
 
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(reason)
@@ -34,7 +34,7 @@ class UnclearUrl(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class UrlRule:
-    """One reason to refuse a URL, or the part of it that names the server."""
+    """One reason to refuse a URL or its authority."""
 
     code: str
     reason: str
@@ -61,7 +61,7 @@ URL_RULES: Final = (
     ),
 )
 
-# Rules for what stands between `//` and the next `/`.
+# Rules for the authority: the part between `//` and the next `/`.
 AUTHORITY_RULES: Final = (
     UrlRule("url_userinfo", "has a user name or password in it", lambda text: "@" in text),
     UrlRule("url_host_encoded", "has a percent-encoded host", lambda text: "%" in text),
@@ -78,13 +78,13 @@ AUTHORITY_RULES: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where a request goes, and what it asks for there."""
+    """A parsed URL: where a request goes, and its path and query."""
 
     scheme: str
     host: str
     port: int
     resource: str
-    # The host itself, when it is an address and no name.
+    # The host as an address; None for a name.
     address: IPv4Address | IPv6Address | None
 
     @property
@@ -143,7 +143,7 @@ def _apply(rules: tuple[UrlRule, ...], text: str) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is `localhost` or an address that only this machine answers."""
+    """Whether a host is `localhost` or a loopback address."""
     if host == "localhost":
         return True
     try:

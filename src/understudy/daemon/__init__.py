@@ -1,1 +1,1 @@
-"""The wiring: the one place where everything is put together, started and stopped."""
+"""The wiring of the daemon: all parts are built, started and stopped here."""

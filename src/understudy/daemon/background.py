@@ -44,7 +44,7 @@ SOURCES_LOOK_S: Final = 5.0
 CANDIDATES_LOOK_S: Final = 30.0
 LOCAL_SKILLS_LOOK_S: Final = 2.0
 SUGGESTIONS_LOOK_S: Final = 900.0
-# After a run has ended; longer than a look is shared, or this one would be skipped for the last.
+# After a run has ended; longer than the shared review interval, or this review would be skipped.
 SUGGESTIONS_SETTLE_S: Final = REST_MS / 1000 + 5.0
 # Rows whose keys are made anew in one transaction: other writers wait for it.
 KEYS_BATCH: Final = 200
@@ -73,7 +73,7 @@ class PeriodicCheck:
         """Run the check for ever."""
         is_due = self.at_once
         while True:
-            # Counted before the look: a commit during the look must not be missed.
+            # Counted before the check: a commit during the check must not be missed.
             seen = {COMMITS: self.news.count(COMMITS)} if self.news else {}
             if is_due:
                 await asyncio.to_thread(self.look)
@@ -85,9 +85,9 @@ class PeriodicCheck:
 
 @dataclass(slots=True)
 class JournalWatch:
-    """Rings for events and audit entries that no bell told of: of other daemons, of lost notifications.
+    """Rings for events and audit entries without a notification: of other daemons, or lost ones.
 
-    One look for all open streams, which read nothing before a topic of theirs rings.
+    One poll for all open streams, which read nothing before one of their topics rings.
     """
 
     units: Units
@@ -96,7 +96,7 @@ class JournalWatch:
     _audited: int = 0
 
     def look(self) -> None:
-        """Ring the topics of whatever was added since the last look."""
+        """Ring the topics of everything added since the last poll."""
         with self.units.read() as unit:
             sequence, audited = unit.journal.last_sequence(), unit.audit.last_number()
             is_new = self._sequence is not None and sequence > self._sequence
@@ -156,7 +156,7 @@ class Background:
         )
 
     def _workers(self) -> dict[str, Chore]:
-        """The workers, each with its own way to wait for work."""
+        """The workers, each with its own sleep."""
         resources, services = self._resources, self._services
         learning, requests = services.learning, services.runs.upkeep.stop_requests
         workers: dict[str, Chore] = {
@@ -315,12 +315,12 @@ class Background:
 async def when_settled(
     look: Callable[[], object], bell: Bell, topic: str, *, settle_s: float, every_s: float
 ) -> None:
-    """Look at once, some time after each ring, and now and then without one.
+    """Check at once, some time after each ring, and periodically without one.
 
-    All rings until then are answered by one look.
+    One check serves all rings until then.
     """
     while True:
-        # Before the look: what rings meanwhile may be too late for it.
+        # Counted before the check: a ring during the check may come too late for it.
         seen = {topic: bell.count(topic)}
         await asyncio.to_thread(look)
         await bell.wait(seen, timeout_s=every_s - settle_s)

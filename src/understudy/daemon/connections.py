@@ -1,4 +1,4 @@
-"""Connections of the web server: how long a client may take to send and to read, and how many there are."""
+"""Connections of the web server: timeouts for sending and reading, and their maximum number."""
 
 from asyncio import TimerHandle, Transport
 from resource import RLIMIT_NOFILE, getrlimit
@@ -13,7 +13,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from understudy.ws.limits import LIMITS, MAX_FRAME_BYTES, PING_S, PONG_S
 
 STREAM_GRACE_S: Final = 3
-# Files that the daemon needs beside its connections: database, blobs, programs.
+# File descriptors that the daemon needs besides connections: database, blobs, programs.
 RESERVED_FILES: Final = 256
 MAX_CONNECTIONS: Final = 4_000
 # How long a closed connection may take to flush its last bytes.
@@ -24,16 +24,16 @@ FULL: Final = (503, "too many connections are open; try again in a moment")
 
 
 class ImpatientHttp(H11Protocol):
-    """HTTP that ends a connection whose client stops sending a request, or reading an answer.
+    """HTTP with timeouts for clients that stop sending a request or reading an answer.
 
-    uvicorn times only the pause between two requests. Bodies that a route reads are timed in
-    `api/limits.py`, where the caller can still be told.
+    uvicorn only limits the pause between two requests. Bodies that a route reads are limited in
+    `api/limits.py`, where the caller can still get an error.
     """
 
-    # From the first byte of a request (or the start of the connection) to its last header; also
-    # how long the rest of a body may take that nobody reads.
+    # Timeout from the first byte of a request (or the start of the connection) to its last header;
+    # also for the rest of an unread body.
     head_s = HEAD_S
-    # How long an answer may wait for a client that takes nothing of it.
+    # Write timeout: how long an answer may wait for a client that reads nothing.
     write_s = 60.0
     max_connections = MAX_CONNECTIONS
 
@@ -84,7 +84,7 @@ class ImpatientHttp(H11Protocol):
     def _is_owed(self) -> bool:
         if self.conn.their_state is h11.IDLE:
             return not self._has_asked or bool(self.conn.trailing_data[0])
-        # The rest of a body after its answer, which nobody reads.
+        # The rest of a body after its answer, which is not read.
         return self.conn.their_state is h11.SEND_BODY and self.conn.our_state is h11.DONE
 
     def _give_up(self) -> None:
@@ -95,7 +95,7 @@ class ImpatientHttp(H11Protocol):
         self.loop.call_later(FLUSH_S, self.transport.abort)
 
     def _refuse(self, status: int, reason: str) -> None:
-        """Answer before there is a request, and close."""
+        """Answer before a request is complete, and close."""
         headers = [
             ("Content-Type", "text/plain; charset=utf-8"),
             ("Content-Length", str(len(reason))),
@@ -112,7 +112,7 @@ class ImpatientHttp(H11Protocol):
 
 
 class ImpatientWebSocket(WebSocketsSansIOProtocol):
-    """Lets go of a client that takes nothing, instead of waiting for it with what is unsent."""
+    """Closes the connection of a client that reads nothing, instead of waiting with unsent data."""
 
     give_up_s = LIMITS.write_timeout_s
 
@@ -125,7 +125,7 @@ class ImpatientWebSocket(WebSocketsSansIOProtocol):
         self._give_up()
 
     def _give_up(self) -> None:
-        # Where it is closed by then, this does nothing.
+        # Does nothing if it is closed by then.
         self.loop.call_later(self.give_up_s, self.transport.abort)
 
 
@@ -142,6 +142,6 @@ def server_config(app: FastAPI) -> uvicorn.Config:
         ws_max_size=MAX_FRAME_BYTES,
         ws_ping_interval=PING_S,
         ws_ping_timeout=PONG_S,
-        # A few bytes could grow to a frame; and what is secret must not show in lengths.
+        # Compression bombs; and compressed lengths could reveal secrets.
         ws_per_message_deflate=False,
     )

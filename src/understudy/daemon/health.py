@@ -1,4 +1,4 @@
-"""One thing that deserves a look, as `/v1/status.health` shows it."""
+"""One finding of `/v1/status.health`."""
 
 from typing import Any, Literal
 
@@ -8,7 +8,7 @@ Severity = Literal["info", "warning", "error"]
 def warning(
     severity: Severity, code: str, message: str, *, related_id: str | None = None, action: str
 ) -> dict[str, Any]:
-    """A finding, and what to do about it."""
+    """A finding, and the advice on it."""
     found: dict[str, Any] = {
         "severity": severity,
         "code": code,

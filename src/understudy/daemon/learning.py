@@ -1,4 +1,4 @@
-"""The parts of the learning plane, given what they work with."""
+"""Wiring of the learning services."""
 
 from collections.abc import Callable
 from functools import partial
@@ -72,11 +72,11 @@ class LearningServices:
         self.status = LearningStatusReport(units, self.counters.snapshot)
 
     async def keep_expiring(self, *, every_s: float) -> None:
-        """Close the candidates whose time is over, for ever."""
+        """Expire candidates for ever."""
         await keep_expiring(self._resources.units, self._resources.clock, every_s=every_s)
 
     def review_worker(self, observer: Metrics) -> QueueWorker:
-        """Reviews candidates as the policy says."""
+        """The worker that reviews candidates by the policy."""
         resources = self._resources
         judge = Judge(
             model=self.model(observer),
@@ -99,7 +99,7 @@ class LearningServices:
         )
 
     def capture_worker(self, observer: Metrics) -> QueueWorker:
-        """Proposes what runs said."""
+        """The worker that captures candidates from runs."""
         resources = self._resources
         self._capture_worker = QueueWorker(
             units=resources.units,
@@ -117,5 +117,5 @@ class LearningServices:
         return self._capture_worker
 
     def model(self, observer: Metrics) -> StructuredModel:
-        """One for each use, so that none of them waits for another."""
+        """A model for one use, so that no use waits for another."""
         return StructuredModel(self._resources.routes, self._default_route, observer=observer)

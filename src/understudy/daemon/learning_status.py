@@ -1,4 +1,4 @@
-"""What `/v1/status` tells of learning, and what of it deserves a look."""
+"""The learning part of `/v1/status`, and its warnings."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from understudy.runtime.service import current_revision
 from understudy.storage.job_queue import JobQueue
 from understudy.storage.unit import Unit, Units
 
-# Work that nobody took for so long is stuck; a retry waits less, and a lease ends sooner.
+# A job that is due for so long is stuck; back-off and leases are shorter.
 STUCK_MS: Final = 10 * 60 * 1000
-# A model that fails so often at a run does not fail by chance.
+# So many failures of a model at one run are no accident.
 KEEPS_FAILING: Final = 3
-# More than anybody looks through in a sitting.
+# More than anybody reviews in a sitting.
 MANY_WAITING: Final = 500
-# What waits in a queue, and what is said when nobody takes it.
+# Queues, and the warning when their jobs are stuck.
 QUEUES: Final[Mapping[str, str]] = {
     "review": "learning_review_stuck",
     "capture": "learning_capture_stuck",
@@ -109,7 +109,7 @@ def _waiting(learning: Mapping[str, Any]) -> Finding:
 
 
 def _late_ms(queue: JobQueue, now_ms: int) -> int:
-    """How long the first job has been due; 0 when none is."""
+    """How long the first job has been overdue; 0 when none is."""
     due_ms = queue.next_due_ms()
     return 0 if due_ms is None else max(0, now_ms - due_ms)
 
@@ -128,7 +128,7 @@ def _is_damaged(unit: Unit) -> bool:
 
 
 def _plain(counts: Mapping[str, int]) -> Mapping[str, int] | int:
-    """A number where there is nothing that it is counted by."""
+    """A plain number where there are no labels."""
     return counts[""] if "" in counts else dict(counts)
 
 

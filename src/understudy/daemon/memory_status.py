@@ -1,4 +1,4 @@
-"""What `/v1/status` tells of memory, and what of it deserves a look."""
+"""The memory part of `/v1/status`, and its warnings."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -10,7 +10,7 @@ REPAIRS: Final = (
     ("pruned_overflow_count", "beyond the limit of their session"),
     ("pruned_orphan_file_count", "without a run"),
 )
-# What to do about each thing that may go wrong.
+# The advice for each failure.
 ADVICE: Final[Mapping[str, str]] = {
     "scan_failed": "mend `run-memories` in the home, then restart or set the policy again",
     "delete_failed": "see that the daemon may delete in `run-memories`, then set the policy again",
@@ -100,7 +100,7 @@ def _repaired(run_memory: Mapping[str, Any]) -> Finding:
 
 
 def _why(report: Mapping[str, Any]) -> str:
-    """What the first thing that went wrong says of itself, and of which run if that is known."""
+    """The message of the first failure, with its run if that is known."""
     first = _first_failure(report)
     if first is None:
         return ""

@@ -1,4 +1,4 @@
-"""What `/v1/overview` tells: activity day by day, and what it cost."""
+"""The report of `/v1/overview`: activity by day, and its cost."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,20 +11,20 @@ from understudy.settings import RouteConfig
 from understudy.storage.unit import Units
 from understudy.wire.overview import LearningDay, OverviewView, RunDay, UsageShare
 
-# Runs whose usage is added up: so few that the answer takes the same time however many there are.
+# Maximum runs whose usage is summed, so that the answer takes constant time.
 USAGE_RUNS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class OverviewReport:
-    """Adds up what happened in the last days when it is called."""
+    """Sums up the last days when it is called."""
 
     units: Units
     clock: Clock
     routes: Mapping[str, RouteConfig]
 
     def __call__(self, days: int) -> OverviewView:
-        """The days up to today, also those on which nothing happened."""
+        """The days up to today, including those without activity."""
         now = self.clock.now_ms()
         today = now // DAY_MS * DAY_MS
         since = today - (days - 1) * DAY_MS

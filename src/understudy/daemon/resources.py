@@ -1,4 +1,4 @@
-"""What a daemon process opens once: database, engine, routes, and the stores of bytes."""
+"""Resources that a daemon process opens once: database, engine, routes, and blob stores."""
 
 import asyncio
 import os
@@ -34,7 +34,7 @@ LOCAL_EXECUTOR: Final = "local"
 ASSETS: Final = "assets"
 RUN_MEMORIES: Final = "run-memories"
 SKILLS: Final = "skills-store"
-# Copies of what is in the database, by hash, so that files of a skill can be opened.
+# Cache of bundles in the database, by digest, so that files of a skill can be opened.
 SKILLS_CACHE: Final = "skills-cache"
 
 
@@ -73,7 +73,7 @@ class Resources:
         )
 
     def listeners(self) -> tuple[EventListener | Heartbeat, ...]:
-        """What keeps this daemon in touch with others on the same database."""
+        """The listeners that connect this daemon to others on the same database."""
         if self.settings.is_sqlite:
             return ()
         url = self.settings.database_url
@@ -83,7 +83,7 @@ class Resources:
         )
 
     def shut_down(self) -> None:
-        """End what waits for news: streams, sockets, inline requests."""
+        """End everything that waits for events: streams, sockets, inline requests."""
         self.shutting_down.set()
         self.bell.ring(STOPPING)
 
@@ -105,7 +105,7 @@ def _executor_id() -> str:
 
 
 def open_blobs(settings: Settings) -> OpenBlobs:
-    """The bytes of assets."""
+    """Opens the asset blobs: files with SQLite, else rows."""
     if not settings.is_sqlite:
         return SqlBlobs
     files = FileBlobs(settings.home / ASSETS)
@@ -113,7 +113,7 @@ def open_blobs(settings: Settings) -> OpenBlobs:
 
 
 def open_run_memories(settings: Settings) -> OpenRunMemories:
-    """What runs left behind."""
+    """Opens the run memories: files with SQLite, else rows."""
     if not settings.is_sqlite:
         return SqlRunMemories
     files = FileRunMemories(settings.home / RUN_MEMORIES)
@@ -121,7 +121,7 @@ def open_run_memories(settings: Settings) -> OpenRunMemories:
 
 
 def open_skill_bundles(settings: Settings) -> OpenSkillBundles:
-    """The bundles of skills."""
+    """Opens the skill bundles: files with SQLite, else rows with a cache."""
     if not settings.is_sqlite:
         cache = BundleCache(settings.home / SKILLS_CACHE)
         return lambda unit: SqlSkillBundles(unit.connection, cache)

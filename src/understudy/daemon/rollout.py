@@ -1,4 +1,4 @@
-"""The parts of rollouts, given what they work with."""
+"""Wiring of the rollout services."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -38,7 +38,7 @@ from understudy.rollout.trials.service import TrialService
 
 log = structlog.get_logger()
 
-# Who is offered a promoted skill by its stage; nobody in any other.
+# Sessions that are offered a promoted skill, by its stage; none in any other.
 OFFERED: Final[Mapping[Stage, Chooses]] = {
     **CHOSEN,
     Stage.CANARY: CanaryShare(policy_of=promotion_in),
@@ -59,7 +59,7 @@ class RolloutServices:
         self.mounts = MountSync(units=resources.units, keeper=self._keeper, guard=sources.guard)
         self.repair = MountRepair(resources.units, self._keeper)
         self.skills = PromotedSkills(self._keeper, self.repair, OFFERED, clock=resources.clock)
-        # Takes a promoted skill back together with its learning.
+        # Revokes a promoted skill together with its learning.
         self.linked = LinkedRollouts(transactions=self.transactions(NO_LISTENERS))
         self.replay_news = ReplayNews(resources.bell)
         self.status = RolloutStatus(
@@ -71,7 +71,7 @@ class RolloutServices:
         )
 
     def transactions(self, listeners: Listeners) -> RolloutTransactions:
-        """Who changes rollouts, with these who hear what people are asked."""
+        """The transactions of rollouts, with the listeners for candidates."""
         return RolloutTransactions(
             clock=self._resources.clock,
             mounts=self.mounts,
@@ -81,7 +81,7 @@ class RolloutServices:
         )
 
     def service(self, guard: SecretGuard, listeners: Listeners, caveats: Caveats) -> RolloutService:
-        """What people do with rollouts."""
+        """The service for rollouts."""
         return RolloutService(
             units=self._resources.units,
             transactions=self.transactions(listeners),
@@ -92,7 +92,7 @@ class RolloutServices:
         )
 
     def outcomes(self, listeners: Listeners) -> OutcomeRecorder:
-        """What counts the uses of promoted skills, and takes back what does worse than it did."""
+        """The recorder of uses of promoted skills, which also demotes them."""
         return OutcomeRecorder(
             units=self._resources.units,
             transactions=self.transactions(listeners),
@@ -100,7 +100,7 @@ class RolloutServices:
         )
 
     def trials(self, runs: TrialRuns, guard: SecretGuard, listeners: Listeners) -> TrialService:
-        """What tries rollouts before they are in force."""
+        """The service for trials."""
         return TrialService(
             units=self._resources.units,
             transactions=self.transactions(listeners),
@@ -109,13 +109,13 @@ class RolloutServices:
         )
 
     def expired_sources(self, listeners: Listeners) -> ExpiredSources:
-        """What takes back the skills whose learnings are past their time."""
+        """The check that revokes skills whose source learning expired."""
         return ExpiredSources(
             units=self._resources.units, transactions=self.transactions(listeners)
         )
 
     def replay_duty(self, runs: TrialRuns, model: StructuredModel) -> ReplayDuty:
-        """What runs recorded runs again, and compares."""
+        """The worker duty for replays."""
         units, clock = self._resources.units, self._resources.clock
         cleaner = Cleaner(literals=self._resources.settings.secrets, pii=False)
         return ReplayDuty(
@@ -127,8 +127,8 @@ class RolloutServices:
         )
 
     def startup(self) -> None:
-        """Have every file of a promoted skill as the records say; no start fails over one."""
-        # What lies in folders of the machine may have the name of a promoted skill.
+        """Repair the mounted files of promoted skills; a failure does not stop the daemon."""
+        # A local skill may have the name of a promoted one.
         self._local.refresh()
         try:
             make_secret(self._resources.units, self._resources.clock)

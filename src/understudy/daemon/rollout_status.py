@@ -1,4 +1,4 @@
-"""What `/v1/status` tells of promoted skills, and what of them deserves a look."""
+"""The rollout part of `/v1/status`, and its warnings."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from understudy.rollout.model import Rollout
 from understudy.rollout.mounts import MountKeeper, MountTrouble, MountTroubleCode
 from understudy.storage.unit import Units
 
-# A disk that fails is told in a few lines.
+# A failing disk is reported in a few lines.
 MAX_SHOWN: Final = 20
-# What is said of each trouble, and what to do.
+# The message and the advice for each trouble.
 WORDS: Final[Mapping[MountTroubleCode, tuple[str, str]]] = {
     MountTroubleCode.UNMOUNTED: (
         "the promoted skill {name} is active, but its files cannot be kept, so nobody can use it",
@@ -39,7 +39,7 @@ ENDING: Final = "rollout_source_ends"
 DEMOTED_SHOWN_MS: Final = 7 * DAY_MS
 # Time enough to learn the procedure anew.
 ENDING_SHOWN_MS: Final = 3 * DAY_MS
-# What is said of rollouts that somebody is to look at, and what to do.
+# The message and the advice for flagged rollouts.
 FLAGS: Final[Mapping[str, tuple[str, str]]] = {
     HELD: (
         "the promoted skill {name} is held in stage {status}",
@@ -62,14 +62,13 @@ class RolloutStatus:
 
     units: Units
     keeper: MountKeeper
-    # The active skills whose records could not be read at the last look.
+    # The active skills whose records could not be read at the last repair.
     unreadable: Callable[[], Sequence[str]]
     counted: Callable[[], Mapping[str, Mapping[str, int]]]
     clock: Clock
 
     def __call__(self, *, in_full: bool = False) -> dict[str, Any]:
-        """How many there are by stage, and what is wrong with files; `in_full` tells of places of
-        the machine as well."""
+        """Counts by stage, and troubles with files; `in_full` includes paths of the machine."""
         self.keeper.glance()
         with self.units.read() as unit:
             stages = unit.rollouts.counts()
@@ -89,7 +88,7 @@ class RolloutStatus:
         }
 
     def _is_news(self, rollout: Rollout) -> bool:
-        """Whoever leaves a demoted one as it is need not hear of it for ever."""
+        """Whether a flagged rollout is still reported; a demoted one is not for ever."""
         since = self.clock.now_ms() - DEMOTED_SHOWN_MS
         return not rollout.is_demoted or (rollout.revoked_at_ms or 0) >= since
 
@@ -105,7 +104,7 @@ def _flagged(rollout: Rollout) -> dict[str, Any]:
 
 
 def rollout_warnings(rollouts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """What a person should know of."""
+    """The warnings about rollouts."""
     unreadable = rollouts["unreadable"]
     yield from map(_unread, unreadable[:MAX_SHOWN])
     if len(unreadable) > MAX_SHOWN:

@@ -54,14 +54,14 @@ class HomeInUse(CannotServe):
 
 
 def serve(settings: Settings) -> int:
-    """Run until a signal asks to stop; the exit code tells how it went."""
+    """Run until a stop signal; returns the exit code."""
     scrub_known = partial(scrub_json, literals=settings.secrets)
     configure_logging(settings.log_level, json=None, scrub=scrub_known)
-    # What an agent writes and what the daemon keeps is its user's business alone.
+    # Files of agents and of the daemon are for its user only.
     os.umask(0o077)
-    # Its environment and memory hold keys; a command of an agent's runs as the same user.
+    # Environment and memory hold keys, and an agent's command runs as the same user.
     prctl(PR_SET_DUMPABLE, 0)
-    # Long bodies and guard scans are worked on in threads: the event loop gets its turn sooner.
+    # Long bodies and guard scans run in threads: a short interval keeps the event loop responsive.
     sys.setswitchinterval(SWITCH_S)
     try:
         _make_home(settings)
@@ -75,7 +75,7 @@ def serve(settings: Settings) -> int:
 
 @contextmanager
 def stopped_daemon(settings: Settings) -> Iterator[Services]:
-    """The services of a daemon that does not run, to change what it keeps before it starts.
+    """The services of a stopped daemon, to change its stored data before it starts.
 
     `HomeInUse` while a daemon works in the same home or on the same SQLite file.
     """
@@ -144,16 +144,16 @@ def _greet(daemon: Daemon, listener: socket.socket) -> None:
 
 
 def _console_path(daemon: Daemon) -> str:
-    """The path that opens the console; for a person with an admin token, signed in with it once.
+    """The path that opens the console; on a terminal with an admin token, a sign-in link.
 
-    What is no terminal keeps what it is told, and a link that signs in must not end up in a log.
+    Output that is no terminal may be kept in a log, where a sign-in link must not end up.
     """
     admin = daemon.settings.admin_token if sys.stderr.isatty() else None
     return daemon.services.sign_in.link(admin.get_secret_value() if admin else None).path
 
 
 def _say(text: str) -> None:
-    """Speak to the person at the terminal, beside the log."""
+    """Print to the terminal, beside the log."""
     print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
@@ -164,7 +164,7 @@ async def _until_stopped(stop: asyncio.Event, serving: "asyncio.Task[None]") -> 
 
 
 def _stop_or_quit(stop: asyncio.Event) -> None:
-    """The first signal drains, a second one ends the process where it stands."""
+    """The first signal drains, a second one ends the process at once."""
     if stop.is_set():
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.raise_signal(signal.SIGTERM)
@@ -262,9 +262,9 @@ def _locked_home(settings: Settings) -> Iterator[None]:
 
 
 def _lock_database(settings: Settings, held: ExitStack) -> None:
-    """Keep daemons of other homes from the same file: caches and wake-ups rely on one writer.
+    """Lock the SQLite file against daemons of other homes: caches and wake-ups rely on one writer.
 
-    Where the folder of the file is missing, opening the database tells so.
+    Where the folder of the file is missing, opening the database reports it.
     """
     path = Path(sa.make_url(settings.database_url).database or "").resolve()
     if not path.parent.is_dir():
@@ -289,10 +289,10 @@ def banner(
     is_open: bool,
     console: str = "/",
 ) -> str:
-    """A few lines for the terminal; `program` is how a person calls us here.
+    """The banner for the terminal; `program` is the command name.
 
-    `not_ready` tells why the default route cannot answer, where it cannot; `is_open`, that there
-    is no token; `console`, which path opens the console.
+    `not_ready` is why the default route cannot answer; `is_open`, that there is no token;
+    `console`, the path that opens the console.
     """
     host, port = address[0], address[1]
     url = f"http://[{host}]:{port}" if ":" in str(host) else f"http://{host}:{port}"
@@ -313,7 +313,7 @@ def banner(
 
 
 def program_name(argument: str) -> str:
-    """What to type to call this program: its name where that is enough, else its path."""
+    """The command to call this program: its name where that is on the PATH, else its path."""
     if shutil.which("understudy"):
         return "understudy"
     path = Path(argument).absolute()

@@ -1,4 +1,4 @@
-"""Every service of a daemon with its dependencies, and what the end of a run triggers."""
+"""Every service of a daemon with its dependencies, and the hooks of a run's end."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
@@ -238,7 +238,7 @@ class Services:
         self.overview = OverviewReport(units, clock, settings.routes)
 
     def _add_rollouts(self) -> None:
-        """What is done with rollouts, now that there are those who hear of it."""
+        """Build the rollout services, now that their listeners exist."""
         resources, guard, listeners = self.resources, self.learning.guard, self.learning.listeners
         self.rollouts = self.rollout.service(
             guard,
@@ -260,37 +260,37 @@ class Services:
         self.trials = self.rollout.trials(self.trial_runs, guard, listeners)
 
     def run_ended(self, unit: Unit, run: Run) -> None:
-        """Everything that the end of a run sets in motion, in the transaction that ends it.
+        """The hooks of a run's end, in the transaction that ends it.
 
         Before this the run is stored, its deliveries are queued, the journal says that it ended,
         its open requests are withdrawn and its prompt is dropped; after it the next run in line
         wakes.
         """
         for step in (
-            # Says what came of the project tasks that it carried out.
+            # Stores the result in the project tasks that it carried out.
             self.project_tasks.ended,
             # Notes when the last run of a flow has ended.
             self.flows.ended,
-            # Writes its memory, a candidate that sums it up, and the job to learn from it.
+            # Writes its run memory, a summary candidate, and the capture job.
             self.capture.ended,
             # Queues the review of what its agent suggested to remember.
             self.learning.suggestions.ended,
-            # After the commit: wakes who looks for habits of agents.
+            # After the commit: wakes the review of usage.
             self.agents.suggester.ended,
-            # After the commit, if it was a trial or a replay: settles that.
+            # After the commit, if it was a trial or a replay: settles it.
             self.trials.ended,
             self.rollout.replay_news.ended,
-            # After the commit: notes what became of the promoted skills that it used.
+            # After the commit: records the outcomes of the promoted skills that it used.
             self.outcomes.ended,
-            # After the commit, if it was a turn in a channel: settles that.
+            # After the commit, if it was a channel turn: settles it.
             partial(channel_run_ended, self._turn_ended),
-            # Tells the session above, stops the sidechains below.
+            # Wakes the parent session, stops the sidechains.
             self.runs.sidechain_links.ended,
         ):
             step(unit, run)
 
     def unlearn_duty(self) -> UnlearnDuty:
-        """What works through unlearnings."""
+        """The worker duty for unlearnings."""
         resources = self.resources
         units, clock = resources.units, resources.clock
         return UnlearnDuty(
@@ -310,7 +310,7 @@ class Services:
         )
 
     def _metrics(self) -> Metrics:
-        """What is counted, with the counters that parts keep for themselves."""
+        """The metrics, with the counters of all parts."""
         metrics = Metrics(self.tools.names())
         metrics.watch_run_memory(self.keeper.counters.snapshot)
         metrics.watch_session_memory(self.learning.prompts.snapshot)
@@ -320,7 +320,7 @@ class Services:
         return metrics
 
     def _tools(self) -> ToolRegistry:
-        """Our own tools, each with the services that it calls."""
+        """The built-in tools, each with its services."""
         resources, settings = self.resources, self.resources.settings
         return ToolRegistry(
             toolkit(
@@ -358,7 +358,7 @@ class Services:
 
     @cached_property
     def prompt_previews(self) -> PromptPreviews:
-        """Prompts as the next run would get them."""
+        """Previews of the next run's prompt."""
         return PromptPreviews(
             units=self.resources.units,
             clock=self.resources.clock,
@@ -369,7 +369,7 @@ class Services:
 
     @cached_property
     def prompts(self) -> PromptBuilder:
-        """What the prompts of runs are built from."""
+        """The prompt builder of runs."""
         resources = self.resources
         return PromptBuilder(
             routes=resources.routes,
@@ -383,12 +383,12 @@ class Services:
 
     @property
     def known_tools(self) -> KnownTools:
-        """The tools there are: our own, and those of servers that are up."""
+        """The known tools: built-in ones, and those of MCP servers that are up."""
         return KnownTools(self.tools, self.mcp)
 
     @property
     def offers(self) -> ToolOffers:
-        """What of them a session may use."""
+        """The tools that a session may use."""
         resources = self.resources
         return ToolOffers(resources.units, resources.clock, Gatekeeper(), self.known_tools)
 
@@ -402,7 +402,7 @@ class Services:
         )
 
     def default_route(self) -> str:
-        """The route of whatever names none."""
+        """The default route."""
         with self.resources.units.read() as unit:
             return self.defaults(unit).route_id
 
@@ -412,7 +412,7 @@ class Services:
         return route is not None and route.provider == "scripted"
 
     def _own_tool_names(self) -> Sequence[str]:
-        # Asked for when there are some: tools need services, and these ask which tools there are.
+        # Lazy: tools need services, which in turn need the tool names.
         return self.tools.names()
 
     def _tool_names(self) -> Sequence[str]:
@@ -425,11 +425,11 @@ class Services:
         self.channels.mirror(unit, principal, old, new)
 
     def _cancel_run(self, principal: Principal, run_id: str) -> object:
-        # Asked for when they are there: runs tell trials of their end.
+        # Lazy: runs need trials, which cancel runs.
         return self.runs.service.cancel(principal, run_id)
 
     def _queue_for_bridges(self, unit: Unit, channel: Channel, message: ChannelMessage) -> None:
-        # Asked for when they are there: bridges post, and posts go out over bridges.
+        # Lazy: bridges post, and posts are queued for bridges.
         self.bridges.queue(unit, channel, message)
 
     def _scrub_for_channels(self, text: str) -> str:
@@ -446,12 +446,12 @@ class Services:
         self.resources.bell.ring(CHANNELS_TOPIC, channel_topic(channel_id))
 
     def _stop_trials(self, skill_name: str) -> None:
-        # Asked for when they are there: trials change rollouts, and these end trials.
+        # Lazy: trials change rollouts, which end trials.
         self.trials.stop_moot(skill_name)
         self.rollout.replay_news.changed()
 
     def _check_input(self, tool_name: str, arguments: Mapping[str, Any]) -> None:
-        # What a server outside offers is known only while a run is at work; it checks for itself.
+        # MCP tools are known only while a run is at work; their server checks the arguments.
         if tool_name in self.tools.names():
             self.tools.check(tool_name, arguments)
 
@@ -525,8 +525,8 @@ class AgentServices:
 
 def _runtime(resources: Resources, maintenance: Maintenance) -> RuntimeService:
     learning = learning_policy_hook(resources.clock, partial(resources.bell.ring, REVIEWS))
-    # Learning first: it waits for rows of jobs, whose holders wait for the journal, whose holders
-    # wait for the lock of run memories, which the other hook takes.
+    # Learning first, against deadlocks: it locks job rows, whose holders wait for the journal,
+    # whose holders wait for the lock of run memories, which the other hook takes.
     return RuntimeService(resources.units, resources.clock, (learning, policy_hook(maintenance)))
 
 
@@ -542,7 +542,7 @@ def _capture(resources: Resources, keeper: Keeper, learning: LearningServices) -
 
 
 def _clean_output(secrets: Sequence[str], unit: Unit, text: str) -> str:
-    """What a task came to, as run memory would keep it."""
+    """The output of a task, scrubbed as for run memory."""
     return Cleaner(literals=tuple(secrets), pii=policy_in(unit).redact_pii).clean(text).text
 
 

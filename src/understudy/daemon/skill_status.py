@@ -1,4 +1,4 @@
-"""What skills the daemon has, and what about them deserves a look."""
+"""The skill part of `/v1/status`, and its warnings."""
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,28 +15,30 @@ from understudy.skills.shipped_skills import RefusedSeed
 from understudy.skills.sources import NO_OTHERS, OtherSkills
 from understudy.storage.unit import Unit, Units
 
-# A folder with a thousand bad skills is told in a few lines.
+# A folder with a thousand bad skills is reported in a few lines.
 MAX_SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class SkillReport:
-    """Counts them whenever it is asked."""
+    """Counts skills when it is called."""
 
     units: Units
     local: Callable[..., LocalCatalogue]
     refused: Callable[[], Sequence[RefusedSeed]]
-    # Slugs and numbers of versions that are not as they were kept.
+    # Slugs and numbers of damaged versions.
     damaged: Callable[[], Sequence[tuple[str, int]]] = tuple
-    # Skills that come before those in folders, and have no rows here.
+    # Promoted skills, which shadow local ones and have no rows here.
     others: OtherSkills = NO_OTHERS
-    # Folders with skills that nobody has switched on.
+    # Folders with skills that are no roots.
     unread: Callable[[], Sequence[Path]] = tuple
 
     def __call__(self, *, in_full: bool = False) -> dict[str, Any]:
-        """How many skills there are by status, and how many were not taken; `in_full` names them,
-        which tells of folders of the machine and of skills that are not everybody's."""
-        # What lies in an operator's own root is not counted to others.
+        """Counts of skills by status and of refused ones; `in_full` names them.
+
+        The names reveal folders of the machine and skills that are not public.
+        """
+        # Skills in an operator's own root are not counted for others.
         local = self.local(shared=not in_full)
         with self.units.read() as unit:
             counts = unit.skills.counts()
@@ -64,7 +66,7 @@ class SkillReport:
 def _covered(
     unit: Unit, local: Sequence[LocalSkill], reserved: Mapping[str, str]
 ) -> Iterator[Warned]:
-    """Those in folders that give way to another one, at least for whoever may use that."""
+    """Local skills that are shadowed, at least for users of the other skill."""
     everybodys = [one.skill for one in unit.skills.open_to_everybody()] if local else []
     taken = {word for skill in everybodys for word in name_forms(skill.slug, skill.name)}
     for skill in local:
@@ -81,7 +83,7 @@ def _covered(
 
 
 def skill_warnings(skills: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """What a person should know of."""
+    """The warnings about skills."""
     for refused in skills["shipped_refused"]:
         yield warning(
             "warning",

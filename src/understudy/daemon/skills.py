@@ -44,12 +44,12 @@ from understudy.tools.programs import Programs
 log = structlog.get_logger()
 
 ENVIRONMENTS: Final = "skills-env"
-# How many folders are looked into for a hint that there are skills.
+# Maximum number of folders searched for a hint that there are skills.
 MAX_GLANCE: Final = 200
 
 
 class SkillSources:
-    """Where skills that are not stored come from: folders of this machine and mounts."""
+    """The sources of skills that are not stored: local folders and mounts."""
 
     def __init__(self, resources: Resources) -> None:
         settings = resources.settings
@@ -131,14 +131,14 @@ class SkillServices:
         )
 
     def startup(self) -> None:
-        """Have every bundle where the rows say, and the skills that come with the product."""
+        """Settle the bundles with their rows, and seed the shipped skills."""
         units = self._resources.units
         with units.exclusively(), units.write() as unit:
             settled = unit.skill_bundles.settle(unit.skills.places())
         if settled != Settled():
             log.info("skills.settled", **asdict(settled))
         if settled.set_aside:
-            # The database may be another one than yesterday's.
+            # The database may have been replaced since the last start.
             log.warning("skills.set_aside", versions=settled.set_aside, place=LOST)
         self._refused = seed(
             units, self._resources.clock, self.guard, others=self._promoted
@@ -147,18 +147,18 @@ class SkillServices:
             log.warning("skills.shipped_refused", slug=slug, reason=why)
 
     def stop(self) -> None:
-        """End what is being installed or scanned, and looks into folders."""
+        """Stop installations, scans, and the search of skill roots."""
         self.guard.stop()
         self.local.stop()
         self.programs.stop()
 
     def local_record(self, ref: str) -> Skill | None:
-        """The record of a skill that lies in a folder, by `local:` and its slug."""
+        """The record of a local skill, by `local:` and its slug."""
         found = self.local.known().get(ref.removeprefix(LOCAL)) if ref.startswith(LOCAL) else None
         return None if found is None else record_of(found)
 
     def _unread_folders(self) -> Sequence[Path]:
-        """The usual folders of skills that hold some and are no roots, so that nobody reads them."""
+        """The usual folders of skills that hold some, but are no roots."""
         settings = self._resources.settings
         above = filter(None, (settings.workspace, settings.user_home))
         usual = (folder / name for folder in above for name in USUAL_FOLDERS)
@@ -166,14 +166,14 @@ class SkillServices:
         return [path for path in usual if _holds_skills(path) and not _is_covered(path, roots)]
 
     def role_of(self, context: ToolContext) -> Role:
-        """What a run may do: no more than its user could when it began, and no more than they can."""
+        """The role of a run: the lower of its user's role at submission and now."""
         with self._resources.units.read() as unit:
             now = self._tokens.role_in_runs(unit, context.user_id)
             then = require_run(unit, context.run_id).role
         return now if then.includes(now) else then
 
     def untrusted_of(self, context: ToolContext) -> tuple[str, ...]:
-        """The codes of the untrusted sources that a run has read until now."""
+        """The codes of the untrusted sources that a run has read so far."""
         with self._resources.units.read() as unit:
             return untrusted_path(unit, require_run(unit, context.run_id))
 

@@ -1,4 +1,4 @@
-"""What `/v1/status` tells: how the daemon is, and what deserves a look."""
+"""The report of `/v1/status`: the state of the daemon, and its warnings."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ from understudy.runs.model import RunStatus
 if TYPE_CHECKING:
     from understudy.daemon.services import Services
 
-# Where each part of the report keeps what the process has counted.
+# The key of process counters in each part of the report.
 METRICS: Final = "metrics"
 LOW_DISK_BYTES: Final = 256 * 1024 * 1024
 
@@ -31,7 +31,7 @@ class StatusReport:
     services: "Services"
 
     def __call__(self, *, in_full: bool = False) -> dict[str, Any]:
-        """The snapshot as a JSON object; `in_full` with what only an admin is told."""
+        """The report as a JSON object; `in_full` with the parts for admins."""
         services, resources = self.services, self.services.resources
         began = resources.clock.now_ms()
         with resources.units.read() as unit:
@@ -127,7 +127,7 @@ class StatusReport:
 
 
 def _without_sums(value: Any, *, is_sum: bool = False) -> Any:
-    """The report without the counters of the process, which are of all users."""
+    """The report without process counters, which cover all users."""
     if isinstance(value, Mapping):
         return {
             name: _without_sums(item, is_sum=is_sum or name == METRICS)

@@ -124,7 +124,7 @@ def toolkit(
 
 @dataclass(frozen=True, slots=True)
 class KnownTools:
-    """Looks anew whenever it is asked."""
+    """The known tools, read anew at each call."""
 
     registry: ToolRegistry
     mcp: McpServers
@@ -134,12 +134,12 @@ class KnownTools:
         return (*self.registry.all(), *self.mcp.known(session))
 
     def describe(self) -> list[dict[str, object]]:
-        """What a client may know of each tool."""
+        """The descriptions of all tools for clients."""
         return [*self.registry.describe(), *self.mcp.describe()]
 
 
 def mcp_servers(settings: Settings, clock: Clock, children: ChildProcesses) -> McpServers:
-    """The servers of the config file; none is started yet."""
+    """The MCP servers of the config file; none is started yet."""
     servers = configured_servers(settings.mcp_servers, settings.environment)
     return McpServers(
         servers,
@@ -151,7 +151,7 @@ def mcp_servers(settings: Settings, clock: Clock, children: ChildProcesses) -> M
 
 
 def session_mcp(settings: Settings, units: Units, clock: Clock) -> SessionServerService:
-    """Reads and sets the servers of sessions."""
+    """The service for the MCP servers of sessions."""
     return SessionServerService(
         units=units,
         clock=clock,

@@ -34,7 +34,7 @@ from understudy.storage.migrate import migrate
 log = structlog.get_logger()
 
 DRAIN_S: Final = 5.0
-# Has a bit of everything that is looked at more closely: words, and what may be a phone.
+# Exercises all slow paths of the scrubber: words, and a possible phone number.
 SAMPLE: Final = "Deployed the gateways; call +1 415 555 2671."
 
 
@@ -49,17 +49,17 @@ class Daemon:
         self._listeners = self.resources.listeners()
 
     def migrate(self) -> None:
-        """Bring the database up to date."""
+        """Migrate the database."""
         migrate(self.resources.database)
 
     async def start(self) -> None:
-        """Begin to work: what was left under way goes on."""
+        """Start the parts and resume unfinished work."""
         resources, services = self.resources, self.services
         resources.bell.attach(asyncio.get_running_loop())
         for listener in self._listeners:
             await asyncio.to_thread(listener.start)
         await asyncio.to_thread(services.agents.service.ensure_built_in)
-        # Before any run goes on: what it is told of others must be in order.
+        # Before any run resumes: its memories must be consistent.
         await asyncio.to_thread(services.run_memories.startup)
         await asyncio.to_thread(services.project_tasks.reconcile)
         await asyncio.to_thread(services.skills.startup)
@@ -68,12 +68,12 @@ class Daemon:
         await resources.engine.start(execute, turn=resources.units.turn)
         await asyncio.to_thread(services.runs.upkeep.requeue_lost)
         self._background.start()
-        # Some providers take seconds to load; not at the cost of the first run.
+        # Some providers take seconds to load, which must not delay the first run.
         threading.Thread(target=warm_up, args=[resources], name="warm-up", daemon=True).start()
         self.resources.state = "ready"
 
     async def drain(self) -> None:
-        """Begin no new step, let those under way finish, and note that the rest is to go on."""
+        """Begin no new step, let those in flight finish, and park the other runs."""
         self.resources.state = "draining"
         signals = self.resources.signals
         log.info("daemon.draining", runs=len(signals.active()))
@@ -83,24 +83,24 @@ class Daemon:
         self.resources.shut_down()
 
     async def stop(self) -> None:
-        """Stop everything; the database keeps what is needed to go on."""
+        """Stop everything; unfinished work is resumed from the database at the next start."""
         self.resources.state = "stopped"
         self.resources.shut_down()
         self.services.skills.stop()
-        # First: what ends is recorded, and nobody else would end what runs on.
+        # First: ends are recorded, and nobody else would end the background tasks.
         await self.services.background_runner.close()
         await self._background.stop()
         await self.resources.engine.stop()
         await self.resources.routes.close()
         await self.services.mcp.close()
-        # The engine took the thread pool with it; these only wait for their own threads.
+        # The engine's shutdown took the thread pool; these only wait for their own threads.
         for listener in reversed(self._listeners):
             listener.stop()
         self.resources.database.dispose()
 
 
 def run_executor(resources: Resources, services: Services) -> RunExecutor:
-    """Takes runs from the queue to their end."""
+    """The executor of runs."""
     return RunExecutor(
         units=resources.units,
         clock=resources.clock,
@@ -147,19 +147,19 @@ def _loop(resources: Resources, services: Services) -> AgentLoop:
 
 
 def _scrub_captured(resources: Resources, captured: Json) -> Json:
-    """What was sent to a provider, as it may be kept: personal data goes where the policy says so."""
+    """A captured provider request, scrubbed; personal data by the policy."""
     with resources.units.read() as unit:
         pii = policy_in(unit).redact_pii
     return scrub_json(captured, literals=resources.settings.secrets, pii=pii)
 
 
 def warm_up(resources: Resources) -> None:
-    """Let the providers, the scrubber and the scorer make what they need."""
+    """Preload the providers, the scrubber and the scorer."""
     resources.routes.warm()
     make_tables()
 
 
 def make_tables() -> None:
-    """Let the scrubber and the scorer make their tables."""
+    """Build the tables of the scrubber and the scorer."""
     scrub_counted(SAMPLE, pii=True)
     rank("deploy", [Document(id="", fields=(Field(name="", text=SAMPLE),))])

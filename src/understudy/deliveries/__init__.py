@@ -1,1 +1,1 @@
-"""Webhooks: the end of a run is posted to the addresses it was submitted with, until they took it."""
+"""Webhooks: the end of a run is posted to its reply targets, with retries until they accept it."""

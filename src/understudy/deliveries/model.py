@@ -10,10 +10,10 @@ from understudy.core.machine import Machine
 from understudy.core.records import OMIT
 from understudy.runs.model import Delivery, DeliveryStatus
 
-# Seconds after the first try, the second, and so on: four times as long each time, an hour at most.
+# The back-off after each attempt in seconds: exponential, at most an hour.
 WAITS_S: Final = (1, 4, 16, 64, 256, 1024, 3600)
 MAX_ATTEMPTS: Final = len(WAITS_S) + 1
-# A target may ask for days; it is asked again all the same.
+# The cap on `Retry-After`: a target may ask for days.
 LONGEST_RETRY_AFTER_S: Final = 3600.0
 _S = DeliveryStatus
 DELIVERY: Final = Machine(
@@ -30,7 +30,7 @@ DELIVERY: Final = Machine(
 
 
 class TryOutcome(StrEnum):
-    """What came of one try."""
+    """The outcome of one delivery attempt."""
 
     DELIVERED = "delivered"
     RETRY = "retry"
@@ -39,10 +39,10 @@ class TryOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimedDelivery:
-    """A delivery that one worker has to itself for a while.
+    """A delivery that one worker holds under a lease.
 
-    `attempt` counts the tries since it was queued, `round_attempt` those since somebody last had it
-    tried again.
+    `attempt` counts the attempts since it was queued, `round_attempt` those since the last manual
+    retry.
     """
 
     delivery_id: str
@@ -50,24 +50,24 @@ class ClaimedDelivery:
     address: str
     attempt: int
     round_attempt: int
-    # The background task whose end it tells; None: that of the run.
+    # The background task whose end is delivered; None for the end of the run.
     task_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetAnswer:
-    """What a target said: a status, or why there is none."""
+    """The answer of a target: a status code, or the error that prevented one."""
 
     status_code: int | None = None
     error: str | None = None
-    # Whether it is no use to ask again, whatever the status would say.
+    # Whether a retry is pointless, whatever the status code.
     is_final: bool = False
     retry_after_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryVerdict:
-    """What an answer means for the delivery."""
+    """The consequence of an answer: delivered, retry after a wait, or dead."""
 
     outcome: TryOutcome
     error: str | None = None
@@ -76,7 +76,7 @@ class DeliveryVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Try:
-    """One try, as the log keeps it."""
+    """One delivery attempt in the log."""
 
     attempt: int
     at_ms: int
@@ -87,27 +87,27 @@ class Try:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryLog(Delivery):
-    """A delivery with everything that was tried for it."""
+    """A delivery with its attempts."""
 
     tries: tuple[Try, ...] = ()
 
     @computed_field
     @property
     def actions(self) -> tuple[str, ...]:
-        """What can be done about it now; what was not sent has no id to name it by."""
+        """The allowed actions; a delivery that was never sent has no id to retry by."""
         return ("retry",) if self.delivery_id is not None and may_retry(self.status) else ()
 
 
 def may_retry(status: str) -> bool:
-    """Whether somebody may have a delivery in this status tried again."""
+    """Whether a delivery in this status may be retried."""
     return DeliveryStatus.PENDING in DELIVERY.allowed(DeliveryStatus(status))
 
 
 def wait_ms(attempt: int, *, jitter: float, retry_after_s: float = 0.0) -> int | None:
-    """Milliseconds to wait after this try, from 1; None when it was the last one.
+    """Milliseconds of back-off after an attempt, counted from 1; None after the last one.
 
-    `jitter` is a random number from 0 to 1: half of the wait depends on it, so that many deliveries
-    that failed together do not come back together.
+    `jitter` is a random number from 0 to 1 that decides half of the wait, so that deliveries which
+    failed together are not retried together.
     """
     if attempt >= MAX_ATTEMPTS:
         return None

@@ -21,7 +21,7 @@ PREFIX: Final = "whsec_"
 
 @dataclass(frozen=True, slots=True)
 class DeliveryService:
-    """The delivery log of a run, and a second chance for what was given up."""
+    """The delivery log of a run, and manual retries of dead deliveries."""
 
     units: "Units"
     clock: Clock
@@ -41,7 +41,7 @@ class DeliveryService:
         )
 
     def retry(self, principal: Principal, run_id: str, delivery_id: str) -> DeliveryLog:
-        """Have a dead delivery tried again, from now on."""
+        """Queue a dead delivery again, due now."""
         with self.units.write() as unit:
             require_run(unit, run_id)
             delivery = unit.deliveries.find(run_id, delivery_id)
@@ -57,14 +57,14 @@ class DeliveryService:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookSecret:
-    """Finds the secret, makes it where there is none, and makes another on demand."""
+    """The webhook signing secret: created on first use, rotated on demand."""
 
     units: "Units"
     clock: Clock
     configured: str | None = field(default=None, repr=False)
 
     def current(self) -> str:
-        """The secret in use; made at its first use, so that nothing ever goes out unsigned."""
+        """The secret in use; created on first use, so that nothing is sent unsigned."""
         if self.configured:
             return self.configured
         with self.units.read() as unit:
@@ -72,7 +72,7 @@ class WebhookSecret:
         return known or self._first()
 
     def rotate(self, principal: Principal) -> str:
-        """Make another secret and show it, this once; the old one signs nothing any more."""
+        """Replace the secret and return the new one, this once; the old one no longer signs."""
         if self.configured:
             raise coded_error("deliveries/webhook_secret_configured")
         made, now = _make(), self.clock.now_ms()
@@ -86,7 +86,7 @@ class WebhookSecret:
         with self.units.write() as unit:
             if unit.webhook_secret.add(made, at_ms=self.clock.now_ms()):
                 return made
-            # Another daemon was quicker.
+            # Another daemon inserted its secret first.
             return unit.webhook_secret.get() or made
 
 

@@ -1,4 +1,4 @@
-"""One POST to a target: resolved, checked, sent to the very address that was checked."""
+"""One POST to a target: resolved, checked, and sent to the checked IP address."""
 
 import asyncio
 import socket
@@ -26,21 +26,21 @@ Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
 
 
 class RefusedTarget(Exception):
-    """This target is never sent anything; the message says why."""
+    """A target that must never be sent anything; the message says why."""
 
 
 async def resolve(host: str, port: int) -> Sequence[Address]:
-    """Every address a name stands for, in the order the system prefers."""
+    """The IP addresses of a host name, in the system's order."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    # The part after a percent sign names a network card.
+    # Strip the IPv6 zone id after `%`.
     names = dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found)
     return [ip_address(name) for name in names]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookSender:
-    """Posts to webhooks; whatever happens is an answer."""
+    """Posts to webhooks; every failure becomes an answer."""
 
     resolve: Resolve = resolve
     timeout_s: float = TIMEOUT_S
@@ -48,7 +48,7 @@ class WebhookSender:
     async def post(
         self, address: str, headers: Mapping[str, str], body: bytes, *, method: str = "POST"
     ) -> TargetAnswer:
-        """Send a body and tell how it was received; what the target says beyond that is dropped."""
+        """Send a body and return status or error; the response body is dropped."""
         try:
             async with asyncio.timeout(self.timeout_s):
                 return await self._post(httpx2.URL(address), headers, body, method)
@@ -61,7 +61,7 @@ class WebhookSender:
         except socket.gaierror:
             return TargetAnswer(error="the host cannot be found")
         except (httpx2.TransportError, OSError) as problem:
-            # Only its kind: the words of a library may hold the address.
+            # Only the exception's type: the library's message may contain the URL.
             return TargetAnswer(error=f"the target cannot be reached ({type(problem).__name__})")
 
     async def _post(
@@ -83,7 +83,7 @@ class WebhookSender:
         addresses = await self.resolve(host, port)
         if not addresses:
             raise socket.gaierror
-        # One bad address is enough: a name must not choose between a good and a bad one.
+        # One forbidden address is enough: a name must not mix allowed and forbidden addresses.
         for address in addresses:
             reason = refused_because(address)
             if reason is not None:
@@ -97,15 +97,15 @@ async def _send(
     pinned = url.copy_with(host=str(address), fragment=None)
     sent = {**headers, "Host": url.netloc.decode("ascii")}
     name = url.raw_host.decode("ascii").strip("[]")
-    # The certificate is checked against the name, not the address; an address is no name.
+    # TLS verifies the certificate against the host name, although the URL has the IP address.
     extensions = {"sni_hostname": name} if name != str(address) else {}
     async with (
-        # A client for each: a connection kept for one name must not serve another on its address.
+        # One client per request: a pooled connection for one name must not serve another.
         httpx2.AsyncClient(
             verify=await _trust(url.scheme),
             trust_env=False,
             follow_redirects=False,
-            # The whole of it is bounded by the caller.
+            # The caller's timeout covers the whole request.
             timeout=None,
         ) as client,
         client.stream(method, pinned, content=body, headers=sent, extensions=extensions) as answer,
@@ -117,7 +117,7 @@ async def _send(
 
 
 def retry_after_s(value: str, *, now: datetime | None = None) -> float:
-    """Seconds that a `Retry-After` header asks for, as a number or a date; 0 when it is neither."""
+    """Seconds of a `Retry-After` header, given as a number or a date; 0 for anything else."""
     text = value.strip()[:MAX_RETRY_AFTER_CHARS]
     if text.isascii() and text.isdigit():
         return float(text)
@@ -131,7 +131,7 @@ def retry_after_s(value: str, *, now: datetime | None = None) -> float:
 
 
 async def _trust(scheme: str) -> ssl.SSLContext | bool:
-    # Reading the authorities takes a while, and without TLS nobody needs them.
+    # Loading the CA certificates is slow, and only TLS needs them.
     return await asyncio.to_thread(_authorities) if scheme == "https" else False
 
 

@@ -51,7 +51,7 @@ STATUS_AFTER: Final = {
 }
 UNREADABLE: Final = "the run can no longer be read"
 TOO_MANY: Final = 429
-# What the first digit of a status means; anything unheard of is given up.
+# The outcome by status class; any class without an entry is dead.
 CLASSES: Final[Mapping[int, TryOutcome]] = {2: TryOutcome.DELIVERED, 5: TryOutcome.RETRY}
 GAVE_UP: Final = "given up after {attempts} attempts: {error}"
 
@@ -69,7 +69,7 @@ class DeliveryDuty:
     sender: WebhookSender
     observer: "Metrics"
     jitter: Callable[[], float] = random.SystemRandom().random
-    # What is told of the end of a background task; None when it is gone.
+    # The payload about the end of a background task; None if the task is deleted.
     task_message: Callable[["Unit", str], Mapping[str, Any] | None] = lambda _, __: None
 
     def claim(self, limit: int) -> Claim[ClaimedDelivery]:
@@ -85,7 +85,7 @@ class DeliveryDuty:
         return Claim(items=claimed)
 
     async def do(self, claimed: ClaimedDelivery) -> None:
-        """Send one delivery; when that fails, its lease runs out and it is sent again."""
+        """Send one delivery; on an unexpected error its lease expires and it is sent again."""
         try:
             await self.deliver(claimed)
         except Exception:
@@ -142,7 +142,7 @@ class DeliveryDuty:
             "delivery.tried",
             delivery_id=claimed.delivery_id,
             run_id=claimed.run_id,
-            # Paths and queries of webhooks are often secrets.
+            # Log only the host: paths and queries of webhooks are often secrets.
             host=urlsplit(claimed.address).hostname,
             attempt=claimed.attempt,
             outcome=str(tried.outcome),
@@ -151,7 +151,7 @@ class DeliveryDuty:
 
 
 def message(delivery_id: str, run: Run, outputs: Sequence[JournalEvent]) -> bytes:
-    """The body; the same run gives the same bytes each time."""
+    """The request body; the same run gives the same bytes on every retry."""
     told: dict[str, Any] = {
         "delivery_id": delivery_id,
         "run_id": run.run_id,
@@ -166,18 +166,18 @@ def message(delivery_id: str, run: Run, outputs: Sequence[JournalEvent]) -> byte
 
 
 def encoded(told: Mapping[str, Any]) -> bytes:
-    """A message as it is sent: odd characters stay escaped, so half a surrogate is still JSON."""
+    """A message as ASCII JSON: escapes keep even a lone surrogate valid."""
     return json.dumps(told, separators=(",", ":")).encode()
 
 
 def signature(secret: str, timestamp_ms: int, body: bytes) -> str:
-    """HMAC-SHA256 over the timestamp, a full stop and the body, as the header carries it."""
+    """HMAC-SHA256 over timestamp, full stop and body, as the header value."""
     signed = f"{timestamp_ms}.".encode() + body
     return "sha256=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
 
 
 def headers(secret: str, delivery_id: str, timestamp_ms: int, body: bytes) -> Mapping[str, str]:
-    """Everything that goes with a body."""
+    """The request headers of a delivery, with its signature."""
     return {
         "Content-Type": "application/json",
         "User-Agent": f"understudy/{__version__}",
@@ -188,7 +188,7 @@ def headers(secret: str, delivery_id: str, timestamp_ms: int, body: bytes) -> Ma
 
 
 def judge(answer: TargetAnswer, *, attempt: int, jitter: float) -> DeliveryVerdict:
-    """What follows from an answer to the try with this number."""
+    """The verdict on the answer to an attempt: delivered, retry with back-off, or dead."""
     outcome = _outcome(answer)
     if outcome is TryOutcome.DELIVERED:
         return DeliveryVerdict(outcome=outcome)

@@ -1,7 +1,7 @@
-"""Runs as durable work: queued with our own rows, one at a time per session, taken up after a crash.
+"""Runs as durable work: queued with our own rows, one at a time per session, resumed after a crash.
 
-DBOS keeps the queue, the order within a session and who works on what. What a run has done is in
-its journal, so the engine only has to call us again.
+DBOS keeps the queue, the order within a session and the executor of each item. The progress of a
+run is in its journal, so the engine only has to call us again.
 """
 
 import asyncio
@@ -38,8 +38,8 @@ MAX_THREADS: Final = 64
 # Executes a run; returns whether its session may have another one queued.
 Execute = Callable[[str], Awaitable[bool]]
 LOOK_EVERY_S: Final = 1.0
-# Where no other daemon enqueues, every new run wakes the dispatcher; only what the engine recovers
-# at its start does not.
+# Where no other daemon enqueues, every new run wakes the dispatcher; only work that the engine
+# recovers at startup does not.
 START_LOOKS: Final = 30
 
 
@@ -59,7 +59,7 @@ class DurableEngine:
     async def start(self, execute: Execute, *, turn: Turn) -> None:
         """Create the engine's tables, resume unfinished work, and begin to dequeue runs.
 
-        `turn` is that of the writers of this process, where they take turns.
+        `turn` is the writers' turn of this process, where they take turns.
         """
         config: DBOSConfig = {
             "name": APPLICATION,
@@ -68,7 +68,8 @@ class DurableEngine:
             "executor_id": self.executor_id,
             "notification_listener_polling_interval_sec": NOTIFICATION_POLL_S,
             "enable_otlp": False,
-            # Becomes the pool of `asyncio.to_thread`; without a bound a burst makes a thousand threads.
+            # Becomes the pool of `asyncio.to_thread`; without a bound a burst starts a thousand
+            # threads.
             "max_executor_threads": MAX_THREADS,
             "log_level": "WARNING",
         }
@@ -79,8 +80,8 @@ class DurableEngine:
             looks = self._looks
             task = asyncio.current_task()
             if task is not None:
-                # After the engine has stored the end, the session's next run may start.
-                # Polling is expensive, so only if one is queued or was queued since.
+                # After the engine has stored the end, the session's next run may start. Polling is
+                # expensive, so it happens only if one is queued or was queued since.
                 task.add_done_callback(
                     lambda _: self.look() if more or self._looks != looks else None
                 )
@@ -103,8 +104,8 @@ class DurableEngine:
         self._dispatcher.start()
 
     def _work_on(self, instance: DBOS, queue: Queue, turn: Turn) -> Callable[["Nudge"], None]:
-        """What the thread of the dispatcher does."""
-        # Its settings are ours and never change, so they need not be read again at every look.
+        """The loop of the dispatcher's thread."""
+        # The queue's settings never change, so DBOS need not read them again at every poll.
         queue.database_backed_queue = False
         if self._database.dialect.name == "sqlite":
             claim = partial(start_due, instance, self._database, QUEUE, APPLICATION, turn)
@@ -141,8 +142,8 @@ class DurableEngine:
     def settle(self, connection: sa.Connection, run: Run) -> Callable[[], None] | None:
         """Store within the caller's transaction that the work on a run is done.
 
-        Returns what to call after the commit; None when this is not the work of the caller, which
-        the engine then finds out by itself.
+        Returns a callback for after the commit; None when the caller does not execute this work,
+        which the engine then finds out by itself.
         """
         return self._outcomes.settle(connection, run.work_id)
 
@@ -160,12 +161,12 @@ class DurableEngine:
         return self._scalars(query)
 
     def take_over(self, executor_id: str) -> None:
-        """Put the work of a dead executor back into the queue; doing it twice changes nothing."""
+        """Put the work of a dead executor back into the queue; idempotent."""
         DBOS._recover_pending_workflows([executor_id])  # noqa: SLF001 - there is no public way
         self.look()
 
     def lost(self, work_ids: Sequence[str]) -> tuple[str, ...]:
-        """The ids among these whose work is neither queued nor in flight."""
+        """The ids among `work_ids` whose work is neither queued nor in flight."""
         live: set[str] = set()
         for start in range(0, len(work_ids), BATCH):
             live |= {
@@ -180,31 +181,31 @@ class DurableEngine:
         return tuple(work_id for work_id in work_ids if work_id not in live)
 
     def forget(self, work_ids: Sequence[str]) -> None:
-        """Delete the engine's records of these, so that they can be queued again."""
+        """Delete the engine's records of these work ids, so that they can be queued again."""
         DBOS.delete_workflows(list(work_ids))
 
     def stranded(self, held: Collection[str]) -> frozenset[str]:
-        """Work that is in flight here according to the engine, though no execution holds it."""
+        """Work in flight on this executor by the engine's records, though no execution holds it."""
         query = sa.select(self._work.c.workflow_uuid).where(
             self._work.c.status == "PENDING",
             self._work.c.executor_id == self.executor_id,
             self._work.c.name == WORKFLOW,
         )
-        # Each waking of a run is work of its own, named after the run.
+        # Each wake-up of a run is separate work, named after the run.
         ours = frozenset(held)
         return frozenset(
             work_id for work_id in self._scalars(query) if work_id.partition(".")[0] not in ours
         )
 
     def put_back(self, work_id: str) -> None:
-        """Queue stranded work again; an older execution may not write any more."""
+        """Queue stranded work again; an older execution loses its right to write."""
         if self._instance is not None:
             records = self._instance._sys_db  # noqa: SLF001 - there is no public way
             records.reenqueue_for_recovery(work_id, [self.executor_id], QUEUE)
         self.look()
 
     def sweep(self, *, finished_before_ms: int) -> int:
-        """Delete the engine's records of work that ended before a time; ours stay."""
+        """Delete the engine's records of work that ended before a time; our own rows stay."""
         before = datetime.fromtimestamp(finished_before_ms / 1000, tz=UTC).isoformat()
         deleted = 0
         while True:
@@ -229,10 +230,10 @@ class DurableEngine:
 
 
 def _stop_idle_polls(instance: DBOS) -> None:
-    """End the engine's threads that poll for what we never use: time-outs, delays, schedules.
+    """End the engine's threads that poll for features we never use: time-outs, delays, schedules.
 
-    Runs are dequeued by `Dispatcher`, so its queue manager is not needed either. There is no
-    setting for this; a thread that can not be found goes on polling, which does no harm.
+    Runs are dequeued by `Dispatcher`, so DBOS's queue manager is not needed either. There is no
+    setting for this; a thread that cannot be found goes on polling, which does no harm.
     """
     idle = (queue_thread, dynamic_scheduler_loop, workflow_timeout_thread)
     for thread in instance._background_threads:  # noqa: SLF001 - there is no public way
@@ -242,7 +243,7 @@ def _stop_idle_polls(instance: DBOS) -> None:
 
 
 def _work_table(dialect: str) -> sa.TableClause:
-    """The engine's own table of work, as far as we read it."""
+    """The columns that we read of the engine's own work table."""
     return sa.table(
         "workflow_status",
         sa.column("workflow_uuid"),
@@ -281,16 +282,18 @@ def _looks() -> Iterator[float]:
 
 
 def dispatch_alone(claim: Callable[[], None], nudge: Nudge) -> None:
-    """Claim and start work until the stop, where every new run rings; only what the engine
-    recovers at its start does not."""
+    """Claim and start work until the stop, where every new run rings.
+
+    Only work that the engine recovers at startup does not ring, so the first polls are frequent.
+    """
     looks = _looks()
     while not nudge.wait(next(looks)):
         try:
             claim()
         except Exception:
-            # What it claimed is stranded, and put back by the watch for that.
+            # Claimed work is stranded now; the watch for stranded work puts it back.
             log.exception("engine.not_dispatched")
-            # Nobody rings again for what is still queued.
+            # Nothing rings again for what is still queued, so poll often.
             looks = _looks()
 
 

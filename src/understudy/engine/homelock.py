@@ -1,4 +1,4 @@
-"""One daemon per home and per SQLite file: locks that the system lets go when the process ends."""
+"""One daemon per home and per SQLite file: file locks that the system releases with the process."""
 
 import fcntl
 import os

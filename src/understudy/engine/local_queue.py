@@ -1,7 +1,7 @@
 """The queue of a daemon that is alone on its database: work is claimed in one statement.
 
-DBOS takes five in two transactions, and builds them anew at every look, because other daemons may
-claim beside it. Tables, order and recovery are those of DBOS: at most one run of a session is in
+DBOS needs five in two transactions, and builds them anew at every poll, because other daemons may
+claim concurrently. Tables, order and recovery are those of DBOS: at most one run of a session is in
 flight, and the first in its line is the next.
 """
 
@@ -19,10 +19,10 @@ from dbos._utils import GlobalParams, generate_uuid
 
 log = structlog.get_logger()
 
-# Waits for the turn to write among the writers of this process.
+# Waits for the write turn among the writers of this process.
 Turn = Callable[[], AbstractContextManager[object]]
 MOST_AT_ONCE: Final = 8192
-# The literal statuses let SQLite use the partial index over what is queued or in flight.
+# The literal statuses let SQLite use the partial index over queued and in-flight work.
 _CLAIM: Final = sa.text("""
 UPDATE workflow_status
 SET status = 'PENDING', owner_xid = :owner, application_version = :version,
@@ -63,7 +63,7 @@ RETURNING *, (
     WHERE given.workflow_uuid = workflow_status.workflow_uuid
 ) AS given_inputs
 """)
-# What DBOS calls some columns in the status of work.
+# Columns whose name differs in DBOS's status record.
 _NAMES: Final = {"app_version": "application_version", "app_id": "application_id"}
 
 

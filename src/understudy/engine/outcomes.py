@@ -1,4 +1,4 @@
-"""The end of work, stored in the transaction that ends its run instead of in one after it."""
+"""The end of work, stored in the transaction that ends its run instead of in a later one."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,9 +16,9 @@ _NOW: Final[dict[str, sa.ColumnElement[int]]] = {
 
 
 def _statement(dialect: str) -> sa.Update:
-    """The one by which the engine stores an outcome: only of work that the execution still owns.
+    """The engine's own statement for storing an outcome: only if the execution still owns the work.
 
-    Our work returns nothing, and an output that is not there is read as nothing.
+    Our work returns nothing, and DBOS reads a missing output as None.
     """
     changed = ("status", "deduplication_id", "owner_xid", "updated_at", "completed_at")
     schema = "dbos" if dialect == "postgresql" else None
@@ -41,19 +41,19 @@ _STATEMENTS: Final = {dialect: _statement(dialect) for dialect in _NOW}
 
 
 class SettledWork:
-    """Remembers what was settled, so that the engine does not store it once more."""
+    """Remembers settled work, so that the engine does not store its outcome a second time."""
 
     def __init__(self) -> None:
-        # By work, the token of the execution that settled it.
+        # Work id to the owner token of the execution that settled it.
         self._settled: dict[str, str] = {}
 
     def attach(self, instance: DBOS) -> None:
-        """Stand between the executions of an engine and its records."""
+        """Wrap the engine's `update_workflow_outcome`."""
         records: Any = instance._sys_db  # noqa: SLF001 - there is no public way
         records.update_workflow_outcome = partial(self._store, records.update_workflow_outcome)
 
     def settle(self, connection: sa.Connection, work_id: str) -> Callable[[], None] | None:
-        """Store the end of the caller's work; returns what to call after the commit."""
+        """Store the end of the caller's work; returns a callback for after the commit."""
         owner = current_owner_xid(work_id)
         if owner is None:
             return None

@@ -1,7 +1,7 @@
 """Several daemons on one PostgreSQL: a heartbeat lock for each, and takeover from dead ones.
 
-A daemon holds an advisory lock named after its executor id for as long as it lives. Where work is
-under way for an executor whose lock is free, that executor is gone.
+A daemon holds an advisory lock named after its executor id for as long as it lives. An executor
+that has work in flight while its lock is free is dead.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ KEEPALIVE: Final = "-c tcp_keepalives_idle=4 -c tcp_keepalives_interval=2 -c tcp
 
 
 def lock_number(executor_id: str) -> int:
-    """The advisory lock that stands for an executor."""
+    """The advisory lock number of an executor."""
     digest = hashlib.sha256(executor_id.encode()).digest()
     return int.from_bytes(digest[:8], "big", signed=True)
 
@@ -65,7 +65,7 @@ class Heartbeat:
                         connection.execute("SELECT 1")
             except psycopg.Error as problem:
                 log.warning("heartbeat.lost", reason=type(problem).__name__)
-                # At once the first time: until it is back, others may take us for dead.
+                # No wait the first time: until the lock is held again, others may take us for dead.
                 self._stopping.wait(min(failures, 5))
                 failures += 1
 
@@ -79,13 +79,13 @@ class Reaper:
         self._free_looks: dict[str, int] = {}
 
     async def run(self) -> None:
-        """Look for ever."""
+        """Poll for ever."""
         while True:
             await asyncio.to_thread(self.look)
             await asyncio.sleep(LOOK_EVERY_S)
 
     def look(self) -> tuple[str, ...]:
-        """Take over from every executor that is surely dead; returns their ids."""
+        """Take over from every executor that is certainly dead; returns their ids."""
         others = self._engine.pending_executors() - {self._engine.executor_id}
         free = self._free(others) if others else ()
         self._free_looks = {name: self._free_looks.get(name, 0) + 1 for name in free}

@@ -1,1 +1,1 @@
-"""How an agent changes within its locks: its soul, nudges and offers, and what a user agrees to."""
+"""Evolution of an agent within its locks: its soul, nudges and offers, and the user's consent."""

@@ -1,4 +1,4 @@
-"""The tool calls that need a user's consent: what each is about, and how a user asks for it."""
+"""The tool calls that need a user's consent: their subjects, and requests for them in a message."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -93,7 +93,7 @@ def _grammars(request: str, names: tuple[str, ...]) -> tuple[Grammar, ...]:
 
 @lru_cache(maxsize=32)
 def _grammars_of_bare_name(slug: str) -> tuple[Grammar, ...]:
-    """Grammars that name a skill by its hyphenated slug alone; none for a slug that is a plain word."""
+    """Grammars that name a skill by its hyphenated slug alone; none for a single word."""
     written = plain(slug)
     if _HYPHENATED.fullmatch(written) is None:
         return ()
@@ -132,7 +132,7 @@ def _words(name: str) -> str:
 
 
 class Purpose(StrEnum):
-    """What a user consents to; consent to one purpose is none to the other."""
+    """The purpose of a consent; consent to one is none to the other."""
 
     KEEP = "keep"
     DELETE = "delete"
@@ -148,7 +148,7 @@ class Act:
     tool_name: str
     # The slug or the folder that it is about; empty where it has none yet.
     subject: str = ""
-    # The arguments that people are shown.
+    # The arguments that are shown to people.
     shown: Mapping[str, str] = field(default_factory=dict)
 
     def covers(self, other: "Act") -> bool:
@@ -247,7 +247,7 @@ def _name_in(arguments: Mapping[str, Any], scrub: Scrub) -> str:
 def _showable(name: str, scrub: Scrub) -> str:
     """A name from a model as people and the audit may see it: short and printable.
 
-    Empty where it holds what looks like a secret: the redacted rest would name something else.
+    Empty if it looks like a secret: the redacted rest would name something else.
     """
     if scrub(name) != name:
         return ""

@@ -1,4 +1,4 @@
-"""What a user's message means for an offer: accept, decline, a request for a skill, or nothing."""
+"""The intent of a user's message about an offer: accept, decline, request a skill, or none."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum

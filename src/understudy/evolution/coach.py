@@ -1,4 +1,4 @@
-"""Tells a run about evolution: prompt sections, budget nudges, and the offer below its reply."""
+"""Remarks about evolution for a run: prompt sections, budget nudges, and the parting offer."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

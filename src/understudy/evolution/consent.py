@@ -51,7 +51,7 @@ SPENT: Final = frozenset({"ok", "unknown"})
 
 @dataclass(frozen=True, slots=True)
 class SkillOwnership:
-    """Whether deleting a skill needs consent, by its owner and the runs that wrote its versions."""
+    """Whether deleting a skill needs consent, by its owner and the runs that made its versions."""
 
     units: "Units"
 

@@ -82,7 +82,7 @@ class _Task:
 
     @property
     def untrusted(self) -> tuple[str, ...]:
-        """Whose text the run has read so far."""
+        """The untrusted sources that the run has read so far."""
         return untrusted_path(self.unit, require_run(self.unit, self.context.run_id))
 
     @property

@@ -121,7 +121,7 @@ _TITLES: Final = frozenset(plain(title).replace("_", " ").replace("-", " ") for 
 
 
 def imitating_lines(text: str, own: str) -> Iterator[int]:
-    """The numbers, from 1, of lines that read as the heading of another file or section.
+    """The numbers, from 1, of lines that look like the heading of another file or section.
 
     A file may begin with its own name.
     """

@@ -1,6 +1,6 @@
-"""Hints: what a client is told when a setting stands in the way of what its user asked for.
+"""Hints: tell a client about a setting that prevents what its user asked for.
 
-A hint is an event of the session, once for each code. No prompt has it.
+A hint is a session event, once per code. It is in no prompt.
 """
 
 import re
@@ -46,7 +46,7 @@ def asks_to_remember(text: str) -> bool:
 
 @cache
 def _request() -> re.Pattern[str]:
-    """A request at the beginning of a sentence, behind a few polite words."""
+    """A request at the beginning of a sentence, after a few polite words."""
     leads, asks, signs = (
         "|".join(_WORDS(f"remembering.{name}")) for name in ("leads", "asks", "signs")
     )
@@ -64,7 +64,7 @@ class Hints:
     is_offline: Callable[["Unit", str | None], bool]
 
     def events(self, unit: "Unit", run: Run, session: Session) -> tuple[NewEvent, ...]:
-        """The hints that the session has not been given before; its row is locked."""
+        """The hints that the session has not had before; its row is locked."""
         words = own_words(run, session)
         if words is None:
             return ()

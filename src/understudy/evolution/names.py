@@ -1,7 +1,7 @@
-"""Which context file, or which SKILL.md of a skill root, a path means, however it is spelled.
+"""The context file, or the SKILL.md of a skill root, that a path means, in any spelling.
 
-The files are kept in the database and lie nowhere on disk, so a path is only ever a name for one. It
-is read as different systems would read it, and means a file if it does in any of these readings.
+Context files are in the database and not on disk, so a path is only a name for one. It is read as
+different systems would read it, and means a file if any of these readings does.
 """
 
 import os
@@ -31,7 +31,7 @@ _BEFORE_PATH: Final = re.compile(
     r"(?:file:(?://(?:localhost)?(?=/))?)?(?:/{0,4}[.?]?/?[a-z]:(?=[\w./]))?"
 )
 _QUOTES: Final = "\"'`"
-# What a shell expands to the working directory.
+# Shell expansions of the working directory.
 _HERE: Final = frozenset({"~", "~+", "$pwd", "${pwd}", "$home", "${home}", "%cd%"})
 # Folded names to file names.
 _KNOWN: Final[Mapping[str, str]] = {name.casefold(): name for name in CONTEXT_FILES}

@@ -126,7 +126,7 @@ class Briefing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """A text, its journal event, and what else is written in the same transaction."""
+    """A text, its journal event, and an action in the same transaction."""
 
     text: str
     event: NewEvent

@@ -77,7 +77,7 @@ class OfferBook:
         make_offer(unit, run, offer)
 
     def stands(self, unit: "Unit", run: Run) -> bool:
-        """Whether this user has an offer here that waits, or that was accepted."""
+        """Whether this user has a pending or accepted offer here."""
         return bool(self._of(unit, run, {RequestState.PENDING, RequestState.ALLOWED}))
 
     def open_one(self, unit: "Unit", run: Run) -> PersonRequest | None:

@@ -70,9 +70,9 @@ class FileProposal:
     reason: str | None = None
     # The version that the approval made.
     file_version: int | None = None
-    # Whose copy it is for; None: the agent's own file.
+    # The user whose copy it is for; None: the agent's own file.
     user_id: str | None = None
-    # Whose text the run had read that proposes it.
+    # The untrusted sources of the proposing run.
     untrusted_sources: tuple[str, ...] = ()
 
     @property
@@ -217,7 +217,7 @@ class ProposalService:
             whose = _whose(unit, principal, agent_id)
             found = unit.proposals.page(agent_id, request, state=state, user_id=whose)
             if whose is not None and not found.items:
-                # As before anything was proposed for a copy of theirs.
+                # As if nothing had been proposed for a copy of theirs.
                 require_owned(unit, principal, agent_id)
             return found
 
@@ -303,7 +303,7 @@ def _version(unit: "Unit", proposal: FileProposal) -> int:
 
 
 def _whose(unit: "Unit", principal: Principal, agent_id: str) -> str | None:
-    """Whose proposals somebody decides on: all of an agent, or those for their own copies."""
+    """The user whose proposals a caller decides on: None for all of an agent, else their own."""
     try:
         require_owned(unit, principal, agent_id)
     except Rejected:
@@ -314,11 +314,11 @@ def _whose(unit: "Unit", principal: Principal, agent_id: str) -> str | None:
 
 
 def _decidable(unit: "Unit", principal: Principal, agent_id: str, proposal_id: str) -> FileProposal:
-    """A proposal that somebody decides on, or `NotFound`, or the refusal."""
+    """A proposal that the caller may decide on, or `NotFound`, or the refusal."""
     whose = _whose(unit, principal, agent_id)
     proposal = unit.proposals.get(proposal_id)
     if whose is not None and (proposal is None or proposal.user_id != whose):
-        # Who decides on their own copies only does not learn which other proposals exist.
+        # A caller who decides only on their own copies does not learn which other proposals exist.
         require_owned(unit, principal, agent_id)
     return require_proposal(unit, agent_id, proposal_id)
 

@@ -1,4 +1,4 @@
-"""The record of how an agent evolved: one entry for each thing that changed it, newest first."""
+"""The evolution record of an agent: one entry for each change, newest first."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class EntryKind(StrEnum):
 
 
 class OfferState(StrEnum):
-    """What became of an offer."""
+    """The state of an offer in the record."""
 
     OFFERED = "offered"
     ACCEPTED = "accepted"
@@ -56,7 +56,7 @@ OFFER_STATES: Final[Mapping[RequestState, OfferState]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryRef:
-    """Where the record of an entry is stored."""
+    """A reference to the record of an entry."""
 
     kind: EntryKind
     at_ms: int
@@ -161,7 +161,7 @@ EvolutionEntry: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class EvolutionRecord:
-    """Reads how agents evolved, as far as the reader may see it."""
+    """Reads evolution records, as far as the reader may see them."""
 
     units: "Units"
 
@@ -187,7 +187,7 @@ class EvolutionRecord:
         )
 
 
-# Makes the entry after the unit has ended: a diff takes time that no unit is held for.
+# Makes the entry after the unit has ended: a diff is slow, and must not hold a connection.
 _MakeEntry = Callable[[Effort], EvolutionEntry]
 
 

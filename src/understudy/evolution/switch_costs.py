@@ -70,7 +70,7 @@ def costs() -> tuple[tuple[Switch, Cost], ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwitchInForce:
-    """A switch as it counts for the next run, whatever is stored; what is off costs nothing."""
+    """A switch in its effective state for the next run; one that is off costs nothing."""
 
     name: str
     value: bool | int

@@ -22,7 +22,7 @@ def text_diff(old: str | None, new: str, name: str) -> str:
 
 
 def text_diff_within(effort: Effort, old: str | None, new: str, name: str) -> str | None:
-    """The same within a shared effort; None where too little of it is left."""
+    """A diff within a shared effort; None where too little of it is left."""
     if not effort.spend((len(old or "") + len(new)) // CHARS_A_STEP):
         return None
     diff = _shown(effort, old, new, name)

@@ -1,1 +1,1 @@
-"""What a skill may not hold: rules as data, and the scan that applies them without running anything."""
+"""The guard: rules as data, and the static scan that applies them to a skill."""

@@ -1,4 +1,4 @@
-"""Undoes what hides a word from a reader of plain text: look-alikes, invisible signs, entities."""
+"""Deobfuscation: undoes homoglyphs, invisible characters and HTML entities that hide a word."""
 
 import html
 import re
@@ -10,8 +10,8 @@ from typing import Final
 from understudy.core.text import short_pieces
 from understudy.patterns.word_lists import WordLists
 
-# Zero-width characters and the soft hyphen, where they stand between ASCII signs: a joiner in an
-# emoji, in Persian or in Arabic is left as it is.
+# Zero-width characters and the soft hyphen between ASCII characters: a joiner in an emoji, in
+# Persian or in Arabic is left as it is.
 _INVISIBLE: Final = (
     "\u00ad\u034f\u180e\u200b-\u200f\u2060-\u2064\ufeff\ufe00-\ufe0f\u3164\u115f\u1160"
 )
@@ -23,24 +23,24 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
 def folded(line: str) -> str:
-    """A line with what its characters stand for in place of what they are."""
+    """A line with homoglyphs, invisible characters and HTML entities replaced by their meaning."""
     if not line.isascii():
         line = _composed(line)
         line = _EDGE.sub("", _HIDDEN.sub("", line))
         line = _WORD.sub(_of_one_script, line)
     if "&" in line:
-        # Twice: an entity may spell the sign that begins another.
+        # Twice: an entity may decode to the `&` of another.
         line = _ENTITY.sub(_decoded, _ENTITY.sub(_decoded, line))
     return without_odd_blanks(line)
 
 
 def in_latin(text: str) -> str:
-    """A text with Latin letters in place of all that look like them, whatever else is in its words."""
+    """A text with all Latin homoglyphs replaced, even in words of mixed scripts."""
     return text.translate(_to_latin())
 
 
 def without_odd_blanks(text: str) -> str:
-    """A text with blanks in place of what some take for the end of a line, and others do not."""
+    """A text with blanks for characters that only some programs take for a line break."""
     return _ODD_BLANKS.sub(" ", text)
 
 

@@ -15,7 +15,7 @@ from understudy.patterns.word_lists import WordLists
 
 _BIDI: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _NUL: Final = re.compile("\0")
-# The flags of England, Scotland and Wales are spelled with tags, after a black flag.
+# Except after a black flag: the flags of England, Scotland and Wales are spelled with tags.
 _TAGS: Final = re.compile("(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0000-\U000e007f]")
 _ZERO_WIDTH: Final = re.compile("[\u200b-\u200f\u2060-\u2064\u180e\ufeff\u034f]{5,}")
 _SELECTORS: Final = re.compile(
@@ -23,23 +23,23 @@ _SELECTORS: Final = re.compile(
 )
 _FAR_RIGHT: Final = re.compile(r"[^\s|][ \t\u00a0\u3000]{200,}[^\s|\\]")
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
-# How compiled programs begin: Linux, Windows, macOS (four orders), Java and WebAssembly.
+# Magic bytes of compiled programs: Linux, Windows, macOS (four byte orders), Java, WebAssembly.
 _PROGRAMS: Final = (
     b"\x7fELF", b"MZ\x90", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xca\xfe\xba\xbe", b"\0asm",
 )  # fmt: skip
-# Compiled Python begins with its version, the end of a line, and flags that are mostly zero.
+# A `.pyc` header: the magic number, CRLF, and flags that are mostly zero.
 _PYTHON_3: Final = frozenset({0x0C, 0x0D, 0x0E})
 _LINE_END: Final = b"\r\n"
 _BYTECODE_NAMES: Final = (".pyc", ".pyo")
 _CACHE: Final = "__pycache__"
 _BY_TIME: Final = bytes(4)
-# Python runs any file that has such an archive at its end.
+# Python runs any file that ends with a ZIP archive.
 _ARCHIVE_END: Final = b"PK\x05\x06"
 _ARCHIVE_END_WITHIN: Final = 65_557
 _STARTS_IN: Final = b"__main__.py"
 WORDS: Final = WordLists("understudy.guard")
 _INSTALLERS: Final = r"\b(?:pip|uv|poetry|pdm|npm|pnpm|yarn|bun|npx)"
-# What installs packages of which kind, and the part that names them.
+# Install commands by package index, with the part that names the packages.
 _INSTALLS: Final = (
     (
         "python",
@@ -53,7 +53,7 @@ _INSTALLS: Final = (
     ),
     ("node", re.compile(r"(?i)\bnpx\s+(?:-\S+\s+)?(\S{1,80})")),
 )
-# Shorter names are near to each other by chance.
+# Shorter names are similar by chance.
 _MIN_LETTERS: Final = 5
 _NAME: Final = re.compile(r"(?:^|(?<=[\s\"']))([A-Za-z][\w.-]{3,40}?)(?=[\s\"'=<>~!@\[,]|$)")
 _REQUIREMENT: Final = re.compile(
@@ -73,7 +73,7 @@ class TextDetector(NamedTuple):
 
 
 class ScannedFile(NamedTuple):
-    """A file, whatever it says."""
+    """A file with its bytes; `is_read` is whether its text is scanned."""
 
     path: str
     content: bytes
@@ -97,12 +97,12 @@ def _with(pattern: re.Pattern[str]) -> TextDetector:
 
 
 def _is_program(content: bytes) -> bool:
-    """Whether it is compiled for a machine."""
+    """Whether a file is a compiled program."""
     return content.startswith(_PROGRAMS)
 
 
 def _is_bytecode(path: str, content: bytes) -> bool:
-    """Whether it is a script that was compiled, other than those Python leaves behind."""
+    """Whether a file is Python bytecode, other than a `__pycache__` file that Python checks."""
     flags = content[4:8]
     if path.lower().endswith(_BYTECODE_NAMES):
         # Python writes these caches itself and ignores one whose timestamp differs from its
@@ -112,12 +112,12 @@ def _is_bytecode(path: str, content: bytes) -> bool:
 
 
 def _is_packed(content: bytes) -> bool:
-    """Whether it is an archive that Python would run."""
+    """Whether a file is a ZIP archive that Python would run."""
     return _ARCHIVE_END in content[-_ARCHIVE_END_WITHIN:] and _STARTS_IN in content
 
 
 def _typosquats(view: LineView, path: str) -> Iterator[int]:
-    """The lines of the file that install such a package."""
+    """The lines that install a package whose name imitates a well-known one."""
     is_list = path.endswith(tuple(ending for ending, _, _ in _LISTS))
     indexes = range(len(view.lines)) if is_list else _with_installers(view)
     for index in indexes:
@@ -126,13 +126,13 @@ def _typosquats(view: LineView, path: str) -> Iterator[int]:
 
 
 def _with_installers(view: LineView) -> Iterable[int]:
-    """The lines that name a program which installs packages; few do."""
+    """The lines that name a package installer; few do."""
     found = spans_of(compiled(_INSTALLERS), view.text)
     return dict.fromkeys(view.index_at(spans[0][0]) for spans in found)
 
 
 def _installed(line: str, path: str) -> Iterator[tuple[str, str]]:
-    """The kind and name of each package that the line installs."""
+    """The package index and name of each package that a line installs."""
     for kind, pattern in _INSTALLS:
         for found in pattern.finditer(line):
             yield from ((kind, name) for name in _NAME.findall(found[1]))
@@ -142,7 +142,7 @@ def _installed(line: str, path: str) -> Iterator[tuple[str, str]]:
             yield kind, named[1]
 
 
-# The same few names are on many lines.
+# Cached: the same few names occur on many lines.
 @lru_cache(maxsize=4096)
 def _is_typosquat(name: str, kind: str) -> bool:
     name = name.lower().replace("_", "-")
@@ -153,7 +153,7 @@ def _is_typosquat(name: str, kind: str) -> bool:
 
 
 def _shortened(name: str) -> Iterator[str]:
-    """A name, and it without each of its letters: names one edit apart have one of these in common."""
+    """A name and its variants without one letter: names one edit apart share a variant."""
     yield name
     for at in range(len(name)):
         yield name[:at] + name[at + 1 :]
@@ -161,7 +161,7 @@ def _shortened(name: str) -> Iterator[str]:
 
 @cache
 def _near(kind: str) -> Mapping[str, Collection[str]]:
-    """The packages by each way to shorten their names."""
+    """An index of the known packages by the variants of their names."""
     near: dict[str, set[str]] = defaultdict(set)
     for right in _packages(kind):
         for short in _shortened(right):
@@ -175,12 +175,12 @@ def _packages(kind: str) -> frozenset[str]:
 
 
 def _is_one_edit(name: str, right: str) -> bool:
-    """Whether one letter was dropped, added, changed or swapped with the next."""
+    """Whether two names differ by one edit: a letter dropped, added, changed or swapped."""
     start = next((at for at, (a, b) in enumerate(zip(name, right, strict=False)) if a != b), None)
     if len(right) < _MIN_LETTERS:
         return False
     if start is None:
-        # A mark or an s at the end (boto, boto3) is how real packages differ.
+        # Real packages differ by a digit, a sign or an `s` at the end (boto, boto3).
         return name[-1:].isalpha() and right[-1:].isalpha() and name != right + "s"
     rest, other = name[start:], right[start:]
     return (
@@ -202,7 +202,7 @@ CHECKS: Final[Mapping[Detector, TextDetector | FileDetector]] = {
     Detector.PROGRAM: FileDetector(lambda file: _is_program(file.content)),
     Detector.BYTECODE: FileDetector(lambda file: _is_bytecode(file.path, file.content)),
     Detector.PACKED: FileDetector(lambda file: _is_packed(file.content)),
-    # Which paths, the rule says.
+    # The rule's path pattern decides.
     Detector.PATH: FileDetector(lambda _: True),
     Detector.UNREAD: FileDetector(lambda file: not file.is_read),
 }

@@ -1,4 +1,4 @@
-"""Follows what is read through the variables and files it is kept in, to where it goes."""
+"""Data flow: follows a value through the variables and files that hold it, to a sink."""
 
 import re
 from bisect import bisect_right
@@ -27,37 +27,37 @@ _TAKES: Final = re.compile(
     r"|\b(?:cp|mv|copy\w{0,4})\b[^;&|\n]{1,200}?[\s,]['\"]?([~$/.][\w./~$-]{2,100})['\"]?\)?\s{0,4}(?:$|[;&|])"
 )
 _TOKENS: Final = re.compile(r"(?<![-\w])(?:[A-Za-z_]\w*|[~$/.][\w./~$-]{2,100})")
-# A brace after anything but these begins a block, which is no part of a statement.
+# A brace after anything but these opens a block, which is not part of a statement.
 _BRACKETS: Final = re.compile(
     r"([(\[]|(?<=[=(:,\[])\{|(?<=[=(:,\[] )\{|(?<=return )\{)|(\{)|[)\]}]"
 )
-# What goes on over more lines is a block rather than a statement.
+# A longer bracketed part is a block rather than a statement.
 _MAX_STATEMENT: Final = 12
 _FUNCTION: Final = re.compile(
     r"^(\s*)(?:export\s+)?(?:async\s+)?(?:def|function|func|fn|sub)\s+([A-Za-z_]\w{0,60})"
     r"|^(\s*)(?:const|let|var)\s+([A-Za-z_]\w{0,60})\s*=\s*(?:async\s*)?(?:\([^)]{0,80}\)|\w+)\s*=>"
     r"|^(\s*)([A-Za-z_]\w{0,60})\s*\(\)\s*\{"
 )
-# A name among others in a list: nothing is handed to it there.
+# A name in a list of names: no value is passed to it there.
 _LISTED: Final = re.compile(r"(?<=[\[,])\s{0,4}([A-Za-z_]\w*)(?=\s{0,4}[\],])")
-# What a program is given when it starts is not what its start answers.
+# The arguments of a started program are not its result.
 _STARTS: Final = re.compile(r"\b(?:spawn|exec|execa|fork|Popen|subprocess\.)\w*\(")
 _RETURNS: Final = re.compile(r"\b(?:return|yield|echo|print|cat)\b")
 _WORDS: Final = WordLists("understudy.guard")
-# What goes here is not kept.
+# Values written here are not kept.
 _NO_FILES: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
-    """The lines that a value got to, and the names and files that held it by then."""
+    """The lines that a value reached, and the names and files that held it."""
 
     lines: Collection[int]
     held: Collection[str]
 
 
 class Flow:
-    """The lines of one file, and what can be worked out of them once."""
+    """The data flow in the lines of one file, with cached intermediate results."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -69,7 +69,7 @@ class Flow:
 
     @cached_property
     def _lines_of(self) -> Mapping[str, Sequence[int]]:
-        """For each word the lines it is on."""
+        """An index of the lines by the words on them."""
         found: dict[str, list[int]] = {}
         for index, line in enumerate(self._lines):
             for word in _words(line):
@@ -80,21 +80,21 @@ class Flow:
 
     @cached_property
     def _heads(self) -> Sequence[int]:
-        """For each line the first of the statement it belongs to."""
+        """The first line of the statement that each line belongs to."""
         return _heads(self._lines)
 
     def files_of(self, keepers: Collection[str]) -> frozenset[str]:
-        """Those of the files that are named here by their paths."""
+        """The paths among `keepers` that this file mentions."""
         return frozenset(name for name in self._lines_of if name in keepers)
 
     def kept(self, sources: frozenset[int]) -> frozenset[str]:
-        """The files, by their paths, that what is read at the sources is kept in."""
+        """The paths of the files that hold a value read at the sources."""
         return frozenset(filter(_is_file, self._from(sources).held)) if sources else frozenset()
 
     def reached(
         self, sources: frozenset[int], sinks: Collection[int], held: Collection[str] = ()
     ) -> Iterable[int]:
-        """The lines among `sinks` (or calls of a function that holds one) that a value gets to."""
+        """The lines among `sinks` (or calls of a function with a sink) that a value reaches."""
         if not sources and not held:
             return ()
         owners = self._owners
@@ -110,15 +110,15 @@ class Flow:
         )
 
     def _from(self, sources: frozenset[int]) -> Followed:
-        """What becomes of a value of this file's own, worked out once."""
+        """The flow from sources in this file, cached."""
         if sources not in self._known:
             self._known[sources] = self._follow(sources, ())
         return self._known[sources]
 
     def _follow(self, sources: Collection[int], held: Collection[str]) -> Followed:
-        """Go through the lines that hold a value, from above, and note the names that take it."""
+        """Visit the lines that hold a value, top down, and collect the names it is assigned to."""
         holding, seen = set(held), set[int]()
-        # The second time round, what a function below answers is known above.
+        # A second pass: by then, the results of functions defined below are known above.
         for _ in range(2):
             ahead = [index for name in holding for index in self._lines_of.get(name, ())]
             ahead = [index for index in {*sources, *ahead} if index not in seen]
@@ -135,7 +135,7 @@ class Flow:
         return Followed(lines=seen, held=holding)
 
     def _taken_at(self, index: int) -> set[str]:
-        """The names that take what is on a line."""
+        """The names that a value on a line is assigned to."""
         line, owner = self._lines[index], self._owners[index]
         head = self._lines[self._heads[index]]
         said = line if head is line or _STARTS.search(head) else f"{head}\n{line}"
@@ -155,7 +155,7 @@ class Flow:
 
 
 def _words(line: str) -> Iterator[str]:
-    """The names and paths on a line; `$x` is both the path that begins so and the name `x`."""
+    """The names and paths on a line; `$x` counts as a path and as the name `x`."""
     for word in _TOKENS.findall(line):
         yield word
         if word.startswith("$"):
@@ -167,7 +167,7 @@ def _is_file(name: str) -> bool:
 
 
 def _functions(lines: Sequence[str]) -> Sequence[str]:
-    """For each line the function it is in, by how far it is set in."""
+    """The enclosing function of each line, by indentation."""
     owners: list[str] = []
     name, depth = "", 0
     for line in lines:
@@ -187,7 +187,7 @@ def _functions(lines: Sequence[str]) -> Sequence[str]:
 
 
 def _heads(lines: Sequence[str]) -> Sequence[int]:
-    """For each line the one that opened the outermost bracket around it, if that is not far."""
+    """The line that opens the outermost bracket around each line, if it is near."""
     heads = list(range(len(lines)))
     opened: list[int] = []
     for index, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""Joins what a bundle reads to where it puts it: neither is telling without the other."""
+"""Joins: rules that combine a source and a sink in a bundle, each harmless alone."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from understudy.patterns.matcher import Matcher
 
 @dataclass(frozen=True, kw_only=True)
 class SignalReading:
-    """A file as the joins see it: which signals are on which of its lines."""
+    """A file with the lines of each signal."""
 
     path: str
     kind: FileKind
@@ -23,7 +23,7 @@ class SignalReading:
 
     @cached_property
     def signals(self) -> Mapping[str, frozenset[int]]:
-        """For each signal the lines (counted in the views) it is on."""
+        """The lines (indexes in the views) of each signal."""
         return {
             signal: frozenset(
                 view.index_at(start)
@@ -36,44 +36,44 @@ class SignalReading:
 
     @cached_property
     def regions(self) -> Sequence[int]:
-        """For each line the region it is in."""
+        """The region number of each line."""
         return regions_of(self.views[0], self.kind)
 
     def at(self, signals: Collection[str]) -> frozenset[int]:
-        """The lines that hold one of these signals."""
+        """The lines with one of these signals."""
         return frozenset().union(*(self.signals[signal] for signal in signals))
 
     def code_at(self, signals: Collection[str]) -> frozenset[int]:
-        """The lines of code, not of prose, that hold one of these signals."""
+        """The lines of code, not of prose, with one of these signals."""
         return frozenset(index for index in self.at(signals) if self.regions[index] >= 0)
 
     def has_beside(self, index: int, signals: Collection[str]) -> bool:
-        """Whether one of these signals is in the region of the line."""
+        """Whether one of these signals is in the same region as a line."""
         region = self.regions[index]
         return any(self.regions[other] == region for other in self.at(signals))
 
     @cached_property
     def flow(self) -> Flow:
-        """What is kept where, line by line."""
+        """The data flow of the file."""
         return Flow(self.views[0].lines)
 
     def kept(self, sources: Collection[str]) -> frozenset[str]:
-        """The files that what is read here is kept in."""
+        """The files that hold values read at the sources of this file."""
         return self.flow.kept(self.code_at(sources))
 
     def number(self, index: int) -> int:
-        """The line of the file."""
+        """The line number in the file."""
         return self.views[0].numbers[index]
 
 
-# A line of a file, by the number it has in the views.
+# A line of a file, by its index in the views.
 _Line = tuple[SignalReading, int]
 
 
 def joined_findings(
     readings: Sequence[SignalReading], pause: Callable[[], None]
 ) -> Iterator[Finding]:
-    """What the files say together."""
+    """The findings of all joins over the files."""
     code = [reading for reading in readings if reading.kind is not FileKind.DATA]
     for join in rule_book().joins:
         pause()
@@ -106,7 +106,7 @@ def _by_flow(join: Join, readings: Sequence[SignalReading]) -> Iterator[_Line]:
 def _from_others(
     reading: SignalReading, own: Collection[str], keepers: Mapping[str, int]
 ) -> Collection[str]:
-    """The files named here that another file of the bundle put something into."""
+    """The paths mentioned here that another file of the bundle writes a value to."""
     if not keepers:
         return ()
     named = reading.flow.files_of(keepers.keys())
@@ -116,7 +116,7 @@ def _from_others(
 def _over_bundle(join: Join, readings: Sequence[SignalReading]) -> Iterator[_Line]:
     if any(reading.at(join.sinks) for reading in readings):
         for reading in readings:
-            # In prose it is only spoken of, far from what it would have to do with.
+            # Prose merely mentions it, far from any sink.
             yield from ((reading, index) for index in reading.code_at(join.sources))
 
 

@@ -9,7 +9,7 @@ from understudy.patterns.rule_book import ProvenRule
 
 
 class Category(StrEnum):
-    """What kind of harm a rule is about."""
+    """The kind of harm that a rule prevents."""
 
     DESTRUCTIVE_SHELL = auto()
     CODE_INJECTION = auto()
@@ -21,7 +21,7 @@ class Category(StrEnum):
 
 
 class FileKind(StrEnum):
-    """What a file of a skill is for, which decides the rules that read it."""
+    """The purpose of a file in a skill, which selects the rules that scan it."""
 
     MANIFEST = auto()
     DOCUMENT = auto()
@@ -30,7 +30,7 @@ class FileKind(StrEnum):
 
 
 class Detector(StrEnum):
-    """A check for what no pattern can say; `detectors.py` has each of them."""
+    """A check that no pattern can express; implemented in `detectors.py`."""
 
     BIDI = auto()
     NUL = auto()
@@ -47,18 +47,18 @@ class Detector(StrEnum):
 
 
 class Within(StrEnum):
-    """How near to each other the two ends of a join must stand."""
+    """The required proximity of source and sink of a join."""
 
-    # A fenced block or a paragraph of a document; all of any other file.
+    # The same fenced block or paragraph of a document; any other file as a whole.
     REGION = auto()
-    # What is read is kept in a variable, and the variable reaches the other end.
+    # The value from the source flows through variables or files to the sink.
     FLOW = auto()
     BUNDLE = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardRule(ProvenRule):
-    """One thing a skill may not hold, why, and examples that prove the rule."""
+    """One kind of forbidden content, the reason, and examples that test the rule."""
 
     category: Category
     title: str
@@ -66,11 +66,11 @@ class GuardRule(ProvenRule):
     patterns: Sequence[PatternSpec] = ()
     detector: Detector | None = None
     kinds: frozenset[FileKind] = frozenset(FileKind)
-    # What people say goes over the end of a line: paragraphs of prose are read as one, too.
+    # Sentences wrap over lines: paragraphs of prose are scanned as one line, too.
     is_speech: bool = False
-    # Only files at a path like this are read.
+    # A pattern: only files at a matching path are scanned.
     path: str | None = None
-    # A file of which each line is like this is let be.
+    # A pattern: a file whose lines all match is exempt.
     harmless: str | None = None
 
     def finding(self, path: str, line: int) -> "Finding":
@@ -82,7 +82,7 @@ class GuardRule(ProvenRule):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinSignal:
-    """One end of a join: harmless alone, and telling beside the other end."""
+    """The source or the sink of a join: harmless alone."""
 
     id: str
     title: str
@@ -91,13 +91,13 @@ class JoinSignal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Join:
-    """A rule that two signals make together: what is read, and where it goes."""
+    """A rule over two signals: a source that is read, and a sink that it reaches."""
 
     rule: GuardRule
     sources: frozenset[str]
     sinks: frozenset[str]
     within: Within
-    # One of these must be in the same region as what was read.
+    # One of these signals must be in the same region as the source.
     beside: frozenset[str] = frozenset()
 
 

@@ -1,4 +1,4 @@
-"""The rules of the guard, read from `rules.toml` once, and as a table for the documentation."""
+"""The rules of the guard, loaded from `rules.toml` once, and as a table for the documentation."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -21,12 +21,12 @@ from understudy.patterns.word_lists import read_toml
 
 @cache
 def rule_book() -> GuardBook:
-    """Everything in `rules.toml`."""
+    """The rules, signals and joins of `rules.toml`."""
     return book_of(read_toml("understudy.guard", "rules.toml"))
 
 
 def book_of(tables: Mapping[str, Any]) -> GuardBook:
-    """The rules in some TOML tables; ValueError where a rule names an unknown detector."""
+    """Parse rules from TOML tables; ValueError for an unknown detector."""
     book = RuleBook(tables)
     return GuardBook(
         rules=tuple(_rule(entry, book) for entry in tables["rule"]),
@@ -95,7 +95,7 @@ def _join(entry: Mapping[str, Any], book: RuleBook) -> Join:
 
 
 def rule_table() -> str:
-    """Every rule by category, with where it looks and what it says."""
+    """Every rule by category as a Markdown table: where it looks and its reason."""
     lines: list[str] = []
     for category in Category:
         lines += [

@@ -1,4 +1,4 @@
-"""The scan of the guard: applies rules to texts and files; nothing is ever run."""
+"""The scan of the guard: applies rules to texts and files, and executes nothing."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from understudy.guard.texts import MANIFEST_NAME
 from understudy.patterns.linear import has
 from understudy.patterns.matcher import Matcher, compiled
 
-# All texts of a skill together, but for SKILL.md, which is always read: more takes too long.
+# The limit on all texts of a skill except SKILL.md, which is always scanned: a time limit.
 MAX_TEXT_CHARS: Final = 2 * 1024 * 1024
 # A scan stops after this many findings.
 MAX_FINDINGS: Final = 300
@@ -42,7 +42,7 @@ def scan_bundle(
 ) -> tuple[Finding, ...]:
     """The findings in the files of a skill, within one file or between several.
 
-    `said` is what the files say once they are parsed. `pause` is called now and then, and may raise.
+    `said` are values parsed from the files. `pause` is called between rules; it may raise.
     """
     found: set[Finding] = set()
     for one in _findings(files, said, pause):
@@ -67,7 +67,7 @@ def _findings(
         yield from (rule.finding(source.path, at) for rule, at in _in_source(source, pause))
     readings: list[SignalReading] = []
     left = MAX_TEXT_CHARS
-    # SKILL.md first: whatever else there is, it is read.
+    # SKILL.md first: it is always scanned.
     for path in sorted(files, key=lambda path: (path != MANIFEST_NAME, path)):
         sources = sources_of(path, files[path])
         size = sum(len(source.text) for source in sources) if path != MANIFEST_NAME else 0
@@ -90,7 +90,7 @@ def _parsed(said: Iterable[ParsedValue]) -> Iterator[ScannedText]:
 
 
 def _in_source(source: ScannedText, pause: Pause) -> Iterator[tuple[GuardRule, int]]:
-    """Each rule that matches, with the line in the file, once."""
+    """Each rule that matches, with each line number once."""
     for rule in rule_book().rules:
         pause()
         if source.kind in rule.kinds and _reads(rule, source.path):
@@ -115,7 +115,7 @@ def _lines(rule: GuardRule, source: ScannedText) -> Iterable[int]:
 
 
 def _odd_files(file: ScannedFile) -> Iterator[Finding]:
-    """The findings about what a file is, such as a compiled program."""
+    """The findings about a file as a whole, such as a compiled program."""
     for rule, check in _file_checks():
         if _reads(rule, file.path) and check.holds(file) and not _is_harmless(rule, file):
             yield rule.finding(file.path, 1)

@@ -1,4 +1,4 @@
-"""The texts that the rules read: a file, the values parsed from it, or the names of all files."""
+"""The texts that rules scan: a file, the values parsed from it, or the names of all files."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,35 +10,35 @@ from understudy.guard.rule import FileKind
 from understudy.guard.texts import kind_of, texts_of
 from understudy.guard.views import LineView, lines_of, physical, unwrapped, views_of
 
-# A name of these signs says nothing: words in a text have blanks between them.
+# A name of these characters is not scanned: text has blanks between its words.
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_./-]*")
-# Between two names, so that nothing is read over the end of one.
+# The separator of two names, so that no pattern matches across them.
 _APART: Final = "\n.\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedValue:
-    """A value that was parsed from a file, and its line."""
+    """A value parsed from a file, with its line."""
 
     path: str
     line: int
     text: str
 
 
-# Not slotted: the views are made once.
+# Not slotted: the views are cached properties.
 @dataclass(frozen=True, kw_only=True)
 class ScannedText:
-    """A text that the rules read, with the line numbers of the file."""
+    """A text that rules scan, with its line numbers in the file."""
 
     path: str
     kind: FileKind
     text: str
-    # Where the lines stand in the file, when they do not stand one below the other.
+    # The line numbers in the file, if they are not consecutive from 1.
     numbers: Sequence[int] | None = None
 
     @cached_property
     def views(self) -> Sequence[LineView]:
-        """The text in each way it can be read."""
+        """The views of the text: plain, without quotes, decoded."""
         return views_of(physical(self.text, self.numbers))
 
     @cached_property
@@ -47,12 +47,12 @@ class ScannedText:
         return unwrapped(self.views[0], self.kind)
 
     def number(self, line: int) -> int:
-        """Where a line of the text stands in the file."""
+        """The line number in the file of a line of the text."""
         return line if self.numbers is None else self.numbers[line - 1]
 
 
 def sources_of(path: str, content: bytes) -> Sequence[ScannedText]:
-    """The file as each of its readers takes it."""
+    """A file as text, once per encoding that a reader may assume."""
     return [
         ScannedText(path=path, kind=kind_of(path, text), text=text, numbers=numbers)
         for text, numbers in texts_of(path, content)
@@ -60,13 +60,13 @@ def sources_of(path: str, content: bytes) -> Sequence[ScannedText]:
 
 
 def source_of_values(path: str, values: Iterable[ParsedValue]) -> ScannedText:
-    """Values of one file, each as it is and as one line, for that is how they are shown."""
+    """Parsed values of one file, each as written and folded into one line, as they are shown."""
     lines: list[str] = []
     numbers: list[int] = []
     for value in values:
         written = lines_of(value.text)
         one_line = " ".join(value.text.split())
-        # The blank keeps it apart from the next.
+        # A blank line separates it from the next value.
         written += [""] if written == [one_line] else ["", one_line, ""]
         lines += written
         numbers += [value.line] * len(written)
@@ -74,7 +74,7 @@ def source_of_values(path: str, values: Iterable[ParsedValue]) -> ScannedText:
 
 
 def source_of_names(paths: Iterable[str]) -> tuple[ScannedText, Sequence[str]]:
-    """The names that may say something, and whose each line is."""
+    """The file names that are worth scanning, and the path of each line."""
     telling = [path for path in sorted(paths) if not _PLAIN_NAME.fullmatch(path)]
     names = [" ".join(lines_of(path)) for path in telling]
     texts = [_APART.join((name, name.replace("/", " "))) for name in names]

@@ -1,4 +1,4 @@
-"""What each file of a skill is for, and what can be read in it."""
+"""The purpose of each file of a skill, and the text in it."""
 
 import re
 from collections.abc import Sequence
@@ -11,20 +11,20 @@ from understudy.patterns.word_lists import WordLists
 MANIFEST_NAME: Final = "SKILL.md"
 WORDS: Final = WordLists("understudy.guard")
 _SCRIPT_NAMES: Final = re.compile(r"(?i)^(makefile|dockerfile.*|justfile|rakefile|gemfile|procfile|jenkinsfile|package\.json|setup\.cfg|crontab|\.?(bash|zsh)(rc|_profile)|\.profile|\.envrc)$")  # fmt: skip
-# Where programs lie: what is here and nothing else by its name is one.
+# Folders of programs: a file here whose name tells nothing else is a script.
 _SCRIPT_FOLDERS: Final = frozenset({"scripts", "bin"})
 _LOOKED_AT: Final = 65_536
 _SHEBANG: Final = b"#!"
 _WIDE: Final = (b"\xff\xfe", b"\xfe\xff")
-# Bytes are a text with a flaw while no more than one in so many is none.
+# Bytes count as text while at most one character in ten is invalid.
 _FLAWS: Final = 10
 _CONTROLS: Final = bytes({*range(32), 127} - set(b"\t\n\r\f\v\b\x1b"))
-# What can be read between other bytes; shorter runs are there by chance.
+# Readable text between binary bytes; shorter runs are coincidence.
 _RUN: Final = re.compile(rb"[\t\n\r -~]{8,}")
 
 
 def kind_of(path: str, text: str = "") -> FileKind:
-    """What the file at this path is for."""
+    """The kind of the file at a path."""
     name, ending = PurePosixPath(path).name, _ending(path)
     if path == MANIFEST_NAME:
         return FileKind.MANIFEST
@@ -44,7 +44,7 @@ def kind_of(path: str, text: str = "") -> FileKind:
 
 
 def _is_named_as_text(path: str) -> bool:
-    """Whether the file is text by the end of its name, even if a byte of it is not."""
+    """Whether the suffix marks a text file, even if some bytes are invalid."""
     ending = _ending(path)
     kinds = ("scripts", "data", "documents")
     return any(ending in WORDS.set(f"file_endings.{kind}") for kind in kinds)
@@ -56,7 +56,7 @@ def _ending(path: str) -> str:
 
 
 def is_text(path: str, content: bytes) -> bool:
-    """Whether a person or a model is shown the file: by its name, else by how it begins."""
+    """Whether a file is shown as text: by its suffix, else by its first bytes."""
     start = content[:_LOOKED_AT]
     if _is_named_as_text(path) or start.startswith(_SHEBANG):
         return True
@@ -65,22 +65,22 @@ def is_text(path: str, content: bytes) -> bool:
     try:
         start.decode()
     except UnicodeDecodeError as error:
-        # The look may end within a character.
+        # The sample may end within a character.
         return error.start >= len(start) - 3 and len(start) == _LOOKED_AT
     return True
 
 
 class FileText(NamedTuple):
-    """Something that can be read, and where its lines stand when not one below the other."""
+    """A readable text, and its line numbers in the file if not consecutive from 1."""
 
     text: str
     numbers: Sequence[int] | None = None
 
 
 def texts_of(path: str, content: bytes) -> Sequence[FileText]:
-    """What the file says to each reader it may have; nothing where no part of it can be read."""
+    """The readable texts of a file, one per encoding that a reader may assume."""
     if content.startswith(_WIDE):
-        # A shell takes no notice of the mark and reads the bytes one by one.
+        # A shell ignores the byte order mark and reads single bytes.
         found = [FileText(content.decode("utf-16", "replace")), _between(content)]
     elif is_text(path, content):
         found = [FileText(content.decode("utf-8-sig", "replace"))]
@@ -90,7 +90,7 @@ def texts_of(path: str, content: bytes) -> Sequence[FileText]:
 
 
 def _between(content: bytes) -> FileText:
-    """What can be read in bytes that are no text."""
+    """The readable text in binary bytes."""
     text = content.decode("utf-8", "replace")
     flaws = text.count("\ufffd") + len(content) - len(content.translate(None, _CONTROLS))
     if flaws * _FLAWS <= len(text):
@@ -99,7 +99,7 @@ def _between(content: bytes) -> FileText:
 
 
 def _runs(content: bytes) -> FileText:
-    """Each run on lines of its own, so that no other bytes stand beside what it says."""
+    """The readable runs, each on lines of its own, without the bytes around."""
     lines: list[str] = []
     numbers: list[int] = []
     number, end = 1, 0

@@ -1,4 +1,4 @@
-"""Views of a file: as it says, without its quotes, and decoded; each knows the lines of the file."""
+"""Views of a file: plain, without quotes, and decoded; each maps to the lines of the file."""
 
 import re
 from array import array
@@ -15,13 +15,13 @@ from understudy.patterns.views import decode_base64
 
 _END: Final = re.compile(b"\n")
 _GOES_ON: Final = re.compile(r"(?:(?<!\\)(?:\\\\)*\\|(?<=\s)[`^])[ \t]*$")
-# A line without any of these ends where it ends, and begins where it begins.
+# A line without any of these neither continues another nor is continued.
 _MAY_GO_ON: Final = re.compile(r"[|\\`^]")
-# What begins with a pipe goes on with the line before, but not below a row of a table.
+# A line that begins with a pipe continues the previous one, except below a table row.
 _PIPED: Final = re.compile(r"\s{0,40}\|(?!\|)")
 _ENDS_IN_PIPE: Final = re.compile(r"[^|\s]\s{0,40}\|\s{0,40}$")
 _BLANK: Final = re.compile(r"\$\{IFS[^}]{0,20}\}|\$IFS(?:\$\d)?|%20")
-# Two strings put together, `'o' + 's'`, and an empty one in the middle of a word.
+# String concatenation, `'o' + 's'`, and an empty string inside a word.
 _GLUE: Final = re.compile(r"['\"`][ \t]{0,8}(?:\+|\.\.|\.|\|\||&)[ \t]{0,8}['\"`]")
 _EMPTY: Final = re.compile(r"''|\"\"|\$@|\$\*|\$\{[@*]\}|\$\{\w{1,20}:\d{1,3}:0\}|\$\(\)|``")
 _QUOTES: Final = re.compile(r"['\"]|\\(?=[\w\-./~$\s'\"])|(?<=\w)\^(?=\w)")
@@ -29,36 +29,36 @@ _BASE64: Final = re.compile(r"(?<![\w+/])[A-Za-z0-9+/_-]{16,}={0,2}")
 _HEX: Final = re.compile(r"(?<!\w)(?:0x)?(?:[0-9a-fA-F]{2}){8,}(?!\w)")
 _ESCAPES: Final = re.compile(r"(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3][0-7]{2}){2,}")
 _ESCAPE: Final = re.compile(r"\\x([0-9a-fA-F]{2})|\\u00([0-9a-fA-F]{2})|\\([0-3][0-7]{2})")
-# The end of a line inside a string: what follows is a command of its own.
+# An escaped line break inside a string: a new command follows.
 _ESCAPED_BREAK: Final = re.compile(r"\\[nr](?:\\t)?")
 _CODES: Final = re.compile(
     r"(?:(?:0x[0-9a-fA-F]{2}|\d{2,3})[ \t]{0,4},[ \t]{0,4}){5,}(?:0x[0-9a-fA-F]{2}|\d{2,3})"
 )
 _CHR: Final = re.compile(r"chr\([ \t]{0,4}(\d{1,3})[ \t]{0,4}\)(?:[ \t]{0,4}[+.][ \t]{0,4})?")
 _PERCENT: Final = re.compile(r"(?:%[0-9a-fA-F]{2}){2,}")
-# What follows a string that is to be read backwards.
+# The suffix that reverses the string before it.
 _BACKWARDS: Final = re.compile(
     r"(['\"])(?:\[::-1\]|\.split\(['\"]{2}\)\.reverse|\)?\.reverse|[ \t]{0,8}\|[ \t]{0,8}rev\b)"
 )
 _PRINTABLE: Final = re.compile(r"[\t\n\r -~]+")
-# Longer runs are pictures and archives.
+# Longer runs are images and archives.
 _MAX_RUN: Final = 20_000
 _MAX_BACKWARDS: Final = 400
 _MAX_QUOTED: Final = 3
-# What begins with one of these does not go on with the line before: a list, a table, a title, a field.
+# A line with such a start begins a new paragraph: a list, a table, a heading, a field.
 _BEGINS: Final = re.compile(r"\s*(?:[-*+]\s|\d{1,3}[.)]\s|[#|<]|[\w-]{1,40}:(?:\s|$))")
 _ENDS: Final = re.compile(r"\s*(?:#|\||-{3}|$)")
 _FENCE: Final = re.compile(r"\s{0,12}(?:[>*-]\s{0,3})?(`{3,}|~{3,})")
 
 
-# Not slotted: what is worked out from the lines is kept.
+# Not slotted: `text` and `_starts` are cached properties.
 @dataclass(frozen=True, kw_only=True)
 class LineView:
-    """Lines, and the number in the file of the first line that each was made of."""
+    """Lines, each with the number of its first line in the file."""
 
     lines: Sequence[str]
     numbers: Sequence[int]
-    # Without its quotes, so that what is only quoted can no longer be told from what is said.
+    # Without quotes, so that quoted text can no longer be told apart.
     is_bare: bool = False
 
     @cached_property
@@ -73,15 +73,15 @@ class LineView:
         return starts
 
     def index_at(self, offset: int) -> int:
-        """Which line of this view holds the byte."""
+        """The index of the line that contains a byte offset."""
         return bisect_right(self._starts, offset) - 1
 
     def number_at(self, offset: int) -> int:
-        """The line of the file that the byte came from."""
+        """The line number in the file for a byte offset."""
         return self.numbers[self.index_at(offset)]
 
     def changed(self, change: Callable[[str], str], *, is_bare: bool = False) -> "LineView":
-        """The same lines, read in another way, which neither makes a line nor ends one."""
+        """A view with the text changed; the change must keep the line breaks."""
         text = "\n".join(self.lines)
         other = change(text)
         if other == text:
@@ -92,11 +92,11 @@ class LineView:
 
 
 def views_of(physical: LineView) -> Sequence[LineView]:
-    """The lines as they say, and each other reading that differs from it."""
-    # `|&` is a pipe that takes the errors along.
+    """The plain view, and each other view that differs from it."""
+    # `|&` is a pipe that includes stderr.
     plain = joined(physical.changed(lambda text: text.replace("|&", "| ")))
     opened = plain.changed(decoded)
-    # What a decoded text hides in turn.
+    # Decoded twice, for nested encodings.
     twice = opened if opened is plain else opened.changed(decoded)
     others = (plain.changed(bare, is_bare=True), opened, twice.changed(bare, is_bare=True))
     views = [plain]
@@ -107,7 +107,7 @@ def views_of(physical: LineView) -> Sequence[LineView]:
 
 
 def physical(text: str, numbers: Sequence[int] | None = None) -> LineView:
-    """The lines of a text, each folded; they count from 1 unless they have numbers of their own."""
+    """The lines of a text, each deobfuscated; numbered from 1 without `numbers`."""
     if text.isascii() and "&" not in text:
         lines = lines_of(without_odd_blanks(text))
     else:
@@ -116,12 +116,12 @@ def physical(text: str, numbers: Sequence[int] | None = None) -> LineView:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text, whatever ends them."""
+    """The lines of a text, for any line break."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def joined(view: LineView) -> LineView:
-    """What a shell reads as one line, under the number of the first."""
+    """Join continued lines as a shell does, under the number of the first."""
     if not _MAY_GO_ON.search("\n".join(view.lines)):
         return view
     lines: list[str] = []
@@ -142,7 +142,7 @@ def joined(view: LineView) -> LineView:
 
 
 def bare(text: str) -> str:
-    """A text without what a shell takes away before it runs it: quotes, escapes, empty strings."""
+    """A text without the syntax that a shell removes: quotes, escapes, empty strings."""
     for pattern, replacement in ((_BLANK, " "), (_GLUE, ""), (_EMPTY, ""), (_QUOTES, "")):
         text = pattern.sub(replacement, text)
     return text
@@ -160,7 +160,7 @@ def _leads_on(line: str) -> bool:
 
 
 def decoded(text: str) -> str:
-    """A text with every run that decodes to plain text replaced by that text."""
+    """A text with every encoded run that decodes to printable text replaced by it."""
     text = _ESCAPED_BREAK.sub(" ; ", text)
     for pattern, read in _ALPHABETS:
         text = pattern.sub(_replacing(read), text)
@@ -168,7 +168,7 @@ def decoded(text: str) -> str:
 
 
 def _turned(found: re.Match[str]) -> str:
-    """The end of a string that is turned around, with what the string then says."""
+    """The suffix of a reversed string, followed by the string in reading order."""
     low = max(0, found.start() - _MAX_BACKWARDS)
     before = found.string[low : found.start()].rpartition("\n")[2]
     return f"{found[0]} ; {before.rpartition(found[1])[2][::-1]}"
@@ -188,7 +188,7 @@ def _from_base64(run: str) -> str | None:
     raw = decode_base64(run)
     if raw is None:
         return None
-    # PowerShell encodes commands as UTF-16: every second byte of them is nothing.
+    # PowerShell encodes commands as UTF-16: every second byte is zero.
     is_wide = len(raw) > 1 and not any(raw[1::2])
     return _read(raw[::2] if is_wide else raw)
 
@@ -217,7 +217,7 @@ def _from_chr(run: str) -> str | None:
 
 def _from_percent(run: str) -> str | None:
     text = unquote(run, errors="replace")
-    # A sign or two in an address: the dollar among them is one, and begins no variable.
+    # A few percent-encoded characters in a URL: their `$` begins no variable.
     return None if "$" in text and len(text) <= _MAX_QUOTED else text
 
 
@@ -238,9 +238,9 @@ _ALPHABETS: Final[Sequence[tuple[re.Pattern[str], Callable[[str], str | None]]]]
 )
 
 
-# Regions of prose are counted below zero, those of code from zero.
+# Regions of prose have negative numbers, those of code do not.
 def regions_of(view: LineView, kind: FileKind) -> Sequence[int]:
-    """For each line the number of the region it is in: negative where it is prose."""
+    """The region number of each line; negative for prose."""
     if kind not in (FileKind.MANIFEST, FileKind.DOCUMENT):
         return [0] * len(view.lines)
     regions: list[int] = []
@@ -258,13 +258,13 @@ def regions_of(view: LineView, kind: FileKind) -> Sequence[int]:
 
 
 def unwrapped(view: LineView, kind: FileKind) -> bytes:
-    """The text with each paragraph of prose on one line; every byte keeps its place."""
+    """The text with each paragraph of prose on one line; byte offsets stay the same."""
     regions = regions_of(view, kind)
     parts: list[str] = []
     for index, line in enumerate(view.lines):
         is_same = index > 0 and regions[index] == regions[index - 1] < 0
         goes_on = is_same and not (_BEGINS.match(line) or _ENDS.match(view.lines[index - 1]))
-        # A quoted paragraph has its mark on each line.
+        # A quoted paragraph has a `>` on each line.
         said = line.replace(">", " ", 1) if goes_on and line.lstrip().startswith(">") else line
         parts += (" " if goes_on else "\n", said)
     return "".join(parts[1:]).encode("utf-8", "replace")

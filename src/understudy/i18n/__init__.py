@@ -1,1 +1,1 @@
-"""What people read, in the languages that we speak."""
+"""Translations: messages, error texts and terms in the supported languages."""

@@ -1,4 +1,4 @@
-"""Looks texts up in the catalogues: one file for each language, the same keys in all."""
+"""The message catalogues: one TOML file per language, with the same keys in all."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ Entry = str | tuple[str, ...]
 
 
 def say(locale: str | None, key: str, **values: object) -> str:
-    """A text in a language; in English where that language, or the text in it, is missing."""
+    """A text in a language, with English as the fallback."""
     text = entries(locale_of(locale)).get(key, entries(DEFAULT).get(key))
     if not isinstance(text, str):
         raise KeyError(key)
@@ -20,12 +20,12 @@ def say(locale: str | None, key: str, **values: object) -> str:
 
 
 def knows(key: str) -> bool:
-    """Whether there is a text of that name."""
+    """Whether the catalogue has a key."""
     return isinstance(entries(DEFAULT).get(key), str)
 
 
 def phrases(key: str) -> dict[str, tuple[str, ...]]:
-    """The phrases for one intent, by language; the first is the one that texts name."""
+    """The trigger phrases for one intent, by language; the first is the one that texts name."""
     return {locale: _list(locale, key) for locale in LOCALES}
 
 
@@ -38,7 +38,7 @@ def _list(locale: str, key: str) -> tuple[str, ...]:
 
 @cache
 def entries(locale: str) -> Mapping[str, Entry]:
-    """Everything in one catalogue, by names such as `skill.nudge_70_pct`."""
+    """All entries of one catalogue, by keys such as `skill.nudge_70_pct`."""
     source = files("understudy.i18n").joinpath("catalogues", f"{locale}.toml")
     return dict(_flat(tomllib.loads(source.read_text("utf-8"))))
 

@@ -9,7 +9,7 @@ from typing import Final
 DEFAULT: Final = "en"
 LOCALES: Final = (DEFAULT, "vi", "zh")
 
-# The language of the answer to the request at hand.
+# The language of the answer to the current request.
 current_locale: ContextVar[str] = ContextVar("current_locale", default=DEFAULT)
 
 MAX_TAG_CHARS: Final = 64
@@ -41,7 +41,7 @@ def from_accept_language(header: str | None) -> str | None:
 
 def _wanted(header: str) -> Iterator[tuple[str, float]]:
     if len(header) > MAX_HEADER_CHARS:
-        # Without the last entry, which may be cut.
+        # Without the last entry, which may be truncated.
         header = header[:MAX_HEADER_CHARS].rpartition(",")[0]
     for entry in header.split(","):
         tag, *parameters = (part.strip() for part in entry.split(";"))

@@ -1,4 +1,4 @@
-"""Why something was refused, in the language of whoever asked."""
+"""Error texts in the caller's language."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from understudy.i18n.locales import DEFAULT, locale_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProblemText:
-    """Words, and the language that they are in."""
+    """A text and its language."""
 
     text: str
     language: str = DEFAULT
 
 
 def told_in(locale: str | None, row: str, detail: str, values: Mapping[str, object]) -> ProblemText:
-    """The words of a row of the error table in a language; English callers get the detail.
+    """The translated text of a row of the error table; English callers get the detail.
 
-    What the English words do not say, because it is known at run time only, is added as it is.
+    The part of a detail that is known only at run time is appended untranslated.
     """
     language = locale_of(locale)
     words = None if language == DEFAULT else words_in(language, row, values)

@@ -1,4 +1,4 @@
-"""Words and reasons of the API in the language of a reader; English needs none."""
+"""Enum values and reasons of the API in the reader's language; English needs no table."""
 
 import re
 import tomllib
@@ -9,17 +9,17 @@ from typing import Final
 
 from understudy.i18n.locales import locale_of
 
-# The place of each language in a row of the table.
+# The column of each language in a row of the table.
 COLUMNS: Final = {"vi": 0, "zh": 1}
-# Between the reasons of one explanation.
+# The separator between the reasons of one explanation.
 SEPARATOR: Final = "; "
 ID: Final = "_id"
-# A longer reason is not one of ours alone.
+# A longer text is not made of the daemon's own reasons alone.
 MOST_CHARS: Final = 300
 
 
 def term(locale: str, word: str) -> str:
-    """A word such as `waiting_for_approval` as people read it; one without a row stays English."""
+    """A term such as `waiting_for_approval` for people; one without a row stays English."""
     known = table("terms", locale)
     if word in known:
         return known[word]
@@ -29,7 +29,7 @@ def term(locale: str, word: str) -> str:
 
 
 def operation(locale: str, name: str) -> str:
-    """The name of an operation or of an entry in the audit, such as `learnings.revoke`."""
+    """The name of an operation or audit action, such as `learnings.revoke`."""
     noun, dot, verb = name.partition(".")
     if not dot or not table("terms", locale):
         return name
@@ -38,7 +38,7 @@ def operation(locale: str, name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def sentence(locale: str, text: str) -> str:
-    """An explanation of one or several reasons; a reason without a row stays as it is."""
+    """An explanation of one or more reasons; a reason without a row stays as it is."""
     rows = _patterns(locale)
     return SEPARATOR.join(_reason(rows, each) for each in text.split(SEPARATOR)) if rows else text
 
@@ -52,7 +52,7 @@ def _reason(rows: Mapping[re.Pattern[str], str], text: str) -> str:
 
 @cache
 def _patterns(locale: str) -> Mapping[re.Pattern[str], str]:
-    """The reasons, those without a gap first."""
+    """The reason patterns, those without a placeholder first."""
     rows = sorted(table("sentences", locale).items(), key=lambda row: row[0].count("{}"))
     return {
         re.compile(re.escape(text).replace(r"\{\}", "(.{1,200}?)"), re.DOTALL): words
@@ -62,7 +62,7 @@ def _patterns(locale: str) -> Mapping[re.Pattern[str], str]:
 
 @cache
 def table(name: str, locale: str) -> Mapping[str, str]:
-    """The rows of one table in a language; none in English."""
+    """The rows of one table in a language; empty for English."""
     column = COLUMNS.get(locale_of(locale))
     if column is None:
         return {}

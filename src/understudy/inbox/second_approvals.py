@@ -1,4 +1,4 @@
-"""Changes that two people approve: whose word counts, what waits, and who makes it in the end."""
+"""Changes that need two approvers: whose approval counts, what waits, and who completes it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -28,7 +28,7 @@ from understudy.skills.model import Skill, SkillVersion, VersionState
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
-# Events of a rollout that may be read to find out who wrote its definition.
+# The most rollout events read to find the author of a definition.
 MOST_EVENTS: Final = PageRequest(limit=200)
 
 
@@ -45,7 +45,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatedChange:
-    """A change that may need two people, as somebody asks for it."""
+    """A requested change that may need two approvers."""
 
     units: "Units"
     clock: Clock
@@ -56,12 +56,12 @@ class GatedChange:
     body: Any = None
 
     def needs_two(self) -> bool:
-        """Whether the settings ask for two people."""
+        """Whether the settings require two approvers."""
         with self.units.read() as unit:
             return self.subject in required(current_revision(unit).document)
 
     def carry_out(self, act: Callable[[], object]) -> SecondApproval | None:
-        """Make the change if the caller's word is enough for that; else answers what waits."""
+        """Make the change if the caller's approval suffices; else return the pending one."""
         if not self.needs_two() or not _writes(act):
             act()
             return None
@@ -129,7 +129,7 @@ class GatedChange:
         return mark_of(self, made)
 
     def _begin(self, person: str, now: int, mark: str) -> SecondApproval:
-        # Who brings a policy wrote it; what else is activated was there before.
+        # The caller who proposes a policy is its author; skills and candidates existed before.
         is_author = self.subject is TwoApprovers.POLICY_CHANGE
         return SecondApproval(
             approval_id=new_id("two"),
@@ -193,7 +193,7 @@ def current_count(unit: "Unit", *, now_ms: int) -> int:
 
 
 def _writes(act: Callable[[], object]) -> bool:
-    """Whether an act would store something; raises what it would raise."""
+    """Whether an act would write, by a rehearsal; raises the errors of the act."""
     try:
         with rehearsal():
             act()

@@ -30,7 +30,7 @@ TITLE_CHARS: Final = 200
 
 
 class InboxKind(StrEnum):
-    """What waits, in the order of the inbox: first what a run cannot go on without."""
+    """The kinds of items in the order of the inbox: first those that block a run."""
 
     APPROVAL = "approval"
     QUESTION = "question"
@@ -43,28 +43,28 @@ class InboxKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxItem:
-    """One thing that waits for a person; its own operations show it whole and decide it."""
+    """One item that waits for a person; its own operations show and decide it."""
 
     kind: InboxKind
-    # The id of the candidate, request, proposal or skill; of a rollout step the name of the skill.
+    # The id of the candidate, request, proposal or skill; for a rollout step the skill's name.
     id: str
-    # The first line or so: the statement, the call, the question, the file, the skill.
+    # A preview: the statement, the call, the question, the file or the skill.
     title: str
     session_id: Omitted[str] = None
     run_id: Omitted[str] = None
     agent_id: Omitted[str] = None
     created_at_ms: int
-    # Words that tell items of a kind apart, such as the kind and scope of a candidate.
+    # Labels such as the kind and scope of a candidate.
     tags: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
-    # The version of a candidate, to be sent with the decision; of a skill the draft's number.
+    # The version of a candidate, to be sent with the decision; for a draft its number.
     version: Omitted[int] = None
-    # The decisions that the caller may take now.
+    # The decisions that the caller may make now.
     actions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxPage:
-    """A page of the inbox, and how much waits of each kind that the caller may see."""
+    """A page of the inbox, and the number of items of each kind visible to the caller."""
 
     items: tuple[InboxItem, ...]
     next_cursor: str | None = None
@@ -73,7 +73,7 @@ class InboxPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxService:
-    """Lists what waits, kind after kind; each kind is read by one query, however much waits."""
+    """Lists the items kind by kind; each kind takes one query, however many items wait."""
 
     units: "Units"
     clock: Clock
@@ -82,7 +82,7 @@ class InboxService:
     def page(
         self, principal: Principal, request: PageRequest, *, kind: InboxKind | None = None
     ) -> InboxPage:
-        """What waits, or what waits of one kind; candidates come last, in the order of review."""
+        """The items, of all kinds or of one; candidates come last, in review order."""
         expire_due(self.units, self.clock)
         with self.units.read() as unit:
             shelves = self._shelves(unit, principal)
@@ -116,7 +116,7 @@ class InboxService:
                 ),
             ),
         }
-        # What was not approved may hold what one user told an agent: owners and admins decide.
+        # Unapproved texts may contain one user's words, so only owners and admins see them.
         if may_decide:
             owner = None if principal.role.includes(Role.ADMIN) else principal.user_id
             shelves[InboxKind.SKILL_DRAFT] = _Shelf(
@@ -134,7 +134,7 @@ class InboxService:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shelf:
-    """The things of one kind that wait."""
+    """The items of one kind: a count and a page function."""
 
     count: Callable[[], int]
     page: Callable[[PageRequest], Page[InboxItem]]
@@ -143,7 +143,7 @@ class _Shelf:
 def _filled(
     shelves: Mapping[InboxKind, _Shelf], counts: Mapping[InboxKind, int], request: PageRequest
 ) -> tuple[tuple[InboxItem, ...], str | None]:
-    """Items of the shelves after a cursor, which is the place of a shelf and a cursor in it."""
+    """A page over the shelves; the cursor is a shelf's position and a cursor within it."""
     order = list(InboxKind)
     start, *inner = request.after or (0,)
     if type(start) is not int or not 0 <= start < len(order):
@@ -202,7 +202,7 @@ def _second(waiting: SecondApproval, reader: Principal) -> InboxItem:
 
 
 def _asked(unit: "Unit", principal: Principal, kind: InboxKind, *kinds: RequestKind) -> _Shelf:
-    """Requests to people; an offer waits for the user that it was made to alone."""
+    """Approvals and questions; an offer is shown only to the user it was made to."""
     user_id = principal.user_id
     return _Shelf(
         count=lambda: unit.requests.waiting_count(kinds, user_id=user_id),
@@ -229,14 +229,14 @@ def _request(request: PersonRequest, kind: InboxKind, reader: Principal) -> Inbo
 
 
 def _said(request: PersonRequest) -> str:
-    """The question, or the call on one line; a stored body may have lost its parts."""
+    """The question, or the call on one line; tolerates an incomplete stored body."""
     body = request.body
     if request.kind is RequestKind.OFFER:
         return str(body.get("reason", ""))
     if request.kind is RequestKind.APPROVAL:
         arguments = body.get("input")
         given = arguments.values() if isinstance(arguments, Mapping) else ()
-        # The first text is what a call is about: its command, path or address.
+        # The first text argument describes the call: its command, path or URL.
         texts = (each for each in given if isinstance(each, str) and each.strip())
         return next(texts, json.dumps(arguments, ensure_ascii=False))
     asked = body.get("questions")
@@ -280,7 +280,7 @@ def _proposal(proposal: FileProposal) -> InboxItem:
 
 @dataclass(frozen=True, slots=True)
 class _RolloutSteps:
-    """Rollouts that a person can advance, or that the daemon holds, by name."""
+    """Rollouts that a person can advance, or that are on hold, by name."""
 
     waiting: tuple[WaitingStep, ...]
     may_decide: bool

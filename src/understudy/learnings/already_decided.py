@@ -37,7 +37,7 @@ class Declined:
 
 
 def is_known(unit: "Unit", scope: LearningScope, kind: Kind, key: str, *, now_ms: int) -> bool:
-    """Whether a prompt of this scope is told this already, or it waits for a decision.
+    """Whether prompts of this scope already have this injected, or a candidate for it is open.
 
     A learning that is not prompt-visible does not count, unless automation published it.
     """

@@ -86,11 +86,11 @@ class BulkOutcome:
 
     candidate_id: str
     learning_id: Omitted[str] = None
-    # The version that was looked at, to be sent with the decision.
+    # The version that was shown, to be sent with the decision.
     version: Omitted[int] = None
-    # The scope of the learning, and in which sessions it is told.
+    # The scope of the learning, and the sessions in which it is injected.
     reach: Omitted[Reach] = None
-    # Why it was refused, as the single call would answer.
+    # The error code of the refusal, as the single call would return.
     code: Omitted[str] = None
     detail: Omitted[str] = None
 

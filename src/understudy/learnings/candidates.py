@@ -74,7 +74,7 @@ class RevokedBefore:
 class ReviewItem(Candidate):
     """A candidate with what a reviewer should know; once it is decided, the candidate alone."""
 
-    # Where its source run had words from that its user did not type: tool_result, file, …
+    # Sources of text in its source run other than the user's typing, such as tool_result or file.
     untrusted_sources: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
     # The sentences of the request of its source run that say it.
     quotes: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class ReviewItem(Candidate):
     conflicts_with: Omitted[RelatedLearning] = None
     # Contradicting learnings of other scopes or kinds; in a prompt the narrower scope of one kind wins.
     contradicts: tuple[RelatedLearning, ...] = ()
-    # A learning that says the same; publishing answers it instead of making another.
+    # A learning that says the same; publishing returns it instead of making another.
     duplicate_of: Omitted[RelatedLearning] = None
     # Learnings that say something similar in other words, likest first.
     similar: Annotated[tuple[RelatedLearning, ...], OMIT_EMPTY] = ()
@@ -160,7 +160,7 @@ class CandidateService:
     def create(self, principal: Principal, wanted: NewCandidate) -> Candidate:
         """Propose a candidate; it has no effect before it is published.
 
-        What was proposed for the same session before and still waits is answered again.
+        An open candidate with the same content for the same session is returned instead.
         """
         now = self.clock.now_ms()
         made = make_candidate(wanted, origin=Origin.API, now_ms=now)
@@ -174,7 +174,7 @@ class CandidateService:
         return candidate
 
     def learn(self, principal: Principal, wanted: NewCandidate) -> Published:
-        """Propose and publish in one step; what is known already is answered as it is.
+        """Propose and publish in one step; a known statement returns the existing learning.
 
         A refusal leaves no candidate.
         """
@@ -319,7 +319,7 @@ def _names_untrusted(unit: "Unit", ref: EvidenceRef) -> bool:
 
 
 def _marked_by_history(unit: "Unit", candidate: Candidate) -> Candidate:
-    """The candidate, marked as untrusted or declined by the runs it names and by its history."""
+    """The candidate, marked as untrusted or declined because of its runs or its history."""
     refs = candidate.evidence_refs
     named = dict.fromkeys((candidate.source.run_id, *(ref.run_id for ref in refs)))
     is_untrusted = any(_names_untrusted(unit, ref) for ref in refs) or any(

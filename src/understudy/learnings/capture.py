@@ -61,12 +61,12 @@ if TYPE_CHECKING:
 TOPIC: Final = "captures"
 log = structlog.get_logger()
 ARTIFACT_NOTE: Final = "source run artifact"
-# As many references as a reviewer would look through.
+# As many references as a reviewer would read.
 MAX_EVIDENCE: Final = 16
 # Back-off after each failure, a day in all; few, because each attempt costs a model call.
 WAITS_MS: Final = tuple(1_000 * it for it in (1, 15, 120, 900, 3_600, 10_800, 28_800, 43_200))
 MAX_ATTEMPTS: Final = len(WAITS_MS) + 1
-# How capture finds candidates; others of a run say nothing of its capture.
+# Capture paths of this worker; other candidates of a run say nothing about its capture.
 CAPTURE_PATHS: Final = frozenset({CapturePath.LABELS, CapturePath.MODEL})
 # No event tells that a policy turned capture on, so the worker polls.
 LOOK_S: Final = 2.0
@@ -87,7 +87,7 @@ class CaptureReceipts:
     settings: Callable[["Unit"], CaptureSettings]
     # Wakes the capture worker.
     capture: Callable[[], None] = lambda: None
-    # The capture worker, where it runs in this daemon: it gets the job without a look for it.
+    # The capture worker of this daemon, if any: it gets the job directly, without polling.
     worker: Callable[[], QueueWorker | None] = lambda: None
 
     def receipt_for(self, unit: "Unit", run: Run) -> SemanticCapture:
@@ -214,7 +214,7 @@ class CaptureDuty:
             try:
                 found = await while_held(work, lambda: self._extend(job))
             except Exception:
-                # What the labels say does not wait for a model.
+                # Labelled statements do not wait for a model.
                 await retry_while_db_down(self._propose_labels, job, lesson, settings)
                 raise
         await retry_while_db_down(self._settle, job, lesson, found)
@@ -354,7 +354,7 @@ class CaptureDuty:
         return NO_MEMORY if is_completed else NOT_COMPLETED
 
     def _propose(self, unit: "Unit", lesson: Lesson, proposal: FoundStatement) -> Candidate | str:
-        """Propose a statement; answers its candidate, or the code of the reason against one."""
+        """Propose a statement; returns its candidate, or the code of the reason against it."""
         now, (kind, key) = self.clock.now_ms(), proposal.key
         scope = session_scope(lesson.run.session_id)
         if is_known(unit, scope, kind, key, now_ms=now):

@@ -61,7 +61,7 @@ class ModelChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SemanticCaptureSettings:
-    """Whether facts, preferences and decisions are looked for in completed runs."""
+    """Whether facts, preferences and decisions are searched for in completed runs."""
 
     enabled: StrictBool = True
     model: ModelChoice | None = None

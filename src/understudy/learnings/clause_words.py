@@ -264,7 +264,7 @@ _SINCE: Final = (
     rf"(?:(?:next |this |last |the (?:start|beginning|end) of )?(?:{_MONTHS}|{_WEEKDAY}|week|month|year|quarter|today|tomorrow|now|then|q[1-4]"
     r"|\d{1,4}(?:[-/.]\d{1,2}){0,2})(?: \d{1,4}){0,2})(?: on(?:wards?)?\b)?,? ?"
 )
-# What only says that a statement was made or agreed on.
+# Phrases that only say that a statement was made or agreed on.
 _REPORT: Final = (
     r"\A(?:(?:it (?:was|is|has been)|we(?: have|['’]ve)?|i(?: have|['’]ve)?) (?:agreed|decided|settled)(?: that| to| on(?= using\b))"
     r"|(?:please )?(?:(?:note|remember|keep in mind|be aware) that|note:)|fyi[:,]?|as agreed,?|for the record[:,]?"

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 MAX_CONTRADICTIONS: Final = 10
-# The most learnings of one subject that are read, and the most sessions of a scope.
+# Maximum learnings of one subject that are read, and maximum sessions of a scope.
 MAX_LOOKED_AT: Final = 1000
 MAX_SESSIONS: Final = 100
-# The part of all words that two statements have in common to be shown side by side.
+# Minimum share of common words for two statements to be shown as similar.
 LEAST_ALIKE: Final = 0.5
 MAX_ALIKE_LOOKED_AT: Final = 20
 MAX_ALIKE: Final = 3
@@ -47,8 +47,9 @@ def against_automation(unit: "Unit", said: Statement, *, now_ms: int) -> Learnin
 def contradictions(
     unit: "Unit", said: Statement, *, now_ms: int, supersedes: str | None = None
 ) -> tuple[Learning, ...]:
-    """Learnings of other scopes or kinds that a session sees together with this one and that
-    have another value of its subject, newest first.
+    """Learnings with another value of the subject that a session sees together with this one.
+
+    Of other scopes or kinds, newest first.
     """
     # Resolving visible scopes takes several queries, so statements without a subject skip it.
     if not has_subject(said):

@@ -41,7 +41,7 @@ OPERATOR: Final = "operator"
 BATCH: Final = 20
 # Longer than SQLite's busy back-off, so that a waiting writer gets the lock.
 PAUSE_S: Final = 0.2
-# The rest is left to the next pass.
+# The remaining ones are left to the next pass.
 MOST_AT_ONCE: Final = 1_000
 # Audit actions by status.
 ACTIONS: Final = {

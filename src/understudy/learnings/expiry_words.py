@@ -17,7 +17,7 @@ _WORDS: Final = WordLists("understudy.learnings", "expiry_words.toml")
 _HAN: Final = re.compile(f"[{HAN_AND_KANA}]")
 MAX_CHARS: Final = 2_000
 MAX_SPAN: Final = 366
-# How many words such as `until` are looked behind.
+# Maximum number of words such as `until` whose context is read.
 MAX_BOUNDS: Final = 8
 HOUR_MS: Final = DAY_MS // 24
 WEEK_DAYS: Final = 7

@@ -49,10 +49,10 @@ AUTOMATIC: Final = frozenset(
         RunKind.SCHEDULED_OBSERVATION_MATERIALIZATION,
     }
 )
-# One word states nothing.
+# A single word states nothing.
 LEAST_TERMS: Final = 2
 _COMMAND: Final = re.compile(r"\s{0,16}/[a-z][\w-]{0,63}(?=\s|$)")
-# A statement of a model with so many words more than a labelled one, or less, is the same.
+# A model's statement that differs by at most so many words from a labelled one is a repetition.
 MAX_MORE_WORDS: Final = 3
 _TERM: Final = re.compile(rf"[{HAN_AND_KANA}]|[^\W{HAN_AND_KANA}]+")
 _DENIES: Final = re.compile(

@@ -56,7 +56,7 @@ class StatementFlags(TypedDict):
 class Frame:
     """A statement taken apart."""
 
-    # What conflicting statements share, and an index finds them by.
+    # The key that conflicting statements share, for the index.
     about: str
     topic: tuple[str, ...]
     verb: str = BE
@@ -70,7 +70,7 @@ class Frame:
     is_added: bool = False
     # Whether the value is an adjective or a participle, of which a subject has several.
     is_quality: bool = False
-    # Whether it says what for, such as `for tickets`.
+    # Whether it names a purpose, such as `for tickets`.
     has_purpose: bool = False
     # The script or language of the text; values of two languages cannot be compared.
     language: Language = Language.OTHER
@@ -93,7 +93,7 @@ class Predicate:
     name: str
     role: WordClass
     direct: tuple[str, ...]
-    # What the statement is restricted to, such as `for tickets`.
+    # The restrictions of the statement, such as `for tickets`.
     limits: tuple[str, ...]
     # The other phrases, each with the class of its preposition.
     placed: tuple[tuple[str, tuple[str, ...]], ...]

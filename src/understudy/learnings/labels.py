@@ -122,7 +122,7 @@ class LabelledStatement:
 
 
 def has_label(text: str) -> bool:
-    """Whether a text holds a label at all; far cheaper than to read its statements."""
+    """Whether a text contains a label at all; far cheaper than parsing its statements."""
     return _LABEL.search(unicodedata.normalize("NFC", text)) is not None
 
 
@@ -168,7 +168,7 @@ class _Page:
         return before > 0 and at < self.quotations[before - 1][1]
 
     def lead(self, at: int) -> str:
-        """The text of its line before an offset, without bullets, as far as it is read."""
+        """The text of its line before an offset, without bullets, up to the maximum length."""
         line = self.text.rfind("\n", 0, at) + 1
         before = self.text[max(line, at - MAX_LEAD_CHARS) : at]
         return (
@@ -499,7 +499,7 @@ def _is_doubted(rest: str) -> bool:
 
 def _trimmed(said: str) -> str:
     said = said.strip(TRIMMED + "*_").rstrip("?\uff1f") if said[-1:] not in "?\uff1f" else said
-    # What opens before the next label closes behind it.
+    # A bracket that opens before the next label closes after it.
     return said.rstrip(_OPENING).rstrip(TRIMMED) if _is_open(said) else said
 
 

@@ -38,7 +38,7 @@ class SourceRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:
-    """Where a learning came from, and where it went."""
+    """The source of a learning, and its replacements."""
 
     learning: Learning
     # The candidate of the learning, or of the first learning that it replaced.

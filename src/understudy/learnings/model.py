@@ -81,7 +81,7 @@ class Tier(StrEnum):
 
 
 class PolicyDecision(StrEnum):
-    """How a learning came to be published."""
+    """How the publication of a learning was decided."""
 
     MANUAL = "manual"
     AUTOMATIC = "automatic"
@@ -121,7 +121,7 @@ class CapturePath(StrEnum):
     RUN_SUMMARY = "run_summary"
     LABELS = "labels"
     MODEL = "model"
-    # By counting what runs do; only a person may publish it.
+    # By usage statistics; only a person may publish it.
     USAGE = "usage"
     # By observing a promoted skill; only a person may decide it.
     ROLLOUT = "rollout"
@@ -252,13 +252,13 @@ class Candidate:
     decision_reason: Omitted[str] = None
     # Learnings that it became before its publication was undone, oldest first.
     undone_learning_ids: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
-    # The queue of review leaves it out until then.
+    # The queue of review skips it until then.
     snoozed_until_ms: Omitted[int] = None
     version: int = 1
 
     @property
     def review_rank(self) -> int:
-        """The place in the queue of review: what prompts can be told of comes first."""
+        """The sort key in the queue of review: kinds that can be injected come first."""
         if self.kind is Kind.RUN_SUMMARY:
             return 3
         if self.sensitivity is Sensitivity.SENSITIVE:
@@ -272,7 +272,7 @@ class Candidate:
         return tuple(_VERBS[it] for it in CANDIDATE.allowed(self.state) if it in _VERBS)
 
     def is_expired(self, now_ms: int) -> bool:
-        """Whether its time is over."""
+        """Whether it has expired."""
         return self.expires_at_ms is not None and self.expires_at_ms <= now_ms
 
 
@@ -318,7 +318,7 @@ class Learning:
         return tuple(_VERBS[it] for it in LEARNING.allowed(self.status) if it in _VERBS)
 
     def is_expired(self, now_ms: int) -> bool:
-        """Whether its time is over."""
+        """Whether it has expired."""
         return self.expires_at_ms is not None and self.expires_at_ms <= now_ms
 
 
@@ -408,7 +408,7 @@ class LearningFilter:
     # From this time on, and before that one.
     published_after_ms: int | None = None
     published_before_ms: int | None = None
-    # Whether any run was told of it.
+    # Whether any run had it injected.
     used: bool | None = None
 
     def __post_init__(self) -> None:

@@ -59,7 +59,7 @@ class NewCandidate:
     confidence: int = 80
     source: LearningSource = field(default_factory=LearningSource)
     evidence_refs: tuple[EvidenceRef, ...] = ()
-    # None proposes the end that the content names, such as `until Friday`.
+    # None takes the expiry that the content names, such as `until Friday`.
     expires_at_ms: int | None = None
     capture_path: CapturePath = CapturePath.API
     derived_from_untrusted: bool = False
@@ -94,7 +94,7 @@ def make_candidate(
 
 
 def _own_end(wanted: NewCandidate, now_ms: int) -> int | None:
-    """When a statement of a person ends by its own words; what the daemon counted has no such words."""
+    """The expiry that a person's statement names itself; the daemon's own proposals have none."""
     if wanted.capture_path not in _SAID:
         return None
     end = proposed_expiry(wanted.content, now_ms)

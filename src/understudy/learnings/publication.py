@@ -78,7 +78,7 @@ class PublishChanges:
     publish_tier: Tier = Tier.ACTIVE
     # The learning that this one replaces.
     supersedes: str | None = None
-    # The version of the candidate that a person saw: a decision since then is not answered again.
+    # The version of the candidate that a person saw: a decision since then is refused.
     version: int | None = None
 
 
@@ -149,16 +149,16 @@ class Published:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedLearning(Learning):
-    """A learning as publishing left it, with the learnings of other scopes that contradict it."""
+    """A learning after publication, with the learnings of other scopes that contradict it."""
 
     # In a prompt the narrower scope wins.
     contradicts: tuple[RelatedLearning, ...] = ()
-    # In which sessions it is told.
+    # The sessions in which it is injected.
     reach: Omitted[Reach] = None
 
 
 def published(unit: "Unit", learning: Learning, *, now_ms: int, is_new: bool) -> Published:
-    """The result for a learning, with what contradicts it now."""
+    """The result for a learning, with the current contradictions."""
     found = contradictions(unit, learning, now_ms=now_ms, supersedes=learning.supersedes)
     reach = reach_of(unit, learning, learning.scope, now_ms=now_ms)
     return Published(learning=learning, contradicts=found, is_new=is_new, reach=reach)
@@ -275,7 +275,7 @@ class Publication:
         self.told.append(of_candidate(LearningEvent.CANDIDATE_DECIDED, decided))
 
     def _target(self, learning_id: str | None, shape: Candidate) -> Learning | None:
-        """The learning to supersede, which must be live and told nowhere else than its successor."""
+        """The learning to supersede; it must be live, and its successor must reach as far."""
         if learning_id is None:
             return None
         target = require_learning(self.unit, learning_id, lock=True)
@@ -308,7 +308,7 @@ class Publication:
 
 
 def check_cover(unit: "Unit", target: Learning, scope: LearningScope) -> None:
-    """Refuse to supersede a learning for sessions that would not be told of its successor."""
+    """Refuse to supersede a learning for sessions that would not get its successor injected."""
     if not covers(unit, scope, target.scope):
         raise coded_error(
             "learnings/supersede_scope_mismatch",

@@ -1,4 +1,4 @@
-"""Reach: the sessions in which a learning of a scope is told, in words, and whether anybody uses them."""
+"""Reach: the sessions in which a learning of a scope is injected, and whether they are in use."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from understudy.sessions.model import Session, SessionStatus
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-# A session without a run for so long is one that nobody returns to.
+# A session without a run for so long counts as abandoned.
 IDLE_DAYS: Final = 7
 # The most scopes besides the workspace; a session may belong to many projects.
 MAX_OFFERED: Final = 7
@@ -37,12 +37,12 @@ MAX_OFFERED: Final = 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """A scope that something can be published for, and what that means."""
+    """A scope to publish for, and the sessions it reaches."""
 
     scope: LearningScope
-    # In which sessions it is told.
+    # The sessions in which it is injected.
     words: str
-    # Why nobody is told there; None where somebody may be.
+    # Why nobody gets it there; None where somebody may.
     unused: Omitted[str] = None
     # Whether a reviewer is offered this one first; absent if not.
     suggested: Omitted[bool] = None
@@ -55,7 +55,7 @@ def reach_words(
     sensitivity: Sensitivity = Sensitivity.SCOPED,
     tier: Tier = Tier.ACTIVE,
 ) -> str:
-    """In which sessions a learning is told, or why in none; in the language of the caller."""
+    """The sessions in which a learning is injected, or why in none; localised."""
     where = _say(f"where.{scope.kind}", id=scope.id)
     if sensitivity is Sensitivity.SENSITIVE:
         return _say("sensitive")
@@ -73,7 +73,7 @@ def _say(key: str, **values: object) -> str:
 def reach_of(
     unit: "Unit", said: Candidate | Learning, scope: LearningScope, *, now_ms: int
 ) -> Reach:
-    """What it means to publish a statement for a scope."""
+    """The reach of a statement if it is published for a scope."""
     tier = said.publish_tier if isinstance(said, Learning) else Tier.ACTIVE
     words = reach_words(scope, kind=said.kind, sensitivity=said.sensitivity, tier=tier)
     is_told = said.kind in SEMANTIC_KINDS and said.sensitivity is Sensitivity.SCOPED
@@ -101,16 +101,16 @@ def suggested_scope(unit: "Unit", candidate: Candidate, *, now_ms: int) -> Learn
 
 
 def _suggested(candidate: Candidate, reaches: Sequence[Reach]) -> Reach:
-    """The scope to offer first: its own, or for a wish of a user the next that is returned to.
+    """The scope to offer first: its own, or for a user's wish the next one that is in use.
 
-    Who says how they want things done means later sessions, too.
+    A wish about how things are done is meant for later sessions, too.
     """
     own, *wider = reaches
     is_wish = candidate.kind is Kind.PREFERENCE or candidate.applies is Applies.ALWAYS
     is_told = candidate.kind in SEMANTIC_KINDS and candidate.sensitivity is Sensitivity.SCOPED
     if candidate.scope.kind is not ScopeKind.SESSION or not (is_wish and is_told):
         return own
-    # What may come from a tool or a page does not spread by one key.
+    # A statement that may come from a tool or a page does not spread with one keystroke.
     return own if candidate.derived_from_untrusted or not wider else wider[0]
 
 
@@ -131,7 +131,7 @@ def _session(unit: "Unit", session_id: str) -> Session | None:
 
 def _unused(unit: "Unit", scope: LearningScope, now_ms: int) -> str | None:
     session = _session(unit, scope.id) if scope.kind is ScopeKind.SESSION else None
-    # A session that is not there yet can still be created under its id.
+    # A missing session can still be created under its id.
     if session is None:
         return None
     if session.status is SessionStatus.ENDED:

@@ -73,7 +73,7 @@ def _is_long(frame: Frame) -> bool:
 
 
 def _differ_in_topic(one: Frame, other: Frame) -> bool:
-    """Whether two frames with the same value conflict by what they say it of."""
+    """Whether two frames with the same value conflict in their topic."""
     said = [(it.verb, it.value, it.is_denied) for it in (one, other)]
     if said[0] != said[1] or one.verb == BE:
         return False

@@ -97,7 +97,7 @@ class Suggestions:
     guard: SecretGuard = NO_LITERALS
 
     def suggest(self, wanted: RememberParameters, context: ToolContext) -> str:
-        """Propose a candidate for the session of a run; answers what became of it."""
+        """Propose a candidate for the session of a run; returns the text for the model."""
         with self.units.read() as unit:
             run = require_run(unit, context.run_id)
         if run.trial_id is not None or run.kind not in TYPED:
@@ -154,7 +154,7 @@ class Suggestions:
     def _propose(self, unit: "Unit", made: Candidate, run: Run, evidence: RunEvidence) -> str:
         before = suggested_in(unit, run.run_id)
         if any(it.source.derivation_id == made.source.derivation_id for it in before):
-            # The daemon stopped before the answer was written, and the call is repeated.
+            # A crash came before the result was written, so the call is repeated.
             return SUGGESTED
         now = made.created_at_ms
         if any(
@@ -233,5 +233,5 @@ class Remember:
         self._suggestions = suggestions
 
     async def call(self, arguments: RememberParameters, context: ToolContext) -> str:
-        """What became of the suggestion."""
+        """The outcome of the suggestion."""
         return await in_thread(self._suggestions.suggest, arguments, context)

@@ -1,4 +1,4 @@
-"""Steps back in review: a decision taken back by the person who made it, a candidate put off."""
+"""Undo in review: a decision taken back by the person who made it, and snoozed candidates."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -89,7 +89,7 @@ def snooze(
     now_ms: int,
     listeners: Listeners,
 ) -> Candidate:
-    """Leave an open candidate out of the queue until a time; a time that is over wakes it."""
+    """Snooze an open candidate until a time; a time in the past wakes it."""
     candidate = require_candidate(unit, candidate_id, lock=True)
     if candidate.state not in OPEN:
         raise decided_error(candidate)
@@ -104,7 +104,7 @@ def _take_back(
     """Revoke the learning of a publication; answers the ids and notices of what was revoked."""
     unit, learning_id = ending.unit, candidate.published_learning_id
     found = require_learning(unit, learning_id) if learning_id else None
-    # A learning that said the same before is not the candidate's to take back.
+    # A learning that existed before is not the candidate's own, so it is not revoked.
     if found is None or found.source_candidate_id != candidate.candidate_id:
         return (), ()
     older = require_learning(unit, found.supersedes) if found.supersedes else None

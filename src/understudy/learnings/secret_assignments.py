@@ -1,8 +1,8 @@
 """Secrets recognised by the name they are assigned to: weak passwords, keys made of words.
 
-What looks drawn by lot is found by the redaction package, which must leave ordinary text alone. A
-statement that is to be remembered is held to more: whatever is assigned to the name of a secret
-and is no word about it is taken for the secret.
+Random-looking values are found by the redaction package, which must leave ordinary text alone. For
+a statement to be remembered the rule is stricter: any value assigned to the name of a secret that
+is no word about it counts as the secret.
 """
 
 import re

@@ -80,11 +80,11 @@ class LearningChanges:
     applies: Applies | None = None
     sensitivity: Sensitivity | None = None
     expires_at_ms: int | None = None
-    # Whether no time means that it does not expire any more.
+    # Whether a missing expiry means that the learning never expires.
     ends_never: bool = False
 
     def of(self, learning: Learning) -> Learning:
-        """The learning as it shall be."""
+        """The changed learning."""
         is_kept = self.expires_at_ms is None and not self.ends_never
         return replace(
             learning,
@@ -95,7 +95,7 @@ class LearningChanges:
 
 
 def check_replacement(wanted: Replacement) -> Replacement:
-    """Check a replacement by itself; answers it with trimmed content."""
+    """Check a replacement by itself; returns it with trimmed content."""
     if wanted.kind is Kind.RUN_SUMMARY:
         raise coded_error("learnings/run_summary_is_daemon_owned", pointer="/kind")
     if wanted.scope is not None:
@@ -116,7 +116,7 @@ def supersede(
     now_ms: int,
     listeners: Listeners,
 ) -> Published:
-    """Supersede a learning; one that was superseded before answers its replacement."""
+    """Supersede a learning; one that was superseded before returns its replacement."""
     scope = wanted.scope or require_learning(unit, learning_id).scope
     unit.learnings.hold(scope)
     target = require_learning(unit, learning_id, lock=True)
@@ -179,7 +179,7 @@ def _replacing(target: Learning, wanted: Replacement, *, now_ms: int) -> Learnin
 
 
 def _differences(before: Learning, after: Learning) -> Iterator[str]:
-    """What a change is about, in words for the audit."""
+    """The changed fields, in words for the audit."""
     if before.applies is not after.applies:
         yield str(after.applies)
     if before.sensitivity is not after.sensitivity:
@@ -264,7 +264,7 @@ class LearningService:
             return changed
 
     def supersede(self, principal: Principal, learning_id: str, wanted: Replacement) -> Published:
-        """Supersede a learning; a retry answers the same replacement."""
+        """Supersede a learning; a retry returns the same replacement."""
         checked = check_replacement(wanted)
         self.guard.check({"/content": checked.content})
         with self.units.write() as unit:

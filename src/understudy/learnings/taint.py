@@ -18,7 +18,7 @@ from understudy.runs.taint import (
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-# With these, the input is not what the user of the run typed.
+# With one of these sources, the user of the run did not type the input.
 _NOT_OF_USER: Final = frozenset((*(code for code, _ in INPUT_SOURCES), TaintSource.OTHER_AGENT))
 
 
@@ -29,7 +29,7 @@ def is_unreviewed(learning: Learning) -> bool:
 
 
 def taints_of_input(run: Run) -> dict[str, list[str]]:
-    """Whose text the input of a run holds, by source."""
+    """The taints of a run's input, by source."""
     codes = [code for code, is_there in INPUT_SOURCES if is_there(run)]
     # Trials repeat the inputs of other runs, and nothing is learned from them.
     if run.trial_id is None and holds_paste(run.input.text):
@@ -38,7 +38,7 @@ def taints_of_input(run: Run) -> dict[str, list[str]]:
 
 
 def is_typed_in(run: Run, sources: Iterable[str], *, statement: str, request: str) -> bool:
-    """Whether the user typed a statement in the request of a run; what else the run read is no matter.
+    """Whether the user typed a statement in the request of a run, whatever else the run read.
 
     A file, a text that was passed on and the task of a sidechain are not typed by the user, and
     neither is a text that the request hands over.
@@ -53,7 +53,7 @@ def model_may_repeat_untrusted(
     """Whether a statement that a model made of a run may repeat untrusted text on its path."""
     if is_typed_in(run, path, statement=statement, request=request):
         return False
-    # A quotation of the request is told from the words around it.
+    # A quotation in the request is distinguished from the words around it.
     is_quoted = TaintSource.PASTED in path and not hands_over_paste(own_words(request))
     others = set(path) - {TaintSource.PASTED} if is_quoted else path
     return bool(others) or not is_in_own_words(statement, request)
@@ -81,7 +81,7 @@ def may_repeat_untrusted(unit: "Unit", run_id: str, statement: str) -> bool:
 
 
 def path_of_statement(unit: "Unit", statement: Candidate | Learning) -> tuple[str, ...]:
-    """Whose text the source run of a marked statement had read; empty where that is not known."""
+    """The untrusted sources of a marked statement's run; empty where they are unknown."""
     run_id = statement.source.run_id
     if not statement.derived_from_untrusted or run_id is None:
         return ()

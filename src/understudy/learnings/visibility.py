@@ -42,7 +42,7 @@ class Blocker(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What a rule knows besides the learning."""
+    """The circumstances that a rule sees besides the learning."""
 
     now_ms: int
     # Whether a live, unexpired learning names this one in `supersedes`.

@@ -1,1 +1,1 @@
-"""Mailboxes: messages for sessions and agents, each delivered as a run until one has read it."""
+"""Mailboxes: messages for sessions and agents, each delivered as a run, with retries."""

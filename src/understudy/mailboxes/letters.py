@@ -1,4 +1,4 @@
-"""A message as the text of a run's input: framed, so that it cannot pass for anything else."""
+"""A message as the input of a run: quoted, so that it cannot imitate anything else."""
 
 import json
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ _BEFORE_TEXT: Final = f"\n\n{INTRODUCTION}\n\n"
 
 
 def check_message(wanted: NewMessage) -> None:
-    """Refuse what is addressed to nobody or to two, says nothing, or says too much."""
+    """Validate a message: exactly one receiver, text, and size limits."""
     if (wanted.session_id is None) == (wanted.agent_id is None):
         raise coded_error("mailboxes/message_address_invalid", pointer="/session_id")
     if not wanted.content.strip():
@@ -46,7 +46,7 @@ def check_message(wanted: NewMessage) -> None:
 
 
 def submission_of(message: Message) -> Submission:
-    """The run that reads a message."""
+    """The submission of the run that reads a message."""
     return Submission(
         content=framed(message),
         kind=RunKind.MAILBOX_DELIVERY,
@@ -58,7 +58,7 @@ def submission_of(message: Message) -> Submission:
 
 
 def framed(message: Message) -> str:
-    """The message for a model: who wrote, and every line of it behind a mark that it cannot forge."""
+    """The message for a model: the sender, then every line with a quote mark it cannot forge."""
     head = ["A letter has come into your mailbox.", f"{FROM}{named(message.sender)}"]
     if message.subject:
         head.append(f"Subject: {message.subject}")
@@ -68,18 +68,18 @@ def framed(message: Message) -> str:
 
 
 def letter_words(text: str) -> str:
-    """What a framed message says: who wrote, about what, and the text without its marks."""
+    """The content of a framed message: sender, subject, and the text without quote marks."""
     head, found, quoted = text.partition(_BEFORE_TEXT)
     if not found:
         return text
-    # The first line and the last of the head are of no use to anybody later.
+    # Drop the introduction and the message id.
     sender, *subject = head.splitlines()[1:-1]
     said = (line.removeprefix(QUOTE) for line in quoted.splitlines())
     return "\n".join([f"Letter from {sender.removeprefix(FROM)}", *subject, *said])
 
 
 def named(sender: MailSender) -> str:
-    """A sender in words, on one line."""
+    """A sender as text, on one line."""
     user = f"user {_one_line(sender.user_id)}"
     if sender.run_id is None:
         return user

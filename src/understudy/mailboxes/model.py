@@ -14,19 +14,19 @@ MAX_CONTENT_BYTES: Final = 64 * 1024
 MAX_SUBJECT_CHARS: Final = 200
 MAX_METADATA_BYTES: Final = 16 * 1024
 MAX_ATTEMPTS: Final = 3
-# How many messages may wait in one mailbox.
+# The most messages that may wait in one mailbox.
 MAX_WAITING: Final = 1000
-# How often a message may cause a message that causes a message.
+# The longest chain of messages that cause messages.
 MAX_HOPS: Final = 8
 
 
 class MessageStatus(StrEnum):
-    """Where a message stands."""
+    """The status of a message."""
 
-    PENDING = "pending"  # waits to be delivered, for the first time or again
-    DELIVERING = "delivering"  # a run has it
-    ACKED = "acked"  # a run has read it, or somebody took it out
-    DEAD = "dead"  # given up
+    PENDING = "pending"  # waits for its first delivery or a retry
+    DELIVERING = "delivering"  # a run is reading it
+    ACKED = "acked"  # read by a run, or acknowledged by a user
+    DEAD = "dead"  # given up after the last attempt
 
 
 ACTIONS: Final[Mapping[MessageStatus, tuple[str, ...]]] = {
@@ -39,7 +39,7 @@ ACTIONS: Final[Mapping[MessageStatus, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailSender:
-    """Who sent a message: a user, or a run that acts for one."""
+    """The sender of a message: a user, or a run that acts for one."""
 
     user_id: str
     run_id: Annotated[str | None, OMIT] = None
@@ -49,13 +49,13 @@ class MailSender:
     @computed_field
     @property
     def type(self) -> Literal["user", "run"]:
-        """What sent it."""
+        """The kind of sender."""
         return "user" if self.run_id is None else "run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMessage:
-    """What somebody wants to send, to a session or to an agent."""
+    """A message to be sent, to a session or to an agent."""
 
     content: str
     session_id: str | None = None
@@ -66,7 +66,7 @@ class NewMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """A message on its way to a session; one for an agent goes to the agent's mail session."""
+    """A message for a session; one for an agent is delivered in the agent's mail session."""
 
     message_id: str
     session_id: str
@@ -78,33 +78,33 @@ class Message:
     subject: Annotated[str | None, OMIT] = None
     metadata: Annotated[JsonObject | None, OMIT] = None
     status: MessageStatus = MessageStatus.PENDING
-    # How many messages led to this one, itself included.
+    # The length of the chain of messages that led to this one, itself included.
     hops: int = 1
-    # How often it was tried since it was sent, or since somebody had it tried again.
+    # Delivery attempts since it was sent, or since the last manual retry.
     attempts: int = 0
     run_ids: tuple[str, ...] = ()
-    # When it is to be delivered; None unless it is pending.
+    # The time of the next attempt; None unless pending.
     due_at_ms: Annotated[int | None, OMIT, Field(alias="next_attempt_at_ms")] = None
-    # Why the last try came to nothing.
+    # Why the last attempt failed.
     reason: Annotated[str | None, OMIT] = None
-    # The tool call that sent it: made again, it sends no other.
+    # The digest of the tool call that sent it: a repeated call sends no second message.
     call_digest: Annotated[str | None, HIDDEN] = None
 
     @shown_if_set
     @property
     def to_session_id(self) -> str | None:
-        """The session that it is for; None when it is for an agent."""
+        """The session that it is addressed to; None if addressed to an agent."""
         return self.session_id if self.to_agent_id is None else None
 
     @computed_field
     @property
     def actions(self) -> tuple[str, ...]:
-        """What can be done about it now."""
+        """The allowed actions."""
         return ACTIONS[self.status]
 
     @property
     def run_id(self) -> str | None:
-        """The run that has it, or had it last."""
+        """The run of the current or last attempt."""
         return self.run_ids[-1] if self.run_ids else None
 
 
@@ -121,5 +121,5 @@ MESSAGE: Final = Machine(
         _S.ACKED: frozenset(),
     },
 )
-# What keeps a mailbox from being empty.
+# The statuses that count as waiting.
 UNDELIVERED: Final = frozenset({_S.PENDING, _S.DELIVERING})

@@ -1,4 +1,4 @@
-"""Messages that runs send, and the tool for it: once per call, to own sessions, bounded hops."""
+"""Messages sent by runs, and their tool: once per call, to the user's sessions, bounded hops."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from understudy.tools.base import Approval, Effect, Parameters, ToolContext, Too
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-# A run, if there is one, and its session.
+# A run, if any, and its session.
 Origin: TypeAlias = tuple[str | None, str | None]
 Id = Annotated[str, Field(min_length=1, max_length=500)]
 
@@ -36,7 +36,7 @@ class RunMail:
     service: MailboxService
 
     def send(self, sender: MailSender, wanted: NewMessage, *, call_digest: str) -> Message:
-        """Send a message; the same call made again finds the one it has sent."""
+        """Send a message; a repeated call returns the message that it sent first."""
         check_message(wanted)
         with self.service.units.write() as unit:
             sent = unit.messages.of_call(call_digest)
@@ -55,7 +55,7 @@ class RunMail:
 
 
 def hops_of(unit: "Unit", sender: MailSender) -> int:
-    """How many messages led to a run, or to any run that it goes back to."""
+    """The longest chain of messages that led to a run or to any of its ancestors."""
     hops = 0
     todo: list[Origin] = [(sender.run_id, sender.session_id)]
     seen: set[Origin] = set()
@@ -72,7 +72,7 @@ def hops_of(unit: "Unit", sender: MailSender) -> int:
 
 
 def _above(unit: "Unit", session_id: str | None) -> Iterator[Origin]:
-    """The run that made a sidechain, ended or not, and the one under way above it."""
+    """The run that spawned a sidechain, ended or not, and the current run of its parent."""
     parent_id = None if session_id is None else unit.sidechains.parent_of(session_id)
     if session_id is None or parent_id is None:
         return
@@ -83,7 +83,7 @@ def _above(unit: "Unit", session_id: str | None) -> Iterator[Origin]:
 
 
 def _below(unit: "Unit", run_id: str | None) -> Iterator[Origin]:
-    """The run of a sidechain that asks, where this one is there to answer it."""
+    """The run of the sidechain whose question a clarification run answers."""
     run = None if run_id is None else unit.runs.get(run_id)
     if run is None or run.kind is not RunKind.PARENT_CLARIFICATION:
         return
@@ -95,9 +95,9 @@ def _below(unit: "Unit", run_id: str | None) -> Iterator[Origin]:
 def _require_own(unit: "Unit", sender: MailSender, session_id: str | None) -> None:
     if session_id is None:
         return
-    # A model may name anything; what is no id is not looked for.
+    # The id comes from a model: an unprintable one is not looked up.
     session = unit.sessions.get(session_id) if session_id.isprintable() else None
-    # Whether a session of somebody else exists is not for a model to find out.
+    # `NotFound` for sessions of other users, so that a model cannot probe for them.
     if session is None or session.owner_id != sender.user_id:
         raise coded_error("sessions/session_not_found:of_user", session_id=session_id)
 
@@ -129,7 +129,7 @@ class SendMail:
         self._mail = mail
 
     async def call(self, arguments: SendMailParameters, context: ToolContext) -> str:
-        """The id of the message; a repeat of the call sends no other."""
+        """Send the message and return its id; a repeated call sends no second one."""
         try:
             return await in_thread(self._send, arguments, context)
         except UnderstudyError as problem:

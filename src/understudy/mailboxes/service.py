@@ -1,4 +1,4 @@
-"""Use cases of mailboxes: post, look, acknowledge, try again."""
+"""Use cases of mailboxes: post, list, acknowledge, retry."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ MAIL_SESSION: Final = "mail-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mailbox:
-    """Whose mailbox is meant: a session's or an agent's."""
+    """The mailbox of a session or of an agent."""
 
     session_id: str | None = None
     agent_id: str | None = None
@@ -45,15 +45,15 @@ class Mailbox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailboxService:
-    """Everything that callers and tools do with mailboxes, each in one transaction."""
+    """The operations of callers and tools on mailboxes, each in one transaction."""
 
     units: "Units"
     clock: Clock
-    # Wakes whoever delivers.
+    # Wakes the mail worker.
     changed: Callable[[], None] = lambda: None
 
     def post(self, principal: Principal, wanted: NewMessage) -> Message:
-        """Take a message from a user."""
+        """Post a message from a user."""
         check_message(wanted)
         with self.units.write() as unit:
             message = self.put(unit, principal, MailSender(user_id=principal.user_id), wanted)
@@ -70,7 +70,7 @@ class MailboxService:
         hops: int = 1,
         call_digest: str | None = None,
     ) -> Message:
-        """Put a checked message into a mailbox, in the caller's transaction."""
+        """Put a validated message into a mailbox, in the caller's transaction."""
         now = self.clock.now_ms()
         session = session_for(unit, wanted, now_ms=now)
         if unit.messages.waiting_in(session.session_id) >= MAX_WAITING:
@@ -97,7 +97,7 @@ class MailboxService:
     def page(
         self, box: Mailbox, request: PageRequest, *, statuses: Sequence[MessageStatus] = ()
     ) -> Page[Message]:
-        """The messages of a mailbox, newest first; looking changes nothing."""
+        """The messages of a mailbox, newest first; reading acknowledges nothing."""
         with self.units.read() as unit:
             _require_owner(unit, box)
             return unit.messages.page(
@@ -105,7 +105,7 @@ class MailboxService:
             )
 
     def ack(self, principal: Principal, box: Mailbox, message_id: str) -> Message:
-        """Take a message out that waits or was given up; one that is out already stays so."""
+        """Acknowledge a pending or dead message; idempotent."""
 
         def settle(_: "Unit", message: Message) -> Message:
             if message.status is MessageStatus.DELIVERING:
@@ -115,7 +115,7 @@ class MailboxService:
         return self._change(principal, box, message_id, "mailboxes.ack", settle)
 
     def retry(self, principal: Principal, box: Mailbox, message_id: str) -> Message:
-        """Have a message that was given up delivered again, with as many tries as a new one."""
+        """Queue a dead message again, with a fresh count of attempts."""
 
         def revive(unit: "Unit", message: Message) -> Message:
             if message.status is not MessageStatus.DEAD:
@@ -161,14 +161,14 @@ def _require_owner(unit: "Unit", box: Mailbox) -> None:
 
 
 def require_agent(unit: "Unit", agent_id: str) -> None:
-    """Raise `NotFound` unless there is such an agent."""
-    # A model may name anything; what is no id is not looked for.
+    """Raise `NotFound` unless the agent exists."""
+    # The id comes from a model: an unprintable one is not looked up.
     if not agent_id.isprintable() or unit.agents.get(agent_id) is None:
         raise coded_error("agents/agent_not_found", agent_id=agent_id)
 
 
 def session_for(unit: "Unit", wanted: NewMessage, *, now_ms: int) -> Session:
-    """The session that a message is delivered in; an agent's is made when it is first needed."""
+    """The session that receives a message; an agent's mail session is created on first use."""
     if wanted.agent_id is None:
         session = require_session(unit, wanted.session_id or "")
     else:
@@ -193,7 +193,7 @@ def _mail_session(unit: "Unit", agent_id: str, *, now_ms: int) -> Session:
 def _create(unit: "Unit", wanted: NewSession, *, now_ms: int) -> None:
     session = new_session(unit, DAEMON, wanted, now_ms=now_ms)
     if not unit.sessions.add(session):
-        return  # somebody else was faster
+        return  # another transaction inserted it first
     event = NewEvent(kind=EventKind.SESSION, data={"type": "created", "agent_id": session.agent_id})
     unit.journal.append(session.session_id, (event,), at_ms=now_ms)
     unit.audit.add(audit.done(DAEMON, "sessions.create", session.session_id, at_ms=now_ms))

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# How long to wait after the first failure, the second, …
+# The back-off after the first failure, the second, …
 WAITS_MS: Final = (5_000, 60_000)
 MAX_REASON_CHARS: Final = 500
 TOPIC: Final = "mail"
 EVENTS: Final = "events"
 SETTLED_AT_ONCE: Final = 100
-# With no message in a run: another daemon may have died before it delivered a message.
+# Nothing in delivery: polling finds messages of a daemon that crashed before delivery.
 IDLE: Final = WorkerSleep(topics=(TOPIC,), longest_s=5.0, tables=("messages",), shortest_s=0.2)
-# While a run has a message, each event may be the end of that run.
+# While a run reads a message, any journal event may be the end of that run.
 DELIVERING: Final = WorkerSleep(
     topics=(TOPIC, EVENTS), longest_s=1.0, tables=("messages", "runs"), pause_s=0.2
 )
@@ -39,16 +39,16 @@ DELIVERING: Final = WorkerSleep(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailDelivery:
-    """Moves messages on whose rows the caller's unit holds locked."""
+    """Changes the status of messages whose rows the caller's unit has locked."""
 
     clock: Clock
     intake: RunIntake
 
     def submit(self, unit: "Unit", message: Message) -> None:
-        """Have a run read the message; raises when no run can be made."""
+        """Submit the run that reads the message; raises if no run can be created."""
         session = require_session(unit, message.session_id, lock=True)
         if unit.messages.is_delivering(session.session_id):
-            return  # another daemon was faster, with another message of this session
+            return  # another daemon is delivering another message of this session
         sender = Principal(user_id=message.sender.user_id, role=Role.OPERATOR)
         run, _ = self.intake.take(unit, sender, session, submission_of(message))
         changed = replace(
@@ -61,9 +61,9 @@ class MailDelivery:
         self._move(unit, message, changed)
 
     def settle(self, unit: "Unit", message: Message) -> None:
-        """See what became of the run that has the message; while it goes on, nothing changes."""
+        """Acknowledge or retry the message if its run has ended; else change nothing."""
         if message.status is not MessageStatus.DELIVERING:
-            return  # another daemon was faster
+            return  # another daemon settled it
         failure = _failure(unit, message)
         if failure is None:
             read = replace(message, status=MessageStatus.ACKED, reason=None)
@@ -72,7 +72,7 @@ class MailDelivery:
             self._retry_or_bury(unit, message, failure)
 
     def fail(self, unit: "Unit", message: Message, reason: str) -> None:
-        """Count a try that made no run."""
+        """Count an attempt that created no run."""
         if message.status is MessageStatus.PENDING:
             tried = replace(message, attempts=message.attempts + 1)
             self._retry_or_bury(unit, tried, reason)
@@ -116,10 +116,10 @@ class MailDuty:
         return Claim(sleep=DELIVERING) if is_delivering else Claim(due_at_ms=due, sleep=IDLE)
 
     async def do(self, item: NoReturn) -> None:
-        """Never called: `claim` leaves no item."""
+        """Never called: `claim` returns no items."""
 
     def _look(self) -> tuple[bool, int | None]:
-        """Whether a run has a message, and when the next message is due."""
+        """Whether any message is in delivery, and when the next one is due."""
         with self.units.read() as unit:
             return unit.messages.any_delivering(), unit.messages.next_due_ms()
 
@@ -134,7 +134,7 @@ class MailDuty:
         return bool(message_ids)
 
     def _deliver_one(self) -> bool:
-        """Claim a message, submit its run and mark it as delivered, in one transaction."""
+        """Claim a message, submit its run and mark it `delivering`, in one transaction."""
         message_id: str | None = None
         try:
             with self.units.write() as unit:
@@ -153,7 +153,7 @@ class MailDuty:
         return True
 
     def _note_failure(self, message_id: str, problem: Exception) -> None:
-        """Store why a message could not be delivered, so that it does not hold up the others."""
+        """Count the failed attempt, so that the message does not block the others."""
         if isinstance(problem, UnderstudyError):
             reason = f"{problem.code}: {problem.detail}"
             log.warning("mail.not_delivered", message_id=message_id, reason=reason)
@@ -181,7 +181,7 @@ class MailDuty:
 
 
 def _failure(unit: "Unit", message: Message) -> str | None:
-    """Why the run did not read the message; None when it did, empty while it goes on."""
+    """Why the run failed to read the message; None if it read it, empty while it runs."""
     try:
         run = unit.runs.get(message.run_id or "")
     except DamagedRecord as damaged:

@@ -1,1 +1,1 @@
-"""Tools of other programs, over the Model Context Protocol; what those say is never trusted."""
+"""The client of the Model Context Protocol: tools of other programs, whose output is untrusted."""

@@ -1,4 +1,4 @@
-"""The servers of the config file, with the credentials that it names."""
+"""The MCP servers of the config file, with credentials from the environment."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -6,14 +6,14 @@ from typing import Final
 from understudy.mcp_client.model import HttpServer, McpServer, Program
 from understudy.settings.mcp import McpServerConfig
 
-# Where programs and homes are, and how to write; no credential is called like these.
+# Paths and locale; none of these variables holds a credential.
 PASSED_ON: Final = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
 
 
 def configured_servers(
     configs: Mapping[str, McpServerConfig], environment: Mapping[str, str]
 ) -> tuple[McpServer, ...]:
-    """Every server that is switched on."""
+    """Every enabled server."""
     return tuple(
         _server(name, config, environment) for name, config in configs.items() if config.enabled
     )
@@ -49,5 +49,5 @@ def _target(config: McpServerConfig, environment: Mapping[str, str]) -> Program 
 
 
 def base_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The few variables that every program needs."""
+    """The variables that every program needs."""
     return {name: environment[name] for name in PASSED_ON if name in environment}

@@ -1,7 +1,7 @@
-"""One server over its life: started when first needed, let go when idle, started again after death.
+"""The connection to one server: started on first use, closed when idle, restarted after a crash.
 
-The task that opens a connection must also close it, so each connection has a task of its own;
-everybody else only asks it.
+The task that opens a connection must also close it (cancel scopes), so each connection has its
+own task; all others only signal it.
 """
 
 import asyncio
@@ -28,27 +28,27 @@ log = structlog.get_logger()
 START_S: Final = 10.0
 IDLE_S: Final = 300.0
 CLOSE_S: Final = 5.0
-# A server that did not answer one call has this long to show that it is there at all.
+# The timeout of the health check after a call that timed out.
 PROOF_S: Final = 5.0
-# How long somebody waits for the next try rather than do without.
+# The longest back-off that a caller waits for instead of failing.
 PATIENCE_S: Final = 2.0
-# The longest it takes from asking for a server to having it, or an answer why not.
+# The longest wait for a server to be ready or down.
 MAX_WAIT_S: Final = START_S + PATIENCE_S + CLOSE_S
 MAX_LOGGED_REFUSALS: Final = 5
 
 
-# Connects to a server; calls back when the connection breaks.
+# Opens a link to a server; calls back when the connection breaks.
 OpenLink = Callable[[McpServer, Callable[[str], None]], AbstractAsyncContextManager["Link"]]
-# Gets hold of the above, which takes a while the first time.
+# Imports the above lazily, which is slow the first time.
 LoadLink = Callable[[], OpenLink]
 FIRST_S: Final = 1.0
 LONGEST_S: Final = 60.0
-# A server that lived this long did well; its next failure counts as the first.
+# After an uptime this long, the next failure counts as the first.
 STEADY_S: Final = 60.0
 
 
 class McpConnection:
-    """The way to one server."""
+    """The connection to one MCP server, with its lifecycle."""
 
     def __init__(
         self,
@@ -83,12 +83,12 @@ class McpConnection:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is something to close."""
+        """Whether a connection is open or opening."""
         return self._task is not None
 
     @property
     def is_forgettable(self) -> bool:
-        """Whether nothing would be lost with this."""
+        """Whether it can be dropped: neither open nor in back-off."""
         return not self.is_open and self._backoff.wait_s() <= 0
 
     def status(self, now_ms: int) -> ServerStatus:
@@ -104,7 +104,7 @@ class McpConnection:
         )
 
     async def ready(self) -> tuple[ListedTool, ...]:
-        """The server's tools; starts it if need be. Raises `ServerDown`, within bounds."""
+        """The server's tools; starts it if needed. Raises `ServerDown`, within a time limit."""
         while self._task is None or self._over.is_set():
             await self._make_way()
         self._last_used = self._now()
@@ -127,7 +127,7 @@ class McpConnection:
             raise
         except ServerDown as problem:
             reason = problem.detail
-            # By now another one may have been started; that one did nothing.
+            # A connection that was started meanwhile must not be closed for this.
             if self._link in (link, None):
                 self._gone(reason)
                 reason = self._death or reason
@@ -139,7 +139,7 @@ class McpConnection:
         await self.close()
 
     async def close(self) -> None:
-        """Stop the server; it is gone when this returns."""
+        """Stop the server and wait until it has ended."""
         for check in self._checks:
             check.cancel()
         task = self._task
@@ -151,14 +151,14 @@ class McpConnection:
         await asyncio.wait({task}, timeout=CLOSE_S * 2)
 
     async def restart(self) -> None:
-        """Stop the server and start it at once, whatever happened before."""
+        """Stop and start the server at once, without back-off."""
         await self.close()
         self._backoff.forget()
         with suppress(ServerDown):
             await self.ready()
 
     async def _make_way(self) -> None:
-        """One step towards a start: let the old end, wait for the turn, begin."""
+        """One step towards a start: wait for the old task, wait for the back-off, or begin."""
         if self._is_shut:
             raise ServerDown("the daemon is stopping")
         wait_s = self._backoff.wait_s()
@@ -223,7 +223,7 @@ class McpConnection:
             log.warning("mcp.tools_refused", server=self.server.name, tools=shown)
 
     async def _until_over(self) -> None:
-        """Wait until somebody closes it, it dies, or nobody has used it for a while."""
+        """Wait until the connection is closed, breaks, or is idle for too long."""
         while not self._over.is_set():
             unused_s = 0.0 if self._calls else self._now() - self._last_used
             if unused_s >= self._idle_s:
@@ -232,7 +232,7 @@ class McpConnection:
                 await self._over.wait()
 
     def _gone(self, reason: str) -> None:
-        """The connection broke; the first reason is the one."""
+        """Mark the connection as broken; the first reason is kept."""
         if self._death is None:
             self._death = reason
             self._over.set()
@@ -247,7 +247,7 @@ class McpConnection:
             self._last_used = self._now()
 
     def _demand_proof(self, link: "Link") -> None:
-        """A server that was too slow once may be slow, or dead; those who come next should know."""
+        """Health check after a timeout: close a server that no longer answers."""
 
         async def check() -> None:
             try:
@@ -270,7 +270,7 @@ class McpConnection:
 
 
 class Backoff:
-    """Counts failures in a row."""
+    """Exponential back-off by consecutive failures."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -278,18 +278,18 @@ class Backoff:
         self._until = -1.0
 
     def failed(self, *, lived_s: float) -> None:
-        """It failed after it had lived for so long."""
+        """Count a failure after an uptime."""
         if lived_s >= STEADY_S:
             self._failures = 0
         self._failures += 1
-        # Beyond a few doublings the longest wait is reached anyway.
+        # More doublings exceed the longest wait anyway.
         doublings = min(self._failures - 1, 16)
         self._until = self._now() + min(FIRST_S * 2**doublings, LONGEST_S)
 
     def wait_s(self) -> float:
-        """How long until the next try; nothing or less: now."""
+        """Seconds until the next attempt; zero or less means now."""
         return self._until - self._now() if self._failures else 0.0
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Reset the count of failures."""
         self._failures = 0

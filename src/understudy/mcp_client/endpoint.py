@@ -1,4 +1,4 @@
-"""A server over streamable HTTP: bounded answers, no detours, and no way into private networks."""
+"""A server over streamable HTTP: bounded answers, no redirects, no access to private networks."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -16,7 +16,7 @@ from understudy.tools.base import ToolError
 from understudy.tools.destinations import Destinations, Target, parse_url
 
 CONNECT_S: Final = 10.0
-# Beyond what the server itself may take.
+# Beyond the server's own timeout.
 READ_SLACK_S: Final = 30.0
 MAX_REQUESTS_PER_S: Final = 100
 MAX_TRIED_ADDRESSES: Final = 3
@@ -31,21 +31,21 @@ async def call_endpoint(
     on_gone: Callable[[str], None],
     destinations: Destinations,
 ) -> AsyncIterator[object]:
-    """The streams of a connection to the endpoint."""
+    """Open the message streams of a connection to the endpoint."""
     guard = _Guard(on_gone)
     parts = urlsplit(endpoint.url)
-    # Without TLS there is nothing to verify, and loading the authorities takes a while.
+    # Plain HTTP verifies nothing, and loading the CA certificates is slow.
     verify = parts.scheme != "http"
     inner = httpx2.AsyncHTTPTransport(verify=verify, trust_env=False)
     async with (
         httpx2.AsyncClient(
-            # Compressed, an answer of any size could hide in a small one.
+            # No compression: a small body could expand to any size.
             headers={**endpoint.headers, "Accept-Encoding": "identity"},
             timeout=httpx2.Timeout(CONNECT_S, read=timeout_s + READ_SLACK_S),
             event_hooks={"request": [guard.before], "response": [guard.after]},
             verify=verify,
             transport=PinnedTransport(inner, destinations) if endpoint.public_only else None,
-            # A proxy would look up the name itself, and never leads back to this machine.
+            # A proxy would resolve the name itself, and cannot reach this machine.
             trust_env=not endpoint.public_only and not is_loopback(parts.hostname or ""),
         ) as client,
         streamable_http_client(
@@ -56,7 +56,7 @@ async def call_endpoint(
 
 
 class _Guard:
-    """Watches what goes over the wire; a server that floods is given up."""
+    """Rate limits on the traffic of a server; a flood closes the connection."""
 
     def __init__(self, on_gone: Callable[[str], None]) -> None:
         self._on_gone = on_gone
@@ -64,11 +64,11 @@ class _Guard:
         self._intake = IntakeLimit()
 
     async def before(self, _: httpx2.Request) -> None:
-        """Count a request: a stream that ends at once is opened again and again."""
+        """Count a request: a stream that ends at once would be reopened endlessly."""
         self._count(self._requests, b"\n")
 
     async def after(self, response: httpx2.Response) -> None:
-        """Put a bound around the answer's body before anybody reads it."""
+        """Limit the size of a response body before it is read."""
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             raise httpx2.RemoteProtocolError("an encoding that was not asked for")
         is_stream = response.headers.get("content-type", "").lower().startswith(EVENT_STREAM)
@@ -76,7 +76,7 @@ class _Guard:
             response.stream = _Bounded(response.stream, self.count, is_stream=is_stream)
 
     def count(self, piece: bytes) -> None:
-        """Count a piece of an answer."""
+        """Count a chunk of a response."""
         self._count(self._intake, piece)
 
     def _count(self, intake: IntakeLimit, piece: bytes) -> None:
@@ -88,7 +88,7 @@ class _Guard:
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """A body that is not read beyond the size of one message; a stream holds many of them."""
+    """A body limited to the size of one message; an event stream is limited per event only."""
 
     def __init__(
         self, inner: httpx2.AsyncByteStream, count: Callable[[bytes], None], *, is_stream: bool
@@ -134,7 +134,7 @@ class PinnedTransport(httpx2.AsyncBaseTransport):
 
 
 def _at(address: Address, target: Target, request: httpx2.Request) -> httpx2.Request:
-    """The request to this address; it still speaks to the host it was meant for."""
+    """The request with the IP address in its URL; `Host` and SNI keep the host name."""
     headers = httpx2.Headers(request.headers)
     headers["Host"] = target.authority
     return httpx2.Request(

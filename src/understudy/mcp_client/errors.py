@@ -18,18 +18,18 @@ class ServerDown(UnderstudyError):
 
 
 class CallFailed(UnderstudyError):
-    """The server answered that it could not, or answered nonsense."""
+    """The server returned an error or an invalid result."""
 
     def __init__(self, detail: str) -> None:
         super().__init__("mcp_call_failed", domain="mcp", detail=detail)
 
 
 class CallTimedOut(CallFailed):
-    """The server did not answer in time."""
+    """The call timed out."""
 
 
 def describe(problem: BaseException) -> str:
-    """The first thing that went wrong, out of the groups that task groups wrap it in."""
+    """The first error in nested exception groups, as text."""
     while isinstance(problem, BaseExceptionGroup):
         problem = problem.exceptions[0]
     match problem:
@@ -43,14 +43,14 @@ def describe(problem: BaseException) -> str:
 
 
 def tidy(text: str, limit: int) -> str:
-    """The text without characters that hide or reorder others, and not longer than `limit`."""
-    # More is not looked at than could be kept.
+    """The text without invisible and bidirectional characters, truncated to `limit`."""
+    # Only as much as could be kept is processed.
     seen = shown_characters(text[: limit * 2]).strip()
     return seen if len(seen) <= limit else seen[: limit - 1] + CUT
 
 
 def shown_characters(text: str) -> str:
-    """The text with spaces for characters that hide or reorder others; tabs and lines stay."""
+    """The text with spaces for invisible and bidirectional characters; tabs and lines stay."""
     return "".join(char if char.isprintable() or char in "\n\t" else " " for char in text)
 
 

@@ -1,6 +1,6 @@
-"""Helper tools: what a server has to read, called and hidden as its own tools are.
+"""Helper tools: the resources and prompts of a server, exposed as tools under its scopes.
 
-What comes back is text of the server: data, cleaned and bounded like any result of a tool.
+Their results are untrusted text of the server, cleaned and bounded like any tool result.
 """
 
 import json
@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from understudy.mcp_client.tool_list import RawTool
 
-# How long a server has to tell whether it has something to read.
+# The timeout for asking a server whether it has resources or prompts.
 LOOK_S: Final = 3.0
 MAX_LISTED: Final = 200
 _CURSOR: Final = {"cursor": {"type": "string", "description": "next_cursor of the answer before"}}
@@ -68,7 +68,7 @@ PROMPTS: Final = (
 
 
 async def helpers_of(session: ClientSession) -> list[RawTool]:
-    """The helper tools for what a server has; none for what it has none of."""
+    """The helper tools for the resources and prompts that a server has."""
     offers = session.server_capabilities
     found: list[RawTool] = []
     if offers is not None and offers.resources is not None and await _has(_any_resource, session):
@@ -114,7 +114,7 @@ async def _templates(session: ClientSession) -> Sequence[ResourceTemplate]:
     try:
         return (await session.list_resource_templates()).resource_templates
     except MCPError:
-        # Many servers have resources and no such method.
+        # Many servers have resources and lack this method.
         return ()
 
 

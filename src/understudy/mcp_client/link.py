@@ -39,7 +39,7 @@ MAX_PAGES: Final = 50
 DISCOVER_S: Final = 4.0
 MAX_ERROR_CHARS: Final = 2000
 WHO_CALLS: Final = Implementation(name="understudy", version=__version__)
-# The error of the library when a server has dropped the session.
+# The library's error when a server has dropped the session.
 FORGOTTEN: Final = "Session terminated"
 _RESULT: Final[TypeAdapter[CallToolResult | InputRequiredResult]] = TypeAdapter(
     CallToolResult | InputRequiredResult
@@ -47,16 +47,16 @@ _RESULT: Final[TypeAdapter[CallToolResult | InputRequiredResult]] = TypeAdapter(
 
 
 class Link:
-    """A server that has answered."""
+    """An open connection to a server."""
 
     def __init__(self, session: ClientSession) -> None:
         self._session = session
         self._helpers: frozenset[str] = frozenset()
 
     async def tools(self) -> list[RawTool]:
-        """The tools that the server lists, page by page, up to about the limit; then our helpers.
+        """The server's tools, page by page up to about the limit, after our helper tools.
 
-        A tool of the server with the name of a helper is the server's.
+        A tool of the server takes precedence over a helper with the same name.
         """
         found: list[RawTool] = []
         cursor: str | None = None
@@ -76,7 +76,7 @@ class Link:
     ) -> CallToolResult:
         """Call a tool. Raises `ServerDown`, `CallTimedOut` or `CallFailed`."""
         try:
-            # The library counts from when the request is written, which may never happen.
+            # The library's timeout starts when the request is written, which may never happen.
             with anyio.fail_after(timeout_s):
                 result = await self._ask(tool, arguments)
         except RuntimeError as problem:
@@ -97,8 +97,8 @@ class Link:
         if tool in self._helpers:
             return await HELPERS[tool](self._session, arguments)
         params = CallToolRequestParams(name=tool, arguments=arguments)
-        # Not `call_tool`: that checks the answer by the server's own schema, which can be written
-        # so that it takes for ever.
+        # Not `call_tool`: it validates the answer against the server's own schema, which can be
+        # crafted to take exponential time.
         return await self._session.send_request(CallToolRequest(params=params), _RESULT)
 
 
@@ -110,7 +110,7 @@ async def open_link(
     destinations: Destinations,
     children: ChildProcesses,
 ) -> AsyncIterator[Link]:
-    """Connect and agree on a version of the protocol; `on_gone` is told when it breaks later."""
+    """Connect and negotiate the protocol version; `on_gone` is called when it breaks later."""
     reach = partial(_transport, server, destinations=destinations, children=children)
     async with AsyncExitStack() as stack:
         yield Link(await _first_answer(stack, server, on_gone, reach))
@@ -122,9 +122,9 @@ async def _first_answer(
     on_gone: Callable[[str], None],
     reach: Callable[[Callable[[str], None]], AbstractAsyncContextManager[Any]],
 ) -> ClientSession:
-    """A session, by the newest protocol or else by the old one.
+    """Open a session with the newest protocol, else with the old one.
 
-    Some older programs end when the first thing they are asked is not the old greeting.
+    Some older programs exit when the first request is not `initialize`.
     """
     greetings = (True, False) if isinstance(server.target, Program) else (True,)
     failure = ServerDown("it did not answer")
@@ -143,7 +143,7 @@ async def _first_answer(
 
 
 class _Ends:
-    """Hears of ends; only that of a connection which was made is news to others."""
+    """Collects reasons of disconnects, and forwards them once a session is established."""
 
     def __init__(self, on_gone: Callable[[str], None]) -> None:
         self._on_gone = on_gone
@@ -195,14 +195,14 @@ async def _agree(session: ClientSession, *, is_new: bool) -> None:
     try:
         await session.initialize()
     except MCPError as problem:
-        # It was only slow: the first question came through after all.
+        # A slow server that supports the newest protocol after all.
         if problem.code != UNSUPPORTED_PROTOCOL_VERSION:
             raise
         await session.discover()
 
 
 async def _discover(session: ClientSession) -> bool:
-    """Whether the server knows the newest protocol."""
+    """Whether the server supports the newest protocol."""
     try:
         with anyio.fail_after(DISCOVER_S):
             await session.discover()

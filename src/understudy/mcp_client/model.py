@@ -1,4 +1,4 @@
-"""The records of the MCP client: servers, how they stand, and the tools they have."""
+"""The records of the MCP client: servers, their status, and their tools."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ Transport: TypeAlias = Literal["stdio", "http"]
 
 
 class ServerState(StrEnum):
-    """How a connection to a server stands."""
+    """The state of a connection to a server."""
 
     STOPPED = "stopped"
     STARTING = "starting"
@@ -39,28 +39,28 @@ CONNECTION: Final = Machine(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """A server that we start and talk to over its standard streams."""
+    """A server that the daemon starts, with messages over stdin and stdout."""
 
     command: str
     args: tuple[str, ...] = ()
-    # All it gets: nothing of our own environment comes on top.
+    # The complete environment: the daemon's own is not inherited.
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpServer:
-    """A server that we call over HTTP."""
+    """A server over HTTP."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    # Whether it may only be where agents may go: not on this machine or in a private network.
+    # Whether loopback and private addresses are refused, as they are for agents.
     public_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpServer:
-    """A server, ready to be connected to."""
+    """A server with everything needed to connect."""
 
     name: str
     target: Program | HttpServer
@@ -68,7 +68,7 @@ class McpServer:
     needs_approval: bool = True
     trusts_annotations: bool = False
     is_credentialed: bool = False
-    # Why it cannot be used at all, such as a credential that is not there.
+    # Why it cannot be used at all, such as a missing credential.
     unusable: str | None = None
 
     @property
@@ -79,7 +79,7 @@ class McpServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedTool:
-    """A tool as we take it from a server's list: bounded, and rebuilt from what we know."""
+    """A tool of a server's list: bounded, with a rebuilt schema."""
 
     name: str
     description: str
@@ -90,7 +90,7 @@ class ListedTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerStatus:
-    """How a server stands, for people."""
+    """The status of a server."""
 
     name: str
     transport: Transport
@@ -102,7 +102,7 @@ class ServerStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionServer:
-    """A server that one session has for itself; never with credentials."""
+    """A server that only one session has; never with credentials."""
 
     name: str
     command: str | None = None

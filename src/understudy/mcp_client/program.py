@@ -1,4 +1,4 @@
-"""A server as a program of ours: watched over, its output bounded, nothing of it left behind."""
+"""A server as a child process: supervised, with bounded output, killed with its whole tree."""
 
 import os
 import shutil
@@ -24,9 +24,9 @@ from understudy.tools.processes import ChildProcesses, StartedProcess, own_progr
 
 log = structlog.get_logger()
 
-# How long a program may take to end by itself.
+# The grace period for the program to exit by itself.
 GRACE_S: Final = 1.0
-# How long its guard may take to ask it, and then to end everything.
+# The time its supervisor has to stop the program, then to kill the process tree.
 LEAVE_WITHIN_S: Final = 6.0
 TAIL_BYTES: Final = 4096
 MAX_REASON_CHARS: Final = 300
@@ -37,20 +37,20 @@ Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[Sess
 
 @dataclass(slots=True)
 class _Running:
-    """A program that was started, and the last it said on its error stream."""
+    """A started program, and the tail of its stderr."""
 
     started: StartedProcess
-    # Its guard ends everything when this closes.
+    # The supervisor kills everything when this pipe closes.
     lifeline: int
     tail: bytearray = field(default_factory=bytearray)
 
     @property
     def process(self) -> Process:
-        """Its guard, which has its pipes and ends as it does."""
+        """The supervisor, which owns the pipes and exits with the program."""
         return self.started.process
 
     def describe_end(self) -> str:
-        """Why it ended, as well as can be told."""
+        """The exit code and the last line of stderr, as the reason of the end."""
         code = self.process.returncode
         ended = "it closed its output" if code is None else f"it ended with code {code}"
         lines = self.tail.decode(errors="replace").strip().splitlines()
@@ -61,9 +61,9 @@ class _Running:
 async def run_program(
     program: Program, on_gone: Callable[[str], None], children: ChildProcesses
 ) -> AsyncIterator[Streams]:
-    """Start the program; at the end it is gone, with all it started.
+    """Run the program; on exit it is killed with all its processes.
 
-    `on_gone` is told why when the program ends before that.
+    `on_gone` is called with the reason if the program ends before that.
     """
     running = await _start(program, children)
     to_session, from_server = anyio.create_memory_object_stream[Incoming](0)
@@ -108,7 +108,7 @@ async def _start(program: Program, children: ChildProcesses) -> _Running:
 
 
 def _require_command(program: Program) -> None:
-    """Find the program as its guard will: on its own path, from its own directory."""
+    """Check that the command exists, on the program's own `PATH` and directory."""
     command = program.command
     if os.sep in command:
         command = str((program.cwd or Path()) / command)
@@ -119,7 +119,7 @@ def _require_command(program: Program) -> None:
 async def _listen(
     running: _Running, to_session: MemoryObjectSendStream[Incoming], on_gone: Callable[[str], None]
 ) -> None:
-    """Hand on every message; a line that is none is passed over."""
+    """Forward every message from stdout; skip lines that are no JSON-RPC."""
     intake = IntakeLimit()
     reason: str | None = None
     with to_session:
@@ -135,7 +135,7 @@ async def _listen(
         if reason is None:
             await running.started.has_ended(GRACE_S)
             reason = running.describe_end()
-        # Before the stream closes, so that whoever waits for an answer can say why there is none.
+        # Before the stream closes, so that a waiting call has the reason for its error.
         on_gone(reason)
 
 
@@ -145,7 +145,7 @@ async def _line(running: _Running, intake: IntakeLimit) -> bytes:
         return b""
     try:
         line = await stdout.readline()
-    except ValueError:  # longer than any message
+    except ValueError:  # over the line limit
         raise FloodError from None
     intake.take(line)
     return line
@@ -172,7 +172,7 @@ async def _speak(
 
 
 async def _keep_tail(running: _Running, on_gone: Callable[[str], None]) -> None:
-    """Read what the program complains of, and keep the end: a full pipe would stop it."""
+    """Drain stderr and keep its tail: a full pipe would block the program."""
     stderr, intake = running.process.stderr, IntakeLimit()
     try:
         while stderr is not None and (piece := await stderr.read(TAIL_BYTES)):
@@ -184,7 +184,7 @@ async def _keep_tail(running: _Running, on_gone: Callable[[str], None]) -> None:
 
 
 async def _end(running: _Running, children: ChildProcesses) -> None:
-    """Close its input, then let its guard end what is there; all within bounds."""
+    """Close stdin, then have the supervisor kill the rest; both within a time limit."""
     if running.process.stdin is not None:
         running.process.stdin.close()
     await running.started.has_ended(GRACE_S)

@@ -7,19 +7,19 @@ from typing import Final
 MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
 MAX_BYTES_PER_S: Final = 16 * 1024 * 1024
 MAX_LINES_PER_S: Final = 5000
-# A slow reader is flooded by less.
+# A lower sustained rate: a slow reader is flooded by less.
 MAX_LINES_PER_MINUTE: Final = 60_000
 
 
 class FloodError(Exception):
-    """A server says more than anybody could have asked for."""
+    """A server exceeds the rate limit on its output."""
 
     def __init__(self) -> None:
         super().__init__("it floods us with output")
 
 
 class IntakeLimit:
-    """Counts what a server says, second by second."""
+    """Rate limits on a server's output, per second and per minute."""
 
     def __init__(
         self, max_lines: int = MAX_LINES_PER_S, now: Callable[[], float] = time.monotonic
@@ -33,7 +33,7 @@ class IntakeLimit:
         self._lines_in_minute = 0
 
     def take(self, piece: bytes) -> None:
-        """Count one piece; `Flooded` when it is too much."""
+        """Count a chunk; raises `FloodError` over a limit."""
         second = int(self._now())
         if second != self._second:
             self._second, self._bytes, self._lines = second, 0, 0

@@ -1,8 +1,8 @@
-"""A tool's schema, built anew from the words we know: what a server sends may be anything.
+"""A tool's input schema, rebuilt from known keywords: a server may send anything.
 
-A model's API refuses a whole request for one schema it does not like, so nothing passes that a
-careful reader would not have written. What is left out only makes the schema wider; the server
-checks its arguments itself.
+A model API rejects a whole request for one schema that it does not support, so only known
+keywords with valid values pass. Dropping a keyword only widens the schema; the server
+validates its arguments itself.
 """
 
 import json
@@ -22,7 +22,7 @@ TYPES: Final = frozenset({"string", "number", "integer", "boolean", "object", "a
 _PROPERTY: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _FORMAT: Final = re.compile(r"[a-z0-9-]{1,40}")
 _LOCAL_REF: Final = re.compile(r"#/(?:\$defs|definitions)/([a-zA-Z0-9_.-]{1,100})")
-# Keywords that model APIs refuse at the top level of a tool schema.
+# Keywords that model APIs reject at the top level of a tool schema.
 _NOT_AT_TOP: Final = ("anyOf", "oneOf", "allOf", "$ref", "enum", "const", "default", "items")
 
 Json = dict[str, Any]
@@ -30,11 +30,11 @@ _ABSENT: Final = object()
 
 
 class UnfitSchema(ValueError):
-    """Nothing useful can be made of the schema."""
+    """No usable schema can be built."""
 
 
 def rebuild(raw: Mapping[str, Any]) -> Json:
-    """The schema of an object with what we understand of the original."""
+    """An object schema with the known keywords of the original."""
     builder = _Builder(raw)
     built = builder.part(raw, 0)
     for word in _NOT_AT_TOP:
@@ -50,16 +50,16 @@ def rebuild(raw: Mapping[str, Any]) -> Json:
 
 
 class _Builder:
-    """Walks one schema, counting as it goes."""
+    """Walks one schema, with limits on its size and depth."""
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
         self._parts = 0
         self._sources = {**_objects(raw.get("definitions")), **_objects(raw.get("$defs"))}
-        # Filled as references to them are met.
+        # Filled when a reference to them is found.
         self.definitions: Json = {}
 
     def part(self, raw: object, depth: int) -> Json:
-        """One schema within the whole; an empty one, which allows everything, where it is odd."""
+        """Build one subschema; an empty one, which allows everything, for an invalid one."""
         self._parts += 1
         if self._parts > MAX_PARTS or depth > MAX_DEPTH:
             raise UnfitSchema("its schema is too large")
@@ -74,13 +74,13 @@ class _Builder:
         return _completed(built)
 
     def choices(self, raw: object, depth: int) -> object:
-        """Schemas of which some must fit."""
+        """The subschemas of `anyOf` and the like."""
         if not isinstance(raw, list) or not 0 < len(raw) <= MAX_CHOICES:
             return _ABSENT
         return [self.part(each, depth + 1) for each in raw]
 
     def properties(self, raw: object, depth: int) -> object:
-        """Schemas by name."""
+        """Subschemas by property name."""
         if not isinstance(raw, Mapping):
             return _ABSENT
         if len(raw) > MAX_PROPERTIES:
@@ -90,21 +90,21 @@ class _Builder:
         return {name: self.part(each, depth + 1) for name, each in raw.items()}
 
     def inner(self, raw: object, depth: int) -> object:
-        """A schema within this one."""
+        """One nested subschema."""
         return self.part(raw, depth + 1)
 
     def schema_or_flag(self, raw: object, depth: int) -> object:
-        """A schema, or whether anything goes."""
+        """A subschema, or a boolean."""
         return raw if isinstance(raw, bool) else self.part(raw, depth + 1)
 
     def reference(self, raw: object, _: int) -> object:
-        """A reference to a part of the same schema, which is then built as well."""
+        """A reference within the same schema; its target is built, too."""
         found = _LOCAL_REF.fullmatch(raw) if isinstance(raw, str) else None
         if found is None or found[1] not in self._sources:
             return _ABSENT
         name = found[1]
         if name not in self.definitions:
-            self.definitions[name] = {}  # it may refer to itself
+            self.definitions[name] = {}  # the definition may be recursive
             self.definitions[name] = self.part(self._sources[name], 1)
         return f"#/$defs/{name}"
 
@@ -168,20 +168,20 @@ def _is_text(value: object) -> bool:
 
 def _is_number(value: Any) -> bool:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    # Neither is true of NaN and infinity; an integer may be too long for a float.
+    # Excludes NaN and infinity; an integer may be too large for a float.
     return is_number and -(2**63) < value < 2**63
 
 
 def _is_plain(value: object) -> bool:
-    """A value that may stand in a schema as it is."""
+    """Whether a value may be copied into the schema."""
     if isinstance(value, str):
         return len(value) <= MAX_TEXT_CHARS and value.isprintable()
     return value is None or isinstance(value, bool) or _is_number(value)
 
 
 _Read = Callable[[_Builder, Any, int], object]
-# The words we know, and how the value of each is read. No `pattern`: a regular expression that one
-# side takes is an error or an endless search for the other.
+# The known keywords, and how the value of each is read. Without `pattern`: regular expressions
+# that one engine accepts are an error, or take exponential time, in another.
 WORDS: Final[Mapping[str, _Read]] = {
     "type": _type,
     "description": _text,

@@ -1,4 +1,4 @@
-"""Every server of this daemon: those of the config file for all, and those of single sessions."""
+"""The MCP servers of this daemon: the shared ones of the config file, and those of sessions."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -15,14 +15,14 @@ from understudy.mcp_client.visibility import lacks_credentials
 from understudy.sessions.model import Session
 from understudy.tools.base import Tool, schema_of
 
-# Each may be a program of its own.
+# The limit on open session servers, as each may be a process.
 MAX_OPEN_FOR_SESSIONS: Final = 64
-# The tool list of a server, and the tools made of it.
+# The tool list of a server, and the tools built from it.
 _Tools = tuple[tuple[ListedTool, ...], tuple[McpTool, ...]]
 
 
 class McpServers:
-    """Holds one connection for each server of the config, and one for each of a session's own."""
+    """One connection for each server of the config, and one for each session server."""
 
     def __init__(
         self,
@@ -42,11 +42,11 @@ class McpServers:
         self._tools: WeakKeyDictionary[McpConnection, _Tools] = WeakKeyDictionary()
 
     def shared(self) -> tuple[McpConnection, ...]:
-        """The connections that all sessions share."""
+        """The connections shared by all sessions."""
         return tuple(self._shared.values())
 
     async def own(self, session_id: str, server: McpServer) -> McpConnection:
-        """The connection to a server that a session has for itself. Raises `ServerDown`."""
+        """The connection to a session's own server. Raises `ServerDown`."""
         key = session_id, server.name
         known = self._own.get(key)
         if known is not None and known.server == server:
@@ -60,17 +60,17 @@ class McpServers:
         return self._own.setdefault(key, self._connection(server))
 
     async def tools_of(self, connection: McpConnection) -> tuple[McpTool, ...]:
-        """The tools of a server, which is started if need be. Raises `ServerDown`."""
+        """The tools of a server; starts it if needed. Raises `ServerDown`."""
         await connection.ready()
         return await asyncio.to_thread(self.listed_by, connection)
 
     def of_session(self, session_id: str | None) -> tuple[McpConnection, ...]:
-        """The connections that all sessions share, and those that were made for this one."""
+        """The shared connections, and those of this session."""
         own = tuple(self._own.items())
         return (*self.shared(), *(each for (owner, _), each in own if owner == session_id))
 
     def known(self, session: Session | None) -> tuple[McpTool, ...]:
-        """The tools of the servers that are up: for all sessions, or for this one as well."""
+        """The tools of the servers that are ready: the shared ones, and those of the session."""
         return tuple(
             tool
             for connection in self.of_session(None if session is None else session.session_id)
@@ -80,17 +80,17 @@ class McpServers:
         )
 
     def statuses(self) -> tuple[ServerStatus, ...]:
-        """How each server of the config stands."""
+        """The status of each server of the config."""
         now = self._clock.now_ms()
         return tuple(connection.status(now) for connection in self._shared.values())
 
     def own_status(self, session_id: str, server: McpServer) -> ServerStatus:
-        """How a session's own server stands."""
+        """The status of a session's own server."""
         connection = self._own.get((session_id, server.name)) or self._connection(server)
         return connection.status(self._clock.now_ms())
 
     async def restart(self, name: str) -> ServerStatus:
-        """Start a server of the config anew, and tell what came of it."""
+        """Restart a server of the config, and return its status."""
         connection = self._shared.get(name)
         if connection is None:
             raise coded_error("mcp/mcp_server_not_found", name=name)
@@ -98,16 +98,16 @@ class McpServers:
         return connection.status(self._clock.now_ms())
 
     def describe(self) -> list[dict[str, object]]:
-        """The tools of those servers of the config that are up, as `ToolRegistry.describe` does."""
+        """The tools of the ready config servers, in the format of `ToolRegistry.describe`."""
         return [_description(tool) for tool in self.known(None)]
 
     async def close(self) -> None:
-        """Stop every server; none is left when this returns."""
+        """Stop every server, and wait until all have ended."""
         everyone = (*self._shared.values(), *self._own.values())
         await asyncio.gather(*(connection.shut() for connection in everyone))
 
     def listed_by(self, connection: McpConnection) -> tuple[McpTool, ...]:
-        """The tools that a server listed last, made once for each list; starts nothing."""
+        """The tools of the server's last list, cached per list; starts nothing."""
         listed, tools = self._tools.get(connection, ((), ()))
         if listed is not connection.tools:
             listed = connection.tools

@@ -1,4 +1,4 @@
-"""The servers that a session has for itself: who may give it which."""
+"""The servers of single sessions: validation, permissions and storage."""
 
 import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ACTION: Final = "sessions.set_mcp_servers"
 LOOK_UP_S: Final = 5.0
-# A name that nobody knows yet may be known by the time of the first run.
+# A host that does not resolve yet may do so at the first run.
 CHECKED_LATER: Final = "host_unknown"
 CREDENTIAL: Final = (
     "this looks like a credential; a server with credentials belongs into the config file"
@@ -34,12 +34,12 @@ CREDENTIAL: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionServerService:
-    """Reads and sets the servers of sessions."""
+    """Reads and replaces the servers of sessions."""
 
     units: "Units"
     clock: Clock
     destinations: Destinations
-    # Names that the config file has given away.
+    # Names used by the config file.
     taken: Collection[str]
     environment: Mapping[str, str]
 
@@ -58,7 +58,7 @@ class SessionServerService:
         )
 
     def server(self, own: SessionServer) -> McpServer:
-        """A session's own server as it is connected to."""
+        """The connection settings of a session's own server."""
         target: Program | HttpServer
         if own.command is None:
             target = HttpServer(url=own.url or "", headers=own.headers, public_only=True)
@@ -80,7 +80,7 @@ class SessionServerService:
     async def set(
         self, principal: Principal, session_id: str, servers: Sequence[SessionServer]
     ) -> tuple[SessionServer, ...]:
-        """Give a session these servers and no others; runs that have begun keep theirs."""
+        """Replace the servers of a session; running runs keep theirs."""
         for server in servers:
             self._check(server)
         await asyncio.gather(*(self._check_address(each) for each in servers if each.url))
@@ -144,7 +144,7 @@ class SessionServerService:
 
 
 def _is_dangerous(server: SessionServer) -> bool:
-    """Whether it runs a program on this machine, or acts without anybody being asked."""
+    """Whether it starts a local program or skips approval, which only an admin may permit."""
     return server.command is not None or server.approval != "always" or server.trust_annotations
 
 
@@ -153,7 +153,7 @@ def _pointer(server: SessionServer, field: str) -> str:
 
 
 def credential_in(server: SessionServer) -> str | None:
-    """The field that holds a credential, by its name or by its look; None: there is none."""
+    """The field with a credential, by its name or its format; None without one."""
     for field, name, value in _fields(server):
         if value and (is_sensitive_key(name) or scrub(value) != value):
             return field
@@ -161,14 +161,14 @@ def credential_in(server: SessionServer) -> str | None:
 
 
 def _fields(server: SessionServer) -> Iterator[tuple[str, str, str]]:
-    """Where, under which name, what."""
+    """Field path, name and value of everything that may hold a credential."""
     for name, value in server.env.items():
         yield f"env/{name}", name, value
     for name, value in server.headers.items():
         yield f"headers/{name}", name, value
     before = ""
     for number, value in enumerate(server.args):
-        # `--token=…` says in itself what it holds, `--token` what comes next.
+        # `--token=…` names its own value, `--token` that of the next argument.
         name, _, given = value.partition("=")
         yield f"args/{number}", name if given else before, value
         before = "" if given else value

@@ -1,4 +1,4 @@
-"""The MCP tools of a run; servers that cannot be reached are left out."""
+"""The MCP tools of a run; unreachable servers are left out."""
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
@@ -21,21 +21,21 @@ from understudy.tools.registry import wire_name
 
 log = structlog.get_logger()
 
-# Models' APIs take 128 tools at most; some of them are our own.
+# Model APIs accept at most 128 tools, including the built-in ones.
 MAX_TOOLS: Final = 96
 
 
 @dataclass(frozen=True, slots=True)
 class McpToolSource:
-    """The tools of all servers that a session may see."""
+    """The tools of all servers that are visible to a session."""
 
     servers: McpServers
     session_servers: SessionServerService
-    # The tools that are off for all agents.
+    # The tools that are disabled for all agents.
     disabled: Callable[[], frozenset[str]]
 
     async def tools_for(self, session: Session) -> Sequence[Tool]:
-        """The MCP tools that the session may use now. Starts servers; never raises, never waits long."""
+        """The MCP tools of a session. Starts servers; never raises, and waits only briefly."""
         try:
             sight = McpVisibility(session)
             servers = await asyncio.to_thread(self.session_servers.usable, session.session_id)
@@ -56,7 +56,7 @@ class McpToolSource:
         return _fitting(session, tools)
 
     def last_listed(self, session: Session, disabled: Collection[str]) -> Sequence[Tool]:
-        """The tools that the session would have by the last lists of its servers; starts none."""
+        """The tools of a session by the last lists of its servers; starts no server."""
         try:
             sight = McpVisibility(session)
         except UnderstudyError:
@@ -102,7 +102,7 @@ def _tell_missing(session: Session, server: str, problem: ServerDown) -> None:
 
 
 def _fitting(session: Session, tools: Sequence[McpTool]) -> list[Tool]:
-    """As many as a model takes, each with a name of its own."""
+    """The tools with distinct wire names, up to the limit of model APIs."""
     by_wire_name: dict[str, Tool] = {}
     for tool in tools:
         by_wire_name.setdefault(wire_name(tool.name), tool)

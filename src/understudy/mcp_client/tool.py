@@ -1,4 +1,4 @@
-"""One tool of one server, as the agent sees it."""
+"""One tool of one server, as an agent calls it."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ NOTHING: Final = "(the tool answered nothing)"
 
 
 class McpTool:
-    """Passes calls on to the server."""
+    """Forwards calls to the server."""
 
     def __init__(
         self, connection: McpConnection, listed: ListedTool, secrets: Sequence[str] = ()
@@ -39,16 +39,16 @@ class McpTool:
         self.effect = effect_of(server, listed)
         self.approval = Approval.ALWAYS if server.needs_approval else Approval.NEVER
         self.parameters: type[BaseModel] = arguments_model(listed.schema)
-        # The server's own time, and as long as a start may take before.
+        # The server's timeout, plus the longest start.
         self.timeout_s = server.timeout_s + MAX_WAIT_S
         self._connection = connection
         self.listed = listed
-        # The longest first: one may be a part of another.
+        # Longest first: one secret may contain another.
         long_enough = (each for each in secrets if len(each) >= MIN_SECRET_CHARS)
         self._secrets = tuple(sorted(long_enough, key=len, reverse=True))
 
     async def call(self, arguments: Any, context: ToolContext) -> str:
-        """Ask the server; a server that cannot is an error for the model to read."""
+        """Call the server; its failure becomes an error that the model reads."""
         try:
             result = await self._connection.call(self.listed.name, dict(arguments.model_extra))
         except (ServerDown, CallFailed) as problem:
@@ -59,14 +59,14 @@ class McpTool:
         return bounded(text)
 
     def _without_secrets(self, text: str) -> str:
-        """A server knows its credentials, and may say them; the model must not know them."""
+        """Mask the server's credentials, which it may echo, in a text for the model."""
         for secret in self._secrets:
             text = text.replace(secret, HIDDEN)
         return text
 
 
 def effect_of(server: McpServer, listed: ListedTool) -> Effect:
-    """The effect of a repeated call; annotations count only where the config trusts the server."""
+    """The effect of a repeated call; annotations count only if the config trusts the server."""
     if not server.trusts_annotations:
         return Effect.ONCE
     if listed.reads_only:
@@ -90,7 +90,7 @@ CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
 
 
 def problems_of(schema: JsonObject, arguments: Mapping[str, Any]) -> Iterator[str]:
-    """Why the arguments do not fit the top level of the schema, problem by problem."""
+    """The validation errors of arguments against the top level of the schema."""
     properties: Mapping[str, JsonObject] = schema.get("properties", {})
     for name in schema.get("required", ()):
         if name not in arguments:
@@ -110,7 +110,7 @@ def problems_of(schema: JsonObject, arguments: Mapping[str, Any]) -> Iterator[st
 
 
 def arguments_model(schema: JsonObject) -> type[BaseModel]:
-    """A model that takes what the schema describes, and describes itself by it."""
+    """A pydantic model that validates by the schema and has it as its JSON schema."""
 
     class Arguments(BaseModel):
         """The arguments as they were given."""
@@ -128,14 +128,14 @@ def arguments_model(schema: JsonObject) -> type[BaseModel]:
 
         @classmethod
         def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
-            """The server's schema, as it was rebuilt."""
+            """The server's rebuilt schema."""
             return deepcopy(dict(schema))
 
     return Arguments
 
 
 def result_text(result: "CallToolResult") -> str:
-    """All parts in order; what is no text is mentioned."""
+    """The text of all parts in order; other content is only mentioned."""
     parts = [_part(block) for block in result.content]
     structured = result.structured_content
     if structured is not None and not _is_said(parts, structured):
@@ -144,17 +144,17 @@ def result_text(result: "CallToolResult") -> str:
 
 
 def bounded(text: str) -> str:
-    """The text, or the beginning of it and a word about the rest."""
+    """The text, truncated with a note on its length."""
     if len(text) <= MAX_RESULT_CHARS:
         return text
     return f"{text[:MAX_RESULT_CHARS]}\n[cut: {len(text)} characters in all]"
 
 
 def _is_said(parts: list[str], structured: Any) -> bool:
-    """Servers often say as text what they also give as data."""
+    """Whether the text repeats the structured content, as many servers do."""
     if len(parts) != 1:
         return False
-    # The Python library puts a result that is no object into one.
+    # The Python library wraps a result that is not an object.
     if structured == {"result": parts[0]}:
         return True
     try:

@@ -1,4 +1,4 @@
-"""The tool list of an MCP server: the entries that can be used."""
+"""The tool list of an MCP server: validation of its entries."""
 
 import re
 from collections import Counter
@@ -18,7 +18,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawTool:
-    """A tool as a server describes it, with nothing checked but the types."""
+    """A tool as the server describes it, unvalidated except for types."""
 
     name: str
     description: str | None
@@ -29,17 +29,17 @@ class RawTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolListing:
-    """The tools that can be used, and what was wrong with the others."""
+    """The valid tools, and the reasons why others were refused."""
 
     tools: tuple[ListedTool, ...]
     refused: tuple[str, ...] = ()
 
 
 def read_listing(server: str, raw: Sequence[RawTool]) -> ToolListing:
-    """Take the tools one by one; an odd one costs itself, not the others."""
+    """Validate the tools one by one; an invalid one does not affect the others."""
     tools: dict[str, ListedTool] = {}
     refused: list[str] = []
-    # Which of two is meant, nobody can know; so neither is taken.
+    # Of two tools with one name neither is taken, as a call would be ambiguous.
     times = Counter(each.name for each in raw)
     for each in raw[:MAX_TOOLS]:
         try:
@@ -59,7 +59,7 @@ def _read(server: str, raw: RawTool, *, is_only_one: bool) -> ListedTool:
     said = tidy(raw.description or "", MAX_DESCRIPTION_CHARS) or "No description."
     return ListedTool(
         name=raw.name,
-        # Whose words these are; they steer the model, and they are not ours.
+        # The prefix marks the text as the server's: it is untrusted and steers the model.
         description=f"[MCP server {server}] {said}",
         schema=rebuild(raw.input_schema),
         reads_only=raw.reads_only,

@@ -1,4 +1,4 @@
-"""Which servers and tools a session may see, and what keeps the others from it."""
+"""The MCP servers and tools visible to a session, and the scope that hides the others."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -15,20 +15,20 @@ CLOSED: Final = Scope(gates={SERVER: Gate(allow=())})
 
 
 class McpVisibility:
-    """The MCP servers and tools that one session may see."""
+    """The MCP servers and tools that are visible to one session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._capabilities = effective_capability_scope(session) or OPEN
 
     def server_hidden_by(self, server: McpServer) -> str | None:
-        """Why the session may not use a server; None: it may."""
+        """The scope that hides a server from the session; None if it is visible."""
         if not self._capabilities.gate(SERVER).permits(server.name):
             return "capability_scope"
         return "credential_scope" if lacks_credentials(self._session, server) else None
 
     def tool_hidden_by(self, server: str, tool: str) -> str | None:
-        """Why the session may not use a tool; scopes name it `server/tool`, or just `tool`."""
+        """The scope that hides a tool; scopes name it `server/tool`, or just `tool`."""
         spellings = (f"{server}/{tool}", tool)
         return None if _permits(self._capabilities.gate(TOOL), spellings) else "capability_scope"
 
@@ -40,7 +40,7 @@ def lacks_credentials(session: Session, server: McpServer) -> bool:
 
 
 def _credential_scope(session: Session) -> Scope:
-    """A session below another that was given no credentials has none."""
+    """The credential scope of a session; a sidechain without one has no credentials."""
     scope = effective_credential_scope(session)
     if scope is not None:
         return scope
@@ -48,6 +48,6 @@ def _credential_scope(session: Session) -> Scope:
 
 
 def _permits(gate: Gate, spellings: Sequence[str]) -> bool:
-    """No spelling is denied, and one is allowed."""
+    """Whether no spelling is denied and at least one is allowed."""
     denials = Gate(deny=gate.deny)
     return all(map(denials.permits, spellings)) and any(map(gate.permits, spellings))

@@ -27,7 +27,7 @@ class SearchVisibility(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMemoryPolicy:
-    """What an operator decides about run memory."""
+    """The policy of run memory."""
 
     enabled: StrictBool = True
     retention_ms: Annotated[int, Whole(0, MAX_NUMBER)] = 30 * DAY_MS
@@ -37,7 +37,7 @@ class RunMemoryPolicy:
     search_visibility: SearchVisibility = SearchVisibility.SESSION_ONLY
     # The share of a query's weight that an entry must cover to reach the prompt; 0 is off.
     relevance_floor: Annotated[float, Number(0, 1)] = 0.0
-    # Whether runs are also recovered while the conversation has all of them word for word.
+    # Whether runs are also recovered while the whole conversation is still verbatim in the prompt.
     recover_conversation: StrictBool = True
 
     def is_expired(self, recorded_at_ms: int, *, now_ms: int) -> bool:

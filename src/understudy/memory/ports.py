@@ -29,8 +29,8 @@ class Found:
 class RunMemoryStore(Protocol):
     """Records by run: files on one machine, rows where several share a database.
 
-    Raises `Unavailable` where the store itself fails, and `DamagedRecord` for one that is torn or
-    is the record of another run.
+    Raises `Unavailable` where the store itself fails, and `DamagedRecord` for one that is damaged
+    or belongs to another run.
     """
 
     def put(self, record: RunMemoryRecord) -> str:
@@ -46,7 +46,7 @@ class RunMemoryStore(Protocol):
         ...
 
     def delete(self, run_ids: Sequence[str]) -> None:
-        """Remove records; one that is not there is fine."""
+        """Delete records; a missing one is ignored."""
         ...
 
     def is_there(self) -> bool:
@@ -76,7 +76,7 @@ class RunMemoryStore(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexCounts:
-    """How much is indexed."""
+    """Counts of the index."""
 
     records: int
     sessions: int

@@ -1,4 +1,4 @@
-"""The record that a run leaves behind: its fields, its JSON and how stored JSON is checked."""
+"""The record of an ended run: its fields, its JSON and the validation of stored JSON."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from understudy.runs.model import RunStatus
 from understudy.sessions.learning_scopes import session_scope
 
 SUMMARY_CHARS: Final = 480
-# Room for the mark after a cut.
+# Room for the ellipsis after a cut.
 MAX_SUMMARY_CHARS: Final = SUMMARY_CHARS + len(ELLIPSIS)
 MAX_PREVIEW_CHARS: Final = PREVIEW_CHARS + len(ELLIPSIS)
 MAX_FAILURE_MARKERS: Final = 8
@@ -48,7 +48,7 @@ RECEIPT: Final = Machine(
 
 
 class CaptureState(StrEnum):
-    """How far the capture of a run has come."""
+    """The state of a run's capture."""
 
     # Capture was off when the run ended.
     OFF = "off"
@@ -130,7 +130,7 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMemoryItem(Pointer):
-    """A record in a list; without status and summary where the record cannot be read."""
+    """A record in a list; without status and summary where the record is damaged."""
 
     status: Omitted[RunStatus] = None
     summary: Omitted[str] = None

@@ -1,4 +1,4 @@
-"""Reports and counters of run memory: what maintenance did, what prompts were told."""
+"""Reports and counters of run memory: what maintenance did, what prompts had injected."""
 
 import threading
 from collections.abc import Mapping
@@ -71,7 +71,7 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What the last look came to."""
+    """The report of the last maintenance pass."""
 
     checked_at_ms: int = 0
     source: MaintenanceTrigger | None = None
@@ -183,7 +183,7 @@ class CounterSums:
     _lock: Any = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def add(self, **amounts: int) -> None:
-        """Add to several counters at once, by name."""
+        """Add to several counters atomically, by name."""
         with self._lock:
             for name, amount in amounts.items():
                 setattr(self, name, getattr(self, name) + amount)

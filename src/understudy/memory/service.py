@@ -44,9 +44,9 @@ class RunMemoryDryRun:
 
     kept_count: int
     expired_count: int
-    # Those beyond what a session may have.
+    # Those beyond the limit of a session.
     overflow_count: int
-    # Of these, the first.
+    # The first of these.
     run_ids: tuple[str, ...]
 
 
@@ -76,7 +76,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
         return record
 
     def capture(self, run_id: str) -> RunCapture:
-        """How the capture of a run stands, or `NotFound`."""
+        """The state of a run's capture, or `NotFound`."""
         with self.units.read() as unit:
             return capture_of(unit, self._require(unit, run_id))
 

@@ -1,1 +1,1 @@
-"""The pattern engine under redaction, guard and the secret checks: RE2, rule books, views of a text, word lists."""
+"""The pattern engine of redaction, guard and secret checks: RE2, rule books, text views."""

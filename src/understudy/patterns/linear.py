@@ -1,4 +1,4 @@
-"""RE2 as we use it: whatever the pattern, a search takes time in proportion to the text."""
+"""RE2 searches: linear time in the length of the text, whatever the pattern."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -12,7 +12,7 @@ Spans = Sequence[Span]
 
 
 def options(max_memory: int) -> Any:
-    """Bounded in memory, and silent where that does not suffice."""
+    """RE2 options with a memory limit and without error logging."""
     chosen = re2.Options()
     chosen.max_mem = max_memory
     chosen.log_errors = False
@@ -20,8 +20,8 @@ def options(max_memory: int) -> Any:
 
 
 def spans_of(pattern: Any, text: bytes) -> Iterator[Spans]:
-    """Where the groups of each match stand, one match after the other."""
-    # The library's own way through all matches costs more than to search a line.
+    """The spans of the groups of each match, in order."""
+    # The library's own `finditer` costs more than searching a line.
     match, at, end = pattern._regexp.Match, 0, len(text)  # noqa: SLF001
     while at <= end:
         spans = match(_ANYWHERE, text, at, end)
@@ -32,5 +32,5 @@ def spans_of(pattern: Any, text: bytes) -> Iterator[Spans]:
 
 
 def has(pattern: Any, text: bytes) -> bool:
-    """Whether the pattern is anywhere in the text."""
+    """Whether a pattern matches anywhere in a text."""
     return bool(pattern._regexp.Match(_ANYWHERE, text, 0, len(text))[0][0] >= 0)  # noqa: SLF001

@@ -10,9 +10,9 @@ import re2
 from understudy.patterns.linear import Spans, has, options, spans_of
 
 _MEMORY: Final = 64 << 20
-# So many matches that are all excused are no accident, and to weigh each would take long.
+# So many excused matches are deliberate, and checking each takes long: later ones count.
 MAX_EXCUSED: Final = 2_000
-# A match may run over a whole text; the checks on it read this much.
+# A match may span a whole text; its conditions are checked on this many bytes.
 MAX_WEIGHED: Final = 20_000
 
 _BLANKS: Final = b" \t\n"
@@ -20,16 +20,16 @@ _BLANKS: Final = b" \t\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternSpec:
-    """A pattern with conditions on what matched; all regular expressions are RE2's."""
+    """An RE2 pattern with conditions on its match."""
 
     regex: str
-    # Each must be found in what matched.
+    # Each must match within the match.
     also: Sequence[str] = ()
-    # None may be found in what matched.
+    # None may match within the match.
     unless: Sequence[str] = ()
-    # None may be found in the line it begins on.
+    # None may match on the line where the match begins.
     unless_line: Sequence[str] = ()
-    # Every group must have caught the same text.
+    # Every group must have the same text.
     same_groups: bool = False
 
 
@@ -69,12 +69,12 @@ class Matcher:
 
 @cache
 def compiled(regex: str) -> Any:
-    """A pattern of RE2; letters match in either case unless it says `(?-i)`."""
+    """A compiled RE2 pattern; case-insensitive unless it contains `(?-i)`."""
     return re2.compile(f"(?im:{regex})", options(_MEMORY))
 
 
 def _said_at(text: bytes, start: int, end: int) -> int:
-    """Where the match says something: what comes before a command may be the end of a line."""
+    """The first non-blank offset of a match: it may begin with the end of the previous line."""
     while start < end - 1 and text[start] in _BLANKS:
         start += 1
     return start

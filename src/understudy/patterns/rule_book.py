@@ -1,4 +1,4 @@
-"""Rule books: rules kept as data in TOML, with shared parts of patterns and examples that prove each rule."""
+"""Rule books: rules as TOML data, with shared pattern parts and examples that test each rule."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 _PART: Final = re.compile(r"@\{(\w+)\}")
 _CHARACTER_CLASS: Final = re.compile(r"\[[^\]]+\]")
-# Stands for nothing in an example, so that no scanner takes the book for a leak.
+# Removed from examples; splits them in the file, so that no scanner reports the book as a leak.
 _JOINT: Final = "<>"
 
 
@@ -34,11 +34,11 @@ class RuleBook:
             self._parts[name] = self.regex(regex)
 
     def regex(self, text: str) -> str:
-        """A pattern with its parts spelled out."""
+        """A pattern with its shared parts expanded."""
         return _PART.sub(self._spelled_out, text)
 
     def regexes(self, texts: Iterable[str]) -> tuple[str, ...]:
-        """Several patterns with their parts spelled out."""
+        """Several patterns with their shared parts expanded."""
         return tuple(map(self.regex, texts))
 
     def _spelled_out(self, part: re.Match[str]) -> str:
@@ -47,5 +47,5 @@ class RuleBook:
 
 
 def examples(texts: Iterable[str]) -> tuple[str, ...]:
-    """Examples as they are meant, without the joints that keep scanners off."""
+    """Examples without the joints that hide them from scanners."""
     return tuple(text.replace(_JOINT, "") for text in texts)

@@ -1,7 +1,7 @@
-"""Search of a text by many rules in linear time: a set of cheap triggers first, then single patterns.
+"""Search of a text by many rules in linear time: a set of cheap triggers first, then patterns.
 
-A rule's trigger is in every text that its pattern matches. The triggers of all rules are looked for
-at once, window by window; a pattern is run only around the windows that hold its trigger.
+A rule's trigger is in every text that its pattern matches. The triggers of all rules are matched
+at once, window by window; a pattern runs only around the windows that contain its trigger.
 """
 
 from collections import defaultdict
@@ -16,19 +16,19 @@ import re2
 from understudy.patterns.linear import Span, options, spans_of
 from understudy.patterns.rule_book import ProvenRule
 
-# The sets are run over windows: over a long text they would lose their speed.
+# The sets run over windows: on a long text they lose their speed.
 WINDOW: Final = 3_000
-# Longer than any trigger, so that none is lost between two windows.
+# Longer than any trigger, so that none is lost at a window boundary.
 OVERLAP: Final = 128
-# How far around its windows a rule may look: what is found may begin before its trigger and end
-# long after. What goes on even further is followed.
+# The margins around a window: a match may begin before its trigger and end long after. A match
+# that reaches the margin is followed further.
 LEAD: Final = 512
 TAIL: Final = 1_024
 BLOCK: Final = 8_192
 _MEMORY: Final = 256 << 20
 
 
-# Not frozen: one is made for every match, and freezing triples what that costs.
+# Not frozen: one is created per match, and freezing triples its cost.
 @dataclass(slots=True)
 class PatternMatch:
     """A match of a pattern: the text that was searched, and the spans of the groups."""
@@ -36,7 +36,7 @@ class PatternMatch:
     string: str
     spans: Sequence[Span]
     names: Mapping[str, int]
-    # The span that the match before this one took.
+    # The span that the previous match picked.
     taken: Span = (0, 0)
 
     def span(self, name: str | None = None) -> Span:
@@ -45,23 +45,23 @@ class PatternMatch:
 
     def __getitem__(self, name: str) -> str:
         start, end = self.spans[self.names[name]]
-        # A group that took no part has the span (-1, -1).
+        # A group that did not participate has the span (-1, -1).
         return self.string[start:end] if start >= 0 else ""
 
 
-# Answers the spans of a match that count; none where it only looked like what the rule is about.
+# Returns the spans of a match to report; none for a false positive.
 Pick = Callable[[PatternMatch], Iterable[Span]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRule(ProvenRule):
-    """A rule that is searched for by its trigger, then by its RE2 pattern."""
+    """A rule with a cheap trigger and an RE2 pattern."""
 
-    # Cheap to look for, and in every text that the pattern matches.
+    # Cheap to match, and in every text that the pattern matches.
     trigger: str
     pattern: str
     pick: Pick
-    # What it takes may lie far behind its trigger.
+    # Whether a match may extend far behind its trigger.
     is_long: bool = False
 
 
@@ -69,10 +69,10 @@ _Rule = TypeVar("_Rule", bound=SearchRule)
 
 
 class Searcher(Generic[_Rule]):
-    """Rules compiled once and ready to search.
+    """Compiled rules.
 
-    Each table of rules has an RE2 set of its own: the states of one set are the product of the
-    states of its triggers, and reading new text slows down with their number.
+    Each table of rules has its own RE2 set: the states of a set are the product of those of its
+    triggers, and matching slows down with their number.
     """
 
     def __init__(self, *tables: Sequence[_Rule]) -> None:
@@ -91,14 +91,14 @@ class Searcher(Generic[_Rule]):
             rule = self.rules[index]
             reached = 0
             for first, last in regions:
-                # A find that went on past its region has been followed to its end.
+                # A match that left its region was already followed to its end.
                 if last > reached:
                     for span in self._compiled[index].search(whole, max(first, reached), last):
                         reached = max(reached, span[1])
                         yield rule, span
 
     def _regions(self, whole: "_Piece") -> Mapping[int, list[Span]]:
-        """For each rule with a trigger in the text, the stretches to look at."""
+        """The regions to search, for each rule whose trigger matches."""
         size = len(whole.text)
         if size <= WINDOW:
             return {index: [(0, size)] for index in self._triggered(whole.encoded)}
@@ -114,17 +114,17 @@ class Searcher(Generic[_Rule]):
         return regions
 
     def _triggered(self, window: bytes) -> list[int]:
-        """The numbers of the rules that have a trigger in the window."""
+        """The indexes of the rules whose trigger matches in a window."""
         found: list[int] = []
         for start, size, triggers in self._sets:
-            # The set ran out of memory where not even its last trigger, the empty one, was found.
+            # Not even the last trigger, an empty one, matched: the set ran out of memory.
             matched = triggers.Match(window) or range(size)
             found += [start + index for index in matched if index < size]
         return found
 
 
 class _Compiled:
-    """A rule ready to search."""
+    """A compiled rule."""
 
     def __init__(self, rule: SearchRule) -> None:
         self._rule = rule
@@ -139,12 +139,12 @@ class _Compiled:
         return dict(self._pattern.groupindex)
 
     def search(self, whole: "_Piece", first: int, last: int) -> Iterator[Span]:
-        """The spans that the rule picks from `first` to `last`; a span that goes on is followed."""
+        """The spans that the rule picks in a region; follows a match beyond its end."""
         low, high = max(0, first - self._lead), last + self._tail
         while True:
             piece = whole.part(low, high)
             may_go_on = high < len(whole.text)
-            # The next line of a key may lie beyond the piece.
+            # The next line of a key block may lie beyond the piece.
             edge = len(piece.text) - (TAIL if self._rule.is_long else 0)
             taken, cut = (0, 0), -1
             for groups in piece.matches(self._pattern):
@@ -160,7 +160,7 @@ class _Compiled:
 
 
 class _Piece:
-    """A stretch of text in characters, as rules read it, and in bytes, as RE2 does."""
+    """A piece of text as characters, for rules, and as bytes, for RE2."""
 
     __slots__ = ("_is_plain", "encoded", "text")
 
@@ -176,14 +176,14 @@ class _Piece:
         return _Piece(self.text[low:high])
 
     def matches(self, pattern: Any) -> Iterable[Sequence[Span]]:
-        """Where the groups of each match stand."""
+        """The spans of the groups of each match, in characters."""
         found = spans_of(pattern, self.encoded)
         return found if self._is_plain else self._in_characters(found)
 
     def _in_characters(self, found: Iterable[Sequence[Span]]) -> Iterator[Sequence[Span]]:
         at = characters = 0
         for spans in found:
-            # A group that took no part has the span (-1, -1).
+            # A group that did not participate has the span (-1, -1).
             places = {-1: -1}
             for offset in sorted({*chain(*spans)}) if len(spans) > 1 else spans[0]:
                 if offset >= at:

@@ -1,4 +1,4 @@
-"""Views of a text: readings that undo one way of writing, each able to map a span back to the original."""
+"""Views of a text: each undoes one encoding, and maps its spans back to the original."""
 
 import base64
 import binascii
@@ -10,20 +10,20 @@ from typing import Final
 
 from understudy.patterns.linear import Span
 
-# How much is read on both sides of something written differently; what lies between is left out.
+# The context on both sides of a decoded part; the text between is left out.
 AROUND: Final = 400
 _GAP: Final = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
 class TextView:
-    """One reading of a text, with the pieces that it rewrote and their spans in the text below."""
+    """A decoded text, with the pieces that it replaced and their spans in its parent."""
 
     text: str
-    # What was rewritten, in order: (start, end) in this view, (start, end) in the parent.
+    # The replaced pieces in order: (start, end) in this view, (start, end) in the parent.
     pieces: tuple[tuple[int, int, int, int], ...] = ()
     parent: "TextView | None" = None
-    # The start of each piece in this view, for bisecting.
+    # The start of each piece in this view, for bisection.
     starts: tuple[int, ...] = ()
 
     def span(self, start: int, end: int) -> Span:
@@ -33,7 +33,7 @@ class TextView:
         return self.parent.span(self._place(start)[0], self._place(end - 1)[1])
 
     def is_new_beyond(self, spans: Iterable[Span]) -> bool:
-        """Whether this view rewrites anything outside the spans, which are of the original text."""
+        """Whether this view replaces anything outside the spans of the original text."""
         if self.parent is None:
             return True
         ends: list[int] = []
@@ -66,17 +66,17 @@ class TextView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writing:
-    """One way to write text differently: its pattern and how to read it."""
+    """One encoding of text: its pattern and its decoder."""
 
-    # Cheap to look for, and in every text that is written so.
+    # Cheap to match, and in every text with this encoding.
     sign: re.Pattern[str]
     pattern: re.Pattern[str]
-    # Answers None where a match is not written so after all.
+    # Returns None for a match that is not encoded after all.
     read: Callable[[re.Match[str]], str | None]
 
 
 def read_as(writing: Writing, view: TextView) -> TextView | None:
-    """A view with one writing undone, near to where it is used; None where nothing is written so."""
+    """A view with one encoding decoded, with nearby context; None if it does not occur."""
     if writing.sign.search(view.text) is None:
         return None
     return reread(view, writing.pattern, writing.read, around=AROUND)
@@ -89,7 +89,7 @@ def reread(
     *,
     around: int | None = None,
 ) -> TextView | None:
-    """A view in which `read` replaces what `pattern` matches; None where it replaces nothing."""
+    """A view in which `read` replaces the matches of `pattern`; None if it replaces none."""
     parts: list[str] = []
     pieces: list[tuple[int, int, int, int]] = []
     text, at, length = view.text, 0, 0
@@ -97,7 +97,7 @@ def reread(
         return None
 
     def put(piece: str, start: int, end: int) -> None:
-        """Let `piece` stand for the text from `start` to `end`, after what was not touched."""
+        """Append the untouched text before `start`, then `piece` in place of `start` to `end`."""
         nonlocal at, length
         parts.extend((text[at:start], piece))
         length += start - at
@@ -121,7 +121,7 @@ def reread(
 
 
 def decode_base64(run: str) -> bytes | None:
-    """The bytes that a run of Base64 stands for, in the standard or the URL alphabet; None for no Base64."""
+    """Decode Base64 in the standard or the URL alphabet; None if it is invalid."""
     plain = run.rstrip("=").replace("-", "+").replace("_", "/")
     if len(plain) % 4 == 1:
         return None

@@ -1,4 +1,4 @@
-"""Word lists kept as data: TOML files beside the code that reads them."""
+"""Word lists as data: TOML files beside the code that reads them."""
 
 import tomllib
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class WordLists(NamedTuple):
 
 
 def read_toml(package: str, file: str) -> dict[str, Any]:
-    """A TOML file that is shipped with a package."""
+    """Parse a TOML file that is shipped with a package."""
     return tomllib.loads(files(package).joinpath(file).read_text("utf-8"))
 
 

@@ -1,1 +1,1 @@
-"""Which tool calls may run, which must be asked for, and which rule said so."""
+"""Permission rules for tool calls: allow, ask or deny, and which rule decided."""

@@ -1,8 +1,8 @@
-"""Decides what becomes of a tool call. Pure: the same rules and call give the same verdict.
+"""Decides a tool call. Pure: the same rules and call give the same verdict.
 
-A matching deny wins over everything, then the table of destructive commands. Else the most specific matching rule applies, then the one
-of the nearer level, then the stricter, then the later. Where no rule matches, the tool's own
-default stands.
+A matching deny wins over everything, then the table of destructive commands. Else the most specific
+matching rule applies, then the one of the nearer level, then the stricter, then the later. Where no
+rule matches, the tool's own default stands.
 """
 
 import json
@@ -27,7 +27,7 @@ SHELL_TOOL: Final = "shell"
 COMMAND: Final = "command"
 OPENED_BY: Final = "only an allow rule with this very command, without wildcards, opens it"
 DIFFERS: Final = "does not match"
-# An argument longer than this is not searched: it counts as a match for ask and deny alone.
+# A longer argument is not searched: it counts as a match for ask and deny rules only.
 MAX_TEXT_CHARS: Final = 256 * 1024
 STRICTNESS: Final = {decision: place for place, decision in enumerate(PermissionDecision)}
 _NEARNESS: Final = {level: place for place, level in enumerate(Level)}
@@ -42,11 +42,11 @@ MAX_DEPTH: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentGuard:
-    """Two ways to hold a pattern against the text of an argument."""
+    """Two ways to match a pattern against an argument."""
 
-    # Why an allow does not match; None when it does.
+    # Why an allow rule does not match; None when it does.
     objects: Callable[[str, str], str | None]
-    # Whether an ask or a deny matches.
+    # Whether an ask or deny rule matches.
     touches: Callable[[str, str], bool]
 
 
@@ -70,12 +70,12 @@ def _path_touches(pattern: str, text: str) -> bool:
 
 
 def _tree_touches(pattern: str, text: str) -> bool:
-    """A call about a directory is about what is in it."""
+    """Whether a pattern touches a directory or anything in it."""
     return _path_touches(pattern, text) or matches(pattern, f"{_tidy_path(text)}/")
 
 
 def _tidy_path(text: str) -> str:
-    """A path without `.`, `..` and doubled slashes; links on its way are the tool's affair."""
+    """A path without `.`, `..` and doubled slashes; symlinks are checked by the tool."""
     names: list[str] = []
     for name in text.split("/"):
         if name == "..":
@@ -138,7 +138,7 @@ def decide(
 def _ruin(
     tool: str, arguments: Mapping[str, Any], matching: Iterable[PlacedRule]
 ) -> DestructiveRule | None:
-    """The ruin that a command would do, unless a matching allow rule spells that command out."""
+    """The destructive rule that a command matches, unless an allow rule spells the command out."""
     command = arguments.get(COMMAND) if tool == SHELL_TOOL else None
     if not isinstance(command, str) or any(_spells_out(each.rule) for each in matching):
         return None
@@ -185,7 +185,7 @@ def why_not(rule: CallRule, tool: str, arguments: Mapping[str, Any]) -> str | No
 def _allow_objects(
     guard: ArgumentGuard, pattern: str, values: Iterable[tuple[str, ...]]
 ) -> str | None:
-    """Why an allow does not match: one of the values does not fit, however it is spelled."""
+    """Why an allow rule does not match: a value does not fit in one of its spellings."""
     for texts in values:
         objections = [
             "is too long for an allow rule"
@@ -201,7 +201,7 @@ def _allow_objects(
 def _is_untouched(
     guard: ArgumentGuard, pattern: str, values: Iterable[tuple[str, ...]]
 ) -> str | None:
-    """Why an ask or a deny does not match: no spelling of any value fits."""
+    """Why an ask or deny rule does not match: no spelling of any value fits."""
     for texts in values:
         for text in texts:
             if len(text) > MAX_TEXT_CHARS or guard.touches(pattern, text):
@@ -241,7 +241,7 @@ def argument_values(arguments: Mapping[str, Any], name: str) -> Iterator[Any]:
 
 
 def spellings(value: Any) -> tuple[str, ...]:
-    """A value as text: text as it is, anything else as compact JSON, and whole numbers as such."""
+    """The spellings of a value: text as it is, else compact JSON, also with `3.0` as `3`."""
     if isinstance(value, str):
         return (value,)
     return tuple(dict.fromkeys((_compact(value), _compact(_whole(value)))))
@@ -252,7 +252,7 @@ def _compact(value: Any) -> str:
 
 
 def _whole(value: Any, depth: int = 0) -> Any:
-    """The value with `3.0` as `3`: in JSON the two are the same number."""
+    """The value with `3.0` as `3`, which are the same number in JSON."""
     match value:
         case float() if value.is_integer():
             return int(value)

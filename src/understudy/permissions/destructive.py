@@ -1,7 +1,7 @@
-"""Commands that are never run, by the table in `destructive.toml`: plain ruin of the machine.
+"""Destructive commands that are never run, by the table in `destructive.toml`.
 
-One layer, like the guard: a command that builds its words at run time is not seen here, and asks a
-person as any other.
+One layer, like the guard: a command that builds its words at run time is not detected here, and
+asks a person as any other.
 """
 
 import tomllib
@@ -21,18 +21,18 @@ MAX_CHARS: Final = 256 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DestructiveRule:
-    """One kind of ruin: why it is refused, and examples that prove the rule."""
+    """A destructive command: the reason to refuse it, and examples for tests."""
 
     id: str
     reason: str
-    # All of these in one command, or one of these in the line.
+    # All of these match one command, or one of these matches the line.
     all: Sequence[Any]
     line: Sequence[Any]
     matches: Sequence[str]
     rejects: Sequence[str]
 
     def covers(self, line: str, run: Sequence[str]) -> bool:
-        """Whether the line, or one of the commands that it runs, does this."""
+        """Whether the line, or one of the commands in it, matches this rule."""
         if any(pattern.search(line) for pattern in self.line):
             return True
         return bool(self.all) and any(
@@ -42,13 +42,13 @@ class DestructiveRule:
 
 @cache
 def destructive_rules() -> tuple[DestructiveRule, ...]:
-    """The table, read once."""
+    """The rules of the table, cached."""
     book = tomllib.loads((files("understudy.permissions") / SOURCE).read_text("utf-8"))
     return tuple(_rules(book["words"], book["rules"]))
 
 
 def destruction(command: str) -> DestructiveRule | None:
-    """The rule by which a command line is refused; None for all others."""
+    """The destructive rule that a command line matches; None without a match."""
     line = command[:MAX_CHARS]
     run = read_command_line(line).run
     return next((rule for rule in destructive_rules() if rule.covers(line, run)), None)

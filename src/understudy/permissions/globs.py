@@ -16,7 +16,8 @@ def matches(pattern: str, text: str) -> bool:
     position, end = len(first), len(text) - len(last)
     if position > end or _find(first, text, 0, position) or _find(last, text, end, len(text)) < 0:
         return False
-    # The leftmost place of each piece leaves the most room for the next, so nothing is tried twice.
+    # The leftmost match of each piece leaves the most room for the next, so no backtracking is
+    # needed.
     for piece in pieces:
         found = _find(piece, text, position, end)
         if found < 0:
@@ -31,7 +32,7 @@ def literal_prefix(pattern: str) -> str:
 
 
 def literal_length(pattern: str) -> int:
-    """How many characters a pattern spells out."""
+    """The number of literal characters in a pattern."""
     return sum(char not in WILDCARDS for char in pattern)
 
 

@@ -1,4 +1,4 @@
-"""The records of permissions: rules, where they stand, and what they decide."""
+"""The records of permissions: rules, their levels, and verdicts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,8 +17,11 @@ class PermissionDecision(StrEnum):
 
 
 class Level(StrEnum):
-    """Where a decision comes from; `tool` is the tool's own default, where no rule speaks, and
-    `skill` the tools that a skill in use allows."""
+    """The level of a decision.
+
+    `tool` is the tool's own default, where no rule matches, and `skill` the tools that a skill in
+    use allows.
+    """
 
     TOOL = "tool"
     DAEMON = "daemon"
@@ -52,7 +55,7 @@ class PlacedRule:
     rule: CallRule
     level: Level
     index: int
-    # The agent or session it is of, where that is not the one the call is made in.
+    # The agent or session that has the rule, if not that of the call.
     owner: str | None = None
 
     def __str__(self) -> str:
@@ -62,7 +65,7 @@ class PlacedRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceLine:
-    """How one rule fared."""
+    """The result of one rule in a trace."""
 
     placed: PlacedRule
     matched: bool
@@ -78,7 +81,7 @@ class CallVerdict:
     reason: str
     applied: PlacedRule | None = None
     trace: tuple[TraceLine, ...] = ()
-    # The session above the one of the call that is so strict.
+    # The parent session whose rules gave the strictest verdict.
     above: str | None = None
 
     @property

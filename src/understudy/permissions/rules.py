@@ -1,6 +1,6 @@
 """Rules as JSON: `{"rules": [{"tool", "decision", "arguments"?, "reason"?}]}`.
 
-What is read here is in normal form: reading what was written gives the same rules again.
+Parsing normalises: a written document parses to the same rules.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,11 +19,11 @@ MAX_PATTERN_CHARS: Final = 500
 MAX_REASON_CHARS: Final = 500
 MAX_ERRORS: Final = 20
 
-# Tools that run whatever an argument says: to allow one call is not to allow the tool.
+# Tools that run whatever an argument says: allowing one call must not allow the tool.
 EXACT: Final[Mapping[str, str]] = {"shell": "command"}
 
 _FIELDS: Final = frozenset({"tool", "decision", "arguments", "reason"})
-# Stands for rules that cannot be read: nothing runs where nobody knows what is forbidden.
+# Replaces rules that do not decode: every call is denied.
 NOTHING_RUNS: Final = CallRule(
     tool="*",
     decision=PermissionDecision.DENY,
@@ -32,7 +32,7 @@ NOTHING_RUNS: Final = CallRule(
 
 
 def read_document(document: object, *, pointer: str = "") -> tuple[CallRule, ...]:
-    """The rules of a document; `Invalid` says what is wrong and where. `{}` holds no rules."""
+    """The rules of a document, or `Invalid` with pointers. `{}` has no rules."""
     if not isinstance(document, Mapping):
         raise _invalid([_wrong(pointer, "must be an object with a list of rules")])
     unknown = [key for key in document if key != "rules"]
@@ -42,7 +42,7 @@ def read_document(document: object, *, pointer: str = "") -> tuple[CallRule, ...
 
 
 def rule_for_session(tool: str, arguments: Mapping[str, Any]) -> CallRule | None:
-    """The rule that lets calls like this one run unasked: of a command exactly that command.
+    """The allow rule for calls like this one; for a command, exactly that command.
 
     None for a command that a pattern cannot spell out.
     """
@@ -60,7 +60,7 @@ def rule_for_session(tool: str, arguments: Mapping[str, Any]) -> CallRule | None
 def read_rules(
     stored: object, *, pointer: str = "/rules", at_most: int | None = MAX_RULES
 ) -> tuple[CallRule, ...]:
-    """Rules from a JSON list; `Invalid` says what is wrong and where."""
+    """Parse rules from a JSON list, or raise `Invalid` with pointers."""
     if not isinstance(stored, list | tuple):
         raise _invalid([_wrong(pointer, "must be a list of rules")])
     if at_most is not None and len(stored) > at_most:
@@ -76,12 +76,12 @@ def read_rules(
 
 
 def write_rules(rules: Iterable[CallRule]) -> list[dict[str, Any]]:
-    """Rules as they are stored and shown; what says nothing is left out."""
+    """Rules as JSON; empty fields are left out."""
     return [write_rule(rule) for rule in rules]
 
 
 def write_rule(rule: CallRule) -> dict[str, Any]:
-    """One rule as it is stored and shown."""
+    """One rule as JSON."""
     said: dict[str, Any] = {"tool": rule.tool}
     if rule.arguments:
         said["arguments"] = dict(rule.arguments)
@@ -169,7 +169,7 @@ def _invalid(errors: Sequence[FieldError]) -> UnderstudyError:
 
 
 def denied_outright(rules: Iterable[CallRule]) -> tuple[str, ...]:
-    """The patterns of tools that rules deny for every argument; nothing else can undo that."""
+    """The patterns of tools that rules deny for every argument; no other rule can undo that."""
     denied = (
         rule.tool
         for rule in rules
@@ -179,7 +179,7 @@ def denied_outright(rules: Iterable[CallRule]) -> tuple[str, ...]:
 
 
 def deny_rules(names: Iterable[str], reason: str) -> tuple[CallRule, ...]:
-    """A rule for each name of a tool, or pattern of names, that denies every call of it."""
+    """A deny rule for each tool name or pattern."""
     return tuple(
         CallRule(tool=name, decision=PermissionDecision.DENY, reason=reason)
         for name in dict.fromkeys(names)
@@ -188,7 +188,7 @@ def deny_rules(names: Iterable[str], reason: str) -> tuple[CallRule, ...]:
 
 
 def is_among(patterns: Iterable[str], tool: str) -> bool:
-    """Whether one of the patterns is about a tool."""
+    """Whether one of the patterns matches a tool."""
     return any(matches(pattern, tool) for pattern in patterns)
 
 
@@ -201,18 +201,18 @@ class SessionRules:
 
     @property
     def all(self) -> tuple[CallRule, ...]:
-        """Every rule, those of the parent first."""
+        """Every rule, inherited ones first."""
         return (*self.inherited, *self.own)
 
     def with_own(self, rules: Iterable[CallRule], *, is_sidechain: bool) -> "SessionRules":
-        """Other rules of its own; in a sidechain they may only narrow."""
+        """The rules with other own rules; in a sidechain these may only narrow."""
         new = tuple(rule for rule in rules if rule not in self.inherited)
         if is_sidechain and any(rule.decision is PermissionDecision.ALLOW for rule in new):
             raise coded_error("permissions/sidechain_only_narrows")
         return SessionRules(inherited=self.inherited, own=new)
 
     def to_json(self) -> dict[str, Any] | None:
-        """The rules as they are stored; None where there are none."""
+        """The rules as JSON; None where there are none."""
         said = {
             name: write_rules(rules)
             for name, rules in (("inherited", self.inherited), ("rules", self.own))
@@ -222,10 +222,11 @@ class SessionRules:
 
 
 def read_session_rules(stored: Mapping[str, Any] | None) -> SessionRules:
-    """The rules of a session from what is stored, or `DamagedRecord`."""
+    """Parse the stored rules of a session, or raise `DamagedRecord`."""
     stored = stored or {}
     try:
-        # A chain of sidechains gathers the rules of all above it, so only its own are limited.
+        # A sidechain inherits the rules of all its ancestors, so only its own are limited in
+        # number.
         inherited = read_rules(stored.get("inherited", ()), at_most=None)
         own = read_document({key: stored[key] for key in stored if key != "inherited"})
         return SessionRules(inherited=inherited, own=own)
@@ -236,7 +237,7 @@ def read_session_rules(stored: Mapping[str, Any] | None) -> SessionRules:
 def changed_rules(
     stored: Mapping[str, Any] | None, rules: Iterable[CallRule], *, is_sidechain: bool
 ) -> SessionRules:
-    """The rules of a session with others of its own; what cannot be read does not block repair."""
+    """The rules of a session with other own rules; damaged ones do not block the repair."""
     try:
         before = read_session_rules(stored)
     except DamagedRecord:
@@ -250,7 +251,7 @@ def rules_for_sidechain(
     """The rules that a sidechain inherits: all rules of its parent's session.
 
     `of_parents_agent` are rules that would be lost because another agent works in the sidechain;
-    those that narrow go along.
+    those that narrow are inherited, too.
     """
     try:
         above = read_session_rules(parent).all

@@ -1,4 +1,4 @@
-"""How patterns are held against command lines: an allow strictly, an ask and a deny broadly."""
+"""Matches patterns against command lines: an allow strictly, an ask and a deny broadly."""
 
 import re
 from collections import deque
@@ -17,10 +17,10 @@ _CONTINUED: Final = re.compile(r"\\\r?\n")
 _BLANK_OR_CONTROL: Final = re.compile(rf"{_CONTROL.pattern}|\s")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 
-# Words before a command that are no part of it.
+# Shell keywords before a command that are no part of it.
 _BEFORE: Final = "! { } if then elif else fi do done while until in esac"
 _RESERVED: Final = frozenset(_BEFORE.split())
-# These are followed by words that are no command, up to `do`.
+# Keywords followed by words that are no command, up to `do`.
 _LOOPS: Final = frozenset({"for", "select"})
 # Programs that run another, right after their options, or after one more word.
 _WRAPPERS: Final = (
@@ -33,29 +33,29 @@ _RUNS_OTHERS: Final = {
     **dict.fromkeys(_WRAPPERS.split(), 0),
     **dict.fromkeys(_WRAPPERS_OF_SECOND.split(), 1),
 }
-# Options, of whichever program, with a command after them.
+# Options of any program that are followed by a command.
 _THEN_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-# How much may be read in all, measured by the text: a shell in a shell in a shell is not plain.
+# Effort limit as a multiple of the text: deeply nested shells count as open.
 _EFFORT: Final = 16
 _MAX_DEPTH: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """The ways to read a command line."""
+    """The possible readings of a command line."""
 
     readings: tuple[str, ...]
-    # Of these, the commands that are run, as the shell splits the line.
+    # The commands among them, as the shell splits the line.
     run: tuple[str, ...]
-    # Whether what is run depends on something that only the shell finds out.
+    # Whether the executed command depends on an expansion at run time.
     is_open: bool
 
 
 def shell_objection(pattern: str, text: str) -> str | None:
-    """Why an allow does not match: a wildcard never covers control characters."""
+    """Why an allow rule does not match: a wildcard never covers control characters."""
     if not matches(pattern, text):
         return "does not match"
-    # Both have the same ones in the same order, so the parts between them pair up one to one.
+    # Both have the same control characters in the same order, so the parts between them pair up.
     is_spelled = _CONTROL.findall(pattern) == _CONTROL.findall(text)
     parts, said = _CONTROL.split(pattern), _CONTROL.split(text)
     if is_spelled and all(map(matches, parts, said)):
@@ -64,7 +64,7 @@ def shell_objection(pattern: str, text: str) -> str | None:
 
 
 def shell_touches(pattern: str, text: str) -> bool:
-    """Whether an ask or a deny matches a command line, or any command in it."""
+    """Whether an ask or deny rule matches a command line, or any command in it."""
     line = read_command_line(text)
     if line.is_open and pattern[:1] not in WILDCARDS:
         return True
@@ -74,7 +74,7 @@ def shell_touches(pattern: str, text: str) -> bool:
 # A cache: the same command is matched against every rule.
 @lru_cache(maxsize=4)
 def read_command_line(text: str) -> CommandLine:
-    """Every way to read a command line."""
+    """Every possible reading of a command line."""
     reader = _Reader(left=_EFFORT * (len(text) + 64))
     reader.read(text)
     return CommandLine(
@@ -85,7 +85,7 @@ def read_command_line(text: str) -> CommandLine:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text, and what stands between control characters, whether quoted or not."""
+    """The text, and the parts between control characters, whether quoted or not."""
     yield text
     for version in dict.fromkeys((text, _CONTINUED.sub("", text))):
         for part in (version, *_CONTROL.split(version)):
@@ -95,7 +95,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads what is run, also by what is run; gives up when that would take too long."""
+    """Reads commands, nested ones included; gives up at the effort limit."""
 
     left: int
     readings: list[str] = field(default_factory=list)
@@ -125,7 +125,7 @@ class _Reader:
 
     def _said(self, said: str, program: Word, depth: int) -> None:
         bare = said[program.text.rfind("/") + 1 :]
-        # A program that runs another may pass it words that are not visible here.
+        # A wrapper program may pass on words that are not visible here.
         self.readings += (said, f"{said} ", bare, f"{bare} ")
         if _BLANK_OR_CONTROL.search(program.text):
             # No program has such a name: it is a command line for a shell.
@@ -133,7 +133,7 @@ class _Reader:
 
 
 def _programs(command: Command) -> Iterator[int]:
-    """The places in a command where a program may be named, the first ones first."""
+    """The positions in a command where a program may be named, first ones first."""
     todo = deque([0])
     todo.extend(place + 1 for place, word in enumerate(command) if word.text in _THEN_RUNS)
     seen: set[int] = set()
@@ -161,7 +161,7 @@ def _after_do(command: Command, place: int) -> int:
 
 
 def _after(command: Command, place: int, taken: int) -> Iterator[int]:
-    """Where the program may be that another one runs, which takes so many words itself."""
+    """The positions of the program that a wrapper runs, after `taken` words of its own."""
     follows_option = False
     for at in range(place, len(command)):
         text = command[at].text

@@ -1,7 +1,7 @@
 """Splits a command line into commands and words, as a shell does.
 
-It finds every command, also those inside others. What a word comes to when a shell expands it is
-not known beforehand: such a word is open. The time it takes is linear in the text.
+It finds nested commands, too. The result of an expansion is not known beforehand: such a word is
+open. The time is linear in the text.
 """
 
 import re
@@ -11,19 +11,19 @@ from typing import Final
 
 _OPERATOR: Final = re.compile(r"&>>|&>|<<<|<<-|<<|>>|>&|>\||<&|<>|<|>")
 _DOCUMENTS: Final = ("<<", "<<-")
-# Two brackets may be arithmetic, where `<<` begins no document.
+# Two brackets may be arithmetic, where `<<` begins no here-document.
 _ARITHMETIC: Final = "))"
 _ENDS_COMMAND: Final = frozenset(";&|\n")
 _ENDS_WORD: Final = frozenset(" \t")
 _EXPANDS: Final = frozenset("{*?[")
-# These are no expansions, though they look like it.
+# Words that look like expansions, but are none.
 _AS_IT_IS: Final = frozenset({"{", "{}", "[", "[["})
 _ANSI_QUOTED: Final = re.compile(r"'(?:[^'\\]|\\.)*'?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word without its quotes; `is_open` while nobody knows what it will be."""
+    """A word without its quotes; `is_open` if an expansion decides its value."""
 
     text: str
     is_open: bool = False
@@ -44,14 +44,14 @@ class _Piece:
 
 @dataclass(slots=True)
 class _Frame:
-    """A command that is being read; others may be inside it."""
+    """A command that is being read; it may contain others."""
 
     # Closing character for each open quote or bracket.
     kind: str = ""
     words: Command = field(default_factory=list)
     piece: _Piece | None = None
     in_quotes: bool = False
-    # The operator whose file the next word names.
+    # The redirection operator whose file the next word names.
     redirection: str = ""
 
 
@@ -153,7 +153,7 @@ class _Scanner:
         self.piece.letters.append(self._next())
         self.at += 1
         if self._next(-1) == "`" and self.within["`"]:
-            # A command within a command within backquotes: too deep to follow.
+            # Nested backquotes are not followed: the command is unknown.
             self.found.append([UNKNOWN])
 
     def _parenthesis(self, char: str) -> None:
@@ -237,5 +237,5 @@ class _Scanner:
 
 
 def commands(text: str) -> list[Command]:
-    """Every command in a command line, those inside others before them."""
+    """Every command in a command line, nested ones before their parents."""
     return _Scanner(text).scan()

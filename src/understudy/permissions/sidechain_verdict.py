@@ -1,8 +1,7 @@
-"""Decides a call in a sidechain: by its own rules, and by those of every session above it.
+"""Decides a call in a sidechain: by its own rules, and by those of every ancestor session.
 
-A rule that is more specific wins over one that is less, so rules of a sidechain could undo what
-holds above it if all were thrown together. So each session judges for itself, and the strictest
-verdict stands.
+A more specific rule wins over a less specific one, so in one common list a sidechain could undo its
+ancestors' rules. So each session judges by itself, and the strictest verdict stands.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,15 +32,15 @@ class SessionRuleSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleSet:
-    """Rules that are held against a call together."""
+    """Rules that judge a call together."""
 
     placed: tuple[PlacedRule, ...]
-    # The session above whose rules they are; None: those of the session of the call.
+    # The ancestor session whose rules they are; None for the session of the call.
     above: str | None = None
 
 
 def readings(daemon: Sequence[CallRule], chain: Sequence[SessionRuleSource]) -> tuple[RuleSet, ...]:
-    """How the session of the call, which is the first, and those above it in turn judge."""
+    """The rule sets of the call's session, which is the first, and of its ancestors."""
     return tuple(_readings(tuple(_placed(daemon, Level.DAEMON)), chain))
 
 
@@ -51,7 +50,7 @@ def decide_in_all(
     held: Sequence[RuleSet],
     default: PermissionDecision,
 ) -> CallVerdict:
-    """The strictest verdict of all readings, and how every rule fared; of equals, the nearest."""
+    """The strictest verdict of all rule sets, with every rule's trace; on a tie, the nearest."""
     verdicts = [_of(reading, decide(tool, arguments, reading.placed, default)) for reading in held]
     strictest = max(verdicts, key=lambda verdict: STRICTNESS[verdict.decision])
     return replace(strictest, trace=_together(verdicts))
@@ -66,7 +65,8 @@ def _readings(
         of_session = _placed(each.session_rules.all, Level.SESSION, owner)
         yield RuleSet(placed=(*daemon, *_of_agent(each, own), *of_session), above=owner)
         for parent in chain[place + 1 : place + 2]:
-            # And as the parent was: what it has loosened since does not reach further down.
+            # Also with the parent's rules at spawn time: what it loosened since does not reach
+            # down.
             of_session = _placed(each.session_rules.inherited, Level.SESSION, owner)
             placed = (*daemon, *_of_agent(parent, own), *of_session)
             yield RuleSet(placed=placed, above=parent.session_id)
@@ -92,7 +92,7 @@ def _of(reading: RuleSet, verdict: CallVerdict) -> CallVerdict:
 
 
 def _together(verdicts: Sequence[CallVerdict]) -> tuple[TraceLine, ...]:
-    """The traces as one; a rule that is part of several readings is told once."""
+    """The traces merged; a rule in several rule sets occurs once."""
     lines = {
         (line.placed.level, line.placed.owner, line.placed.index): line
         for verdict in verdicts

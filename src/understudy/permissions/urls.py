@@ -1,4 +1,4 @@
-"""How patterns are held against addresses: part by part, so that no part can pose as another."""
+"""Matches patterns against URLs part by part, so that no part can pose as another."""
 
 import re
 from contextlib import suppress
@@ -24,7 +24,7 @@ _CLIMBS: Final = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """A web address, or a pattern of one, in parts; `rest` is the path with the query."""
+    """A URL, or a pattern of one, in parts; `rest` is the path with the query."""
 
     scheme: str
     host: str
@@ -34,7 +34,7 @@ class Address:
 
     @property
     def has_usual_port(self) -> bool:
-        """Whether the port is the one that goes without saying."""
+        """Whether the port is the default of the scheme."""
         return self.port in ("", _USUAL_PORTS.get(self.scheme))
 
     def __str__(self) -> str:
@@ -43,7 +43,7 @@ class Address:
 
 
 def url_objection(pattern: str, text: str) -> str | None:
-    """Why an allow pattern does not match an address; None when it does."""
+    """Why an allow pattern does not match a URL; None when it does."""
     address = None if _ODD.search(text) else read_address(text)
     if address is None or address.names_login or not _HOST.fullmatch(address.host):
         return "is not a plain address, and an allow rule covers no other"
@@ -60,7 +60,7 @@ def url_objection(pattern: str, text: str) -> str | None:
 
 
 def url_touches(pattern: str, text: str) -> bool:
-    """Whether an ask or deny pattern matches an address in any of the ways it can be read."""
+    """Whether an ask or deny pattern matches a URL in any of its readings."""
     wanted = (pattern, *_levelled(pattern))
     return any(matches(each, reading) for each in wanted for reading in _readings(text))
 
@@ -70,13 +70,13 @@ def _readings(text: str) -> set[str]:
     with suppress(UnclearUrl):
         found |= _carrying(read_url(text))
     found |= {reading for each in tuple(found) for reading in _levelled(_ODD.sub(_straight, each))}
-    # Many servers read what is percent-encoded as what it stands for.
+    # Many servers decode percent-encoded characters.
     decoded = {unquote(each) for each in found}
     return found | decoded | {reading for each in decoded for reading in _levelled(each)}
 
 
 def _carrying(target: Target) -> set[str]:
-    """The host that is connected to; an IPv6 address may be a spelling of an IPv4 address."""
+    """The host that is connected to; an IPv6 address may be an IPv4-mapped one."""
     found = {str(target)}
     mapped = target.address.ipv4_mapped if isinstance(target.address, IPv6Address) else None
     if mapped is not None:
@@ -85,7 +85,7 @@ def _carrying(target: Target) -> set[str]:
 
 
 def _levelled(text: str) -> tuple[str, ...]:
-    """An address or a pattern in its normal form, with doubled slashes and without."""
+    """A URL or pattern in normal form, with doubled slashes and without."""
     address = read_address(text)
     if address is None:
         return ()
@@ -95,9 +95,9 @@ def _levelled(text: str) -> tuple[str, ...]:
 
 
 def read_address(text: str) -> Address | None:
-    """An address or a pattern in its normal form; None for what is neither.
+    """A URL or pattern in normal form; None for anything else.
 
-    Scheme and host are lower-case, who logs in is dropped, and the path has no dots to climb with.
+    Scheme and host are lower-case, credentials are dropped, and the path has no dot segments.
     """
     found = _SPLIT.fullmatch(text)
     if found is None:
@@ -116,7 +116,7 @@ def read_address(text: str) -> Address | None:
 
 
 def _plain_host(host: str) -> str:
-    """An IPv6 address in its one short spelling; anything else as it is."""
+    """An IPv6 address in its canonical spelling; anything else unchanged."""
     if not host.startswith("["):
         return host
     try:
@@ -136,7 +136,7 @@ def _fits(wanted: Address, address: Address) -> bool:
 
 
 def _level(rest: str) -> str:
-    """A path without `.` and `..`; the query is left as it is."""
+    """A path without dot segments; the query is unchanged."""
     path, mark, query = rest.partition("?")
     if not path.startswith("/"):
         return rest if path else f"/{rest}"

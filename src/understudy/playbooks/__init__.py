@@ -1,1 +1,1 @@
-"""Playbooks and flows: described procedures, and what one start of a procedure came to."""
+"""Playbooks and flows: described procedures, and the status of each start of one."""

@@ -1,4 +1,4 @@
-"""The records of flows, and the reading of what is in their scope: status, phases and contract."""
+"""The records of flows, and their evaluation: status, phases and contract."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from understudy.runs.requests import PersonRequest, RequestKind
 from understudy.sessions.tasks import Task, TaskStatus
 
 MAX_EVIDENCE: Final = 500
-# Kinds of evidence that are records of the daemon; all others are attested by people.
+# Evidence kinds that are records of the daemon; people attest all others.
 DAEMON_KINDS: Final = (
     "run",
     "task",
@@ -29,7 +29,7 @@ DAEMON_KINDS: Final = (
 
 
 class FlowStatus(StrEnum):
-    """Where a flow stands; computed from its scope whenever somebody looks."""
+    """The status of a flow, computed from its scope on every read."""
 
     UNKNOWN = "unknown"
     RUNNING = "running"
@@ -46,7 +46,7 @@ FLOW_ENDED: Final = frozenset(
 
 
 class PhaseStatus(StrEnum):
-    """Whether the evidence of a phase is there, and whether it can still come by itself."""
+    """Whether a phase has its evidence, and whether it may still appear."""
 
     SATISFIED = "satisfied"
     PENDING = "pending"
@@ -55,7 +55,7 @@ class PhaseStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attestation:
-    """Evidence that somebody gave, with who and when."""
+    """Evidence given by a person, with user and time."""
 
     kind: str
     id: str
@@ -65,13 +65,13 @@ class Attestation:
 
     @property
     def name(self) -> tuple[str, str]:
-        """What makes it one and the same."""
+        """The identity of the evidence."""
         return self.kind, self.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowRecord:
-    """One start of one version of a playbook: which run it is, and what was attested since."""
+    """One start of one version of a playbook: its run, and the evidence attested since."""
 
     flow_id: str
     playbook_ref: PlaybookRef
@@ -82,7 +82,7 @@ class FlowRecord:
     created_by: str
     created_at_ms: int
     updated_at_ms: int
-    # When all runs in its scope had ended for the first time: what comes later is no part of it.
+    # When all runs in its scope had first ended; later records are not part of the flow.
     ended_at_ms: Annotated[int | None, HIDDEN] = None
     cancelled_at_ms: Annotated[int | None, OMIT] = None
     metadata: JsonObject = field(default_factory=dict)
@@ -91,7 +91,7 @@ class FlowRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedTool:
-    """That a tool was started in a session."""
+    """The start of a tool in a session."""
 
     session_id: str
     tool: str
@@ -99,7 +99,7 @@ class StartedTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowScope:
-    """All that goes back to the run of a flow."""
+    """The records that descend from the run of a flow."""
 
     runs: tuple[Run, ...] = ()
     tasks: tuple[Task, ...] = ()
@@ -109,7 +109,7 @@ class FlowScope:
     schedule_ids: tuple[str, ...] = ()
 
     def ids(self, flow: FlowRecord) -> Mapping[str, tuple[str, ...]]:
-        """The records in scope, by the kind of evidence that they are."""
+        """The ids of the records in scope, by kind of evidence."""
         asked = {
             kind: tuple(each.request_id for each in self.requests if each.kind is of)
             for kind, of in (("approval", RequestKind.APPROVAL), ("question", RequestKind.QUESTION))
@@ -127,13 +127,13 @@ class FlowScope:
 
     @property
     def have_runs_ended(self) -> bool:
-        """Whether no run goes on."""
+        """Whether all runs have ended."""
         return bool(self.runs) and all(run.status in TERMINAL for run in self.runs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrimitiveRefs:
-    """The records in the scope of a flow."""
+    """The ids of the records in the scope of a flow."""
 
     run_ids: tuple[str, ...]
     task_ids: tuple[str, ...]
@@ -156,7 +156,7 @@ class PhaseState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractCheck:
-    """One thing that must hold; the details say what is missing or was wrong."""
+    """One condition of the contract; the details name what is missing or wrong."""
 
     name: str
     passed: bool
@@ -165,7 +165,7 @@ class ContractCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowContract:
-    """All that must hold for a flow to succeed."""
+    """The conditions for a flow to succeed."""
 
     passed: bool
     checks: tuple[ContractCheck, ...] = ()
@@ -173,7 +173,7 @@ class FlowContract:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowReading:
-    """What the scope of a flow comes to."""
+    """The evaluation of a flow."""
 
     status: FlowStatus
     primitive_refs: PrimitiveRefs
@@ -183,7 +183,7 @@ class FlowReading:
 
 _R, _T = RunStatus, TaskStatus
 Statuses = Collection[RunStatus | TaskStatus]
-# The first that any run or task has decides; where none applies, all have completed.
+# The first match of any run or task decides; without a match, all have completed.
 _STATUSES: Final[tuple[tuple[FlowStatus, Statuses], ...]] = (
     (FlowStatus.FAILED, {_R.FAILED, _T.FAILED}),
     (FlowStatus.CANCELLED, {_R.CANCELLED, _T.CANCELLED}),
@@ -194,7 +194,7 @@ _STATUSES: Final[tuple[tuple[FlowStatus, Statuses], ...]] = (
 
 
 def status_before_contract(scope: FlowScope) -> FlowStatus:
-    """Where a flow stands by its runs and tasks alone."""
+    """The status of a flow by its runs and tasks alone."""
     if not scope.runs:
         return FlowStatus.UNKNOWN
     found = {*(run.status for run in scope.runs), *(task.status for task in scope.tasks)}
@@ -202,7 +202,7 @@ def status_before_contract(scope: FlowScope) -> FlowStatus:
 
 
 def read_flow(flow: FlowRecord, manifest: PlaybookManifest, scope: FlowScope) -> FlowReading:
-    """Status, phases and contract of a flow. A good answer of its run hides no failure below it."""
+    """Evaluate a flow. A completed root run hides no failure below it."""
     ids = scope.ids(flow)
     there = {(kind, each) for kind, names in ids.items() for each in names}
     there |= {each.name for each in flow.evidence_refs}
@@ -255,7 +255,7 @@ def _contract(
 
 
 def violations(manifest: PlaybookManifest, scope: FlowScope) -> list[str]:
-    """The tools that were started although the policy has them not, each with its session."""
+    """The started tools that the policy does not permit, each with its session."""
     return list(
         dict.fromkeys(
             f"{use.session_id}:{use.tool}"

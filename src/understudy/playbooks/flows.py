@@ -1,4 +1,4 @@
-"""Use cases of flows: look, attest, cancel; and what the end of a run means for one."""
+"""Use cases of flows: get, list, attest, cancel; and the hook at the end of a run."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -35,13 +35,13 @@ from understudy.tools.registry import wire_name
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
-# As many flows as are read to fill one page of a status.
+# The most flows evaluated to fill one page of a status filter.
 MAX_READ: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowDetail:
-    """A flow with what it comes to."""
+    """A flow with its evaluation."""
 
     flow: FlowRecord
     reading: FlowReading
@@ -49,23 +49,23 @@ class FlowDetail:
 
     @property
     def completed_at_ms(self) -> int | None:
-        """When it had ended; None while it goes on."""
+        """When the flow ended; None before."""
         return self.flow.ended_at_ms if self.reading.status in FLOW_ENDED else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowService:
-    """Everything a caller does with flows that are there."""
+    """The operations on existing flows."""
 
     units: "Units"
     clock: Clock
     tasks: TaskService
     cancel_run: Callable[[Principal, str], object]
-    # All tools there are, by the names that policies have.
+    # The names of all tools, as policies spell them.
     tool_names: Callable[[], Sequence[str]]
 
     def get(self, flow_id: str) -> FlowDetail:
-        """One flow, as it stands now."""
+        """One flow with its current status."""
         with self.units.read() as unit:
             return self._detail(unit, _require(unit, flow_id))
 
@@ -77,7 +77,7 @@ class FlowService:
         session_id: str | None = None,
         status: FlowStatus | None = None,
     ) -> Page[FlowDetail]:
-        """Flows, newest first; a status is known only once a flow has been read."""
+        """Flows, newest first; the status filter applies after evaluation."""
         items: list[FlowDetail] = []
         with self.units.read() as unit:
             for flow in _newest(unit, request, playbook_id, session_id):
@@ -95,7 +95,7 @@ class FlowService:
     def attest(
         self, principal: Principal, flow_id: str, refs: Sequence[PlaybookEvidence]
     ) -> FlowDetail:
-        """Add evidence; what is there already is not added again."""
+        """Attest evidence; duplicates are ignored."""
         with self.units.write() as unit:
             flow = _require(unit, flow_id, lock=True)
             ids = collect(unit, flow).ids(flow)
@@ -115,7 +115,7 @@ class FlowService:
             return self._detail(unit, flow)
 
     def cancel(self, principal: Principal, flow_id: str) -> FlowDetail:
-        """Stop all that goes on in a flow, the runs of sidechains first; one that ended stays so."""
+        """Cancel the runs and tasks of a flow, sidechains first; an ended flow is unchanged."""
         with self.units.write() as unit:
             flow = _require(unit, flow_id, lock=True)
             scope = collect(unit, flow)
@@ -123,7 +123,7 @@ class FlowService:
                 now = self.clock.now_ms()
                 unit.flows.update(replace(flow, cancelled_at_ms=now, updated_at_ms=now))
                 unit.audit.add(audit.done(principal, "flows.cancel", flow_id, at_ms=now))
-        # Children come after those who made them.
+        # The scope lists parents first, so cancel children first.
         for run in reversed(scope.runs):
             if run.status not in TERMINAL:
                 self.cancel_run(principal, run.run_id)
@@ -138,7 +138,7 @@ class FlowService:
         if version is None:
             raise coded_error("playbooks/version_not_found", version=quoted(ref.version))
         scope = collect(unit, flow)
-        # Models are told the tools of servers by names of another spelling.
+        # Models know the tools of MCP servers under their wire names.
         named = {wire_name(name): name for name in self.tool_names()} if scope.tool_uses else {}
         uses = tuple(replace(use, tool=named.get(use.tool, use.tool)) for use in scope.tool_uses)
         return FlowDetail(
@@ -148,7 +148,7 @@ class FlowService:
         )
 
     def ended(self, unit: "Unit", run: Run) -> None:
-        """Note when the last run of a flow has ended, in the transaction that ends it."""
+        """Record the end of the last run of a flow, in the transaction that ends it."""
         if not {RunTrace.FLOW, RunTrace.SPAWN} & unit.traces(run):
             return
         flow = _flow_of(unit, run)
@@ -163,7 +163,7 @@ class FlowService:
 
 
 def collect(unit: "Unit", flow: FlowRecord) -> FlowScope:
-    """All that goes back to the run of a flow: runs in the order they came about, the rest of them."""
+    """Collect the scope of a flow: its runs in order of creation, and their records."""
     root = unit.runs.get(flow.run_id)
     if root is None:
         return FlowScope()
@@ -192,7 +192,7 @@ def collect(unit: "Unit", flow: FlowRecord) -> FlowScope:
 
 
 def output_id(event: JournalEvent) -> str:
-    """The name of an output: its place in the journal of its session."""
+    """The id of an output: session and journal offset."""
     return f"{event.session_id}:{event.offset}"
 
 
@@ -210,7 +210,7 @@ def _newest(
 
 
 def _flow_of(unit: "Unit", run: Run) -> FlowRecord | None:
-    """The flow that a run is of: as its root, or in a session that goes back to it."""
+    """The flow of a run: as its root, or through the sidechains that lead to it."""
     run_id, session_id, seen = run.run_id, run.session_id, set[str]()
     while session_id not in seen:
         seen.add(session_id)

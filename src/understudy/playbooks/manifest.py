@@ -1,4 +1,4 @@
-"""The manifest of a playbook: what it holds, what is wrong with one, and the digest that names it."""
+"""The manifest of a playbook: its schema, its validation, and the digest that identifies it."""
 
 import hashlib
 import json
@@ -29,13 +29,13 @@ Texts = Annotated[tuple[str, ...], Field(max_length=MAX_ITEMS)]
 
 
 class ManifestPart(BaseModel):
-    """A part of a manifest; what nobody reads is a mistake."""
+    """A part of a manifest; unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class PlaybookEvidence(ManifestPart):
-    """Something that shows what was done: a record of the daemon, or what a person attests."""
+    """Proof of work done: a record of the daemon, or an attestation by a person."""
 
     kind: str = Field(max_length=MAX_KIND_CHARS)
     id: str = Field(max_length=MAX_EVIDENCE_ID_CHARS)
@@ -43,12 +43,12 @@ class PlaybookEvidence(ManifestPart):
 
     @property
     def name(self) -> tuple[str, str]:
-        """What makes it one and the same."""
+        """The identity of the evidence."""
         return self.kind, self.id
 
 
 class PlaybookInput(ManifestPart):
-    """A value that a start of the playbook is given."""
+    """An input value of a start of the playbook."""
 
     name: str
     description: str = ""
@@ -56,14 +56,14 @@ class PlaybookInput(ManifestPart):
 
 
 class PlaybookRole(ManifestPart):
-    """Somebody who takes part."""
+    """A participant."""
 
     role_id: str
     purpose: str = ""
 
 
 class PlaybookPhase(ManifestPart):
-    """A part of the procedure, and the evidence that it was done."""
+    """A phase of the procedure, and its required evidence."""
 
     phase_id: str
     objective: str
@@ -72,28 +72,28 @@ class PlaybookPhase(ManifestPart):
 
 
 class ToolPolicy(ManifestPart):
-    """Which tools are used; enforced, all others are denied to the run and its sidechains."""
+    """The tool policy; when enforced, all other tools are denied to the run and its sidechains."""
 
     enforce: bool = False
     allow: Texts = ()
     deny: Texts = ()
 
     def permits(self, tool: str) -> bool:
-        """Whether a tool may be used; names may hold `*` and `?`."""
+        """Whether a tool may be used; patterns may contain `*` and `?`."""
         if any(matches(each, tool) for each in self.deny):
             return False
         return not self.allow or any(matches(each, tool) for each in self.allow)
 
 
 class PlaybookRuntime(ManifestPart):
-    """The route and model of a start that names none."""
+    """The default route and model of a start."""
 
     provider: str | None = None
     model: str | None = None
 
 
 class PlaybookScopes(ManifestPart):
-    """What a session may see and use at most, in words and as lists."""
+    """The widest scopes of a session, as text and as lists."""
 
     capability_scope: str | None = None
     credential_scope: str | None = None
@@ -102,7 +102,7 @@ class PlaybookScopes(ManifestPart):
 
 
 class PlaybookManifest(ManifestPart):
-    """Everything that a version of a playbook says; all of it is in the digest."""
+    """The content of a version of a playbook; the digest covers all of it."""
 
     playbook_id: str
     version: str
@@ -123,13 +123,13 @@ class PlaybookManifest(ManifestPart):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the manifest in canonical form; what is left out counts as its default."""
+        """SHA-256 of the manifest in canonical form; omitted fields count with their defaults."""
         return hashlib.sha256(canonical(self.model_dump(mode="json")).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestCheck:
-    """What is wrong with a manifest, what is odd about it, and its digest if it can be read."""
+    """The errors and warnings of a manifest, and its digest if it parses."""
 
     errors: tuple[FieldError, ...] = ()
     warnings: tuple[FieldError, ...] = ()
@@ -144,7 +144,7 @@ class ManifestCheck:
 def check_manifest(
     document: JsonObject, tool_names: Iterable[str]
 ) -> tuple[PlaybookManifest | None, ManifestCheck]:
-    """A manifest from what a caller sent, and all that is wrong with it."""
+    """Parse and validate a manifest from a request."""
     if len(json.dumps(document)) > MAX_BYTES:
         problem = _wrong("", "manifest_too_large", f"a manifest has at most {MAX_BYTES} bytes")
         return None, ManifestCheck(errors=(problem,))
@@ -163,9 +163,9 @@ def check_manifest(
 
 
 def canonical(value: Any) -> str:
-    """A JSON value as text in the one form of RFC 8785."""
+    """A JSON value in the canonical form of RFC 8785."""
     if isinstance(value, Mapping):
-        # By UTF-16 units, as the RFC has it.
+        # Sorted by UTF-16 code units, as the RFC requires.
         keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
         return "{" + ",".join(f"{_text(key)}:{canonical(value[key])}" for key in keys) + "}"
     if isinstance(value, list | tuple):
@@ -180,7 +180,7 @@ def _text(text: str) -> str:
 
 
 def _number(value: float) -> str:
-    """A number as ECMAScript writes it."""
+    """A number in ECMAScript notation."""
     if value.is_integer() and abs(value) < 1e21:
         return str(int(value))
     digits, _, power = repr(value).partition("e")
@@ -281,7 +281,7 @@ def _scope_errors(scopes: PlaybookScopes) -> Iterator[FieldError]:
 
 
 def _unsafe(manifest: PlaybookManifest) -> Iterator[FieldError]:
-    """What the content guard finds in the prose, all of which may reach a prompt."""
+    """The guard's findings in the prose, all of which may reach a prompt."""
     places, lines = [], []
     for where, text in _prose("", manifest.model_dump(mode="json", exclude={"metadata"})):
         said = text.splitlines()

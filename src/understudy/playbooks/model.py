@@ -1,4 +1,4 @@
-"""The records of playbooks: versions that never change, and how far each is released."""
+"""The records of playbooks: immutable versions, and the release status of each."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,7 +10,7 @@ from understudy.playbooks.manifest import PlaybookEvidence, PlaybookManifest
 
 
 class ReleaseStatus(StrEnum):
-    """How far a version of a playbook is released."""
+    """The release status of a version of a playbook."""
 
     DRAFT = "draft"
     VERIFIED = "verified"
@@ -20,7 +20,7 @@ class ReleaseStatus(StrEnum):
 
 
 _S = ReleaseStatus
-# What a flow may be started of.
+# The statuses of versions that a flow may be started from.
 STARTABLE: Final = frozenset({_S.VERIFIED, _S.CANARY, _S.ACTIVE})
 RELEASE: Final = Machine(
     name="playbook release",
@@ -29,7 +29,7 @@ RELEASE: Final = Machine(
     steps={
         _S.DRAFT: STARTABLE | {_S.REVOKED},
         **{each: (STARTABLE | {_S.REVOKED}) - {each} for each in sorted(STARTABLE)},
-        # A revoked version stays so: what is better is a new version.
+        # A revoked version is final: a fix is a new version.
         _S.REVOKED: frozenset(),
     },
 )
@@ -37,7 +37,7 @@ RELEASE: Final = Machine(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaybookRef:
-    """One version of a playbook, named so that it cannot be another."""
+    """One version of a playbook, identified by its digest."""
 
     playbook_id: str
     version: str
@@ -46,7 +46,7 @@ class PlaybookRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaybookRelease:
-    """A version and how far it is released, without what it says."""
+    """A version with its release status, without its manifest."""
 
     version: str
     digest: str
@@ -59,7 +59,7 @@ class PlaybookRelease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaybookVersion(PlaybookRelease):
-    """A version with what it says."""
+    """A version with its manifest."""
 
     playbook_id: str
     manifest: PlaybookManifest
@@ -67,13 +67,13 @@ class PlaybookVersion(PlaybookRelease):
 
     @property
     def ref(self) -> PlaybookRef:
-        """Its name."""
+        """The reference to this version."""
         return PlaybookRef(playbook_id=self.playbook_id, version=self.version, digest=self.digest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaybookSummary:
-    """A playbook by its versions; title and objective are those of the newest."""
+    """A playbook with its versions; title and objective are the newest version's."""
 
     playbook_id: str
     title: str

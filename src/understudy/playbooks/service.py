@@ -1,4 +1,4 @@
-"""Use cases of playbooks: check, store, look, publish, revoke."""
+"""Use cases of playbooks: validate, store, get, list, publish, revoke."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -32,18 +32,18 @@ MAX_RELEASE_EVIDENCE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaybookService:
-    """Everything a caller does with playbooks, each change in one transaction."""
+    """The operations on playbooks, each change in one transaction."""
 
     units: "Units"
     clock: Clock
     tool_names: Callable[[], Sequence[str]]
 
     def validate(self, document: JsonObject) -> ManifestCheck:
-        """What is wrong with a manifest, and its digest."""
+        """Validate a manifest, and compute its digest."""
         return check_manifest(document, self.tool_names())[1]
 
     def create(self, principal: Principal, document: JsonObject) -> tuple[PlaybookDetail, bool]:
-        """Store a version, and tell whether it is new; the same one again changes nothing."""
+        """Store a version; returns whether it is new. An identical one changes nothing."""
         manifest, found = check_manifest(document, self.tool_names())
         if manifest is None or found.errors:
             raise coded_error(
@@ -71,7 +71,7 @@ class PlaybookService:
             return _detail(unit, version.playbook_id, version.version), is_new
 
     def get(self, playbook_id: str, version: str | None = None) -> PlaybookDetail:
-        """One playbook; the active version in full, else the newest, unless one is named."""
+        """One playbook with a version in full: the named one, else the active, else the newest."""
         with self.units.read() as unit:
             return _detail(unit, playbook_id, version)
 
@@ -82,7 +82,7 @@ class PlaybookService:
         query: str | None = None,
         status: ReleaseStatus | None = None,
     ) -> Page[PlaybookSummary]:
-        """Playbooks by id, all or those with a version of a status or with some words in it."""
+        """Playbooks by id, optionally filtered by a version's status or by words in it."""
         with self.units.read() as unit:
             page = unit.playbooks.page(request, query=query, status=status)
             return Page(
@@ -97,7 +97,7 @@ class PlaybookService:
         status: ReleaseStatus,
         evidence: Sequence[PlaybookEvidence],
     ) -> PlaybookDetail:
-        """Release a version; the one that was active before is verified from then on."""
+        """Release a version; the previously active one becomes verified."""
         if status not in STARTABLE:
             raise coded_error(
                 "playbooks/status_not_published", pointer="/status", allowed=sorted(STARTABLE)
@@ -132,7 +132,7 @@ class PlaybookService:
         reason: str | None,
         evidence: Sequence[PlaybookEvidence] = (),
     ) -> PlaybookDetail:
-        """Let nobody start a version any more; flows under way go on."""
+        """Revoke a version, so that no flow starts from it; running flows continue."""
         with self.units.write() as unit:
             found = _named(unit.playbooks.versions(ref.playbook_id, lock=True), ref)
             if found.status is not ReleaseStatus.REVOKED:
@@ -176,7 +176,7 @@ class PlaybookService:
 
 
 def require_version(unit: "Unit", ref: PlaybookRef) -> PlaybookVersion:
-    """The version of that digest, or `NotFound` or `Conflict`."""
+    """The version with that digest, or `NotFound` or `Conflict`."""
     return _named(unit.playbooks.versions(ref.playbook_id), ref)
 
 
@@ -213,7 +213,7 @@ def _check_same(unit: "Unit", wanted: PlaybookVersion) -> None:
 
 
 def _check_there(unit: "Unit", ref: PlaybookEvidence, where: str) -> None:
-    """Refuse evidence of a blank name, and a run or flow that is not there."""
+    """Refuse blank evidence, and a run or flow that does not exist."""
     if not ref.kind.strip() or not ref.id.strip():
         raise coded_error("playbooks/evidence_blank", pointer=where)
     look: dict[str, Callable[[str], Any]] = {"run": unit.runs.get, "flow": unit.flows.get}

@@ -1,4 +1,4 @@
-"""Start of a flow: all that is checked before, and the run that it submits, in one transaction."""
+"""Start of a flow: validation, and the submission of its run, in one transaction."""
 
 import hashlib
 import json
@@ -51,7 +51,7 @@ INPUTS: Final = "inputs"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFlow:
-    """What is asked for: which version, in which session, with which request."""
+    """A flow to be started: version, session and request."""
 
     playbook_ref: PlaybookRef
     session_id: str
@@ -63,7 +63,7 @@ class NewFlow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowStarter:
-    """Starts flows. The record and the run are one transaction, so neither is there alone."""
+    """Starts flows. Record and run are written in one transaction."""
 
     units: "Units"
     clock: "Clock"
@@ -73,7 +73,7 @@ class FlowStarter:
     def start(
         self, principal: Principal, wanted: NewFlow, *, idempotency_key: str | None = None
     ) -> str:
-        """The id of a new flow; a repeat with the same id or key finds the first."""
+        """Start a flow and return its id; a repeat with the same id or key returns the first."""
         check_metadata(wanted.request.metadata)
         if wanted.flow_id is not None:
             check_caller_id(wanted.flow_id, field="flow_id", domain="flows")
@@ -81,7 +81,7 @@ class FlowStarter:
         now = self.clock.now_ms()
         receipt = receipt_for(principal, "flows.start", asked, key=idempotency_key, at_ms=now)
         with self.units.write() as unit:
-            # The lock comes first, so that of two repeats at once the second sees the first.
+            # Lock first, so that the second of two concurrent repeats sees the first.
             session = require_session(unit, wanted.session_id, lock=True)
             if (run := known_run(unit, receipt)) is not None:
                 found = unit.flows.of_run(run.run_id)
@@ -101,7 +101,7 @@ class FlowStarter:
             return flow.flow_id
 
     def _checked(self, unit: "Unit", session: Session, wanted: NewFlow) -> PlaybookVersion:
-        """The version that is started, if the session and the request are fit for it."""
+        """The version to start, once session and request are validated."""
         if session.status is SessionStatus.ENDED:
             raise coded_error("sessions/session_ended")
         version = require_version(unit, wanted.playbook_ref)
@@ -145,7 +145,7 @@ class FlowStarter:
 
 
 def check_metadata(metadata: object) -> None:
-    """Refuse metadata of a request that is no object, or that says which flow it is of."""
+    """Refuse request metadata that is not an object, or that has the reserved flow key."""
     if metadata is not None and not isinstance(metadata, Mapping):
         raise coded_error("flows/metadata_not_an_object", pointer="/request/metadata")
     if metadata and FLOW_METADATA in metadata:
@@ -155,7 +155,7 @@ def check_metadata(metadata: object) -> None:
 
 
 def check_attestations(refs: Sequence[PlaybookEvidence]) -> None:
-    """Refuse evidence that nobody can attest, as the daemon itself knows it."""
+    """Refuse evidence that is blank or of a kind that only the daemon records."""
     for at, ref in enumerate(refs):
         if not ref.kind.strip() or not ref.id.strip():
             raise coded_error("flows/evidence_blank", pointer=f"/evidence_refs/{at}")
@@ -168,7 +168,7 @@ def check_attestations(refs: Sequence[PlaybookEvidence]) -> None:
 
 
 def attested(refs: Sequence[PlaybookEvidence], *, by: str, at_ms: int) -> tuple[Attestation, ...]:
-    """Evidence with who gave it and when, each once."""
+    """Attestations with user and time, without duplicates."""
     found = {
         ref.name: Attestation(
             kind=ref.kind, id=ref.id, description=ref.description, given_by=by, given_at_ms=at_ms
@@ -179,7 +179,7 @@ def attested(refs: Sequence[PlaybookEvidence], *, by: str, at_ms: int) -> tuple[
 
 
 def tool_rules(manifest: PlaybookManifest, tool_names: Sequence[str]) -> tuple[CallRule, ...]:
-    """What the run of a flow and its sidechains are denied; nothing unless the policy is enforced."""
+    """The deny rules for the run and its sidechains; empty unless the policy is enforced."""
     policy = manifest.tools
     if not policy.enforce:
         return ()
@@ -191,7 +191,7 @@ def _not_allowed(policy: ToolPolicy, tool_names: Sequence[str]) -> Iterator[str]
     if not policy.allow:
         return
     others = [name for name in tool_names if not policy.permits(name)]
-    # Of a server that is not up yet, nobody knows the tools: without one allowed, all are denied.
+    # The tools of a stopped MCP server are unknown: if none is allowed, deny all of them.
     if any(SLASH in name or name == "*" for name in policy.allow):
         yield from others
     else:
@@ -200,7 +200,7 @@ def _not_allowed(policy: ToolPolicy, tool_names: Sequence[str]) -> Iterator[str]
 
 
 def procedure(manifest: PlaybookManifest, inputs: object = None) -> str:
-    """What a run is told before the words of its request: the procedure, as the operator set it."""
+    """The briefing before the request of a run: the procedure of the playbook."""
     return "\n\n".join(filter(None, _parts(manifest, inputs)))
 
 
@@ -314,7 +314,7 @@ def _new(principal: Principal, wanted: NewFlow, *, now_ms: int) -> FlowRecord:
 
 
 def _repeated(known: FlowRecord, wanted: NewFlow) -> str:
-    """The id of a flow that was asked for again in just the same way."""
+    """The id of an existing flow with the same request; a conflict if the request differs."""
     given = {each.name for each in known.evidence_refs}
     is_same = (
         known.playbook_ref == wanted.playbook_ref

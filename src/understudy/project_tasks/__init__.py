@@ -1,1 +1,1 @@
-"""Project tasks: work items of a project, who does them, what they wait for, and the run of each."""
+"""Project tasks: work items of a project with assignee, dependencies and run."""

@@ -1,4 +1,4 @@
-"""The tasks of one project, and the rules about how they hang together and when one may start."""
+"""The tasks of one project, their dependency graph, and the rules for starting one."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,11 +24,11 @@ ARROW: Final = " → "
 
 @dataclass(frozen=True)
 class Board:
-    """Every task of a project as it is stored, and the runs that are at work on some of them."""
+    """All stored tasks of a project, and the status of their live runs."""
 
     project: Project
     stored: tuple[ProjectTask, ...]
-    # Runs of tasks that have not ended, by id.
+    # The status of unfinished runs of tasks, by run id.
     live: Mapping[str, RunStatus]
 
     @cached_property
@@ -37,18 +37,18 @@ class Board:
         return {task.project_task_id: task for task in self.stored}
 
     def find(self, task_id: str) -> ProjectTask:
-        """The task of that id, or `NotFound`."""
+        """The task with that id, or `NotFound`."""
         task = self.by_id.get(task_id)
         if task is None:
             raise coded_error("project_tasks/task_not_found", task_id=quoted(task_id))
         return task
 
     def run_status(self, task: ProjectTask) -> RunStatus | None:
-        """The status of the run that is at work on a task; None when none is."""
+        """The status of a task's live run; None without one."""
         return self.live.get(task.latest_run_id or "")
 
     def status(self, task: ProjectTask) -> TaskStatus:
-        """Where a task stands: as its run does, unless somebody has ended it meanwhile."""
+        """The current status of a task: that of its live run, unless the task has ended."""
         run_status = self.run_status(task)
         if run_status is None or task.status in ENDED:
             return task.status
@@ -59,11 +59,11 @@ class Board:
         return tuple(each for each in task.blocked_by if not self._is_completed(each))
 
     def start_refusal(self, task: ProjectTask) -> UnderstudyError | None:
-        """Why a task may not start now; None when it may."""
+        """Why a task may not start now; None if it may."""
         return next((refusal(self, task) for blocks, refusal in _START if blocks(self, task)), None)
 
     def delete_refusal(self, task: ProjectTask) -> UnderstudyError | None:
-        """Why a task may not be deleted now; None when it may."""
+        """Why a task may not be deleted now; None if it may."""
         if self.run_status(task) is not None:
             return _already_running(self, task)
         dependants = self._naming(lambda each: task.project_task_id in each.blocked_by)
@@ -75,7 +75,7 @@ class Board:
         return None
 
     def detail(self, task: ProjectTask) -> ProjectTaskDetail:
-        """A task as it stands now."""
+        """A task with its current status and actions."""
         refusals = (("start", self.start_refusal), ("delete", self.delete_refusal))
         detail = extended(
             ProjectTaskDetail,
@@ -87,7 +87,7 @@ class Board:
         return replace(detail, status=self.status(task))
 
     def check_dependencies(self, task_id: str, wanted: Sequence[str]) -> tuple[str, ...]:
-        """The ids that a task is to wait for, each once; refuses unknown ones, itself and rings."""
+        """The dependencies of a task, without duplicates; refuses unknown ids and cycles."""
         ids = tuple(dict.fromkeys(each.strip() for each in wanted if each.strip()))
         if len(ids) > MAX_DEPENDENCIES:
             raise coded_error(
@@ -100,7 +100,7 @@ class Board:
         return ids
 
     def check_parent(self, task_id: str, parent_id: str) -> str:
-        """The id of the task above another one; refuses an unknown one, itself and rings."""
+        """The validated parent of a task; refuses an unknown id and cycles."""
         edges = {
             each.project_task_id: (each.parent_task_id,) if each.parent_task_id else ()
             for each in self.stored
@@ -134,7 +134,7 @@ class Board:
 
 
 def _path(edges: Mapping[str, Sequence[str]], start: str, end: str) -> tuple[str, ...]:
-    """The way from one task to another along what each waits for; empty when there is none."""
+    """A path from one task to another along its dependencies; empty without one."""
     came_from: dict[str, str | None] = {start: None}
     ahead = [start]
     while ahead:
@@ -187,13 +187,13 @@ def _inactive(board: Board, _: ProjectTask) -> UnderstudyError:
 
 
 def project_not_active(project: Project) -> UnderstudyError:
-    """That a project takes no new work, and why."""
+    """The error for a project that takes no new work."""
     return coded_error(
         "project_tasks/project_not_active", project_id=project.project_id, status=project.status
     )
 
 
-# In this order: the first that blocks is told.
+# In order: the first rule that blocks gives the error.
 _START: Final[tuple[tuple[Blocks, Refusal], ...]] = (
     (lambda board, _: board.project.status is not ProjectStatus.ACTIVE, _inactive),
     (

@@ -1,4 +1,4 @@
-"""The records of project tasks, and what the status of a run says about the task it carries out."""
+"""The records of project tasks, and the status of a task by that of its run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ MAX_QUERY_CHARS: Final = 500
 _S = TaskStatus
 ENDED: Final = frozenset({_S.COMPLETED, _S.FAILED, _S.CANCELLED})
 _OPEN: Final = frozenset(_S) - ENDED
-# What people may make of a task that no run is at work on.
+# The transitions that people may make while no run is live.
 PROJECT_TASK: Final = Machine(
     name="project task",
     domain="project_tasks",
@@ -40,7 +40,7 @@ STATUS_OF_RUN: Final[Mapping[RunStatus, TaskStatus]] = {
     RunStatus.INTERRUPTED: _S.FAILED,
     RunStatus.CANCELLED: _S.CANCELLED,
 }
-# The output of a task whose run said nothing and gave no reason.
+# The output of a task whose run ended without output or error.
 SILENT_END: Final[Mapping[RunStatus, str | None]] = {
     RunStatus.COMPLETED: None,
     RunStatus.FAILED: "Run failed",
@@ -51,7 +51,7 @@ SILENT_END: Final[Mapping[RunStatus, str | None]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discussion:
-    """The thread of a channel in which people talk about a task."""
+    """The channel thread about a task."""
 
     channel_id: str
     thread_root_message_id: str
@@ -59,7 +59,7 @@ class Discussion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectTask:
-    """One work item of a project; a run in the session of its assignee carries it out."""
+    """A work item of a project; a run in the session of its assignee carries it out."""
 
     project_id: str
     project_task_id: str
@@ -70,34 +70,34 @@ class ProjectTask:
     description: str = ""
     status: TaskStatus = TaskStatus.PENDING
     assignee_member_id: Annotated[str | None, OMIT] = None
-    # Always the session of the assignee.
+    # The session of the assignee.
     primary_session_id: Annotated[str | None, OMIT] = None
-    # The run that carries it out, or did so last.
+    # The current or last run of the task.
     latest_run_id: Annotated[str | None, OMIT] = None
-    # Ids of tasks of the same project.
+    # The ids of its dependencies, in the same project.
     blocked_by: tuple[str, ...] = ()
     parent_task_id: Annotated[str | None, OMIT] = None
     discussion: Annotated[Discussion | None, OMIT] = None
     output: Annotated[str | None, OMIT] = None
     metadata: JsonObject = field(default_factory=dict)
-    # Names the tool call that made it, so that a repeat of the call finds it.
+    # The digest of the tool call that created it: a repeated call finds it.
     call_digest: Annotated[str | None, HIDDEN] = None
     version: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectTaskDetail(ProjectTask):
-    """A task as it stands now: by its run while that goes on, with what it waits for."""
+    """A task with its current status, its live run and its unfinished dependencies."""
 
     waits_for: tuple[str, ...] = ()
-    # Of the run that is at work on it; None when none is.
+    # The status of its live run; None without one.
     run_status: Annotated[RunStatus | None, OMIT] = None
     actions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """Who is to do a task: exactly one of a member, a session that is one, or an agent."""
+    """The assignee of a task: exactly one of a member, a session, or an agent."""
 
     assignee_member_id: str | None = None
     assignee_session_id: str | None = None
@@ -111,7 +111,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewProjectTask:
-    """What is asked for."""
+    """A task to be created."""
 
     title: str
     project_task_id: str | None = None
@@ -129,7 +129,7 @@ class NewProjectTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectTaskChange:
-    """What is to change; None leaves a part as it is, and `clear` names parts to remove."""
+    """A change of a task; None keeps a field, and `clear` names fields to remove."""
 
     title: str | None = None
     description: str | None = None
@@ -141,7 +141,7 @@ class ProjectTaskChange:
     latest_run_id: str | None = None
     output: str | None = None
     metadata: JsonObject | None = None
-    # Of `assignment`, `parent`, `discussion` and `output`.
+    # A subset of `assignment`, `parent`, `discussion` and `output`.
     clear: frozenset[str] = frozenset()
     expected_version: int | None = None
 
@@ -149,7 +149,7 @@ class ProjectTaskChange:
 def check_text(
     *, title: str | None = None, description: str | None = None, output: str | None = None
 ) -> None:
-    """Refuse a title that is blank, and any text that is too long."""
+    """Refuse a blank title, and any text that is too long."""
     if title is not None and not 1 <= len(title.strip()) <= MAX_TITLE_CHARS:
         raise coded_error(
             "project_tasks/invalid_title", pointer="/title", max_title_chars=MAX_TITLE_CHARS

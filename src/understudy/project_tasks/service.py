@@ -1,4 +1,4 @@
-"""Use cases of project tasks besides starting them: create, look, change, delete."""
+"""Use cases of project tasks besides starting them: create, get, list, change, delete."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -41,18 +41,18 @@ from understudy.sessions.tasks import TaskStatus
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
-# What may not change while a run is at work on a task.
+# Fields that are locked while a run of the task is live.
 HELD_BY_RUN: Final = ("status", "assignment", "blocked_by", "latest_run_id", "output")
-# Takes secrets, and where the policy says so personal data, out of what a task came to.
+# Scrubs secrets, and personal data if the policy says so, from the output of a task.
 Clean: TypeAlias = Callable[["Unit", str], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectTaskService:
-    """Everything a caller does with the tasks of a project, each change in one transaction.
+    """The operations on project tasks, each change in one transaction.
 
-    The project's row is locked before its tasks are read, so of two changes at once the second sees
-    what the first has made of the dependencies.
+    The project's row is locked before its tasks are read, so that the second of two concurrent
+    changes sees the dependencies that the first has written.
     """
 
     units: "Units"
@@ -62,7 +62,7 @@ class ProjectTaskService:
     def create(
         self, principal: Principal, project_id: str, wanted: NewProjectTask
     ) -> ProjectTaskDetail:
-        """A new task; the same tool call again finds the one it made."""
+        """Create a task; a repeated tool call returns the task that it created first."""
         check_text(title=wanted.title, description=wanted.description, output=wanted.output)
         if wanted.project_task_id is not None:
             check_caller_id(wanted.project_task_id, field="project_task_id", domain="project_tasks")
@@ -91,7 +91,7 @@ class ProjectTaskService:
         status: TaskStatus | None = None,
         assignee_member_id: str | None = None,
     ) -> tuple[ProjectTaskDetail, ...]:
-        """The tasks of a project in the order they were made, all or some."""
+        """The tasks of a project in order of creation, optionally filtered."""
         with self.units.read() as unit:
             board = open_board(unit, project_id)
         return tuple(
@@ -120,7 +120,7 @@ class ProjectTaskService:
             return _with(board, changed).detail(changed)
 
     def delete(self, principal: Principal, project_id: str, task_id: str) -> None:
-        """Delete a task that no other one names and no run is at work on."""
+        """Delete a task without dependants, children or a live run."""
         with self.units.write() as unit:
             board = open_board(unit, project_id, lock=True)
             stored = held(unit, board, task_id)
@@ -131,7 +131,7 @@ class ProjectTaskService:
             self.audit(unit, principal, "project_tasks.delete", stored)
 
     def ended(self, unit: "Unit", run: Run) -> None:
-        """Write down what came of the tasks that a run carried out, in the transaction that ends it."""
+        """Store the outcome of a run in its tasks, in the transaction that ends the run."""
         if RunTrace.PROJECT_TASK not in unit.traces(run):
             return
         for task in unit.project_tasks.of_run(run.run_id):
@@ -140,7 +140,7 @@ class ProjectTaskService:
                 self.save(unit, task, settled)
 
     def reconcile(self) -> int:
-        """Let tasks fail whose run is not there any more; returns how many did."""
+        """Fail tasks whose run no longer exists; returns their number."""
         with self.units.write() as unit:
             orphans = unit.project_tasks.orphans()
             for task in orphans:
@@ -154,13 +154,13 @@ class ProjectTaskService:
         return len(orphans)
 
     def save(self, unit: "Unit", stored: ProjectTask, changed: ProjectTask) -> ProjectTask:
-        """Store a task as it is to be from now on."""
+        """Store a changed task with the next version number."""
         changed = replace(changed, version=stored.version + 1, updated_at_ms=self.clock.now_ms())
         unit.project_tasks.update(changed, expected_version=stored.version)
         return changed
 
     def audit(self, unit: "Unit", principal: Principal, action: str, task: ProjectTask) -> None:
-        """Write down who did what to a task."""
+        """Add an audit entry for a change of a task."""
         now, named = self.clock.now_ms(), f"{task.project_id}/{task.project_task_id}"
         unit.audit.add(audit.done(principal, action, named, at_ms=now, version=task.version))
 
@@ -222,7 +222,7 @@ class ProjectTaskService:
         return changed
 
     def _settled(self, unit: "Unit", task: ProjectTask, run: Run) -> ProjectTask:
-        """A task after the end of its run; what somebody ended meanwhile stays as it is."""
+        """A task after the end of its run; the status of a task that has ended is kept."""
         said = None
         is_open = task.status not in ENDED
         if is_open or (task.output is None and run.status is RunStatus.COMPLETED):
@@ -233,7 +233,7 @@ class ProjectTaskService:
 
 
 def outcome_of(unit: "Unit", run: Run) -> str | None:
-    """What a run that ended came to: its last words, or why it came to nothing."""
+    """The outcome of an ended run: its last output, or its error."""
     if run.status is not RunStatus.COMPLETED:
         return run.error or SILENT_END[run.status]
     said = [own_text(event) for event in unit.journal.outputs([run.run_id]).get(run.run_id, ())]
@@ -241,7 +241,7 @@ def outcome_of(unit: "Unit", run: Run) -> str | None:
 
 
 def open_board(unit: "Unit", project_id: str, *, lock: bool = False) -> Board:
-    """The tasks of a project; `lock` holds the project's row until the unit ends."""
+    """The board of a project; `lock` locks the project's row until the unit ends."""
     project = require_project(unit, project_id, lock=lock)
     return Board(
         project=project,
@@ -251,14 +251,14 @@ def open_board(unit: "Unit", project_id: str, *, lock: bool = False) -> Board:
 
 
 def held(unit: "Unit", board: Board, task_id: str) -> ProjectTask:
-    """A task of a board, as it stands once its row is held: its run may just have ended."""
+    """A task, read again with its row locked: its run may just have ended."""
     board.find(task_id)
     task = unit.project_tasks.get(board.project.project_id, task_id, lock=True)
     return board.find(task_id) if task is None else task
 
 
 def is_thread(unit: "Unit", discussion: Discussion) -> bool:
-    """Whether a thread that begins with this message is in this channel."""
+    """Whether a message is the root of a thread in this channel."""
     message = unit.channel_messages.get(discussion.thread_root_message_id)
     return (
         message is not None
@@ -268,13 +268,13 @@ def is_thread(unit: "Unit", discussion: Discussion) -> bool:
 
 
 def _with(board: Board, task: ProjectTask) -> Board:
-    """The board with a task as it is now."""
+    """The board with one task replaced."""
     kept = {**board.by_id, task.project_task_id: task}
     return replace(board, stored=tuple(kept.values()))
 
 
 def _check_free(board: Board, stored: ProjectTask, change: ProjectTaskChange) -> None:
-    """Refuse what a run at work, or the end of one, decides."""
+    """Refuse changes of fields that a live run, or the outcome of one, decides."""
     touched = [
         name for name in HELD_BY_RUN if getattr(change, name) is not None or name in change.clear
     ]
@@ -322,7 +322,7 @@ def _assigned(
 
 
 def assignee(unit: "Unit", project: Project, wanted: Assignment) -> ProjectMember:
-    """The member of a project that an assignment leads to; it is a session."""
+    """The member that an assignment resolves to, which must be a session."""
     found = [each for each in project.members if _is_meant(unit, each, wanted)]
     if not found:
         named = wanted.assignee_member_id or wanted.assignee_session_id or wanted.assignee_agent_id

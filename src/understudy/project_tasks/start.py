@@ -1,4 +1,4 @@
-"""Start of a project task: one run in the session of its assignee, told what it waits for came to."""
+"""Start of a project task: one run in the session of its assignee, with a briefing."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SOURCE: Final = "project_task"
 ACTOR: Final = "project-control"
-# Who opens the threads of tasks; nobody on the roster.
+# The author of task threads; not on the roster.
 CONTROL: Final = ChannelMember(
     member_id=ACTOR, member_kind=MemberKind.HUMAN_ACTOR, display_name="Project Control"
 )
@@ -47,7 +47,7 @@ REPORT: Final = "Your last message becomes the output of the task. The task:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskStart:
-    """How a task is to be started."""
+    """The options of a start."""
 
     provider: str | None = None
     model: str | None = None
@@ -58,7 +58,7 @@ class TaskStart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskStarter:
-    """Starts tasks: the run and what the task says of it are one transaction."""
+    """Starts tasks: the run and the task's reference to it are written in one transaction."""
 
     tasks: ProjectTaskService
     intake: RunIntake
@@ -75,7 +75,7 @@ class TaskStarter:
         *,
         idempotency_key: str | None = None,
     ) -> RunDetail:
-        """Submit the run of a task; a repeat under the same key finds the first."""
+        """Submit the run of a task; a repeat with the same key returns the first run."""
         asked = {"project_id": project_id, "task_id": task_id, **asdict(wanted)}
         now = self.tasks.clock.now_ms()
         receipt = receipt_for(
@@ -89,8 +89,8 @@ class TaskStarter:
             refusal = board.start_refusal(task)
             if refusal is not None:
                 raise refusal
-            # Channels before sessions, as turns take them, and these before the task's row, as the
-            # end of a run does.
+            # Lock order against deadlocks: channels, sessions, then the task's row, as turns and
+            # the end of a run lock them.
             discussion = self._discussion(unit, board, task, wanted)
             session = require_session(unit, task.primary_session_id or "", lock=True)
             task = replace(held(unit, board, task_id), discussion=discussion)
@@ -106,7 +106,7 @@ class TaskStarter:
     def _discussion(
         self, unit: "Unit", board: Board, task: ProjectTask, wanted: TaskStart
     ) -> Discussion | None:
-        """The thread of a task: the one it has, or a new one in the first channel of the project."""
+        """The thread of a task: its own, or a new one in the project's first channel."""
         if task.discussion is not None and is_thread(unit, task.discussion):
             return task.discussion
         links = board.project.channel_links
@@ -114,7 +114,7 @@ class TaskStarter:
         if channel is None:
             return None
         said = NewChannelMessage(content=wanted.kickoff_message or _kickoff(board, task))
-        # A daemon's word starts no turn: the assignee has its run already.
+        # The daemon's message starts no turn: the assignee has its run already.
         topic = Topic(wants_answer=False, bindings={"task": task.project_task_id})
         message = self.posting.post(unit, DAEMON, channel, CONTROL, said, topic=topic)
         unit.after_commit(lambda: self.channel_changed(channel.channel_id))
@@ -156,7 +156,7 @@ def _submission(board: Board, task: ProjectTask, wanted: TaskStart) -> Submissio
 
 
 def briefing(board: Board, task: ProjectTask) -> str:
-    """What a run is told beside the words of its task: the project, its part in it, what was done."""
+    """The briefing of a run: the project, its role, and the outputs of dependencies."""
     return "\n\n".join(filter(None, _parts(board, task)))
 
 
@@ -190,7 +190,7 @@ def _member(member: ProjectMember) -> str:
 
 
 def _satisfied(dependencies: Sequence[ProjectTask]) -> str:
-    """The tasks that were waited for, and what each came to, within bounds."""
+    """The dependencies of a task and their outputs, within a size limit."""
     if not dependencies:
         return ""
     listed = "\n".join(

@@ -1,4 +1,4 @@
-"""The tool by which an agent sees the tasks of its projects, takes one, and says how it goes."""
+"""The tool by which an agent lists the tasks of its projects, claims one, and reports on it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 OUTPUT_CHARS: Final = 300
-# What an agent may say of a task that it has.
+# The statuses that an agent may set on its own task.
 SAID_BY_AGENTS: Final = frozenset(
     {TaskStatus.IN_PROGRESS, TaskStatus.BLOCKED, TaskStatus.COMPLETED, TaskStatus.FAILED}
 )
@@ -40,7 +40,7 @@ TaskId = Annotated[str, Field(min_length=1, max_length=200)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskReport:
-    """What an agent says of a task: where it stands, and what came of it."""
+    """An agent's report on a task: status and output."""
 
     status: TaskStatus | None = None
     output: str | None = None
@@ -48,25 +48,25 @@ class TaskReport:
 
 @dataclass(frozen=True, slots=True)
 class MemberTasks:
-    """What a run may do with the tasks of a project that its session is a member of."""
+    """The operations of a run on the tasks of its session's projects."""
 
     service: ProjectTaskService
 
     def project_of(self, session_id: str, project_id: str | None) -> str:
-        """The project that a call is about: the one named, or the only one of the session."""
+        """The project of a call: the one named, or the session's only one."""
         with self.service.units.read() as unit:
             ids = unit.projects.ids_for_session(session_id)
         if project_id is None and len(ids) == 1:
             return ids[0]
         if project_id is None:
             raise coded_error("project_tasks/project_unclear", projects=list(ids))
-        # Whether there is a project of others is not for a model to find out.
+        # `NotFound` for other projects, so that a model cannot probe for them.
         if project_id not in ids:
             raise coded_error("projects/project_not_found", project_id=preview(project_id))
         return project_id
 
     def claim(self, context: ToolContext, project_id: str, task_id: str) -> str:
-        """Take a task that nobody else has, and let the run at hand carry it out."""
+        """Claim a task that no other member has, and bind it to this run."""
         with self.service.units.write() as unit:
             board, task, member = self._opened(unit, context, project_id, task_id)
             if task.primary_session_id not in (None, context.session_id):
@@ -75,7 +75,7 @@ class MemberTasks:
             return self._saved(unit, context, board, task, bound)
 
     def report(self, context: ToolContext, project_id: str, task_id: str, said: TaskReport) -> str:
-        """Say where a task of one's own stands; `blocked` lets the run go on without it."""
+        """Report on a task of this session; `blocked` detaches the run from it."""
         with self.service.units.write() as unit:
             board, task, member = self._opened(unit, context, project_id, task_id, said.status)
             if task.primary_session_id != context.session_id:
@@ -99,17 +99,17 @@ class MemberTasks:
         task_id: str,
         said: TaskStatus | None = None,
     ) -> tuple[Board, ProjectTask, ProjectMember]:
-        """A task that this run may change, with its row held, and the member that asks."""
+        """A task that this run may change, with its row locked, and the calling member."""
         board = open_board(unit, project_id, lock=True)
         members = board.project.members
         mine = [each for each in members if each.session_id == context.session_id]
         if not mine:
             raise coded_error("projects/project_not_found", project_id=project_id)
-        # Held, so that it cannot end before the task says which run it was.
+        # Locked, so that the run cannot end before the task refers to it.
         if require_run(unit, context.run_id, lock=True).status in TERMINAL:
             raise coded_error("runs/run_state_conflict")
         task = held(unit, board, task_id)
-        # A call that is made again may find what it said the first time.
+        # A repeated call may find the status that it set the first time.
         is_repeat = task.latest_run_id == context.run_id and task.status is said
         if task.status in ENDED and not is_repeat:
             raise coded_error("project_tasks/task_is_terminal")
@@ -139,7 +139,7 @@ class MemberTasks:
 def _bound(
     board: Board, task: ProjectTask, member: ProjectMember, context: ToolContext
 ) -> ProjectTask:
-    """A task that the run at hand carries out; not before all that it waits for is completed."""
+    """A task bound to this run; refused while dependencies are unfinished."""
     bound = replace(
         task,
         assignee_member_id=member.member_id,
@@ -164,7 +164,7 @@ def _another_members_error(task: ProjectTask) -> UnderstudyError:
 
 
 class ProjectTaskAction(StrEnum):
-    """What the tool can do."""
+    """The actions of the tool."""
 
     LIST = "list"
     CREATE = "create"
@@ -179,7 +179,7 @@ _NEEDED: Final[Mapping[ProjectTaskAction, str | None]] = {
     _A.CLAIM: "task",
     _A.UPDATE: "task",
 }
-# Which of the fields beside `action` and `project_id` each action reads.
+# The fields beside `action` and `project_id` that each action reads.
 _READ: Final[Mapping[ProjectTaskAction, frozenset[str]]] = {
     _A.LIST: frozenset({"status"}),
     _A.CREATE: frozenset({"title", "description", "blocked_by"}),
@@ -228,7 +228,7 @@ class ProjectTasksParameters(Parameters):
 
 
 class ProjectTasks:
-    """Lets an agent take part in the work of its projects; people decide the rest."""
+    """Lets an agent work on the tasks of its projects; people decide the rest."""
 
     name = "project_tasks"
     description = (
@@ -248,7 +248,7 @@ class ProjectTasks:
         return bool(unit.projects.ids_for_session(run.session_id))
 
     async def call(self, arguments: ProjectTasksParameters, context: ToolContext) -> str:
-        """The task as it stands now, or the list."""
+        """Perform the action; returns the changed task, or the list."""
         try:
             return await in_thread(_ACTIONS[arguments.action], self._members, arguments, context)
         except UnderstudyError as problem:
@@ -290,7 +290,7 @@ _ACTIONS: Final[
 
 
 def line_of(task: ProjectTaskDetail) -> str:
-    """A task in one line, with what came of it below."""
+    """A task on one line, with its output below."""
     line = f"{task.project_task_id} [{task.status}] {preview(task.title)}"
     line += f" ({task.assignee_member_id or 'nobody has it'})"
     if task.waits_for:

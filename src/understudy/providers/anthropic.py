@@ -1,4 +1,4 @@
-"""Anthropic's models, over pydantic-ai."""
+"""The provider for Anthropic's models, over pydantic-ai."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -43,7 +43,7 @@ _WRONG_SHAPE: Final = (
 
 
 class AnthropicProvider:
-    """Answers from one server, reusing its connections; belongs to one event loop."""
+    """Calls one server over reused connections; bound to one event loop."""
 
     def __init__(
         self, *, api_key: str | None, base_url: str | None, scrub: Scrub = as_it_is
@@ -51,7 +51,7 @@ class AnthropicProvider:
         base = base_url or DEFAULT_BASE_URL
         self._failures = RouteErrors(api_key, scrub)
         self._client = anthropic.AsyncAnthropic(
-            # Servers without keys exist behind a base URL; the client insists on one.
+            # A server behind a base URL may need no key, but the client requires one.
             api_key=api_key or "none",
             base_url=base,
             timeout=TIMEOUT,
@@ -65,7 +65,7 @@ class AnthropicProvider:
     async def complete(
         self, request: ModelRequest, *, on_delta: OnDelta, on_send: OnSend | None = None
     ) -> ModelReply:
-        """Answer, from a stream or from the plain body of a server that does not stream."""
+        """Complete a request, from a stream or the plain body of a server that cannot stream."""
         parts = ReplyParts(on_delta)
         if on_send:
             await on_send(request)
@@ -125,10 +125,10 @@ def _message(body: object) -> str:
 
 
 class PlainOrStreamClient(httpx2.AsyncClient):
-    """Turns a successful plain answer into the events that the reader of streams expects."""
+    """Converts a successful plain answer into the events that the stream reader expects."""
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Send the request on and look at what kind of answer comes back."""
+        """Send the request, and convert the answer if it is plain."""
         response = await super().send(request, **options)
         kind = response.headers.get("content-type", "")
         if response.status_code != 200 or not kind.startswith("application/json"):
@@ -136,7 +136,7 @@ class PlainOrStreamClient(httpx2.AsyncClient):
         try:
             events = b"".join(_events(json.loads(await response.aread())))
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            # Not an answer at all: let the reader say so.
+            # Not a valid answer: the stream reader reports the error.
             return response
         headers = {"content-type": "text/event-stream"}
         return httpx2.Response(200, headers=headers, content=events, request=request)

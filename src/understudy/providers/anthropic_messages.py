@@ -1,4 +1,4 @@
-"""Our messages as pydantic-ai's, and its replies as ours."""
+"""Conversion of messages to pydantic-ai's, and of its replies to ours."""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ _SAME_NAME: Final = ("temperature", "top_p", "max_tokens", "seed")
 
 
 def to_messages(request: ModelRequest) -> list[theirs.ModelMessage]:
-    """The conversation, with what came in a row from our side as one request of theirs."""
+    """The conversation; consecutive messages of our side become one request."""
     history: list[theirs.ModelMessage] = []
     waiting: list[theirs.ModelRequestPart] = []
     for message in request.messages:
@@ -74,7 +74,7 @@ def _response(message: AssistantMessage) -> theirs.ModelResponse:
 
 
 def to_parameters(request: ModelRequest) -> ModelRequestParameters:
-    """The tools that the model may call."""
+    """The tools of a request."""
     tools = [
         ToolDefinition(
             name=tool.name,
@@ -88,8 +88,8 @@ def to_parameters(request: ModelRequest) -> ModelRequestParameters:
 
 
 def to_settings(generation: Mapping[str, object]) -> ModelSettings:
-    """The generation settings under their names."""
-    # The values are the caller's, checked at the edge where they came in.
+    """The generation settings under pydantic-ai's names."""
+    # The values come from the caller, validated where they entered.
     given = {name: generation[name] for name in _SAME_NAME if generation.get(name) is not None}
     settings = cast("ModelSettings", given)
     if isinstance(stop := generation.get("stop"), str):
@@ -100,7 +100,7 @@ def to_settings(generation: Mapping[str, object]) -> ModelSettings:
 
 
 def add_response(parts: ReplyParts, response: theirs.ModelResponse) -> None:
-    """Add all but the text of a finished response; the text was collected as it arrived."""
+    """Add everything but the text of a finished response; the text was streamed before."""
     details = response.provider_details or {}
     parts.model = str(response.model_name or "")
     parts.finish_reason = str(details.get("finish_reason") or response.finish_reason or "")

@@ -1,4 +1,4 @@
-"""The contract between the agent loop and whatever answers as a model."""
+"""The contract between the agent loop and model providers."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from understudy.core.errors import UnderstudyError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A tool the model wants to use; `arguments` is the raw JSON text it sent."""
+    """A tool call of the model; `arguments` is the raw JSON text it sent."""
 
     call_id: str
     name: str
@@ -18,7 +18,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextPart:
-    """A text among files."""
+    """A text between files."""
 
     text: str
 
@@ -27,8 +27,8 @@ class TextPart:
 class FilePart:
     """An image or a document.
 
-    What is optional is left out when the provider refuses the request: a file of an earlier turn
-    must not be the end of a conversation.
+    An optional file is dropped when the provider rejects the request: a file of an earlier turn
+    must not end a conversation.
     """
 
     media_type: str
@@ -42,7 +42,7 @@ Part = TextPart | FilePart
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserMessage:
-    """Something a user said: `text` is all of its words, `parts` their order among files if any."""
+    """A user message: `text` is its full text, `parts` the order of texts and files if any."""
 
     text: str
     parts: tuple[Part, ...] = ()
@@ -57,20 +57,20 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantMessage:
-    """Something the model said or asked tools for."""
+    """A message of the model: text and tool calls."""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        """Whether it neither said nor asked for anything; servers refuse such a message."""
+        """Whether it has neither text nor tool calls; servers reject such a message."""
         return not self.tool_calls and not self.text.strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolMessage:
-    """The answer of a tool call."""
+    """The result of a tool call."""
 
     call_id: str
     name: str
@@ -91,24 +91,24 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """One call of the model."""
+    """One model call."""
 
     model: str
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
-    # Generation settings a caller may set: temperature, top_p, max_tokens, seed, stop.
+    # Generation settings of the caller: temperature, top_p, max_tokens, seed, stop.
     generation: Mapping[str, object] = field(default_factory=dict)
     run_id: str = ""
-    # Tried once when the model cannot answer; None: the one of the route, if it has one.
+    # Tried once if the model fails; None means the route's fallback, if it has one.
     fallback_model: str | None = None
-    # Whether the model may end without a word, as what it was to do is done; else that is a failure.
+    # Whether an empty reply is valid, as the work is done; otherwise it is a failure.
     may_be_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens one call consumed, as the provider counted them."""
+    """Token usage of one call, as counted by the provider."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -117,7 +117,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
-    """A complete answer of the model."""
+    """A complete reply of the model."""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
@@ -126,16 +126,15 @@ class ModelReply:
     finish_reason: str = "stop"
 
 
-# Called with each piece of text as it arrives, and with None when what was said so far is void
-# because the call is being tried again.
+# Called with each delta of text, and with None when a retry voids the text so far.
 OnDelta = Callable[[str | None], None]
 
-# Awaited before each request that goes out, tries and fallback included, with what goes out.
+# Awaited before each outgoing request, retries and fallback included.
 OnSend = Callable[[ModelRequest], Awaitable[None]]
 
 
 class ProviderError(UnderstudyError):
-    """A model call failed; `retryable` tells whether the same call may work later."""
+    """A failed model call; `retryable` tells whether a retry may succeed."""
 
     def __init__(
         self, code: str, *, detail: str, retryable: bool, retry_after_s: float = 0
@@ -146,17 +145,17 @@ class ProviderError(UnderstudyError):
 
 
 class Provider(Protocol):
-    """Answers model requests of one route."""
+    """Executes the model calls of one route."""
 
     async def complete(
         self, request: ModelRequest, *, on_delta: OnDelta, on_send: OnSend | None = None
     ) -> ModelReply:
-        """Answer, speaking through `on_delta` on the way; raises `ProviderError`.
+        """Complete a request, streaming text through `on_delta`; raises `ProviderError`.
 
-        What `on_send` raises ends the call and passes through.
+        An exception of `on_send` ends the call and propagates.
         """
         ...
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         ...

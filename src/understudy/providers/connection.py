@@ -1,4 +1,4 @@
-"""The HTTP client that model calls go through."""
+"""The HTTP client for model calls."""
 
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
@@ -7,21 +7,21 @@ import httpx2
 
 from understudy.core.urls import is_loopback
 
-# Whole calls are bounded in time by the caller, so a single read is not.
+# No read timeout: the caller bounds the whole call.
 TIMEOUT: Final = httpx2.Timeout(None, connect=10.0)
-# How many calls run at once is decided above; here nothing must queue.
+# No connection limit: the caller limits concurrency, and nothing must queue here.
 _LIMITS: Final = httpx2.Limits(max_connections=None, max_keepalive_connections=32)
 _Client = TypeVar("_Client", bound=httpx2.AsyncClient)
 
 
 def open_client(kind: type[_Client], base_url: str) -> _Client:
-    """A client for one server that keeps its connections open."""
+    """A client for one server, with keep-alive connections."""
     parts = urlsplit(base_url)
     return kind(
         timeout=TIMEOUT,
         limits=_LIMITS,
-        # Without TLS there is nothing to verify, and loading the authorities takes a while.
+        # Plain HTTP verifies nothing, and loading the CA certificates is slow.
         verify=parts.scheme != "http",
-        # A proxy from the environment never leads back to this machine.
+        # A proxy from the environment cannot reach this machine.
         trust_env=not is_loopback(parts.hostname or ""),
     )

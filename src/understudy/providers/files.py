@@ -1,4 +1,4 @@
-"""Files in a conversation: how they are written down, and requests that do without some."""
+"""Files in a conversation: data URLs, and requests without optional files."""
 
 import base64
 from dataclasses import replace
@@ -7,7 +7,7 @@ from understudy.providers.base import FilePart, Message, ModelRequest, Part, Tex
 
 
 def data_url(file: FilePart) -> str:
-    """A file as a URL that holds it."""
+    """A file as a data URL."""
     return f"data:{file.media_type};base64,{base64.b64encode(file.data).decode()}"
 
 

@@ -1,4 +1,4 @@
-"""Context windows of models: configured, known by the family of the model, or assumed."""
+"""Context windows of models: configured, known by model family, or assumed."""
 
 import re
 import tomllib
@@ -9,19 +9,19 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final
 
-# Assumed for a model of no known family: the least that hosted models of the last generations have.
+# For unknown families: the least that recent hosted models have.
 DEFAULT_WINDOW: Final = 128_000
-# No model has a longer name; the rest of one is not looked at.
+# Longer names are truncated.
 MAX_NAME_CHARS: Final = 200
 # Words and numbers of a name: `gpt-4.1-mini` is gpt, 4.1, mini.
 _TOKEN: Final = re.compile(r"[a-z]+|[0-9]+(?:\.[0-9]+)*")
-# Where the name proper may begin: after a host or maker such as `openai/`, `ft:` or `anthropic.`.
+# Starts of the name proper: after a host or vendor such as `openai/`, `ft:` or `anthropic.`.
 _BEGIN: Final = re.compile(r"(?:^|[/:@~]|\.(?=[a-z]))")
 Tokens = tuple[str, ...]
 
 
 class WindowSource(StrEnum):
-    """Where a context window is from."""
+    """The source of a context window."""
 
     CONFIGURED = "configured"  # the route in the config file
     KNOWN = "known"  # the table of model families
@@ -30,7 +30,7 @@ class WindowSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ContextWindow:
-    """How many tokens a model takes, and how that is known."""
+    """A number of tokens, and its source."""
 
     tokens: int
     source: WindowSource
@@ -46,7 +46,7 @@ def context_window(model: str) -> ContextWindow:
 
 @lru_cache(maxsize=256)
 def known_window(model: str) -> int | None:
-    """The window of the longest family that the name begins with; None for an unknown model."""
+    """The window of the longest family prefix of the name; None for an unknown model."""
     windows = _windows()
     found = (family for name in names_of(model) for family in _prefixes(name) if family in windows)
     longest = max(found, key=len, default=None)
@@ -54,7 +54,7 @@ def known_window(model: str) -> int | None:
 
 
 def names_of(model: str) -> Iterator[Tokens]:
-    """The name as tokens, from each place where it may begin."""
+    """The tokens of the name, from each possible start."""
     name = model[:MAX_NAME_CHARS].casefold()
     return (tokens_of(name[at.end() :]) for at in _BEGIN.finditer(name))
 
@@ -70,7 +70,7 @@ def _prefixes(name: Tokens) -> Iterator[Tokens]:
 
 @cache
 def _windows() -> Mapping[Tokens, int]:
-    """The windows of the table by the tokens of the family."""
+    """The table of windows, by the tokens of the family."""
     text = files("understudy.providers").joinpath("model_windows.toml").read_text("utf-8")
     return {
         tokens_of(family): window

@@ -1,7 +1,7 @@
-"""Whatever speaks OpenAI's chat-completions wire, over our own reader of it.
+"""The provider for every server with OpenAI's chat-completions API, with our own stream reader.
 
-Written on httpx2 because the official client costs several times the CPU of everything else that
-a model call needs.
+Built on httpx2: the official client costs several times the CPU of everything else in a model
+call.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ from understudy.providers.replies import ReplyParts
 
 DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
 MAX_ERROR_BYTES: Final = 64 * 1024
-# A connection can be used again only if its last answer was read to the end.
+# A connection is reusable only if its last answer was read to the end.
 _DRAIN_S: Final = 0.25
 MAX_REPLY_BYTES: Final = 32 * 1024 * 1024
 _DONE: Final = b"[DONE]"
 
 
 class OpenAIProvider:
-    """Answers from one server, reusing its connections; belongs to one event loop."""
+    """Calls one server over reused connections; bound to one event loop."""
 
     def __init__(
         self, *, api_key: str | None, base_url: str | None, scrub: Scrub = as_it_is
@@ -41,20 +41,20 @@ class OpenAIProvider:
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._client = open_client(httpx2.AsyncClient, base)
-        # OpenAI renamed the field; the servers that copy its wire know the old name.
+        # OpenAI renamed the field; compatible servers know the old name.
         self._max_tokens_field = "max_tokens" if base_url else "max_completion_tokens"
         self._asks_usage = True
 
     async def complete(
         self, request: ModelRequest, *, on_delta: OnDelta, on_send: OnSend | None = None
     ) -> ModelReply:
-        """Answer, from a stream or from the plain body of a server that does not stream."""
+        """Complete a request, from a stream or the plain body of a server that cannot stream."""
         try:
             return await self._attempt(request, on_delta, on_send)
         except ProviderError as refused:
             if not self._asks_usage or "stream_options" not in refused.detail:
                 raise
-        # An older server that does not know the option: ask without it from now on.
+        # An older server without this option: omit it from now on.
         self._asks_usage = False
         return await self._attempt(request, on_delta, on_send)
 
@@ -65,7 +65,7 @@ class OpenAIProvider:
     async def _attempt(
         self, request: ModelRequest, on_delta: OnDelta, on_send: OnSend | None
     ) -> ModelReply:
-        # Files take long to write down, and the loop has others to serve.
+        # In a thread: encoding files takes long and would block the event loop.
         body = await asyncio.to_thread(self._body, request) if has_files(request) else None
         reader = AnswerReader(self._failures, on_delta)
         if on_send:
@@ -112,7 +112,7 @@ class OpenAIProvider:
 
 
 async def _drain(pieces: AsyncIterator[bytes]) -> None:
-    """Read what follows the end of the answer, but wait for no server that keeps the line open."""
+    """Drain the rest of a stream, but do not wait for a server that keeps it open."""
     with suppress(TimeoutError, httpx2.RequestError):
         async with asyncio.timeout(_DRAIN_S):
             async for _ in pieces:
@@ -120,7 +120,7 @@ async def _drain(pieces: AsyncIterator[bytes]) -> None:
 
 
 class AnswerReader:
-    """Collects one answer; `is_done` tells when the stream said that it is over."""
+    """Parses one answer; `is_done` is whether the stream has ended."""
 
     def __init__(self, failures: RouteErrors, on_delta: OnDelta) -> None:
         self.is_done = False
@@ -133,11 +133,11 @@ class AnswerReader:
         self._events = 0
 
     def feed(self, piece: bytes) -> None:
-        """Take the next bytes, and speak as far as they go."""
+        """Parse the next bytes, and emit their text."""
         self._size += len(piece)
         if self._size > MAX_REPLY_BYTES:
             raise self._failures.malformed(f"it is longer than {MAX_REPLY_BYTES} bytes")
-        # Content types lie; the first character does not.
+        # Detected by the first character, as content types are unreliable.
         if self._is_plain is None and (start := piece.lstrip()):
             self._is_plain = start[:1] in (b"{", b"[")
         if self._is_plain:
@@ -146,7 +146,7 @@ class AnswerReader:
             self._take(self._parser.feed(piece))
 
     def close(self, content_type: str) -> ReplyParts:
-        """The parts of the answer once all bytes are there."""
+        """The complete parts, once all bytes are read."""
         self._take([b"".join(self._plain)] if self._is_plain else self._parser.close())
         if self.is_done or self._is_plain or self._parts.finish_reason:
             return self._parts
@@ -175,13 +175,13 @@ class AnswerReader:
             raise self._failures.malformed("the JSON has an unexpected shape") from None
 
     def _reported(self, document: dict[str, Any]) -> ProviderError:
-        """A failure that was noticed after the answer had begun with status 200."""
+        """The error in a stream that had begun with status 200."""
         said = error_message(document)
         return self._failures.error("provider_unavailable", f"the provider reported: {said}")
 
 
 def error_message(document: object) -> str:
-    """The provider's own words, in any of the shapes that servers use."""
+    """The provider's error message, in any of the formats that servers use."""
     error = document.get("error", document) if isinstance(document, dict) else document
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or ""
@@ -189,15 +189,15 @@ def error_message(document: object) -> str:
 
 
 class EventParser:
-    """Cuts a byte stream into the `data` of its events; everything else in it is skipped."""
+    """Splits a byte stream into the `data` of server-sent events; skips everything else."""
 
     def __init__(self) -> None:
-        # Pieces of a line whose end has not come yet, joined only once so that long lines stay cheap.
+        # Chunks of an unfinished line, joined only once so that long lines stay cheap.
         self._rest: list[bytes] = []
         self._data: list[bytes] = []
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
-        """The events that this piece completes."""
+        """The events that a chunk completes."""
         *lines, rest = piece.split(b"\n")
         if lines:
             lines[0] = b"".join((*self._rest, lines[0]))
@@ -208,7 +208,7 @@ class EventParser:
                 yield event
 
     def close(self) -> Iterator[bytes]:
-        """The last event, when the stream ends without a blank line."""
+        """The last event, if the stream ends without a blank line."""
         rest = b"".join(self._rest)
         self._rest.clear()
         for line in (rest.rstrip(b"\r"), b""):

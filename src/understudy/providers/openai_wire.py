@@ -1,4 +1,4 @@
-"""OpenAI's chat-completions wire: the request body, and the answer in chunks or in one piece."""
+"""OpenAI's chat-completions format: the request body, and the answer in chunks or whole."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _PASSED_ON: Final = ("temperature", "top_p", "seed", "stop")
 def request_body(
     request: ModelRequest, *, max_tokens_field: str, with_usage: bool
 ) -> dict[str, object]:
-    """The JSON document to post."""
+    """The request body."""
     system = [{"role": "system", "content": request.system}] if request.system else []
     said = [_message(message) for message in request.messages if not _is_empty(message)]
     body: dict[str, object] = {
@@ -87,9 +87,9 @@ def _call(call: ToolCall) -> dict[str, object]:
 
 
 def add_document(parts: ReplyParts, document: Mapping[str, Any]) -> str:
-    """Add all but the text of a chunk, or of a whole answer, and return the text that it brought.
+    """Add everything but the text of a chunk or a whole answer, and return its text.
 
-    Raises `LookupError`, `TypeError` or `AttributeError` when the document has another shape.
+    Raises `LookupError`, `TypeError` or `AttributeError` for an invalid document.
     """
     parts.model = str(document.get("model") or parts.model)
     if usage := _mapping(document.get("usage")):
@@ -117,13 +117,13 @@ def _add_calls(calls: list[CallParts], fragments: Sequence[Mapping[str, Any]]) -
         call.name = str(function.get("name") or call.name)
         arguments = function.get("arguments")
         if arguments:
-            # Some servers send an object where the wire wants its text.
+            # Some servers send an object instead of its JSON text.
             text = arguments if isinstance(arguments, str) else json.dumps(arguments)
             call.arguments.append(text)
 
 
 def _target(calls: list[CallParts], fragment: Mapping[str, Any], position: int) -> CallParts:
-    """The call a fragment belongs to, for servers that number calls and for those that do not."""
+    """The call that a fragment belongs to, whether or not the server numbers its calls."""
     index: int = fragment.get("index", position)
     call_id = fragment.get("id")
     starts = bool((fragment.get("function") or {}).get("name"))

@@ -1,4 +1,4 @@
-"""The routes of the settings as providers, made when they are first needed."""
+"""The providers of the configured routes, created on first use."""
 
 import threading
 from collections.abc import Mapping
@@ -28,14 +28,14 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
-    """The verdict, and what is missing if it is a no."""
+    """Whether a route is ready, and what is missing if not."""
 
     ready: bool
     reason: str = ""
 
 
 def check_route(route: RouteConfig, settings: Settings) -> Readiness:
-    """Look at what the route needs, without calling anybody."""
+    """Check the requirements of a route without a model call."""
     if route.provider == "scripted":
         reason = _script_problem(route, settings)
     else:
@@ -44,7 +44,7 @@ def check_route(route: RouteConfig, settings: Settings) -> Readiness:
 
 
 def script_path(script: Path, settings: Settings) -> Path:
-    """A script's path; a relative one is meant from where the config file is."""
+    """A script's path; a relative one is resolved against the config file's folder."""
     return settings.config_file.parent / script.expanduser()
 
 
@@ -66,7 +66,7 @@ def _address_problem(route: RouteConfig) -> str:
 
 def _key_problem(route: RouteConfig, settings: Settings) -> str:
     if route.api_key_env is None:
-        # A server of one's own may want no key; the public ones always do.
+        # A server behind a base URL may need no key; public APIs always do.
         return "" if route.base_url else "api_key_env is not set, and there is no base_url"
     key = (settings.api_key(route) or "").strip()
     if not key:
@@ -78,26 +78,26 @@ def _key_problem(route: RouteConfig, settings: Settings) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteInfo:
-    """A route as an operator may see it: everything but the key."""
+    """A route as shown to an operator: everything but the key."""
 
     route_id: str
     provider: str
     model: str
     base_url: str | None = None
-    # Of the route's own model.
+    # The window of the route's own model.
     context_window: int = DEFAULT_WINDOW
     context_window_source: WindowSource = WindowSource.DEFAULT
     ready: bool = True
     # Why it is not ready.
     reason: str | None = None
-    # Which kinds of files beside text its model takes: `image`, `document`.
+    # The kinds of files that its model accepts beside text: `image`, `document`.
     accepts: frozenset[str] = frozenset()
 
 
 class Routes:
-    """Every route by its id; `scrub` takes secrets out of what a provider says in an error.
+    """Every route by its id; `scrub` removes secrets from a provider's error messages.
 
-    Routes in `built_in` are known by their id and are in no list; a route of the settings wins.
+    Routes in `built_in` are found by id but not listed; a configured route takes precedence.
     """
 
     def __init__(
@@ -112,8 +112,8 @@ class Routes:
         self._scrub = scrub
         self._providers: dict[str, Provider] = {}
         self._is_closed = False
-        # Loading a provider takes so long that a daemon does it on a thread, and that a run on
-        # another route should not wait for it.
+        # One lock per route: loading a provider is slow, so the daemon does it in a thread, and
+        # a run on another route must not wait for it.
         self._making = {route_id: threading.Lock() for route_id in self._configs}
 
     def config(self, route_id: str) -> RouteConfig:
@@ -126,7 +126,7 @@ class Routes:
             ) from None
 
     def get(self, route_id: str) -> Provider:
-        """The provider of a route; raises `NotFound`, or `ProviderError` when it is not ready."""
+        """The provider of a route; raises `NotFound`, or `ProviderError` if it is not ready."""
         route = self.config(route_id)
         with self._making[route_id]:
             if route_id not in self._providers:
@@ -138,7 +138,7 @@ class Routes:
             return self._providers[route_id]
 
     def warm(self) -> None:
-        """Make the providers of all ready routes, so that no call has to wait for it."""
+        """Create the providers of all ready routes in advance."""
         for route_id in self._settings.routes:
             if self._is_closed:
                 return
@@ -150,7 +150,7 @@ class Routes:
                 log.warning("route.warm_up_failed", route_id=route_id, reason=reason)
 
     def readiness(self, route_id: str) -> Readiness:
-        """Whether calls on a route can work; raises `NotFound`."""
+        """The readiness of a route; raises `NotFound`."""
         return check_route(self.config(route_id), self._settings)
 
     def find(self, route_id: str) -> RouteInfo | None:
@@ -159,9 +159,9 @@ class Routes:
         return None if route is None else self._info(route_id, route)
 
     def window(self, route_id: str, model: str) -> ContextWindow:
-        """The context window of a model on a route; a configured one is that of the route's own model.
+        """The context window of a model on a route; a configured one is the route's own model's.
 
-        It also holds for another model that is not known: the same server answers.
+        It also applies to an unknown model, as the same server answers.
         """
         route = self._configs.get(route_id)
         configured = route.context_window if route else None
@@ -172,7 +172,7 @@ class Routes:
         return found
 
     def accepts(self, route_id: str) -> frozenset[str]:
-        """The kinds of files that the model of a route takes."""
+        """The kinds of files that the model of a route accepts."""
         route = self.find(route_id)
         return route.accepts if route else frozenset()
 
@@ -181,7 +181,7 @@ class Routes:
         return tuple(self._info(route_id, it) for route_id, it in self._settings.routes.items())
 
     async def close(self) -> None:
-        """Close every provider that was made."""
+        """Close every provider that was created."""
         self._is_closed = True
         providers, self._providers = self._providers, {}
         for provider in providers.values():
@@ -204,7 +204,7 @@ class Routes:
 
 
 def _make(route: RouteConfig, settings: Settings, scrub: Scrub) -> Provider:
-    # The libraries behind take long to load, so only a route that is used loads its own.
+    # Imported lazily: the libraries load slowly, so a route loads only its own.
     key = (settings.api_key(route) or "").strip() or None
     match route.provider:
         case "scripted":
@@ -223,6 +223,6 @@ def _make(route: RouteConfig, settings: Settings, scrub: Scrub) -> Provider:
 
 
 def _without_credentials(url: str) -> str:
-    """The URL without a user and password that somebody wrote into it, and without a query."""
+    """The URL without credentials and query."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()

@@ -1,4 +1,4 @@
-"""The last step of every provider: the parts of a reply are checked before the agent loop sees them."""
+"""The last step of every provider: the parts of a reply are validated."""
 
 import json
 from collections.abc import Iterable
@@ -11,13 +11,13 @@ from understudy.providers.failures import DeltaWriter, RouteErrors, clean
 
 # The largest integer that every JSON parser reads exactly.
 MAX_TOKENS: Final = 2**53
-# How servers call it when a model has said all that it wanted to.
+# Finish reasons of a model that ended its reply normally.
 _ENDED: Final = frozenset({"stop", "end_turn"})
 
 
 @dataclass(slots=True)
 class CallParts:
-    """A tool call while it arrives."""
+    """A tool call while it is streamed."""
 
     call_id: str = ""
     name: str = ""
@@ -25,7 +25,7 @@ class CallParts:
 
 
 class ReplyParts:
-    """An answer while it arrives."""
+    """A reply while it is streamed."""
 
     def __init__(self, on_delta: OnDelta) -> None:
         self.calls: list[CallParts] = []
@@ -36,12 +36,12 @@ class ReplyParts:
         self._speaker = DeltaWriter(on_delta)
 
     def say(self, piece: str) -> None:
-        """Add to the text, and let it be heard."""
+        """Add text, and emit it as a delta."""
         self._speaker.say(piece)
         self._text.append(piece)
 
     def finish(self, failures: RouteErrors, *, may_be_empty: bool = False) -> ModelReply:
-        """The complete reply; raises when there is nothing in it, unless the model may end so."""
+        """The complete reply; raises if it is empty, unless the request permits that."""
         self._speaker.end()
         text = clean("".join(self._text))
         is_empty = not self.calls and not text.strip()
@@ -59,7 +59,7 @@ class ReplyParts:
 
 
 def _with_unique_ids(calls: Iterable[CallParts]) -> tuple[ToolCall, ...]:
-    """Results are matched to calls by id, so a missing or repeated one gets a fresh id."""
+    """Tool calls with unique ids: results are matched by id, so duplicates get fresh ones."""
     taken: set[str] = set()
     finished = []
     for call in calls:
@@ -67,14 +67,14 @@ def _with_unique_ids(calls: Iterable[CallParts]) -> tuple[ToolCall, ...]:
         if not call_id or call_id in taken:
             call_id = new_id("call")
         taken.add(call_id)
-        # Models leave the arguments out when a tool takes none.
+        # Models omit the arguments of a tool that takes none.
         arguments = clean("".join(call.arguments).strip()) or "{}"
         finished.append(ToolCall(call_id=call_id, name=clean(call.name), arguments=arguments))
     return tuple(finished)
 
 
 def valid_arguments(call: ToolCall) -> str:
-    """The arguments as servers accept them in a history: a JSON object, whatever the model sent."""
+    """The arguments as a JSON object, which servers require in a history."""
     try:
         if isinstance(json.loads(call.arguments), dict):
             return call.arguments
@@ -84,7 +84,7 @@ def valid_arguments(call: ToolCall) -> str:
 
 
 def token_count(value: object) -> int:
-    """A count of the provider's as a whole number, or 0 when it cannot be one."""
+    """A token count of the provider as an integer; 0 if it is invalid."""
     try:
         count = int(value) if isinstance(value, int | float | str) else 0
     except (ValueError, OverflowError):

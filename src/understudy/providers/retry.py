@@ -20,7 +20,7 @@ from understudy.settings import RouteConfig
 
 FIRST_WAIT_S: Final = 0.5
 LONGEST_WAIT_S: Final = 20.0
-# A provider may ask for hours; a run should rather fail and say so.
+# The cap on `Retry-After`: a run should fail rather than wait for hours.
 LONGEST_RETRY_AFTER_S: Final = 60.0
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -28,7 +28,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(slots=True)
 class _Speech:
-    """Passes deltas on and knows whether there is something to take back."""
+    """Forwards deltas and knows whether a retry must void some."""
 
     on_delta: OnDelta
     has_spoken: bool = False
@@ -43,7 +43,7 @@ class _Speech:
 
 
 class RetryingProvider:
-    """Tries again what may work later, then once with the fallback model."""
+    """Retries retryable failures with back-off, then tries the fallback model once."""
 
     def __init__(
         self,
@@ -61,9 +61,9 @@ class RetryingProvider:
     async def complete(
         self, request: ModelRequest, *, on_delta: OnDelta, on_send: OnSend | None = None
     ) -> ModelReply:
-        """Answer at the first try that succeeds; raises the last failure.
+        """Return the first reply that succeeds; raises the last failure.
 
-        A request that is refused for good is tried once more without the files it can do without.
+        A permanently rejected request is retried once without its optional files.
         """
         try:
             return await self._answer(request, on_delta, on_send)
@@ -74,7 +74,7 @@ class RetryingProvider:
         return await self._answer(lighter, on_delta, on_send)
 
     async def close(self) -> None:
-        """Close the provider behind."""
+        """Close the wrapped provider."""
         await self._inner.close()
 
     async def _answer(
@@ -85,13 +85,13 @@ class RetryingProvider:
         for number, model in enumerate(models, start=1):
             try:
                 reply = await self._try(replace(request, model=model), speech, on_send)
-                # Not every server says which model it was.
+                # Not every server reports its model.
                 return reply if reply.model else replace(reply, model=model)
             except ProviderError as problem:
                 if not problem.retryable or number == len(models):
                     raise _final(problem, model, number) from None
                 speech.take_back()
-                # Another model does not suffer from what ails this one: no need to wait.
+                # Another model is not affected by this one's failure: no back-off.
                 if models[number] == model:
                     await self._sleep(self._wait(number, problem))
         raise AssertionError("a route makes at least one attempt")
@@ -115,13 +115,13 @@ class RetryingProvider:
 
     def _wait(self, number: int, problem: ProviderError) -> float:
         longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (number - 1))
-        # Half of the wait is random, so that many runs do not come back at the same moment.
+        # Half of the back-off is jitter, so that many runs do not retry at the same moment.
         ours = longest * (0.5 + self._jitter() / 2)
         return max(ours, min(problem.retry_after_s, LONGEST_RETRY_AFTER_S))
 
 
 def _untimed(on_send: OnSend, deadline: asyncio.Timeout, limit: float) -> OnSend:
-    """The limit is the provider's: it begins when `on_send` has done its own work."""
+    """An `on_send` outside the timeout: the timeout starts once it is done."""
 
     async def send(request: ModelRequest) -> None:
         deadline.reschedule(None)
@@ -134,7 +134,7 @@ def _untimed(on_send: OnSend, deadline: asyncio.Timeout, limit: float) -> OnSend
 def _final(problem: ProviderError, model: str, number: int) -> ProviderError:
     if number == 1:
         return problem
-    # The count goes first, where a long detail cannot push it over the limit.
+    # The count comes first, so that a long detail cannot push it over the limit.
     return ProviderError(
         problem.code,
         detail=bounded(f"{model}, attempt {number}: {problem.detail}"),

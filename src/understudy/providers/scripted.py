@@ -1,4 +1,4 @@
-"""The offline model: it plays a script (see `script`) or makes small talk, and needs no key."""
+"""The offline model: plays a script (see `script`) or canned answers, and needs no key."""
 
 import asyncio
 import json
@@ -30,13 +30,13 @@ from understudy.providers.retry import Sleep
 from understudy.settings import SettingsError
 
 MODEL_NAME: Final = "scripted"
-# So many pieces that speech is visible, so few that a long text does not take forever.
+# Enough pieces that streaming is visible, few enough that a long text ends soon.
 _MAX_PIECES: Final = 80
 _CHARS_PER_TOKEN: Final = 4
 
 
 class ScriptCall(BaseModel):
-    """A tool call to answer with."""
+    """A tool call of a step."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -45,20 +45,20 @@ class ScriptCall(BaseModel):
 
     @property
     def raw_arguments(self) -> str:
-        """The arguments as a model would send them."""
+        """The arguments as a model sends them."""
         if isinstance(self.arguments, str):
             return self.arguments
-        return json.dumps(self.arguments, default=str)  # TOML has dates, JSON has not
+        return json.dumps(self.arguments, default=str)  # TOML has dates, JSON has none
 
 
 class Step(BaseModel):
-    """One answer."""
+    """One reply of a script."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: str = ""
     tool_calls: tuple[ScriptCall, ...] = ()
-    # The words of an error, in place of an answer.
+    # The message of an error, instead of a reply.
     failure: str = ""
 
     @model_validator(mode="after")
@@ -69,7 +69,7 @@ class Step(BaseModel):
 
 
 class ScriptedRule(BaseModel):
-    """The steps of an answer to user texts that match a pattern."""
+    """The steps of the reply to user texts that match a pattern."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -93,14 +93,14 @@ class ScriptedRule(BaseModel):
         return self
 
     def fits(self, text: str) -> bool:
-        """Whether this rule answers to the text."""
+        """Whether the rule matches the text."""
         if len(self.when) > 2 and self.when.startswith("/") and self.when.endswith("/"):
             return re.search(self.when[1:-1], text, re.IGNORECASE) is not None
         return self.when.casefold() in text.casefold()
 
 
 class Script(BaseModel):
-    """The shape of a script file."""
+    """The schema of a script file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -108,7 +108,7 @@ class Script(BaseModel):
 
 
 def load_script(path: Path) -> Script:
-    """Read a script; `SettingsError` names the line or the key that is wrong."""
+    """Load a script; `SettingsError` names the invalid line or key."""
     try:
         return Script.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError) as problem:
@@ -122,7 +122,7 @@ def load_script(path: Path) -> Script:
 
 
 class ScriptedProvider:
-    """Answers the same to the same conversation, word by word."""
+    """A deterministic provider: the same conversation gives the same reply."""
 
     def __init__(
         self, script: Script | None = None, *, pause_s: float = 0.01, sleep: Sleep = asyncio.sleep
@@ -134,7 +134,7 @@ class ScriptedProvider:
     async def complete(
         self, request: ModelRequest, *, on_delta: OnDelta, on_send: OnSend | None = None
     ) -> ModelReply:
-        """Answer with the next step of whatever fits the conversation."""
+        """Reply with the next step of the rule that matches the conversation."""
         if on_send:
             await on_send(request)
         step = self._next_step(request)
@@ -145,7 +145,7 @@ class ScriptedProvider:
             await self._sleep(self._pause_s)
         calls = tuple(
             ToolCall(
-                # Made from the conversation, so that a repeat of the call is the same call.
+                # Derived from the conversation, so that a retry makes the same call.
                 call_id=f"call_{len(request.messages)}_{index}",
                 name=call.name,
                 arguments=call.raw_arguments,
@@ -173,7 +173,7 @@ class ScriptedProvider:
         return answer(request, _last_user_text(exchange))
 
     def _scripted(self, request: ModelRequest, exchange: Sequence[Message]) -> Step | None:
-        """The step of the first rule that fits the newest user text that any rule fits."""
+        """The step of the first rule that matches the newest user text that any rule matches."""
         rules = self._script.reply if self._script else ()
         for position, message in reversed(list(enumerate(exchange))):
             if not isinstance(message, UserMessage):
@@ -201,7 +201,7 @@ def _last_user_text(exchange: Sequence[Message]) -> str:
 
 
 def _last_results(exchange: Sequence[Message]) -> list[ToolMessage]:
-    """The results since the model last spoke."""
+    """The tool results since the model's last message."""
     results: list[ToolMessage] = []
     for message in reversed(exchange):
         if isinstance(message, AssistantMessage):
@@ -304,7 +304,7 @@ _INTENTS: Final[tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str]], Argu
 
 
 def answer(request: ModelRequest, user_text: str) -> Step:
-    """Call the tool that the text asks for, else say what this is."""
+    """A call of the tool that the text asks for, else an introduction."""
     for pattern, name, read_arguments in _INTENTS:
         if found := pattern.search(user_text):
             return _use(request.tools, name, read_arguments(found))
@@ -324,7 +324,7 @@ def _use(tools: Iterable[ToolSpec], name: str, arguments: Arguments) -> Step:
 
 
 def sum_up(results: Iterable[ToolMessage]) -> Step:
-    """A short version of the tool answers."""
+    """A short summary of the tool results."""
     lines = [f"{result.name} answered:\n{_shown(result.content)}" for result in results]
     return Step(text="\n\n".join(lines) or "Done.")
 

@@ -1,4 +1,4 @@
-"""One model call that must answer a JSON object: for judging and extracting beside the runs."""
+"""Model calls that must return a JSON object: for judging and extraction outside of runs."""
 
 import asyncio
 import json
@@ -13,19 +13,19 @@ from understudy.providers.registry import Routes
 if TYPE_CHECKING:
     from understudy.telemetry.metrics import Metrics
 
-# So few that the runs, which people wait for, keep their provider.
+# The concurrency limit: runs, which people wait for, keep the provider's capacity.
 AT_ONCE: Final = 2
-# Far more than an answer of some fields needs.
+# Far more than an answer with a few fields needs.
 MAX_ANSWER_CHARS: Final = 64 * 1024
 MAX_DEPTH: Final = 8
-# Words around an answer may hold braces, but not without end.
+# The most opening braces tried: text around an answer may contain some.
 MAX_STARTS: Final = 64
 
 
 class StructuredModel:
-    """Asks a route for an object; a few calls at a time, each bounded in time.
+    """Calls a route for a JSON object; with limited concurrency and a timeout for each call.
 
-    Waiting for a place in line is not the model's fault and does not count.
+    Waiting in the queue does not count towards the timeout.
     """
 
     def __init__(
@@ -37,13 +37,13 @@ class StructuredModel:
         at_once: int = AT_ONCE,
     ) -> None:
         self._providers = providers
-        # Reads the database, so it is asked on a thread.
+        # Reads the database, so it is called in a thread.
         self._default_route = default_route
         self._observer = observer
         self._places = asyncio.Semaphore(at_once)
 
     async def is_offline(self, route_id: str | None) -> bool:
-        """Whether a route, or the default one, is the script that answers no questions."""
+        """Whether a route, or the default one, is the offline script, which cannot answer."""
         route = self._providers.find(await self._route(route_id))
         return route is not None and route.provider == "scripted"
 
@@ -56,11 +56,11 @@ class StructuredModel:
         timeout_ms: int,
         generation: Mapping[str, Any] | None = None,
     ) -> Mapping[str, Any]:
-        """The object that the model answers to a payload.
+        """The JSON object that the model returns for a payload.
 
-        Raises `Unavailable` (`model_timeout`, `model_answer_unusable`) or what the provider raised.
+        Raises `Unavailable` (`model_timeout`, `model_answer_unusable`) or the provider's error.
         """
-        # Before the time counts: a database that is slow to answer is not the model's fault.
+        # Before the timeout starts: a slow database is not the model's fault.
         chosen = await self._route(route_id)
         async with self._places:
             try:
@@ -86,13 +86,13 @@ class StructuredModel:
         return ModelRequest(
             model=str(model),
             system=system,
-            # As JSON, so that no text in it can speak for somebody else.
+            # As JSON, so that no text in it can imitate another message (prompt injection).
             messages=(UserMessage(text=json.dumps(payload, ensure_ascii=False)),),
             generation=wished,
         )
 
     async def _complete(self, route_id: str, request: ModelRequest) -> ModelReply:
-        # A provider that was never used takes a while to load.
+        # In a thread: loading a provider for the first time is slow.
         provider = await asyncio.to_thread(self._providers.get, route_id)
         reply: ModelReply | None = None
         try:
@@ -118,9 +118,9 @@ def _unheard(_: str | None) -> None:
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The object in an answer; `Unavailable` where there is none, or more than one.
+    """The JSON object in an answer; `Unavailable` for none, or for more than one.
 
-    Of two nobody can tell which was meant: one may be a quotation of what the model was shown.
+    Two are ambiguous: one may be a quotation of the prompt.
     """
     if len(text) > MAX_ANSWER_CHARS:
         raise coded_error(
@@ -144,7 +144,7 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Every outermost object; each character is read by one attempt only."""
+    """Every outermost object; each character is parsed at most once."""
     at = text.find("{")
     for _ in range(MAX_STARTS):
         if at < 0:

@@ -1,1 +1,1 @@
-"""Takes secrets out of text before it is stored, shown or logged."""
+"""Redaction: removes secrets from text before it is stored, shown or logged."""

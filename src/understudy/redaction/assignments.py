@@ -1,4 +1,4 @@
-"""What ties a value to the word that announces it, and where the value begins and ends."""
+"""Finds the separator between a cue word and its value, and the bounds of the value."""
 
 import re
 from typing import Final, NamedTuple
@@ -7,15 +7,15 @@ from understudy.patterns.linear import Span
 from understudy.redaction.cues import Cue
 from understudy.redaction.opaque import WORDS, key_grade
 
-# Values are read up to here first; a longer one is followed to its end only when it is a secret.
+# Values are first read up to this length; a longer one is followed only if it is a secret.
 FIRST_LOOK: Final = 160
 _CONNECTORS: Final = (
     "is|was|are|be|to|as|equals|equal|value|will|now|set|use|using|of|for|default|string|text|data|content"
     "|là|bằng|thành|đổi|mới|của|tôi|đang|dùng|hiện|tại|est|es|ist|lautet|é|è|это|adalah|este"
 )
 _CONNECTORS_ABROAD: Final = "设置成|改成了|改为了|改为|是|值|为|為|改成|设为|設為|设置为|设成|换成|更新为|等于|如下|は|が|を|现在|的|新|当前|目前|就|用|使用|을|를|은|는|이|가"
-# Signs that stand between a name and its value, if more of what separates follows: a sign that
-# touches the value may be its first character.
+# Signs between a name and its value, if another separator follows: a sign that touches the value
+# may be its first character.
 _SIGNS: Final = (
     r"[!#$%&*+./?@^_~<\-\u2010-\u2bff\U0001f300-\U0001faff]{1,4}(?=[\s\"'`=:|>\[\u201c\u300c])"
 )
@@ -28,12 +28,12 @@ _SEPARATOR: Final = re.compile(
     rf"|\r?\n(?=[ \t\"'-])|(?<=[:=>|-])\r?\n{{1,2}}"
     rf"|-?(?i:{_CONNECTORS})(?![A-Za-z0-9_@])|{_CONNECTORS_ABROAD}){{1,40}}+"
 )
-# A sign that assigns, with the quote that opens the value or nothing between it and the value.
+# An assignment sign, with the opening quote of the value or nothing before the value.
 _DIRECT: Final = re.compile(
     r"(?:\\{0,3}[\"'`])?[\])]?\s{0,8}(?:[:?+.|]?={1,3}>?|:(?![:=])|-+>|→|⇒)[ \t]{0,12}"
     r"(?:[bfru@&$]{0,2}(\\{0,3}(?:\"\"\"|'''|[\"'`])))?"
 )
-# What begins so is more of what separates.
+# Beginnings of a further separator.
 _MORE: Final = re.compile(
     rf"[\[({{]+\s*(?:\\{{0,3}}[\"'`]|\s)|[|>][+-]?\s*\n|\r?\n|<!\[CDATA|{_WHOLE_TAG}|{_SIGNS_APART}"
     rf"|-?(?i:{_CONNECTORS})(?![A-Za-z0-9_@])[ \t:]|{_CONNECTORS_ABROAD}|[ \t\u2018\u201c\u00ab\u300c\u300e\u3010]"
@@ -61,7 +61,7 @@ _BARE: Final = re.compile(rf"(?:[^{_STOPS}<>|]|<(?![A-Za-z/!<])|>(?=[^{_STOPS}<>
 _LINE: Final = re.compile(
     rf"(?:[^{_STOPS}<]|<(?!/?(?:br|p|div|td|tr|th|code|b|li|ul|span|strong|em|pre|a|i|string|value)\b ?/?>)){{3,160}}"
 )
-# Where a bare value ends: a line of its own may hold more than a value among others.
+# Ends of a bare value, which on a line of its own may be longer.
 _CUT: Final = re.compile(r"[,;&)\]}]|\\[nrt\"']")
 _PASSWORD_CUT: Final = re.compile(
     r"[,;&](?=[\w .-]{1,40}[=:])|[,;](?=[A-Z][A-Za-z ]+:)|[)\]}](?=[,;:.)\]}]|\Z)|\\[nrt\"']"
@@ -74,28 +74,28 @@ _PAIRS: Final = {")": "(", "]": "[", "}": "{"}
 
 
 class Tie(NamedTuple):
-    """What stands between a word and a value."""
+    """The separator between a cue and a value."""
 
     text: str
-    # Where the value begins.
+    # The offset of the value.
     at: int
-    # What closes it, where something opened it.
+    # The closing delimiter, if the value has an opening one.
     closing: str = ""
     is_direct: bool = False
 
     @property
     def is_firm(self) -> bool:
-        """Whether a sign assigns."""
+        """Whether a sign assigns the value."""
         return self.is_direct or _ASSIGNS.search(self.text) is not None
 
     @property
     def is_tie(self) -> bool:
-        """Whether it ties at all; a comma before a new line only lists."""
+        """Whether it connects cue and value at all; a comma before a new line only lists."""
         return _TIES.search(self.text) is not None and not ("," in self.text and "\n" in self.text)
 
 
 def tie_behind(text: str, start: int, end: int) -> Tie | None:
-    """What ties a value to the word from `start` to `end`; None when nothing does."""
+    """The separator after the cue from `start` to `end`; None without one."""
     if text[start - 1 : start] == "<" and (tag := _TAG_END.match(text, end)):
         closing = "]]>" if tag[1] else "</"
         if text.find(closing, tag.end(), tag.end() + 4 * FIRST_LOOK) < 0:
@@ -120,7 +120,7 @@ def tie_behind(text: str, start: int, end: int) -> Tie | None:
 
 
 def _first_opening(text: str, start: int, end: int) -> int:
-    """Where the first quote that opens a value ends: what follows belongs to the value."""
+    """The end of the first quote that opens a value: what follows belongs to the value."""
     for opening in _OPENING.finditer(text, start, end):
         if not _INNER_NAME.match(text, opening.end()):
             return opening.end()
@@ -128,7 +128,7 @@ def _first_opening(text: str, start: int, end: int) -> int:
 
 
 def read_value(text: str, start: int, tie: Tie, cue: Cue) -> Span | None:
-    """Where the value behind the tie stands."""
+    """The span of the value after the separator."""
     at = tie.at
     nested = _NESTED.match(text, at, at + 48)
     if nested and (key_grade(nested[1]) or nested[1].lower() in WORDS.set("loose_cues")):
@@ -143,13 +143,13 @@ def read_value(text: str, start: int, tie: Tie, cue: Cue) -> Span | None:
     cut = cuts.search(text, at, bare.end())
     end = cut.start() if cut else bare.end()
     if "\n" in tie.text and (text[end - 1 : end] == ":" or _NEXT_NAME.match(text, end)):
-        # The next line begins with a name of its own.
+        # The next line begins with another name.
         return None
     return _trimmed(text, at, end, ".,;:" if is_line else ".,;:!?*_")
 
 
 def _trimmed(text: str, at: int, end: int, marks: str) -> Span | None:
-    """Without the marks after it, and without what closes something opened before it."""
+    """The span without trailing punctuation and unbalanced closing brackets."""
     while end > at:
         last = text[end - 1]
         opener = _PAIRS.get(last)
@@ -162,7 +162,7 @@ def _trimmed(text: str, at: int, end: int, marks: str) -> Span | None:
 
 
 def _closed(text: str, tie: Tie) -> Span | None:
-    """The value up to what closes it; up to the first look when it is longer."""
+    """The value up to its closing delimiter, or the first-look limit."""
     at, closing = tie.at, tie.closing
     end = text.find(closing, at, at + FIRST_LOOK)
     while end > 0 and len(closing) == 1 and _is_escaped(text, end):
@@ -180,7 +180,7 @@ def _is_escaped(text: str, at: int) -> bool:
 
 
 def to_end(text: str, start: int, end: int, closing: str = "") -> Span:
-    """A value longer than the first look goes on to where it ends."""
+    """Extend a value that exceeds the first look to its end."""
     if end - start < FIRST_LOOK - 8:
         return start, end
     closed = text.find(closing, end) if closing else -1

@@ -1,8 +1,8 @@
-"""The structural layer: an opaque value beside a word that announces a secret.
+"""The structural layer: an opaque value next to a cue word that announces a secret.
 
-A vendor's prefix is not needed. The word may be a name in code or configuration, a header, a flag,
-a column or a word in a sentence; the value may follow it directly or stand close to it. The less
-the context says, the more random the value must look.
+No vendor prefix is needed. The cue may be a name in code or configuration, a header, a flag, a
+column or a word in a sentence; the value may follow it directly or be close to it. The weaker the
+cue, the more random the value must look.
 """
 
 import re
@@ -17,14 +17,15 @@ from understudy.redaction.cues import Cue, cue_at
 from understudy.redaction.opaque import WORDS, is_jumble, looks_random
 from understudy.redaction.values import is_assigned_secret, is_mixed, is_opaque, is_said_password
 
-# How far from the word a value may stand that nothing ties to it.
+# Maximum distance between a cue and a value without a separator.
 _REACH: Final = 64
 _BEFORE: Final = 48
-# `ENV NAME value` and the like: the blank after the name assigns.
+# `ENV NAME value` and the like: the space after the name assigns.
 _SETS: Final = re.compile(
     r"(?:\bENV|\bsetx?(?: -\w+)?|\bSetEnv|\bsecrets? set|\bconfig set|\bputenv)\s+\Z"
 )
-# What a password is for, between the word and what ties the value to it; elsewhere behind a preposition.
+# The purpose of a password between the cue and the separator; in some languages after a
+# preposition.
 _PURPOSE: Final = re.compile(r"(?:[ \t]+[^\W_][\w'’/-]{0,23}){1,6}")
 _FOR: Final = re.compile(r"(?i)[ \t]+(?:for|of|to|on|at|für|von|zum?r?|op|voor|till?|för)\b")
 _PURPOSE_TIE: Final = re.compile(
@@ -33,13 +34,13 @@ _PURPOSE_TIE: Final = re.compile(
 _GLUED: Final = re.compile(r"(?:(?!%[0-9A-Fa-f]{2})[!#$%^*?@]+[A-Za-z0-9+/_.~=-]+)+")
 _TOKEN: Final = re.compile(r"[A-Za-z0-9+/_.~=-]{10,}")
 _TOKEN_CHARACTERS: Final = string.ascii_letters + string.digits + "+/_.~=-"
-# What a person may choose as a password, up to where it ends in any script.
+# A possible password of a person, up to its end in any script.
 _SAID: Final = re.compile(
     r"(?<![^\s\"'`(\[{<|:\uff1a\uff0c,\u2010-\u2bff\u3000-\u9fff\uac00-\ud7af])[!-&*-;=?@A-Z^_a-z~\[\]{}]{8,64}"
 )
-# In every text that holds one of both; cheap to look for.
+# A cheap prefilter for both.
 _PRINTED: Final = re.compile(r"[!-~]{8}")
-# In every text with the end of a sentence; cheap to look for.
+# A cheap prefilter for ends of sentences.
 _SENTENCE_MARK: Final = re.compile(r"[.!?;。\n]")
 _SENTENCE_END: Final = re.compile(r"[.!?;](?=\s)|。|(?<!:)\n\s*\n")
 _HARMLESS_LEAD: Final = re.compile(
@@ -68,11 +69,11 @@ def named_values(match: PatternMatch) -> Iterator[Span]:
 
 
 def _assigned(text: str, start: int, end: int, cue: Cue) -> Span | tuple[()] | None:
-    """The value tied to the word; empty when there is one that is no secret, None without any."""
+    """The value assigned to the cue; empty if there is one that is no secret, None without any."""
     if text[max(0, start - 2) : start] in {"::", "</"}:
         return None
     if text[start - 1 : start] == ":" and _ARN.search(text, max(0, start - 120), start):
-        # What follows is the name of a secret that lies elsewhere.
+        # The value is the name of a secret that is stored elsewhere.
         return ()
     is_said = cue.is_password and not cue.name.isascii()
     tie = tie_behind(text, start, end) or (Tie(text="", at=end) if is_said else None)
@@ -82,7 +83,8 @@ def _assigned(text: str, start: int, end: int, cue: Cue) -> Span | tuple[()] | N
         text.startswith("-", start) or _SETS.search(text, max(0, start - 12), start) is not None
     )
     firmly = is_flag or tie.is_firm
-    # A variable, or a word that needs none in its language, is tied to what follows it anyway.
+    # A variable, or a cue that needs no separator in its language, is tied to the next value
+    # anyway.
     if not (firmly or is_said or cue.is_variable or tie.is_tie):
         return None
     span = read_value(text, start, tie, cue)
@@ -99,7 +101,7 @@ def _assigned(text: str, start: int, end: int, cue: Cue) -> Span | tuple[()] | N
 
 
 def _assigned_further(text: str, start: int, end: int, cue: Cue) -> Span | None:
-    """The password tied to its word with what it is for in between, as in `mật khẩu wifi là …`."""
+    """The password after its cue with a purpose in between, as in `mật khẩu wifi là …`."""
     is_head = cue.name.casefold() in WORDS.set("passwords_head_first")
     if not cue.is_password or not (is_head or _FOR.match(text, end, end + 12)):
         return None
@@ -117,7 +119,7 @@ def _assigned_further(text: str, start: int, end: int, cue: Cue) -> Span | None:
 
 
 def _is_called(text: str, start: int, end: int) -> bool:
-    """Whether the value is the name of something that is called or looked into."""
+    """Whether the value is the name of a function or container."""
     if text[end - 1] not in "([" and text[end : end + 1] not in {"(", "["}:
         return False
     is_name = _CALLED.fullmatch(text, start, end) is not None
@@ -125,7 +127,7 @@ def _is_called(text: str, start: int, end: int) -> bool:
 
 
 def _near(text: str, start: int, end: int, cue: Cue) -> Iterator[Span]:
-    """Random values close by, in the same sentence: after the word, else before it."""
+    """Random values nearby in the same sentence: after the cue, else before it."""
     if not _PRINTED.search(text, max(0, start - _BEFORE), end + _REACH):
         return
     stops = _sentence_ends(text, end, end + _REACH)
@@ -147,12 +149,12 @@ def _sentence_ends(text: str, low: int, high: int) -> list[Span]:
 def _near_secrets(text: str, low: int, high: int, cue: Cue) -> Iterator[Span]:
     reached = 0
     for token in _TOKEN.finditer(text, low, high):
-        # A word, unless the edge of the neighbourhood cuts it.
+        # A plain word, unless the edge of the window cuts it.
         if low < token.start() and token.end() < high and token[0].isalpha() and token[0].islower():
             continue
         span = _whole_token(text, *token.span())
         if text[span[0] - 1 : span[0]] == "%":
-            # Encoded: the view that reads the encoding finds it whole.
+            # Encoded: the view that decodes it finds the whole secret.
             continue
         if _is_near_secret(text, *span, cue):
             yield to_end(text, *span)
@@ -172,7 +174,7 @@ def _near_secrets(text: str, low: int, high: int, cue: Cue) -> Iterator[Span]:
 
 
 def _whole_token(text: str, start: int, end: int) -> Span:
-    """The token with what the edge of the neighbourhood cut off, without the stop after it."""
+    """The whole token where the edge of the window cut it, without a trailing stop."""
     before = text[max(0, start - FIRST_LOOK) : start]
     first = start - len(before) + len(before.rstrip(_TOKEN_CHARACTERS))
     rest = _TOKEN.match(text, first, end + FIRST_LOOK)
@@ -185,7 +187,7 @@ def _whole_token(text: str, start: int, end: int) -> Span:
 
 
 def _is_near_secret(text: str, start: int, end: int, cue: Cue) -> bool:
-    # A name as variables of the environment have them is no word of a sentence.
+    # An upper-case variable name is no word of a sentence.
     grade = 2 if "_" in cue.name and cue.name.isupper() else cue.grade
     if end - start < 12 or not is_opaque(text[start:end], grade):
         return False
@@ -193,7 +195,7 @@ def _is_near_secret(text: str, start: int, end: int, cue: Cue) -> bool:
 
 
 def glued_to_marker(match: PatternMatch) -> Iterator[Span]:
-    """What goes on right behind a marker belonged to what it stands for."""
+    """Text glued to a marker belonged to the redacted secret."""
     start, end = match.span()
     rest = match["rest"]
     if rest[0] == "%" and rest[1:3].isalnum():

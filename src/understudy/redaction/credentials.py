@@ -22,23 +22,23 @@ from understudy.redaction.values import is_said_password
 # What may separate the lines of a key: line ends, escaped or encoded ones, quotes, line prefixes.
 GAP: Final = r"(?:[\s\"'`>|#*,+]|\\+[nrt\"]|\\\r?\n|%0[AaDd]|&#x?0?[0-9aAdD]{1,2};|<br ?/?>)"
 BODY: Final = r"[A-Za-z0-9+/=_-]"
-# The name of a kind of resource, as in `AWS::Config::AggregationAuthorization`.
+# A resource type, as in `AWS::Config::AggregationAuthorization`.
 _KIND_NAME: Final = re.compile(r"::\w*\Z")
 _COOKIE: Final = re.compile(r"([\w!#$%&*+.^|~-]{1,128})=([^;,\s\"']{1,4096})")
 _PORT: Final = re.compile(r"[0-9]{2,5}(?:[/?#]|\Z)")
 _CLOSES: Final = {")": "(", "]": "[", "}": "{"}
-# Where the text around a URL goes on.
+# The end of a URL in its surrounding text.
 _AROUND_ADDRESS: Final = re.compile(
     r"'(?:\W|\Z)|[\])}][,.;:)\]}]|,(?:https?:|[\"'\[{]|\Z)|[\u3400-\u9fff\u3000-\u303f\uff00-\uffef]"
 )
 _ELLIPSIS: Final = re.compile(r"\.\.\.|…|\*\*\*")
-# One word alone is nobody's blank to fill in: `sk-proj-abc` is a poor key, and yet one.
+# A single word is no placeholder: `sk-proj-abc` is a poor key, but a key.
 _WORDS_ONLY: Final = re.compile(r"[a-z]+(?:[_-][a-z]+)+|[A-Z]{1,12}(?:[_-][A-Z]+)*")
 _HEADERS: Final = re.compile(
     r"(?:[^\S\n]*(?:\\+[nr])?\n?[^\w\n]{0,12}[A-Z][A-Za-z-]{2,20}: [^\n\\]{1,100}(?:\n|\\+[nr])+)+"
 )
 _TIGHT: Final = re.compile(rf"{GAP}{{0,16}}+((?!--){BODY}{{16,}})")
-# Something of its own before each line of the key: a comment's sign, a number, a log's beginning.
+# A prefix before each line of a key: a comment sign, a number, the beginning of a log line.
 _LOOSE: Final = re.compile(
     rf"((?:(?!---)[^\n]){{0,100}}?(?:\r?\n(?:(?!---)[^\n]){{0,100}}?)?)(?<![A-Za-z0-9+/=_-])({BODY}{{40,}})"
 )
@@ -49,7 +49,7 @@ _FIGURES: Final = re.compile(r"\d+")
 
 
 def _groups(match: PatternMatch) -> Iterator[tuple[str, Span]]:
-    """The named groups that took part."""
+    """The named groups that matched."""
     for name in match.names:
         span = match.span(name)
         if span[0] >= 0:
@@ -57,12 +57,12 @@ def _groups(match: PatternMatch) -> Iterator[tuple[str, Span]]:
 
 
 def named_groups(match: PatternMatch) -> Iterable[Span]:
-    """Every named group that took part."""
+    """The spans of all named groups that matched."""
     return tuple(span for _, span in _groups(match))
 
 
 def is_more_than_a_word(value: str) -> bool:
-    """Whether something real stands there that is neither a plain word nor of a public shape."""
+    """Whether it is a real value: neither a plain word nor of a public shape."""
     return (
         is_value(value)
         and not is_harmless_shape(value)
@@ -71,14 +71,14 @@ def is_more_than_a_word(value: str) -> bool:
 
 
 def values_of_groups(match: PatternMatch) -> Iterable[Span]:
-    """The named groups that hold more than a word."""
+    """The named groups that are more than a word."""
     return tuple(
         span for _, span in _groups(match) if is_more_than_a_word(match.string[slice(*span)])
     )
 
 
 def user_and_password(match: PatternMatch) -> Iterable[Span]:
-    """The password beside the name of a user."""
+    """The password next to a user name."""
     for name, (start, end) in _groups(match):
         value = match.string[start:end].rstrip(".,;:)")
         is_one = (
@@ -91,7 +91,7 @@ def user_and_password(match: PatternMatch) -> Iterable[Span]:
 
 
 def spaced_secret(match: PatternMatch) -> Iterable[Span]:
-    """Words or groups with blanks between them; a sentence has words that no passphrase has."""
+    """Words or groups separated by spaces; a sentence has words that no passphrase has."""
     for name, (start, end) in _groups(match):
         parts = match.string[start:end].lower().split()
         if name == "seed" or not WORDS.set("sentence_words") & set(parts):
@@ -104,13 +104,13 @@ def has_figures(value: str) -> bool:
 
 
 def seed_phrase(match: PatternMatch) -> Iterable[Span]:
-    """As many words as the recovery phrase of a wallet has."""
+    """A recovery phrase of a wallet, by its number of words."""
     count = len(match["secret"].split())
     return (match.span("secret"),) if count in {12, 15, 18, 21, 24} else ()
 
 
 def bearer_token(match: PatternMatch) -> Iterable[Span]:
-    """Prose says "bearer tokens" and "the bearer of": a credential has more than letters."""
+    """A bearer token; prose says "bearer tokens" too, so it needs more than letters."""
     value = match["secret"].rstrip(".,;:")
     start, end = match.span("secret")
     if is_made_up(value) or match.string.startswith("(", end):
@@ -166,7 +166,7 @@ def query_parameter(match: PatternMatch) -> Iterable[Span]:
 
 
 def _of_address(value: str) -> str:
-    """A parameter without the text around its address: what closes something, and marks."""
+    """A query value without the text around its URL: closing brackets and punctuation."""
     ends = _AROUND_ADDRESS.search(value)
     value = (value[: ends.start()] if ends else value).rstrip(".,:!?")
     while (
@@ -177,7 +177,7 @@ def _of_address(value: str) -> str:
 
 
 def is_real(body: str) -> bool:
-    """Whether a body behind a telling prefix is a value and not a word or a blank to fill in."""
+    """Whether the body after a vendor prefix is a value and not a word or placeholder."""
     if is_placeholder(body) or not body.strip("_-."):
         return False
     if len(body) < 24 and is_made_up(body):
@@ -186,37 +186,37 @@ def is_real(body: str) -> bool:
 
 
 def vendor_token(match: PatternMatch) -> Iterable[Span]:
-    """A token behind a prefix that is nothing but a vendor's."""
-    # `sk-ant-api03-...` shows how a key begins and holds none.
+    """A token after an unambiguous vendor prefix."""
+    # `sk-ant-api03-...` shows the beginning of a key and is none.
     if len(match["body"]) < 8 and _ELLIPSIS.match(match.string, match.span()[1]):
         return ()
     return (match.span("secret"),) if is_real(match["body"]) else ()
 
 
 def random_token(match: PatternMatch) -> Iterable[Span]:
-    """A token behind a prefix that ordinary words have too: its body must look random."""
+    """A token after a prefix that ordinary words share: its body must look random."""
     body = match["body"]
     return (match.span("secret"),) if is_real(body) and looks_random(body) else ()
 
 
 def vendor_token_or_example(match: PatternMatch) -> Iterable[Span]:
-    """A token, be it an example: `AKIA…EXAMPLE` may be real, and need not be kept."""
+    """A token even if it is an example: `AKIA…EXAMPLE` may be real, and is not needed."""
     body = match["body"]
     return (match.span("secret"),) if len(body) >= 16 and is_opaque_enough(body) else ()
 
 
 def any_vendor_token(match: PatternMatch) -> Iterable[Span]:
-    """A token behind a prefix that nothing else has, also the one in the vendor's own documents."""
+    """A token after an unambiguous prefix, including the vendor's documented example."""
     return vendor_token(match) or vendor_token_or_example(match)
 
 
 def random_token_or_example(match: PatternMatch) -> Iterable[Span]:
-    """The same behind a prefix that ordinary words have too."""
+    """A token or example after a prefix that ordinary words share."""
     return vendor_token_or_example(match) if any(map(str.isdigit, match["body"])) else ()
 
 
 def prefixed_token(match: PatternMatch) -> Iterable[Span]:
-    """A short prefix and a body drawn by lot, as vendors have made them for years."""
+    """A short prefix and a random body, a common token format."""
     parts = match["prefix"].lower().replace("-", "_").strip("_").split("_")
     body = match["body"]
     if (
@@ -225,7 +225,7 @@ def prefixed_token(match: PatternMatch) -> Iterable[Span]:
         or not looks_random(body, least=len(body) * 4 // 5)
     ):
         return ()
-    # Many services begin the ids of their objects so.
+    # Many services use this beginning for object ids.
     if body.startswith("01") and WORDS.set("secret_parts").isdisjoint(parts):
         return ()
     has_cases = body != body.lower() and body != body.upper()
@@ -237,7 +237,7 @@ def prefixed_token(match: PatternMatch) -> Iterable[Span]:
 
 
 def _follow(text: str, end: int) -> int:
-    """Where the key ends whose first lines end at `end`."""
+    """The end of the key whose first lines end at `end`."""
     headers = _HEADERS.match(text, end)
     at = headers.end() if headers else end
     width, shape = 0, ""
@@ -248,7 +248,7 @@ def _follow(text: str, end: int) -> int:
         size = line.end() - line.start(line.lastindex or 0)
         shape = line[1] if line.lastindex == 2 else ""
         at = end = line.end()
-        # A sign that begins a line may have been read as standing before it.
+        # A sign at the start of a line may have been read as its prefix.
         if size < width - 8:
             return end
         width = max(width, size)
@@ -256,7 +256,7 @@ def _follow(text: str, end: int) -> int:
 
 
 def _with_last(text: str, at: int, shape: str, *, is_first: bool) -> int | None:
-    """A short last line, with the same before it as before the others."""
+    """A short last line, with the same prefix as the others."""
     if shape:
         begins = re.compile(r"\d+".join(map(re.escape, _FIGURES.split(shape))))
         same = begins.match(text, at)
@@ -268,7 +268,7 @@ def _with_last(text: str, at: int, shape: str, *, is_first: bool) -> int | None:
 
 
 def armoured_key(match: PatternMatch) -> tuple[Span, ...]:
-    """A key from its beginning to its last line; a beginning without any is no key."""
+    """A key from its header to its last line; a header alone is no key."""
     start, end = match.span()
     if start < match.taken[1]:
         return ()
@@ -277,12 +277,12 @@ def armoured_key(match: PatternMatch) -> tuple[Span, ...]:
 
 
 def bare_key(match: PatternMatch) -> tuple[Span, ...]:
-    """The lines of a key without armour, behind what says that it is one."""
+    """The lines of a key without armour, after a cue for one."""
     start, end = match.span("secret")
     return ((start, _follow(match.string, end)),) if start >= match.taken[1] else ()
 
 
 def whole_block(match: PatternMatch) -> Iterable[Span]:
-    """A block that holds more than dots."""
+    """A block with more than dots."""
     start, end = match.span("body")
     return (match.span(),) if _HAS_BODY.search(match.string, start, end) else ()

@@ -1,4 +1,4 @@
-"""Which words announce a secret, and how much they say."""
+"""Cue words that announce a secret, and how strong they are."""
 
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -9,22 +9,22 @@ from understudy.redaction.opaque import WORDS, endings, is_password_key, key_gra
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cue:
-    """A word that announces a secret."""
+    """A cue word that announces a secret."""
 
     name: str
-    # 2 when a value named so is a secret, 1 when it must show so by itself.
+    # 2 if a value under this name is a secret, 1 if the value must also look like one.
     grade: int
     is_password: bool
 
     @property
     def is_variable(self) -> bool:
-        """Whether it is written as names in code are, so that it is no word of a sentence."""
+        """Whether it is written like a name in code, so that it is no word of a sentence."""
         is_name = "_" in self.name or self.name[1:] != self.name[1:].lower()
         return is_name and (self.grade == 2 or self.is_password)
 
 
 def cue_at(text: str, start: int, end: int) -> Cue | None:
-    """The word from `start` to `end`, read with the one before it; None when it announces nothing."""
+    """The cue from `start` to `end`, read with the word before it; None if it is no cue."""
     if not text[end - 1].isascii():
         # Several such words without a break: the last one counts.
         start = max(start, end - 24)
@@ -34,7 +34,7 @@ def cue_at(text: str, start: int, end: int) -> Cue | None:
 
 
 def _word_before(text: str, start: int) -> str:
-    """The word that one blank keeps apart from what begins at `start`; empty when there is none."""
+    """The word before `start`, separated by one space; empty without one."""
     if text[start - 1 : start] not in {" ", "\t"}:
         return ""
     before = text[max(0, start - 24) : start - 1]
@@ -46,7 +46,7 @@ def _word_before(text: str, start: int) -> str:
 def _cue(previous: str, name: str) -> Cue | None:
     plain = name.lower()
     if plain == "mk":
-        # How Vietnamese chats shorten the word for password.
+        # Vietnamese chat abbreviation of "password".
         return Cue(name=name, grade=2, is_password=True)
     abroad = next((word for word in _cues_abroad() if plain.endswith(word)), None)
     if abroad:
@@ -69,6 +69,6 @@ def _is_open(full: str) -> bool:
 
 
 def _is_loose(full: str, name: str) -> bool:
-    """Words that announce a secret only to a value that looks like one."""
+    """Whether it is a weak cue, which counts only with a value that looks like a secret."""
     last = (name_words(name) or [""])[-1]
     return last in WORDS.set("loose_cues") and _is_open(full)

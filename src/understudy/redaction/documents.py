@@ -1,4 +1,4 @@
-"""Secrets in documents whose structure makes a value one: Kubernetes secrets, JSON Web Keys, tables, SQL."""
+"""Secrets by document structure: Kubernetes secrets, JSON Web Keys, tables, SQL."""
 
 import re
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ from understudy.redaction.opaque import (
     looks_random,
 )
 
-# How far a document may reach on both sides of what says its kind.
+# Maximum extent of a document on both sides of its `kind`.
 _REACH: Final = 4_096
-# And how many kinds a document may name: its own, those of its owners.
+# Maximum number of kinds in a document: its own, and those of its owners.
 _KINDS: Final = 3
 _SECTION: Final = re.compile(r"(?m)^([ \t]*)(?:data|stringData):[ \t]*\r?\n")
 _ENTRY: Final = re.compile(
@@ -30,7 +30,7 @@ _ENTRY: Final = re.compile(
 _LINE: Final = re.compile(r"([ \t]*)(\S[^\n]*?)?[ \t\r]*(?:\n|\Z)")
 _JSON_SECTION: Final = re.compile(r"\"(?:data|stringData)\"\s*:\s*\{([^{}]{0,4096})\}")
 _JSON_VALUE: Final = re.compile(r":\s*\"([^\"\n]{1,4096})\"")
-# Longer lines are no heads of tables, and longer tables are not followed.
+# Limits of a table: the length of its head, and its rows.
 _MAX_LINE: Final = 400
 _MAX_ROWS: Final = 200
 _HEAD_CELL: Final = re.compile(r"[\w ().#/&*:'\"`-]{0,40}")
@@ -46,14 +46,14 @@ _EDGES: Final = " \t\r`\"'*"
 
 
 def _document(text: str, start: int, end: int) -> Span:
-    """From where to where the document around goes."""
+    """The bounds of the surrounding document."""
     low = max(text.rfind("\n---", max(0, start - _REACH), start), 0, start - _REACH)
     high = text.find("\n---", end, end + _REACH)
     high = high if high >= 0 else min(len(text), end + _REACH)
     return _kinds_before(text, low, start), _kinds_after(text, end, high)
 
 
-# What stands after several more kinds belongs to them: nothing is looked through again and again.
+# Bounded by further kinds, so that no text is scanned repeatedly.
 def _kinds_before(text: str, low: int, at: int) -> int:
     for _ in range(_KINDS):
         at = text.rfind("kind", low, at)
@@ -94,7 +94,7 @@ def _entries(text: str, at: int, high: int, indent: int) -> Iterator[Span]:
             depth = size
             value, span = entry[2] or "", entry.span(2)
         else:
-            # A line of a value in a block.
+            # A line of a block value.
             value, span = line[2] or "", line.span(2)
         if value and not is_made_up(value.strip("\"'")):
             quoted = value[0] in "\"'" and value[-1] == value[0] and len(value) > 2
@@ -118,7 +118,7 @@ def _line(text: str, start: int) -> Span:
 
 
 def _cells(text: str, low: int, high: int, sign: str) -> list[Span]:
-    """Where the cells of a line stand, split at `sign`, which in quotes splits nothing."""
+    """The spans of the cells of a line, split at `sign` outside of quotes."""
     found, at, quoted = [], low, False
     for index in range(low, high):
         character = text[index]
@@ -135,7 +135,7 @@ def _sign(line: str) -> str:
 
 
 def table_cells(match: PatternMatch) -> Iterator[Span]:
-    """The cells below a head that names a secret."""
+    """The cells below a column head that names a secret."""
     text = match.string
     start, end = match.span("cue")
     low, high = _line(text, start)
@@ -156,14 +156,14 @@ def table_cells(match: PatternMatch) -> Iterator[Span]:
 
 
 def _split(text: str, low: int, high: int, sign: str) -> list[Span]:
-    """The cells of a line; without a sign, what at least two blanks keep apart."""
+    """The cells of a line; without a sign, columns separated by two spaces or more."""
     if sign:
         return _cells(text, low, high, sign)
     return [found.span() for found in _COLUMNS.finditer(text, low, high)]
 
 
 def _is_head(text: str, low: int, head: list[Span]) -> bool:
-    """Whether all its cells are short names, and the line before is no row of the same table."""
+    """Whether all cells are short names, and the line before is no row of the same table."""
     if len(head) < 2 or not all(_HEAD_CELL.fullmatch(text, *cell) for cell in head):
         return False
     before = _line(text, low - 1) if low else (0, 0)
@@ -172,7 +172,7 @@ def _is_head(text: str, low: int, head: list[Span]) -> bool:
 
 
 def _is_alone(text: str, cell: Span, start: int, end: int) -> bool:
-    """Whether the cell names the secret and says nothing more."""
+    """Whether the cell only names the secret."""
     return not text[end : cell[1]].strip(_EDGES) and len(text[cell[0] : start].split()) <= 3
 
 
@@ -194,7 +194,7 @@ def _rows(text: str, at: int, head: list[Span], index: int, cue: Cue, sign: str)
 
 
 def _inner(text: str, low: int, high: int) -> Span:
-    """A cell without blanks and quotes around it."""
+    """A cell without surrounding spaces and quotes."""
     cell = text[low:high]
     start = low + len(cell) - len(cell.lstrip(_EDGES))
     return start, max(start, low + len(cell.rstrip(_EDGES)))

@@ -1,4 +1,4 @@
-"""What stands in place of what was taken out."""
+"""Markers that replace redacted text."""
 
 import re
 from typing import Final
@@ -10,17 +10,17 @@ MARKER: Final = re.compile(MARKER_PATTERN)
 
 
 def marker(kind: str) -> str:
-    """What stands in place of a secret of this kind."""
+    """The marker for a kind of secret."""
     return f"<redacted:{kind}>"
 
 
 def cut(text: str, limit: int) -> str:
-    """The first `limit` characters of a scrubbed text, marked when something was cut."""
+    """The first `limit` characters of a scrubbed text, with an ellipsis if it was cut."""
     return text if len(text) <= limit else text[: before_marker(text, limit)] + ELLIPSIS
 
 
 def before_marker(text: str, limit: int) -> int:
-    """Where to cut a scrubbed text so that no marker is parted."""
+    """The offset at which to cut a scrubbed text without splitting a marker."""
     start = text.rfind("<", 0, limit)
     found = MARKER.match(text, start) if start >= 0 else None
     return start if found and found.end() > limit else limit

@@ -1,4 +1,4 @@
-"""Tells a secret from what only stands where one could be: a word, a number, a placeholder."""
+"""Distinguishes a secret from a word, a number, a placeholder or code."""
 
 import re
 from functools import cache, lru_cache
@@ -21,7 +21,7 @@ _IN_BRACKETS: Final = re.compile(
     r"<[^<>]{0,256}>\Z|[$#@%]?(?:\{.*\}|\(.*\)s?)\W*\Z|[$#@%]?[({]+[\w.: -]*\Z|[$&](?:env:)?[A-Za-z0-9_]{1,128}\Z",
     re.DOTALL,
 )
-# A name in braces that is filled in later.
+# A template name in braces.
 _TEMPLATE: Final = re.compile(r"\{[a-z_][a-z_.]{2,40}\}")
 _CALL: Final = re.compile(
     r"[-+!*&~]?[A-Za-z_]\w*(?:\.\w+)+\(.*\)?|[-+!*&~]?[a-z]\w*\([\w., ]*\)?", re.DOTALL
@@ -29,14 +29,14 @@ _CALL: Final = re.compile(
 _REGEX: Final = re.compile(r"\^.*[\[(\\{].*\$", re.DOTALL)
 _RANGES: Final = re.compile(r"\[\^?(?:a-z|A-Z|0-9|\\[wd])[^\]]{0,20}\][*+?{)]")
 _NAMES: Final = r"[A-Za-z_$][\w$]{0,64}(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]{0,64})"
-# A call, a subscript or a path of names: code that leads to a secret and holds none.
+# A call, a subscript or a dotted path: code that refers to a secret.
 _CODE: Final = re.compile(
     rf"{_NAMES}{{0,8}}(?:\(|\[[\"'A-Za-z0-9])[\w$.:>?()\[\],\"'*&! -]*\Z"
     r"|[a-z_$][a-zA-Z_$]{0,64}(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]{0,64}){1,8};?\Z"
     r"|[A-Z][A-Z_]{2,64}\Z|\(\?[:=!<Pi]|(?:function|lambda|new|await|return|self)\b[ .({]"
     r"|\^.*(?:\[\^?[A-Za-z0-9]-|\\[dwsb]|\{\d+,?\d*\}|\$\Z)"
 )
-# In quotes the same is only code when it is whole.
+# Within quotes, code only if it is complete.
 _QUOTED_CODE: Final = re.compile(
     rf"{_NAMES}{{0,8}}(?:\(.*\)|\[.*\])[;.]?|[a-z_$][a-zA-Z_$]{{0,64}}(?:(?:\.|::|->)[A-Za-z_$][a-zA-Z_$]{{0,64}}){{1,8}};?"
     r"|[A-Z][A-Z_]{2,64}|\(\?[:=!<Pi].*|\^.*\$"
@@ -59,7 +59,7 @@ _KIND_RUNS: Final = re.compile(r"[a-z]+|[A-Z]+|\d+|[^a-zA-Z\d]+")
 _KINDS: Final = tuple(re.compile(kind) for kind in ("[a-z]", "[A-Z]", r"\d", ""))
 _FIGURE: Final = 2
 _BLANK: Final = re.compile(r"\s")
-# A word or words in camel case, with a small number behind each; or a number of some digits.
+# A word or camel case with small numbers, or a short number.
 _NAME_RUN: Final = re.compile(
     r"[A-Za-z]{1,15}|(?=.{1,15}\Z)[A-Za-z]+\d{1,2}|[A-Za-z][a-z]+\d{0,2}(?:[A-Z][a-z]+\d{0,2})+|\d{1,4}"
 )
@@ -72,20 +72,20 @@ def name_words(name: str) -> list[str]:
 
 
 def is_sensitive_key(key: str) -> bool:
-    """Whether the value under this name is a secret, judged by how the name ends."""
+    """Whether the value under this name is a secret, by the ending of the name."""
     grade = key_grade(key)
     return grade == 2 or (grade == 1 and "".join(name_words(key)).endswith(WORDS("holders")))
 
 
 @cache
 def endings(table: str) -> tuple[str, ...]:
-    """How names end, by the table in the word lists: the words of an ending joined."""
+    """The endings of names in a table of the word lists, joined."""
     return tuple(ending.replace(" ", "") for ending in WORDS(f"{table}_endings"))
 
 
 @lru_cache(maxsize=4096)
 def key_grade(key: str) -> int:
-    """2 where a value under this name is a secret, 1 where it may be, 0 where it is none."""
+    """2 if a value under this name is a secret, 1 if it may be, 0 if not."""
     parts = name_words(key[-128:])
     while len(parts) > 1 and (parts[-1] in WORDS.set("suffixes") or parts[-1].isdigit()):
         parts.pop()
@@ -101,7 +101,7 @@ def key_grade(key: str) -> int:
 
 @cache
 def _is_longer_word(word: str) -> bool:
-    """Whether the last word only ends like the name of a secret, as `compass` does."""
+    """Whether the last word merely ends like the name of a secret, as `compass` does."""
     known = {ending.split()[-1] for ending in WORDS("sensitive_endings")} | {"key"}
     if word in known:
         return False
@@ -111,7 +111,7 @@ def _is_longer_word(word: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_password_key(key: str) -> bool:
-    """Whether the name is one of a password, which may be short and made of words."""
+    """Whether it is the name of a password, which may be short and made of words."""
     parts = name_words(key[-128:])
     while len(parts) > 1 and (parts[-1] in WORDS.set("suffixes") or parts[-1].isdigit()):
         parts.pop()
@@ -120,7 +120,7 @@ def is_password_key(key: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_placeholder(value: str) -> bool:
-    """Whether this only stands where a secret would be: `${TOKEN}`, `<key>`, `xxxx`, `None`."""
+    """Whether this is a placeholder for a secret: `${TOKEN}`, `<key>`, `xxxx`, `None`."""
     plain = value.strip().rstrip(".,;:").lower()
     if not plain or plain in WORDS.set("placeholders"):
         return True
@@ -129,7 +129,7 @@ def is_placeholder(value: str) -> bool:
     if _TEMPLATE.search(value) and not looks_random(_TEMPLATE.sub("", value)):
         return True
     if _IN_BRACKETS.match(value.strip()) is not None:
-        # Brackets around something drawn by lot are part of it.
+        # Brackets around a random value are part of it.
         return not (looks_random(value, least=10) or is_jumble(value))
     if len(plain) >= 4 and len(set(plain)) == 1:
         return True
@@ -138,11 +138,11 @@ def is_placeholder(value: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_made_up(value: str) -> bool:
-    """Whether words in the value say that it is an example, as in `YOUR_TOKEN_HERE`."""
+    """Whether words in the value mark it as an example, as in `YOUR_TOKEN_HERE`."""
     plain = value.lower()
     if is_placeholder(value):
         return True
-    # In a long random value such a word stands there by chance.
+    # In a long random value such a word occurs by chance.
     return any(word in plain for word in WORDS("placeholder_words")) and not (
         len(value) >= 20 and looks_random(value, least=16)
     )
@@ -150,7 +150,7 @@ def is_made_up(value: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_code(value: str) -> bool:
-    """Whether the value is an expression that leads to the secret rather than the secret."""
+    """Whether the value is an expression that refers to the secret."""
     if _is_plain_code(value):
         return True
     return _CODE.match(value) is not None and not (looks_random(value, least=6) or is_jumble(value))
@@ -158,7 +158,7 @@ def is_code(value: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_quoted_code(value: str) -> bool:
-    """Whether what stands in quotes is all code."""
+    """Whether quoted text is entirely code."""
     if _is_plain_code(value) and (value[-1] in ")$" or _RANGES.search(value)):
         return True
     return _QUOTED_CODE.fullmatch(value) is not None and not (
@@ -167,7 +167,7 @@ def is_quoted_code(value: str) -> bool:
 
 
 def _is_plain_code(value: str) -> bool:
-    """Whether it is a call of something with a name of words, or a pattern."""
+    """Whether it is a call by a name of words, or a regular expression."""
     if _REGEX.fullmatch(value) or _RANGES.search(value):
         return True
     call = _CALL.fullmatch(value)
@@ -176,7 +176,7 @@ def _is_plain_code(value: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_jumble(value: str) -> bool:
-    """Whether small and capital letters, figures and signs change too often for anything written."""
+    """Whether case, digits and signs alternate too often for written text."""
     if len(value) < 8:
         return False
     runs = _KIND_RUNS.findall(value)
@@ -188,7 +188,7 @@ def is_jumble(value: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_harmless_shape(value: str) -> bool:
-    """Whether it is a UUID, a version, a date, an address, a path or another thing of public shape."""
+    """Whether it is a UUID, a version, a date, an address, a path or another public format."""
     return _HARMLESS_SHAPES.fullmatch(value) is not None
 
 
@@ -199,7 +199,7 @@ def is_hash(value: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def looks_random(value: str, *, least: int = 8) -> bool:
-    """Whether at least `least` characters of it are no words, no names and no plain numbers."""
+    """Whether at least `least` characters of it are no words, names or plain numbers."""
     found = 0
     for run in _RUNS.findall(value):
         if _is_random_run(run):
@@ -236,7 +236,7 @@ def _is_random_letters(run: str, parts: list[str]) -> bool:
 
 
 def _word_share(letters: str) -> float:
-    """How many of its pairs of letters are pairs that words have."""
+    """The share of its letter pairs that are common in words."""
     plain = letters.lower()
     common = WORDS.set("letter_pairs")
     pairs = [first + second in common for first, second in pairwise(plain)]
@@ -245,7 +245,7 @@ def _word_share(letters: str) -> float:
 
 @lru_cache(maxsize=4096)
 def is_opaque_enough(value: str, *, least: int = 12) -> bool:
-    """Whether so much of it is neither a word nor a short number, be it called an example or not."""
+    """Whether enough of it is neither a word nor a short number, example or not."""
     if is_placeholder(value):
         return False
     return sum(len(run) for run in _RUNS.findall(value) if not _is_name(run)) >= least
@@ -257,7 +257,7 @@ def _is_name(run: str) -> bool:
 
 
 def is_basic_pair(value: str) -> bool:
-    """Whether it is a user and a password in Base64, as basic authentication has them."""
+    """Whether it is a user and a password in Base64, as in basic authentication."""
     pair = decode_base64(value)
     if pair is None:
         return False
@@ -269,10 +269,10 @@ def is_basic_pair(value: str) -> bool:
 
 
 def is_value(value: str) -> bool:
-    """Whether something real stands there, whatever it looks like."""
+    """Whether it is a real value: no placeholder, example or code."""
     return not (is_placeholder(value) or is_made_up(value) or is_code(value))
 
 
 def is_random_value(value: str) -> bool:
-    """Whether something real stands there that is no word."""
+    """Whether it is a real value that looks random."""
     return is_value(value) and looks_random(value, least=6)

@@ -26,7 +26,7 @@ _CARD_LENGTHS: Final = (
 )
 _GROUPS: Final = re.compile(r"[0-9]+")
 _LONG_PARTS: Final = re.compile(r"\S{9,}")
-# How the figures of a card are grouped.
+# Digit groupings of card numbers.
 _CARD_GROUPS: Final = frozenset(
     {
         (13,), (14,), (15,), (16,), (17,), (18,), (19,), (4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3),
@@ -37,7 +37,7 @@ _LONGEST_CARD: Final = 19
 _CARD_COUNTS: Final = sorted(set(map(len, _CARD_GROUPS)))
 _LETTER_BEFORE: Final = re.compile(r"(?<!%)[0-9A-Za-z_]\Z|[0-9A-Za-z_][.\-/+]\Z")
 _LETTER_AFTER: Final = re.compile(r"[A-Za-z0-9_]|[.\-/+][0-9]|-[A-Za-z]")
-# Twice a figure, the digits of that added up.
+# Doubled digits with their digit sums, for the Luhn check.
 _DOUBLED: Final = str.maketrans("123456789", "246813579")
 _FIGURES: Final = str.maketrans({letter: str(int(letter, 36)) for letter in ascii_uppercase})
 _DNI_LETTERS: Final = "TRWAGMYFPDXBNJZSQVHLCKE"
@@ -50,7 +50,7 @@ _RESIDENT_WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 
 
 def email_address(match: PatternMatch) -> Iterable[Span]:
-    """An e-mail address that is no file, package or login of a shell."""
+    """An e-mail address that is no file, package or shell login."""
     start, end = match.span("secret")
     text, value = match.string, match["secret"]
     top = value.rpartition(".")[2].lower()
@@ -72,7 +72,7 @@ def luhn(digits: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_card(value: str) -> bool:
-    """Whether the figures are a card number: an issuer's beginning, its length, its check digit."""
+    """Whether the digits are a card number: issuer prefix, length and check digit."""
     digits = "".join(_GROUPS.findall(value))
     if not 13 <= len(digits) <= _LONGEST_CARD or len(set(digits)) < 2 or not luhn(digits):
         return False
@@ -87,12 +87,12 @@ def is_iban(value: str) -> bool:
 
 
 def has_four_signs(value: str) -> bool:
-    """Whether more than three different characters are in it, so that it is no filler."""
+    """Whether it has more than three different characters, so that it is no filler."""
     return len(set(value)) > 3
 
 
 def is_ssn(value: str) -> bool:
-    """Whether it could be a social security number: none begins with 000, 666 or 9."""
+    """Whether it is a possible social security number: none begins with 000, 666 or 9."""
     area, middle, serial = value.split("-")
     return area not in {"000", "666"} and area[0] != "9" and middle != "00" and serial != "0000"
 
@@ -104,7 +104,7 @@ def is_resident_id(value: str) -> bool:
 
 
 def card_numbers(match: PatternMatch) -> Iterator[Span]:
-    """Card numbers in a run of figures: all of it, else groups of it that stand as cards do."""
+    """Card numbers in a run of digits: all of it, or groups of card length."""
     start, end = match.span()
     groups = [found.span() for found in _GROUPS.finditer(match.string, start, end)]
     sizes = [high - low for low, high in groups]
@@ -124,18 +124,18 @@ def card_numbers(match: PatternMatch) -> Iterator[Span]:
 
 
 def _is_even(sizes: list[int]) -> bool:
-    """Whether figures are grouped as people do: by twos or more, or one by one."""
+    """Whether digits are grouped as people do: by twos or more, or one by one."""
     return min(sizes[:-1], default=2) >= 2 or max(sizes) == 1
 
 
 def _is_glued(text: str, start: int, end: int) -> bool:
-    """Whether it goes on in letters or figures, so that this is only a part of something."""
+    """Whether letters or digits continue it, so that it is only a part."""
     before, after = text[max(0, start - 2) : start], text[end : end + 2]
     return bool(_LETTER_BEFORE.search(before) or _LETTER_AFTER.match(after))
 
 
 def phone_numbers(match: PatternMatch) -> Iterator[Span]:
-    """Telephone numbers in a run of figures: all of it, else one of its blank-separated parts."""
+    """Telephone numbers in a run of digits: all of it, or one of its space-separated parts."""
     text = match.string
     start, end = match.span()
     if text[start] in " (" and text[start:end].count("(") != text[start:end].count(")"):
@@ -149,7 +149,7 @@ def phone_numbers(match: PatternMatch) -> Iterator[Span]:
 
 
 def social_security_number(match: PatternMatch) -> Iterable[Span]:
-    """A social security number that is possible and stands alone."""
+    """A possible social security number that stands alone."""
     start, end = match.span("secret")
     if not is_ssn(match["secret"]) or _is_glued(match.string, start, end):
         return ()
@@ -157,7 +157,7 @@ def social_security_number(match: PatternMatch) -> Iterable[Span]:
 
 
 def iban(match: PatternMatch) -> Iterable[Span]:
-    """The number may run into the next word; its country says how long it is."""
+    """An IBAN, whose length follows from its country, as it may run into the next word."""
     start, end = match.span()
     wanted = WORDS.pairs("iban_lengths").get(match.string[start : start + 2].upper())
     number = _iban_shape(int(wanted)).match(match.string, start, end) if wanted else None
@@ -178,7 +178,7 @@ def _weighted(value: str, weights: tuple[int, ...]) -> int:
 
 
 def is_varied(value: str) -> bool:
-    """Whether more than two different digits are in it."""
+    """Whether it has more than two different digits."""
     return len(set(_digits(value))) > 2
 
 

@@ -1,14 +1,14 @@
-"""Which runs of figures are telephone numbers: shapes find the candidates, `phonenumbers` judges.
+"""Telephone numbers: patterns find the candidates, `phonenumbers` validates them.
 
-A date, an address of a machine, a version or an order number can look the same, so the words
-before a number count: those that announce a telephone, and those that announce something else.
+A date, an IP address, a version or an order number can look the same, so the words before a number
+count: cues for a telephone, and cues for something else.
 """
 
 import re
 from functools import cache, lru_cache
 from typing import Final
 
-# Looked for in small letters: that is much quicker than in letters of any case.
+# Matched in lower case, which is much faster than ignoring case.
 _CUES: Final = re.compile(
     r"(?:(?:\b|_)(?:tel(?:e(?:phone|fon[eo]?|foon|fax))?|phone|mobile?|mobil|cell(?:ulare?)?|call(?:ed|ing)?|fax|sms|text(?:ed)?|whatsapp|viber"
     r"|zalo|wechat|hotline|ring|dial|handy|contact|reach|number|msisdn|fon|móvil|celular|portable|gsm|kontakt|rufnummer|pager|gọi|sđt|sdt|đt|dđ|dt|"
@@ -21,13 +21,13 @@ _OTHER_CUES: Final = re.compile(
     r"|size|offset|bytes|price|total|sum|amount|balance|phiên bản|mã đơn|đơn hàng|hóa đơn|mã số|tổng|commit|section|chapter|routing|bản|matrix|x)\b"
     r"|版本|订单|编号|编码|金额|总计|单号|价格|数据|序列号|账号|账户)[ \t:=#.,\"'(]{0,6}\Z"
 )
-# The number of something that is no telephone, as in `part number`.
+# The number of something other than a telephone, as in `part number`.
 _OTHER_NUMBER: Final = re.compile(
     r"\b(?:part|order|serial|invoice|ticket|model|reference|ref|case|account|acct|tracking|routing|lot|batch|item|article|catalogu?e?|sku|id"
     r"|version|build|policy|member|employee|customer|registration|licen[cs]e|reservation|booking|flight|room|seat|page|line|row|port)"
     r"[ \t_-]{1,2}(?:numbers?|nos?\.?|nr\.?|#)[^0-9\n]{0,24}\Z"
 )
-# What follows a quantity, not a telephone number.
+# Units after a quantity.
 _UNITS: Final = re.compile(
     r"\s{0,2}(?:(?:rows?|bytes?|items?|records?|vnd|usd|eur|đ|đồng|ms|px|tokens?|requests?|kb|mb|gb|times|users?|points?|lines?|files?|%|€|\$|£)\b|条|行|个|次|元|字节|人|件|章|节|=|[*×]\s*\d)",
     re.IGNORECASE,
@@ -37,13 +37,13 @@ _NANP: Final = re.compile(
     r"|(?:1\.)?[2-9]\d\d\.\d{3}\.\d{4}"
 )
 _GROUPED: Final = re.compile(
-    r"\(?0\d{1,4}\)?(?:[ .\-/]\d{2,8}){1,5}"  # written as at home, with the zero before the area
+    r"\(?0\d{1,4}\)?(?:[ .\-/]\d{2,8}){1,5}"  # national format, with the trunk zero
     r"|1[3-9]\d[ -]\d{4}[ -]\d{4}"
 )
 _DECIMAL: Final = re.compile(r"\.\d\Z|^\+\d+\.\d+\Z")
 # Five pairs, as in France.
 _PAIRS: Final = re.compile(r"0[1-9](?:\.\d\d){4}")
-# With points a number looks like a version; these groups are those of telephones.
+# With dots a number looks like a version; these groupings are those of telephones.
 _DOTTED: Final = re.compile(
     rf"{_PAIRS.pattern}|0\d{{3}}\.\d{{3}}\.\d{{3}}|0\d\d\.\d{{3,4}}\.\d{{4}}"
 )
@@ -52,7 +52,7 @@ _REGIONS: Final = (
     "US", "GB", "VN", "CN", "FR", "DE", "JP", "KR", "IN", "AU", "ES", "IT", "NL", "BR", "CA", "SG", "TH", "TW", "HK",
     "CH", "AT", "BE", "SE", "PL", "ID", "MY", "PH", "MX", "TR", "RU", "ZA", "NZ", "IE", "PT", "DK", "NO", "FI",
 )  # fmt: skip
-# At home in these regions a number written in groups needs no word before it.
+# Regions in which a grouped national number needs no cue.
 _GROUPED_REGIONS: Final = ("VN", "CN", "FR", "GB", "DE", "JP", "KR", "AU", "IT", "NL", "IN", "TH", "TW", "CH", "AT", "BE", "SE", "ID", "MY", "TR", "ZA", "NZ", "IE")  # fmt: skip
 _DATE: Final = re.compile(
     r"(?:19|20)\d\d[-./ ](?:0?[1-9]|1[0-2])[-./ ](?:0?[1-9]|[12]\d|3[01])(?:\D.*)?|\d{1,2}[./-]\d{1,2}[./-](?:19|20)\d\d(?:\D.*)?"
@@ -66,10 +66,10 @@ _FIGURES_AFTER: Final = re.compile(r" [0-9]")
 _GLUE_AFTER: Final = re.compile(
     r"[A-Za-z0-9_%]|[.:/-][0-9A-Za-z]|,[0-9]{3}(?![0-9])| ?[-+*/^=<>×÷]\s*[0-9(]"
 )
-# Figures in groups of three that go on behind a comma.
+# A group of three digits after a comma.
 _THOUSANDS: Final = re.compile(r"[0-9]{3}(?![0-9])")
 _COMMA_BEFORE: Final = re.compile(r"[0-9],\Z")
-# A mobile number written without a break needs no word before it in the country's own language.
+# An unbroken mobile number needs no cue in a text of the country's language.
 _MOBILES: Final = (
     ("CN", 11, re.compile(r"[\u3400-\u9fff]")),
     ("VN", 10, re.compile(r"[ăđơưĂĐƠƯ\u1ea0-\u1ef9]")),
@@ -77,7 +77,7 @@ _MOBILES: Final = (
 
 
 def is_phone(text: str, start: int, end: int) -> bool:
-    """Whether the figures from `start` to `end` are a telephone number, judged with what is around."""
+    """Whether the digits from `start` to `end` are a telephone number, judged with the context."""
     value = text[start:end]
     digits = "".join(filter(str.isdigit, value))
     if (
@@ -97,7 +97,7 @@ def is_phone(text: str, start: int, end: int) -> bool:
 
 def _is_part(text: str, start: int, end: int) -> bool:
     before = text[max(0, start - 40) : start]
-    # Figures after a blank belong to a number that is itself written with blanks.
+    # Digits after a space belong to a number that is itself written with spaces.
     is_spaced = " " in text[start:end] or text[start:end].isdigit()
     if _GLUE_AFTER.match(text, end) or (is_spaced and _FIGURES_AFTER.match(text, end)):
         return True
@@ -137,7 +137,7 @@ def _is_home_number(value: str, digits: str, *, is_called: bool, around: str) ->
 
 @lru_cache(maxsize=4096)
 def _is_possible(number: str) -> bool:
-    """Whether a number with its country in front has a length that the country gives."""
+    """Whether an international number has a length that its country uses."""
     import phonenumbers
 
     try:
@@ -147,15 +147,15 @@ def _is_possible(number: str) -> bool:
 
 
 def is_valid(digits: str, regions: tuple[str, ...]) -> bool:
-    """Whether one of the regions gives out such numbers, dialled from within it."""
+    """Whether one of the regions has such national numbers."""
     return any(_numbers_of(region).fullmatch(digits) for region in regions)
 
 
 @cache
 def _numbers_of(region: str) -> re.Pattern[str]:
-    """What numbers of a region look like at home, from the library's own tables.
+    """The pattern of a region's national numbers, from the library's own tables.
 
-    Asking the library itself number by number is a hundred times slower.
+    Asking the library number by number is a hundred times slower.
     """
     from phonenumbers import PhoneMetadata
 

@@ -1,4 +1,4 @@
-"""The rules of redaction, read from `rules.toml` in the order of their say."""
+"""The rules of redaction, read from `rules.toml` in order of precedence."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -14,8 +14,8 @@ from understudy.patterns.search import PatternMatch, Pick, SearchRule
 from understudy.patterns.word_lists import read_toml
 
 Entry = Mapping[str, Any]
-# What may stand before a token: nothing that could belong to it. `\b` is ASCII's in RE2, so it
-# also holds between a Chinese character and a letter.
+# What may precede a token: nothing that could belong to it. `\b` is ASCII in RE2, so it also
+# matches between a Chinese character and a letter.
 _START: Final = r"(?:\b|_|%2[0-9A-F]|\\[nrt])"
 _FIRST_CHARACTERS: Final = re.compile(r"(\[[^\]]+\]|\\w)(?:\{(\d+)|\+)")
 
@@ -24,9 +24,9 @@ _FIRST_CHARACTERS: Final = re.compile(r"(\[[^\]]+\]|\\w)(?:\{(\d+)|\+)")
 class RedactionRule(SearchRule):
     """One family of secrets or personal data."""
 
-    # What the marker names.
+    # The kind in the marker.
     kind: str
-    # What it takes where a false alarm costs little; None where nothing more than elsewhere.
+    # The strict pick, where a false positive costs little; None if it is the same.
     strict: Pick | None = None
 
 
@@ -35,7 +35,7 @@ Table = tuple[RedactionRule, ...]
 
 @cache
 def secret_tables() -> tuple[Table, ...]:
-    """What is taken out of every text, in tables whose triggers are looked for at once."""
+    """The rules for every text, in tables whose triggers are searched together."""
     book = _book()
     vendors = book.tables["vendors"]
     return (
@@ -50,7 +50,7 @@ def secret_tables() -> tuple[Table, ...]:
 
 @cache
 def personal_tables() -> tuple[Table, ...]:
-    """What is taken out where personal data may not stay."""
+    """The rules for texts in which personal data is redacted."""
     book = _book()
     return ((*_rules(book, "personal"), *map(_national, book.tables["national"]["numbers"])),)
 
@@ -102,7 +102,7 @@ def _rule(book: RuleBook, entry: Entry) -> RedactionRule:
         else None,
         matches=examples(entry["matches"]),
         misses=examples(entry["misses"]),
-        # The lines of a key may go on far behind its first one.
+        # A key may extend far beyond its first line.
         is_long=entry.get("long", entry["kind"] == "private-key"),
     )
 
@@ -138,9 +138,9 @@ def _secret_if(check: Callable[[str], bool]) -> Pick:
 
 
 def _family(book: RuleBook, entry: Entry) -> RedactionRule:
-    """The rule for a vendor's tokens; a `faint` prefix is also an ordinary beginning of words.
+    """The rule for a vendor's tokens; a `faint` prefix is shared with ordinary words.
 
-    A `documented` family also takes the example that its vendor's documents show.
+    A `documented` family also matches the example in its vendor's documentation.
     """
     from understudy.redaction import credentials
 
@@ -169,7 +169,7 @@ def _beginning(body: str) -> str:
 
 
 def _national(entry: Entry) -> RedactionRule:
-    """The rule for a number of people; without a `cue` its shape and check digits say enough."""
+    """The rule for a personal number; without a `cue` its shape and check digits suffice."""
     cue, number = entry.get("cue"), entry["number"]
     before = rf"(?i)(?:{cue})[^\n0-9]{{0,30}}?" if cue else ""
     ends = "" if number.endswith(")") else r"\b"

@@ -22,14 +22,14 @@ from understudy.redaction.rule_book import (
 )
 from understudy.redaction.views import views
 
-# A known value inside something that a rule names does not rename it.
+# A literal within a named find does not change its kind.
 _LITERAL_RANK: Final = 1 << 20
-# A marker can uncover what overlapped with what it stands for.
+# A replacement can uncover an overlapping secret.
 MAX_PASSES: Final = 4
 MAX_JSON_DEPTH: Final = 100
-# Shorter ones would take ordinary words out of every text.
+# Shorter literals would match ordinary words.
 MIN_LITERAL_CHARS: Final = 4
-# A shorter one could stand in the Base64 of anything.
+# A shorter literal could occur in any Base64.
 _MIN_ENCODED_CHARS: Final = 6
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 
@@ -41,7 +41,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scrubbed:
-    """A text without secrets, and how many of which kind were taken out."""
+    """A scrubbed text, with the number of redactions by kind."""
 
     text: str
     secrets: int
@@ -71,7 +71,7 @@ def scrub(text: str, literals: Iterable[str] = (), *, pii: bool = False) -> str:
 
 
 def scrub_counted(text: str, literals: Iterable[str] = (), *, pii: bool = False) -> Scrubbed:
-    """As `scrub`, with what was taken out."""
+    """As `scrub`, with the redactions counted."""
     taken: list[str] = []
     clean = _scrub(text, literals, pii, taken)
     kinds = Counter(taken)
@@ -95,7 +95,7 @@ def preview(text: str, limit: int, literals: Iterable[str] = (), *, pii: bool = 
 
 
 def _scrub(text: str, literals: Iterable[str], pii: bool, kinds: list[str]) -> str:
-    """The text without what was found; `kinds` hears what that was."""
+    """The scrubbed text; the kinds of redactions are appended to `kinds`."""
     known = _known_literals(literals)
     for _ in range(MAX_PASSES):
         finds = _resolve(_finds(text, known, pii=pii))
@@ -129,7 +129,7 @@ def _ranks(*, pii: bool) -> Mapping[str, int]:
 
 
 def _resolve(finds: Iterable[_Find]) -> list[_Find]:
-    """Finds that overlap become one, named by the most telling; a secret is worth more than PII."""
+    """Merge overlapping finds under the more telling kind; a secret outranks PII."""
     kept: list[_Find] = []
     for find in sorted(set(finds)):
         if not kept or find.start >= kept[-1].end:
@@ -137,7 +137,7 @@ def _resolve(finds: Iterable[_Find]) -> list[_Find]:
             continue
         last = kept[-1]
         if find.is_personal != last.is_personal:
-            # What is left of the personal one is looked at again in the next pass.
+            # The rest of the personal one is searched again in the next pass.
             kept[-1] = last if find.is_personal else find
             continue
         best = min(last, find, key=_precedence)
@@ -163,9 +163,9 @@ def _replace(text: str, finds: Iterable[_Find], kinds: list[str]) -> str:
 
 
 def holds_secret(text: str) -> bool:
-    """Whether a text may hold a secret, be it an example of one.
+    """Whether a text may contain a secret or an example of one.
 
-    For texts that can do without anything that looks like a secret.
+    For texts in which a false positive costs little.
     """
     searcher = _strict_searcher()
     return any(True for view in views(text) for _ in searcher.find(view.text))
@@ -183,12 +183,12 @@ def _strict_searcher() -> Searcher[RedactionRule]:
 
 
 def _known_literals(literals: Iterable[str]) -> tuple[str, ...]:
-    """The values worth looking for."""
+    """The literals that are long enough to be searched."""
     return tuple(sorted({value for value in literals if len(value) >= MIN_LITERAL_CHARS}))
 
 
 def _find_literals(text: str, literals: tuple[str, ...]) -> Iterator[Span]:
-    """Where the values stand, plain or in Base64."""
+    """The spans of the literals, plain or in Base64."""
     for literal in literals:
         at = text.find(literal)
         while at >= 0:
@@ -212,7 +212,7 @@ def _runs_with(text: str, encoded: str) -> Iterator[Span]:
 
 @lru_cache(maxsize=256)
 def _encoded(literal: str) -> frozenset[str]:
-    """What its bytes always become in Base64, by how many bytes stand before them."""
+    """The invariant part of its Base64, for each alignment."""
     plain = literal.encode("utf-8", "replace")
     if len(plain) < _MIN_ENCODED_CHARS:
         return frozenset()
@@ -226,7 +226,7 @@ def _encoded(literal: str) -> frozenset[str]:
 
 
 def scrub_json(value: Json, literals: Iterable[str] = (), *, pii: bool = False) -> Json:
-    """A JSON value without secrets: every text scrubbed, all text under a sensitive key gone."""
+    """A JSON value with every text scrubbed, and all text under a sensitive key removed."""
     return _JsonScrubber(literals=tuple(literals), pii=pii).value(value, hide=False, depth=0)
 
 

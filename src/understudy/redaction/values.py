@@ -1,4 +1,4 @@
-"""Judges a value beside a word that announces a secret: the less that says, the more it must show."""
+"""Judges a value next to a cue: the weaker the cue, the more random the value must look."""
 
 import re
 from functools import lru_cache
@@ -20,21 +20,21 @@ _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w.-]+(?::\S*)?|[\w./-]+@v?[\d.]+")
 _COMPOUND: Final = re.compile(
     r"[A-Za-z]+\d{0,3}(?:[-_/][A-Za-z]+\d{0,3})+|(?i:sha|md|base|aes|rsa|utf|ed|hs|rs|es|argon|v)-?\d+\w{0,3}"
 )
-# The number of something, as in `user#12345`.
+# A reference number, as in `user#12345`.
 _REFERENCE: Final = re.compile(r"[A-Za-z_/.-]+[#@+]\d+|\d+[%$+]?-?\w*")
 _PASSWORD_SIGNS: Final = frozenset("!#$%^*?+~&@")
-# What stands in patterns, queries and encoded texts.
+# Parts of patterns, queries and encoded texts.
 _NO_PASSWORD: Final = re.compile(
     r"\[\^?[A-Za-z0-9]-|\\[dwsb]|\{\d|\w=\w|%[0-9A-F]{2}.*%[0-9A-F]{2}|/.*/|\w\(|://"
 )
-# Figures in place of letters, as in `h0use`.
+# Digits in place of letters, as in `h0use`.
 _LEET: Final = re.compile(r"[A-Za-z][0-9]{1,2}[A-Za-z]")
 _BLANK: Final = re.compile(r"[ \t\n]")
 _KINDS: Final = (re.compile(r"[a-z]"), re.compile(r"[A-Z]"), re.compile(r"[0-9]"))
 
 
 def is_assigned_secret(value: str, cue: Cue, *, firmly: bool, quoted: bool, called: bool) -> bool:
-    """Whether a value tied to the word is a secret; `firmly` by a sign and not by words."""
+    """Whether a value assigned to a cue is a secret; `firmly` by a sign and not by words."""
     if called or len(value) < 4 or is_made_up(value):
         return False
     if is_quoted_code(value) if quoted else is_code(value):
@@ -59,7 +59,7 @@ def is_assigned_secret(value: str, cue: Cue, *, firmly: bool, quoted: bool, call
 
 @lru_cache(maxsize=4096)
 def is_said_password(value: str, *, is_next: bool, is_password: bool) -> bool:
-    """Whether a word in a sentence about a password is one, tied by nothing but being near."""
+    """Whether a word near a password cue is the password, without a separator."""
     if len(value) < 8 or is_made_up(value) or is_code(value) or is_harmless_shape(value):
         return False
     if _looks_like_address(value) or _NO_PASSWORD.search(value):
@@ -74,7 +74,7 @@ def is_said_password(value: str, *, is_next: bool, is_password: bool) -> bool:
 
 
 def is_mixed(value: str) -> bool:
-    """Letters, figures and signs that no name or path has."""
+    """Whether it mixes letters, digits and signs that no name or path has."""
     return (
         not _PASSWORD_SIGNS.isdisjoint(value)
         and any(map(str.isalpha, value))
@@ -101,12 +101,12 @@ def _is_password(value: str, *, firmly: bool, quoted: bool) -> bool:
 
 
 def _looks_like_address(value: str) -> bool:
-    """Whether the signs in it are those of an e-mail address, a URL or an image's name."""
+    """Whether it looks like an e-mail address, a URL or an image name."""
     return _ADDRESS.fullmatch(value) is not None or "://" in value or value[0] in "#?"
 
 
 def _is_phrase(value: str, cue: Cue, *, quoted: bool) -> bool:
-    """Whether a value of several words is a passphrase and not a sentence about one."""
+    """Whether several words are a passphrase and not a sentence about one."""
     if not quoted or not cue.is_password:
         return False
     if len(value) > 80:
@@ -125,9 +125,9 @@ def _is_mostly_random(value: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_opaque(value: str, grade: int) -> bool:
-    """Whether a value looks like a secret with nothing but a word nearby to say so."""
+    """Whether a value looks like a secret with only a cue nearby."""
     least, kinds = (12, 2) if grade == 2 else (16, 3)
-    # What names something itself is no value.
+    # A text with an assignment is no value.
     if "=" in value.rstrip("=") or len(value) < least:
         return False
     if sum(kind.search(value) is not None for kind in _KINDS) < kinds:

@@ -1,8 +1,8 @@
-"""The views in which a secret may stand plain.
+"""Views of a text in which an encoded secret is plain.
 
 A secret may be written with full-width characters, with terminal colours or invisible characters
-inside, percent-encoded, as HTML entities, in escapes or over several lines. Each view undoes one
-such writing.
+inside, percent-encoded, as HTML entities, in escapes or over several lines. Each view decodes one
+of these.
 """
 
 import html
@@ -20,15 +20,15 @@ _INVISIBLE: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc\U000e0000-\U000e0fff"
 )
-# What only looks like ASCII: odd blanks and dashes, full-width and styled letters, other digits.
+# Look-alikes of ASCII: odd spaces and dashes, full-width and styled letters, other digits.
 _COMPATIBLE: Final = (
     "\u00a0\u2000-\u200a\u2010-\u2015\u2024\u2025\u202f\u205f\u2212\u2460-\u24ff\u3000\ufe50-\ufe6b\uff01-\uffe6"
     "\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\u0e50-\u0e59\U0001d400-\U0001d7ff"
 )
-# Chinese writes no blank after these.
+# Chinese writes no space after these.
 _SPACED: Final = {"\uff0c": ", ", "\uff1b": "; "}
 _DASHES: Final = frozenset("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d")
-# All of these begin with a character of their own, so that the search leaps from one to the next.
+# Each begins with a distinct character, so that the search is fast.
 _MARKS: Final = (
     rf"{MARKER_PATTERN}"
     r"|\x1b\[[0-9;:?]{0,40}[@-~]|\\(?:x1[bB]|u001[bB]|033|e)\[[0-9;:?]{0,40}[@-~]"
@@ -38,7 +38,7 @@ _FOLDED_ASCII: Final = re.compile(_MARKS)
 _FOLDED: Final = re.compile(rf"{_MARKS}|[{_INVISIBLE}{_COMPATIBLE}\ud800-\udfff]")
 _TEXT_BYTES: Final = re.compile(rb"[\n\r\t -~\x80-\xff]+")
 _TEXT: Final = re.compile(r"[\n\r\t -~\u00a0-\uffff]+")
-# Letters of other scripts that look like Latin ones, with the Latin ones.
+# Look-alike letters of other scripts, and their Latin counterparts.
 _TWINS: Final = str.maketrans(
     "аеорсухіјѕԁһкмтвнАВЕКМНОРСТХІЈЅαορνικΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
     "aeopcyxijsdhkmtbhABEKMHOPCTXIJSaopvikABEZHIKMNOPTYX",
@@ -49,7 +49,7 @@ _TWIN: Final = "".join(map(chr, _TWINS))
 def _fold(match: re.Match[str]) -> str:
     piece = match[0]
     if piece.startswith("<"):
-        # As long as the marker and of no use to any rule.
+        # As long as the marker, and matched by no rule.
         return "<" * (len(piece) - 1) + ">"
     return _fold_character(piece) if len(piece) == 1 else ""
 
@@ -86,9 +86,9 @@ def _slash(match: re.Match[str]) -> str:
 
 
 def _base64(match: re.Match[str]) -> str | None:
-    """The text that a run is the Base64 of; None when it is of none."""
+    """The text that a run encodes in Base64; None without one."""
     raw = decode_base64(match[0])
-    # Most runs are of no text at all: an error for each would cost more than to look first.
+    # Most runs encode no text: a check is cheaper than an exception for each.
     if raw is None or not _TEXT_BYTES.fullmatch(raw):
         return None
     try:
@@ -103,7 +103,7 @@ _PERCENT: Final = Writing(
     pattern=re.compile(r"%[2-7][0-9A-Fa-f]|%[cdefCDEF][0-9A-Fa-f](?:%[89abAB][0-9A-Fa-f]){1,3}"),
     read=_percent,
 )
-# In this order, each on top of the one before; what is encoded twice is read twice.
+# In order, each on top of the one before; a double encoding is decoded twice.
 WRITINGS: Final = (
     Writing(
         sign=re.compile(r"\\[ux/]"),
@@ -129,7 +129,7 @@ WRITINGS: Final = (
     _PERCENT,
     Writing(
         sign=re.compile(r"\\\r?\n|[\"'](?=[ \t]{0,20}[+.&\\\r\n])"),
-        # A line that goes on, and a text in quotes that goes on in the next quotes.
+        # A continued line, and a quoted text continued in the next quotes.
         pattern=re.compile(
             r"\\\r?\n[ \t]{0,40}"
             r"|([\"'])[ \t]{0,20}(?:[+.&]|\\?\r?\n)[ \t\r\n]{0,40}[+.&]?[ \t]{0,20}[a-z]?\1"
@@ -143,14 +143,14 @@ WRITINGS: Final = (
         read=lambda match: match[0].translate(_TWINS),
     ),
 )
-# One of these begins the sign of each of them.
+# A prefilter: each writing begins with one of these.
 _WRITTEN: Final = re.compile(rf"[\\&=%\"'{_TWIN}]")
 _BASE64: Final = Writing(
     sign=re.compile("[A-Za-z0-9+/_-]{20}"),
     pattern=re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,8192}={0,2}(?![A-Za-z0-9+/_=-])"),
     read=_base64,
 )
-# Every byte a printable character or the end of a line, which a hash never has by chance.
+# Every byte is printable or a line end, which a hash never is by chance.
 _HEX: Final = Writing(
     sign=re.compile("(?:[2-7][0-9A-Fa-f]){10}"),
     pattern=re.compile(r"(?<![0-9A-Fa-f])(?:[2-7][0-9A-Fa-f]|0[9ADad]){10,4096}(?![0-9A-Fa-f])"),
@@ -159,9 +159,9 @@ _HEX: Final = Writing(
 
 
 def views(text: str) -> Iterator[TextView]:
-    """The readings of a text that differ, the plainest first.
+    """The distinct readings of a text, plainest first.
 
-    The later ones hold only what is near something written differently.
+    The later ones contain only the neighbourhood of decoded parts.
     """
     view = TextView(text)
     view = reread(view, _FOLDED_ASCII if text.isascii() else _FOLDED, _fold) or view

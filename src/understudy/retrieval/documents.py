@@ -40,7 +40,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """Something that is ranked.
+    """A document to be ranked.
 
     `session` is the conversation that it is a piece of: neighbours in it lend each other score. A
     run memory stands on its own and has none. `about` is whom it is about, `source` the text that
@@ -80,7 +80,7 @@ class Match:
 
 
 class ScoreReasons(Protocol):
-    """The grounds of a score; most documents are only compared by their scores."""
+    """The reasons of a score, computed on demand: most documents are only compared by score."""
 
     def coverage(self) -> float:
         """The share of the question's weight that the document covers."""
@@ -96,7 +96,7 @@ class ScoreReasons(Protocol):
 
 
 class NoReasons:
-    """The grounds of a score of 0."""
+    """The reasons of a score of 0."""
 
     def coverage(self) -> float:
         """Nothing."""

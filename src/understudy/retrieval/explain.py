@@ -68,9 +68,9 @@ class ExplainedRecord:
     applies: Omitted[str] = None
     # Whether it is injected because it applies to every task.
     standing: bool = False
-    # What a prompt would say; absent for one that cannot be read or is sensitive.
+    # The text in the prompt; absent for a damaged or sensitive record.
     text: Omitted[str] = None
-    # What it would take of the budget; 0 for a sensitive one, whose length tells something too.
+    # Its cost in tokens; 0 for a sensitive one, whose length would reveal something.
     tokens: int = 0
     # A sensitive learning is not compared with the query: 0, without matches.
     score: Rounded = 0.0

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryContext:
-    """What a session sees, and what its next prompt would have injected."""
+    """The scopes of a session, and what its next prompt would have injected."""
 
     session: Session
     learning_scopes: tuple[LearningScope, ...]

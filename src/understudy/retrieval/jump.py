@@ -1,4 +1,4 @@
-"""Search over everything that has a page: the way to a thing whose name or words one remembers."""
+"""Search over everything that has a page, by name, id or words."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ TITLE_CHARS: Final = 160
 
 
 class JumpKind(StrEnum):
-    """What can be found, in the order of the answer."""
+    """The kinds of results, in the order of the answer."""
 
     AGENT = "agent"
     SESSION = "session"
@@ -41,19 +41,19 @@ class JumpKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JumpTarget:
-    """Something that was found."""
+    """A search result."""
 
     kind: JumpKind
     id: str
     title: str
-    # A word that tells things of a kind apart, such as the status.
+    # Distinguishes results of a kind, such as the status.
     label: Omitted[str] = None
     at_ms: Omitted[int] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JumpAnswer:
-    """What was found: at most six of each kind, the best or newest first."""
+    """The results: at most six of each kind, the best or newest first."""
 
     query: str
     items: tuple[JumpTarget, ...]
@@ -61,13 +61,13 @@ class JumpAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JumpSearch:
-    """Finds things by a part of their id or name; learnings and runs by their words."""
+    """Finds records by a part of their id or name; learnings and runs by their words."""
 
     units: "Units"
     clock: Clock
 
     def find(self, principal: Principal, query: str | None) -> JumpAnswer:
-        """What a caller may see that fits; nothing without a query."""
+        """The results that the caller may see; none without a query."""
         asked = checked_query(query)
         if asked is None:
             return JumpAnswer(query="", items=())
@@ -83,7 +83,7 @@ class JumpSearch:
         yield from self._runs(unit, asked)
 
     def _candidates(self, unit: "Unit", asked: str) -> Iterator[JumpTarget]:
-        # A published one is found as its learning.
+        # A published candidate is found as its learning.
         narrowed = CandidateFilter(query=asked, waiting=True)
         page = unit.candidates.page(
             PageRequest(limit=MOST), narrowed=narrowed, now_ms=self.clock.now_ms()
@@ -98,7 +98,7 @@ class JumpSearch:
             )
 
     def _runs(self, unit: "Unit", asked: str) -> Iterator[JumpTarget]:
-        """The run with this id, then runs by the words that are remembered of them."""
+        """The run with this id, then runs by the terms of their memories."""
         if (run := unit.runs.get(asked)) is not None:
             yield JumpTarget(
                 kind=JumpKind.RUN,
@@ -165,7 +165,7 @@ def _skills(unit: "Unit", principal: Principal, asked: str) -> Iterator[JumpTarg
 
 
 def _learnings(unit: "Unit", asked: str) -> Iterator[JumpTarget]:
-    """The learning with this id, then live ones that hold most and the rarest of the words."""
+    """The learning with this id, then live ones by the weight of their matching terms."""
     ids = (asked, *unit.term_index.anywhere(LEARNING_TERMS, terms=query_terms(asked), limit=MOST))
     known = unit.learnings.readable(ids)
     for it in (known[each] for each in dict.fromkeys(ids) if each in known):

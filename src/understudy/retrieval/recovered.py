@@ -74,7 +74,7 @@ def explanation(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerbatimPart:
-    """The part of a session that a prompt has word for word, by offsets in the journal."""
+    """The part of a session that a prompt has verbatim, by journal offsets."""
 
     from_offset: int = 0
     before_offset: int = MAX_OFFSET
@@ -86,7 +86,7 @@ WHOLE: Final = VerbatimPart()
 
 
 def verbatim_now(unit: "Unit", session_id: str) -> VerbatimPart:
-    """What the next prompt of a session has word for word, unless it is compacted first."""
+    """The part that the next prompt of a session has verbatim, unless it is compacted first."""
     known = newest_checkpoint(unit.journal, session_id, before_offset=MAX_OFFSET)
     upto = summarised_upto(known) if known else None
     return WHOLE if upto is None else VerbatimPart(from_offset=upto + 1, is_whole=False)
@@ -188,7 +188,7 @@ def recover(
 def _shown(
     unit: "Unit", session_id: str, policy: RunMemoryPolicy, verbatim: VerbatimPart
 ) -> frozenset[str]:
-    """The runs that are left out because the conversation has them word for word.
+    """The runs that are left out because the conversation has them verbatim.
 
     While it has the whole session, all runs would be: then the policy decides.
     """
@@ -285,7 +285,7 @@ def _choose(
 
 
 def _said(memory: RunMemory) -> frozenset[str]:
-    """The terms of what a run was asked, how it ended, and what is told of it."""
+    """The terms of a run's request, outcome and summary."""
     said = (memory.summary, memory.request_preview, memory.outcome_preview)
     texts = (text for text in (*said, *memory.failure_markers) if text)
     return frozenset(term for text in texts for term in read(text).counts)

@@ -209,7 +209,7 @@ def find(question: RetrievalQuestion, prepared: Prepared, tuning: Tuning) -> Doc
 
 
 def _stretch(prepared: Prepared, average: float, tuning: Tuning) -> float:
-    """How much a text is held back for its length: BM25's rule, and more if it is very long."""
+    """The length penalty of a text: BM25's rule, and more if it is very long."""
     norm = 1 - tuning.length + tuning.length * prepared.length / average
     if prepared.words > tuning.long_words:
         norm += tuning.long_length * (prepared.words - tuning.long_words) / tuning.long_words

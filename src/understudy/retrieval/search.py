@@ -213,7 +213,7 @@ def search(
 
 
 def shown_capability_scope(session: Session) -> ScopeLists | None:
-    """The capability scope that counts for a session; None where it denies nothing."""
+    """The effective capability scope of a session; None where it denies nothing."""
     scope = effective_capability_scope(session)
     return None if scope is None else scope.to_json() or None
 

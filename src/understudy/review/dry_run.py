@@ -70,14 +70,14 @@ class CandidateOutlook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedTreatment:
-    """A candidate with another result under the proposed policy."""
+    """A candidate with a different result under the proposed policy."""
 
     candidate_id: str
     content: str
     kind: Kind
     scope: LearningScope
     state: CandidateState
-    # The result of the policy in force, or for a decided candidate, what was decided.
+    # The result of the policy in force; for a decided candidate, the decision.
     before: CandidateOutlook
     after: CandidateOutlook
 

@@ -59,7 +59,7 @@ ALLOWED: Final[Mapping[ReviewAction, tuple[ReviewAction, ...]]] = {
 
 
 def answers_of_judge(policy: LearningPolicy, action: ReviewAction) -> tuple[ReviewAction, ...]:
-    """What the judge may answer where the policy says `action`; empty where it is not asked."""
+    """The actions that the judge may return for a policy's action; empty if it is not asked."""
     is_asked = policy.judge.enabled and action is not ReviewAction.MANUAL_REVIEW
     return ALLOWED[action] if is_asked else ()
 

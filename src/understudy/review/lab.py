@@ -1,4 +1,4 @@
-"""The lab: what redaction, guard, statements and the policy make of a text that nobody stores."""
+"""The lab: tries redaction, guard, statements and the policy on a text; nothing is stored."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ MAX_LAB_CHARS: Final = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabText:
-    """A text to look at, and how it would have come about as a candidate."""
+    """A text to try, and the circumstances it would have as a candidate."""
 
     text: str
     # A second statement to compare it with.
@@ -45,7 +45,7 @@ class LabText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabRedaction:
-    """A text without secrets and personal data, and how many of which kind were taken out."""
+    """A redacted text, with the number of redactions by kind."""
 
     text: str
     secrets: int
@@ -55,7 +55,7 @@ class LabRedaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabGuard:
-    """The findings of the content guard in a text that were a SKILL.md."""
+    """The findings of the content guard if the text were a SKILL.md."""
 
     allowed: bool
     findings: tuple[Finding, ...]
@@ -63,7 +63,7 @@ class LabGuard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabStatement:
-    """A text as a statement to learn: whether it may be stored, and what it is about."""
+    """A text as a statement: whether it may be stored, its keys and related learnings."""
 
     accepted: bool
     # Why it may not be stored.
@@ -72,7 +72,7 @@ class LabStatement:
     subject_key: Annotated[str | None, OMIT] = None
     # `always` for a standing instruction.
     applies: Annotated[Applies | None, OMIT] = None
-    # The learnings of the workspace that say the same, or otherwise.
+    # The learnings of the workspace that say the same, or contradict it.
     duplicate_of: Annotated[str | None, OMIT] = None
     conflicts_with: Annotated[str | None, OMIT] = None
     # How it relates to the second text.
@@ -81,7 +81,7 @@ class LabStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabVerdict:
-    """What the policy in force would do with the statement."""
+    """The result of the policy in force for the statement."""
 
     policy_revision: int
     outlook: CandidateOutlook
@@ -90,18 +90,18 @@ class LabVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabReport:
-    """What every part makes of a text."""
+    """The results of all parts for a text."""
 
     redaction: LabRedaction
     guard: LabGuard
     statement: LabStatement
-    # Absent for a text that may not be stored: no policy gets to see it.
+    # Absent for a text that may not be stored.
     policy: Annotated[LabVerdict | None, OMIT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Laboratory:
-    """Tries texts on the parts of the product; nothing is stored."""
+    """Tries texts on redaction, guard, statements and policy; nothing is stored."""
 
     units: "Units"
     clock: Clock
@@ -109,7 +109,7 @@ class Laboratory:
     scan: Callable[[Bundle], tuple[Finding, ...]]
 
     def inspect(self, given: LabText) -> LabReport:
-        """What every part makes of a text."""
+        """The results of all parts for a text."""
         found = self.scan(Bundle({MANIFEST: given.text.encode(errors="replace")}))
         redacted = redaction_of(given.text, self.secrets.literals)
         guard = LabGuard(allowed=not found, findings=found)
@@ -145,7 +145,7 @@ class Laboratory:
 
 
 def redaction_of(text: str, literals: tuple[str, ...] = ()) -> LabRedaction:
-    """A text without secrets and personal data."""
+    """A text with secrets and personal data redacted."""
     clean = scrub_counted(text, literals, pii=True)
     return LabRedaction(text=clean.text, secrets=clean.secrets, pii=clean.pii, kinds=clean.kinds)
 

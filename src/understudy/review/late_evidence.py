@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def settle_late(unit: "Unit", candidate: Candidate, *, now_ms: int, listeners: Listeners) -> None:
-    """Verify a learning that waited for its evidence, and make it active as automation had decided.
+    """Verify a learning that waited for its evidence, and activate it as automation had decided.
 
-    The decision is handed to a person (`escalated`) if the policy, another learning or a refusal
-    stands in the way by now.
+    The decision is escalated to a person if the policy, another learning or a refusal prevents it
+    by now.
     """
-    # Publications take this lock first, so that no two wait for each other.
+    # Publications take this lock first, against deadlocks.
     unit.learnings.hold(candidate.scope)
     learning = awaiting_evidence(unit, candidate, lock=True)
     if learning is None:
@@ -67,7 +67,7 @@ def _verification(support: Support | None, *, may_trust_tools: bool) -> Verifica
 def _may_become_active(
     unit: "Unit", candidate: Candidate, policy: PolicyInForce, *, now_ms: int
 ) -> bool:
-    # Without a review under this policy, it is another one that had decided.
+    # Without a review under this policy, another policy had decided.
     if policy.policy.mode is not Mode.ENABLED:
         return False
     if unit.reviews.get(candidate.candidate_id, policy.digest) is None:

@@ -136,13 +136,13 @@ class PromotionSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalSettings:
-    """What a prompt is told of learnings."""
+    """Settings for the injection of learnings."""
 
-    # The share of the input that the best match must cover for any to be told; others must cover
-    # half of it. 0 lets every match through.
+    # The share of the input that the best match must cover for any to be injected; others must
+    # cover half of it. 0 lets every match through.
     relevance_floor: Annotated[float, Number(0, 1)] = 0.38
-    # The most learnings that a prompt is told of because they apply to every task, and the tokens
-    # of their texts together, without the frame around each.
+    # The limits for learnings that apply to every task: their number, and the tokens of their texts
+    # without the frame.
     max_standing_entries: Annotated[int, Whole(0, MAX_STANDING)] = 12
     max_standing_tokens: Annotated[int, Whole(0, MAX_STANDING_TOKENS)] = 600
 
@@ -178,10 +178,10 @@ LEARNING_POLICY: Final[PolicyKind[LearningPolicy]] = PolicyKind(
 def policy_digest(policy: LearningPolicy) -> str:
     """The digest of a policy for reviews: equal for policies that review alike."""
     said = LEARNING_POLICY.to_json(policy)
-    # Of promotion only the field that reviews knew first: a change of the others must not have
-    # every candidate reviewed again.
+    # Of promotion only the field that the first digests had: the others must not cause every
+    # candidate to be reviewed again.
     said["promotion"] = {name: said["promotion"][name] for name in ("require_executed_evidence",)}
-    # Reviews do not depend on what prompts are told.
+    # Reviews do not depend on retrieval settings.
     del said["retrieval"]
     canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()

@@ -67,7 +67,7 @@ def support_for(unit: "Unit", candidate: Candidate, *, now_ms: int) -> Support |
         is_awaited = not request and _goes_on(unit, run_id)
         if request or is_awaited:
             failed = Support(run_id=run_id, where="request", is_found=False, is_awaited=is_awaited)
-    # What a tool made is asked last: the user's own words are better evidence.
+    # Tool results come last: the user's own words are better evidence.
     for it in sorted(_artifacts(unit, candidate, run_id), key=lambda it: it.is_by_tool):
         if it.says(candidate.content):
             return Support(run_id=run_id, where=it.where, is_by_tool=it.is_by_tool)

@@ -1,1 +1,1 @@
-"""Procedures that become skills: rolled out in stages, on evidence, and taken back."""
+"""Rollouts: procedures that become skills, in stages, on evidence, with rollback."""

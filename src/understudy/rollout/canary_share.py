@@ -1,4 +1,4 @@
-"""Which sessions a canary is offered to: a share of them, and always the same ones."""
+"""The canary share: offers a canary to a stable share of sessions."""
 
 import hmac
 import secrets
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 EVERY: Final = 100
-# Fine enough that a share of one percent is one percent.
+# Resolution of the share, in parts of ten thousand.
 _PLACES: Final = 10_000
 SECRET_BYTES: Final = 32
 
@@ -23,8 +23,8 @@ SECRET_BYTES: Final = 32
 def is_in_share(secret: str, fingerprint: str, session_id: str, percent: int) -> bool:
     """Whether a session is among those that a definition is offered to.
 
-    A larger share holds all of a smaller one, another definition draws other sessions, and nobody
-    who does not know the secret can tell which.
+    A larger share includes all sessions of a smaller one, each definition draws independently, and
+    without the secret the draw cannot be predicted.
     """
     drawn = hmac.digest(secret.encode(), f"{fingerprint}\0{session_id}".encode(), "sha256")
     place = int.from_bytes(drawn[:8], "big") % _PLACES
@@ -72,7 +72,7 @@ def _is_drawn(unit: "Unit", rollout: Rollout, session: Session, percent: int) ->
 
 
 def _root_of(unit: "Unit", session: Session) -> str:
-    """The root session: if sidechains were drawn by themselves, a session could open more until one is."""
+    """The root session: sidechains drawn separately would allow retries until one is drawn."""
     is_root = session.parent_session_id is None
     return session.session_id if is_root else unit.sidechains.root_of(session.session_id)
 

@@ -28,11 +28,11 @@ class CaveatCode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caveat:
-    """Something in a definition that has no effect here, or ends one day; nothing is refused for it."""
+    """A setting of a definition without effect here, or that ends one day; never a refusal."""
 
     code: CaveatCode
     message: str
-    # Where it stands in the request that promotes the skill.
+    # Its JSON pointer in the promotion request.
     pointer: str
 
 

@@ -131,7 +131,7 @@ def nothing_to_stop(skill_name: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutTransactions:
-    """What every change of a rollout needs, whoever makes it."""
+    """The dependencies of every change of a rollout."""
 
     clock: Clock
     mounts: "MountSync"
@@ -166,8 +166,8 @@ class RolloutChanges:
     def change(
         self, before: Rollout, after: Rollout, event: RolloutEventName, **about: Any
     ) -> Rollout:
-        """Replace a rollout, and keep a snapshot of how it was."""
-        # A definition that cannot be read is never rolled back to.
+        """Update a rollout, and store a snapshot of its previous state."""
+        # A damaged definition is never rolled back to.
         if not before.definition.is_lost:
             self.unit.rollouts.add_snapshot(
                 Snapshot(
@@ -188,7 +188,7 @@ class RolloutChanges:
         return changed
 
     def hold(self, rollout: Rollout, reason: str | None) -> Rollout:
-        """Keep a rollout from advancing; one that a person holds already stays as it is."""
+        """Hold a rollout; one that a person holds already stays as it is."""
         if rollout.status not in HOLDABLE:
             raise coded_error(
                 "rollout/rollout_not_on_its_way",
@@ -203,9 +203,9 @@ class RolloutChanges:
     def hold_for_review(
         self, rollout: Rollout, reason: str, *, run_ids: Sequence[str] = ()
     ) -> Rollout:
-        """Hold a rollout because of what runs did, and ask people to look at it.
+        """Hold a rollout because of failed runs, and ask people to review it.
 
-        An active skill stays in force: the hold says that somebody has to decide on it.
+        An active skill stays in force: the hold means that somebody has to decide.
         """
         if rollout.held_reason is not None:
             return rollout
@@ -214,14 +214,14 @@ class RolloutChanges:
         return held
 
     def release(self, rollout: Rollout, reason: str | None) -> Rollout:
-        """Let a held rollout advance again; one that is not held stays as it is."""
+        """Release a held rollout; one that is not held stays as it is."""
         if rollout.held_reason is None:
             return rollout
         free = replace(rollout, held_reason=None, is_held_by_hand=False)
         return self.change(rollout, free, RolloutEventName.RELEASE, reason=reason)
 
     def end_attempt(self, rollout: Rollout) -> Rollout:
-        """Release what the daemon held because of an attempt that is over; a person's hold stays."""
+        """Release a hold of the daemon for an attempt that is over; a person's hold stays."""
         return rollout if rollout.is_held_by_hand else self.release(rollout, ATTEMPT_OVER)
 
     def revoke(self, rollout: Rollout, reason: str | None) -> Rollout:
@@ -246,7 +246,7 @@ class RolloutChanges:
     def ask(
         self, rollout: Rollout, event: RolloutEventName, reason: str, *, run_ids: Sequence[str] = ()
     ) -> None:
-        """Have people look at what the daemon did of itself to a rollout."""
+        """Ask people to review what the daemon did to a rollout by itself."""
         self.asked.append(review_candidate(rollout, event, reason, run_ids))
 
     def tell(self) -> None:

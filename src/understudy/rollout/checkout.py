@@ -1,7 +1,7 @@
-"""What a workspace that is a git repository has committed, laid out in a folder of its own.
+"""A checkout of the workspace's last commit in a separate folder.
 
-The folder becomes a small repository of its own that only borrows objects. Git reads no setting of
-the workspace on the way, as an agent may have written it: filters, hooks and helpers are programs.
+The folder becomes a small repository that only borrows objects. Git reads no configuration of the
+workspace, because an agent may have written it: filters, hooks and helpers are programs.
 """
 
 import os

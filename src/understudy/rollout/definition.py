@@ -1,4 +1,4 @@
-"""What somebody wants a procedure to become, looked at before anything is kept."""
+"""Validation of the definition in a promotion request."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,9 +21,9 @@ MAX_INSTRUCTIONS_CHARS: Final = 32_000
 MAX_LINE_CHARS: Final = 1_000
 MAX_VERSION_CHARS: Final = 100
 MAX_WORD_CHARS: Final = 200
-# Says nothing of the learning: readers of skill lists need not see its content.
+# Reveals nothing of the learning: readers of skill lists need not see its content.
 DEFAULT_DESCRIPTION: Final = "A procedure that was learned here, reviewed, and promoted to a skill."
-# What begins with a dash would be an option to a command, and signs alone are no name.
+# A leading dash would be an option of a command, and signs alone are no name.
 _NAME: Final = re.compile(
     rf"(?=[:_-]*[A-Za-z0-9])[A-Za-z0-9:_][A-Za-z0-9:_-]{{0,{MAX_NAME_CHARS - 1}}}"
 )
@@ -71,7 +71,7 @@ TOOLS: Final = ("allowed_tools", "blocked_tools")
 
 
 def check_definition(wanted: Promotion, guard: SecretGuard) -> Definition:
-    """The definition that a caller described, or `Invalid` with everything that is wrong in it."""
+    """The definition of a request, or `Invalid` with every problem."""
     # Secrets first: the details of other errors may repeat what was sent.
     if secrets := [*_secrets(wanted, guard)]:
         raise coded_error(

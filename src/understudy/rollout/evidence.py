@@ -1,4 +1,4 @@
-"""What a run shows about a skill: whether it worked, and whether it had to do with it at all."""
+"""Evidence of a run about a skill: whether it succeeded, and whether it executed the skill."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -50,7 +50,7 @@ def last_output(unit: "Unit", run_id: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceClaim:
-    """What a caller claims that a run shows."""
+    """The claim of a caller about a run."""
 
     kind: EvidenceKind
     marker: str
@@ -151,7 +151,7 @@ class EvidenceSums:
     executed: Counts = Counts()
 
     def under(self, *, executed_only: bool) -> Counts:
-        """The counts that a policy goes by: of executed evidence only, or of attested too."""
+        """The counts that a policy uses: of executed evidence only, or of attested too."""
         if not executed_only:
             return self.every
         # A failure counts even if it is only attested.

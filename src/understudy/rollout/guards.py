@@ -1,4 +1,4 @@
-"""What each step of a rollout asks for: a table of named rules that answer with reasons."""
+"""Guards of each step of a rollout: a table of named rules that return reasons."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -140,7 +140,7 @@ def _many(number: int, what: str) -> str:
 
 
 class RolloutAction(StrEnum):
-    """What a caller can do with a rollout, by the name of the operation."""
+    """The actions of a caller on a rollout, by the name of the operation."""
 
     PROMOTE = "promote"
     RESULT = "result"
@@ -173,7 +173,7 @@ _NOT_WHILE_HELD: Final = {
 
 
 def actions_of(rollout: Rollout) -> tuple[RolloutAction, ...]:
-    """What a caller can do now; a rollout that is held can be released."""
+    """The actions that are possible now; a held rollout can be released."""
     actions = ACTIONS[rollout.status]
     if rollout.held_reason is None:
         return actions

@@ -74,7 +74,7 @@ class Proof(StrEnum):
 
 
 class RolloutEventName(StrEnum):
-    """What happened to a rollout."""
+    """The events of a rollout."""
 
     PROMOTE = "promote"
     ROLLOUT_RESULT = "rollout_result"
@@ -87,7 +87,7 @@ class RolloutEventName(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """What a promoted skill tells a model, and how it is run."""
+    """The content of a promoted skill, and its runtime settings."""
 
     skill_name: str
     description: str
@@ -157,14 +157,14 @@ class LifecycleEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rollout:
-    """The record of one promoted skill, and the authority on it."""
+    """The record of one promoted skill; the source of truth."""
 
     skill_name: str
     source_learning_id: str
     source_scope: LearningScope
     status: Stage
     definition: Definition
-    # Of the files that the skill has while it is active.
+    # The digest of its mounted files.
     digest: str
     promoted_at_ms: int
     promoted_by: str
@@ -184,7 +184,7 @@ class Rollout:
     revoked_reason: str | None = None
     # The daemon revoked the skill because it did worse than its baseline.
     is_demoted: bool = False
-    # The source learning may repeat text of others; a person who activates the skill clears the mark.
+    # Whether the source learning may repeat untrusted text; activation by a person clears it.
     derived_from_untrusted: bool = False
     # The codes of the untrusted sources, kept after the activation.
     untrusted_path: tuple[str, ...] = ()
@@ -296,7 +296,7 @@ def require_fingerprint(rollout: Rollout, expected: str | None) -> None:
 
 
 def lock_to_revoke(unit: "Unit", skill_name: str) -> Rollout | None:
-    """The locked rollout, or of a damaged one as much as it takes to revoke it."""
+    """The locked rollout, or the remnant of a damaged one, to be revoked."""
     try:
         return unit.rollouts.get(skill_name, lock=True)
     except DamagedRecord:

@@ -1,7 +1,7 @@
-"""Which skills in folders of the machine take the name of a promoted one.
+"""Detects local skills with the name of a promoted one.
 
-Only such in a root of the config file, which is everybody's: a skill in the root of one operator
-never takes the place of what people have reviewed.
+Only those in roots of the config file count: a skill in one operator's root never replaces what
+people have reviewed.
 """
 
 import threading

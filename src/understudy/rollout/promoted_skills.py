@@ -1,4 +1,4 @@
-"""The promoted skills in the skill catalogue: which session is offered which, and their lists."""
+"""The promoted skills in the skill catalogue: which sessions are offered which, and lists."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ def for_everybody(unit: "Unit", rollout: Rollout, session: Session | None) -> bo
     return True
 
 
-# Why a skill in a folder is not offered under the name of a promoted one.
+# Why a local skill is not offered under the name of a promoted one.
 NAME_TAKEN: Final = "a promoted skill has its name and comes first"
 NAME_REVOKED: Final = (
     "a promoted skill of its name was revoked, and nothing in a folder replaces it"
@@ -113,7 +113,7 @@ class PromotedSkills:
     def reserved(self, unit: "Unit") -> Mapping[str, str]:
         """The names of skills that are offered, or were before they were revoked, with the reason.
 
-        Without those that a skill in a folder of people's own takes from a promoted one.
+        Without names that a local skill of the config file's roots takes.
         """
         names = unit.rollouts.reserved_names(self._chosen.keys())
         return {

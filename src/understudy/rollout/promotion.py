@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 
-# Steps that another operation than promoting takes.
+# Transitions that another operation than promoting makes.
 OTHER_WAYS: Final[Mapping[tuple[Stage, Stage], str]] = {
     **{(stage, Stage.REVOKED): "; revoke takes it back" for stage in LIVE},
     (Stage.REVOKED, Stage.ACTIVE): "; rollback has it in force again",
@@ -145,7 +145,7 @@ class Promoter:
         if target is Stage.ACTIVE:
             # A skill of the same name may have been added since the draft.
             self._require_free(there.skill_name)
-            # Who activates it has read it, so the mark of untrusted text ends here.
+            # The activating person has read it, so the taint mark ends here.
             moved = replace(moved, derived_from_untrusted=False)
         return self.changes.change(there, replace(moved, status=target), RolloutEventName.PROMOTE)
 
@@ -232,14 +232,14 @@ def source_blockers(learning: Learning, *, now_ms: int) -> tuple[GuardReason, ..
 
 
 def _source_error(reasons: Sequence[GuardReason]) -> UnderstudyError:
-    """Why this learning cannot become a skill."""
+    """The error of a learning that cannot be promoted."""
     errors = _field_errors("/source_learning_id", reasons)
     detail = "; ".join(error.detail for error in errors)
     return coded_error("rollout/source_not_promotable", errors=errors, detail=detail)
 
 
 def _step_error(current: Stage, target: Stage) -> UnderstudyError:
-    """Where promoting leads from a stage, when that is not the target."""
+    """The error of a transition that promoting does not make."""
     ways = ", ".join(to for came, to in GUARDS if came is current is not to) or "nowhere"
     hint = OTHER_WAYS.get((current, target), "")
     detail = f"promoting leads from {current} to {ways}, not to {target}{hint}"
@@ -249,7 +249,7 @@ def _step_error(current: Stage, target: Stage) -> UnderstudyError:
 def _guard_error(
     rollout: Rollout, target: Stage, reasons: Sequence[GuardReason]
 ) -> UnderstudyError:
-    """What is missing for the next stage."""
+    """The error that lists what is missing for the next stage."""
     return coded_error(
         "rollout/rollout_not_ready",
         errors=_field_errors("/status", reasons),

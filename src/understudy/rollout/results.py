@@ -201,7 +201,7 @@ def _keep(changes: RolloutChanges, rollout: Rollout, evidence: EvidenceRecord) -
         success=evidence.success,
     )
     if evidence.kind is EvidenceKind.CANARY and not evidence.success:
-        # No session is offered it, and nobody advances it, before a person has looked.
+        # No session is offered it, and it does not advance, before a person has reviewed it.
         by_daemon = replace(changes, actor=DAEMON.actor)
         reason = f"canary run {evidence.run_id} failed"
         return by_daemon.hold_for_review(touched, reason, run_ids=(evidence.run_id,))

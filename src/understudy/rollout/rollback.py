@@ -29,7 +29,7 @@ MOST_SNAPSHOTS: Final = 200
 LISTED: Final = 20
 # The stages that can be rolled back from.
 FROM: Final = frozenset({Stage.ACTIVE, Stage.REVOKED})
-# A number in the history, short enough for every database.
+# A revision number, within the integer range of both databases.
 NUMBER: Final = re.compile(r"[0-9]{1,9}")
 
 

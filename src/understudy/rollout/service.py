@@ -53,7 +53,7 @@ SHOWN_IN_LIST: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextStage:
-    """The stage that promoting leads to next, and what is missing for it; nothing if it may go now."""
+    """The next stage of promoting, and the missing conditions; none if it may advance now."""
 
     status: Stage
     missing: tuple[GuardReason, ...]
@@ -76,7 +76,7 @@ class CountedRollout:
 
     @property
     def missing(self) -> tuple[GuardReason, ...]:
-        """What the next stage still asks for."""
+        """The missing conditions of the next stage."""
         return () if self.next is None else self.next.missing
 
     @property
@@ -269,7 +269,7 @@ class RolloutService:
     def rollback_preview(
         self, skill_name: str, *, to_version: str | None = None
     ) -> "RollbackPreview":
-        """What a rollback would do now; refused with the error that the rollback would answer."""
+        """What a rollback would do now; raises the same error as the rollback."""
         with self.units.read() as unit:
             now_ms = self.transactions.clock.now_ms()
             rollout, target = target_of(unit, skill_name, to_version, now_ms=now_ms)
@@ -344,8 +344,11 @@ def _next(
 def _counted(
     unit: "Unit", rollouts: Sequence[Rollout], rules: "PromotionSettings", *, most: int
 ) -> list[CountedRollout]:
-    """The rollouts with their evidence; as many queries for many rollouts as for one, but for the
-    replays that a policy requires."""
+    """The rollouts with their evidence.
+
+    The number of queries does not grow with the rollouts, except for the replays that a policy
+    requires.
+    """
     sums = unit.rollouts.sums_of(rollouts)
     verifiers = unit.rollouts.verifiers_of(rollouts, limit=SHOWN)
     evidence = unit.rollouts.newest_evidence(rollouts, limit=most)
@@ -365,7 +368,7 @@ def _counted(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutDiff:
-    """What changed from one revision of a rollout to another, in the files that it has or would have."""
+    """The diff between two revisions of a rollout, of the files that it has or would have."""
 
     from_number: int
     to_number: int
@@ -389,7 +392,7 @@ class RollbackVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackPreview:
-    """What a rollback would activate, and how that differs from what the skill says now."""
+    """What a rollback would activate, and the diff to the current definition."""
 
     # The revision of the version that would be active again.
     target: int
@@ -401,7 +404,7 @@ class RollbackPreview:
 def compared(
     rollouts: RolloutService, skill_name: str, *, old: int | None, new: int | None
 ) -> RolloutDiff:
-    """What changed between two revisions: by default since the last other definition."""
+    """The diff between two revisions; by default since the last other definition."""
     later = rollouts.at(skill_name, new)
     earlier = rollouts.before(later) if old is None else rollouts.at(skill_name, old)
     return _diff(earlier, later)

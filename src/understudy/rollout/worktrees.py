@@ -1,4 +1,4 @@
-"""The folders in which promoted skills work: each fresh, in the workspace, and apart from it."""
+"""Worktrees: fresh folders within the workspace in which promoted skills work."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""Whether an answer fits the questions that were asked."""
+"""Validates answers against the questions of a request."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MAX_FREEFORM_CHARS: Final = 16_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionAnswer:
-    """What was chosen or written for one question."""
+    """The selected options or the free text for one question."""
 
     question_id: str
     selected_option_ids: tuple[str, ...] = ()
@@ -21,7 +21,7 @@ class QuestionAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionResolution:
-    """What somebody answered to one request."""
+    """The resolution of a question request: answers, or a refusal."""
 
     request_id: str
     answers: tuple[QuestionAnswer, ...] = ()
@@ -30,7 +30,7 @@ class QuestionResolution:
 
 
 def read_resolution(given: Mapping[str, Any]) -> QuestionResolution:
-    """The resolution in a body whose shape was checked."""
+    """Parse a resolution from a validated body."""
     answers = (
         QuestionAnswer(**{**each, "selected_option_ids": tuple(each["selected_option_ids"])})
         for each in given["answers"]
@@ -39,7 +39,7 @@ def read_resolution(given: Mapping[str, Any]) -> QuestionResolution:
 
 
 def check_answers(questions: Sequence[Mapping[str, Any]], resolution: QuestionResolution) -> None:
-    """Raise `Invalid` unless every question has one sound answer, or all are declined."""
+    """Raise `Invalid` unless every question has one valid answer, or all are declined."""
     if resolution.declined:
         if resolution.answers:
             raise coded_error(
@@ -77,7 +77,7 @@ def _is_written(answer: QuestionAnswer) -> bool:
     return bool((answer.freeform_answer or "").strip())
 
 
-# Code and test; the first that holds is raised.
+# Error code and predicate; the first match is raised.
 ANSWER_RULES: Final[tuple[tuple[str, Callable[[Mapping[str, Any], QuestionAnswer], bool]], ...]] = (
     (
         "question_option_not_found",
@@ -105,7 +105,7 @@ ANSWER_RULES: Final[tuple[tuple[str, Callable[[Mapping[str, Any], QuestionAnswer
 
 
 def answer_text(questions: Sequence[Mapping[str, Any]], resolution: Mapping[str, Any]) -> str:
-    """What the model is told of the answers."""
+    """The answers as text for the model."""
     by_id = {str(question["id"]): question for question in questions}
     lines = [
         f"{by_id[answer['question_id']]['question']}\n{_chosen(by_id[answer['question_id']], answer)}"

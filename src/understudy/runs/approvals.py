@@ -1,4 +1,4 @@
-"""Approvals: what a person says about the tool calls that a run asks for, and to its offers."""
+"""Approvals: decisions of people on the tool calls of a run, and on its offers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 VIA_API: Final = "api"
 DOMAIN: Final = "approvals"
 FOR_SESSION: Final = "for_session"
-# Under this name a decision keeps whose word it is.
+# The key of a resolution that names who decided.
 BY: Final = "by"
 BEHAVIORS: Final[Mapping[str, RequestState]] = {
     "allow": RequestState.ALLOWED,
@@ -43,12 +43,12 @@ BEHAVIORS: Final[Mapping[str, RequestState]] = {
 
 
 def offers_among(unit: "Unit", run: Run, request_ids: Sequence[str]) -> dict[str, PersonRequest]:
-    """Those of some requests that are offers of a locked run; nobody else changes them from now on."""
+    """The offers of a locked run among these requests; locks them until the unit ends."""
     found = [request_id for request_id in request_ids if _offer(unit, run, request_id) is not None]
     if not found:
         return {}
     hold_offers(unit, run.session_id)
-    # Only now: somebody may have answered between the look and the lock.
+    # Read again under the lock: somebody may have answered meanwhile.
     offers = (_offer(unit, run, request_id) for request_id in found)
     return {offer.request_id: offer for offer in offers if offer is not None}
 
@@ -63,7 +63,7 @@ def answer_offer(
     told: Mapping[str, Any],
     at_ms: int,
 ) -> None:
-    """Accept or decline an offer; only the user that it was made to can."""
+    """Accept or decline an offer; only its own user can."""
     if is_for_another(offer, principal):
         raise coded_error("approvals/offer_not_yours", request_id=offer.request_id)
     if not is_open(offer, at_ms):
@@ -82,20 +82,20 @@ def _offer(unit: "Unit", run: Run, request_id: str) -> PersonRequest | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """What somebody decided about one request."""
+    """The decision on one request."""
 
     request_id: str
     behavior: str
-    # Takes the place of what the model wanted to call the tool with.
+    # Replaces the arguments of the tool call.
     updated_input: Mapping[str, Any] | None = None
     justification: str | None = None
     # Told to the model when the call is denied.
     reason: str | None = None
-    # Whether the session is to run this tool without asking from now on.
+    # Whether the session allows this tool without an approval from now on.
     for_session: bool = False
 
 
-# Checks arguments for a tool; raises an `UnderstudyError` that says what is wrong with them.
+# Validates arguments for a tool; raises an `UnderstudyError` with the problem.
 CheckInput = Callable[[str, Mapping[str, Any]], None]
 
 
@@ -109,7 +109,7 @@ class ApprovalService:
 
     @property
     def reader(self) -> RequestReader:
-        """Finds approvals, and offers among them."""
+        """The reader of approvals, offers included."""
         offers = frozenset({RequestKind.OFFER})
         return RequestReader(self.units, self.clock, RequestKind.APPROVAL, also=offers)
 
@@ -121,7 +121,7 @@ class ApprovalService:
         *,
         idempotency_key: str | None = None,
     ) -> RunDetail:
-        """Settle approvals a run waits for and offers it made, all or none; with the last it goes on."""
+        """Resolve approvals and offers of a run, all or none; the last one wakes the run."""
         _check_batch(resolutions)
         now = self.clock.now_ms()
         asked = {**place.asked(), "resolutions": [_asked(each) for each in resolutions]}
@@ -130,7 +130,7 @@ class ApprovalService:
             if (known := known_run(unit, receipt)) is not None:
                 return detail_of(unit, known)
             run = self.reader.waiting_run(unit, place, [each.request_id for each in resolutions])
-            # The first of two at once may have come through while this one waited for the row.
+            # Checked again: a concurrent request under the same key may have won the row lock.
             if (known := known_run(unit, receipt)) is not None:
                 return detail_of(unit, known)
             offers = offers_among(unit, run, [each.request_id for each in resolutions])
@@ -151,7 +151,7 @@ class ApprovalService:
         calls: Mapping[int, Resolution],
         now: int,
     ) -> Run:
-        """Settle tool calls; the positions are those in the batch."""
+        """Resolve tool calls; the indexes are those in the batch."""
         pending = _pending(unit, run, now)
         settled = [
             self._settled(principal, pending, each, index, now) for index, each in calls.items()
@@ -171,7 +171,7 @@ class ApprovalService:
         placed: tuple[int, Resolution],
         now: int,
     ) -> None:
-        """Settle an offer; the position is that in the batch."""
+        """Resolve an offer; the index is that in the batch."""
         index, resolution = placed
         if resolution.for_session:
             raise coded_error("approvals/only_allowed_for_session", pointer=_session_at(index))
@@ -230,18 +230,18 @@ class ApprovalService:
 
 
 def _asked(resolution: Resolution) -> dict[str, Any]:
-    """A resolution as its receipt knows it; those of older versions had no `for_session`."""
+    """A resolution as fingerprinted for its receipt; earlier versions had no `for_session`."""
     fields = asdict(resolution)
     return fields if resolution.for_session else {k: fields[k] for k in fields if k != FOR_SESSION}
 
 
 def _told(resolution: Resolution) -> dict[str, Any]:
-    # What says nothing is left out.
+    # Empty fields are left out.
     return {name: value for name, value in asdict(resolution).items() if value not in (None, False)}
 
 
 def session_rule(request: PersonRequest) -> CallRule | None:
-    """The rule that the session gets where a call is allowed for it; None where there is none."""
+    """The allow rule that the session gets with this approval; None if it gets none."""
     called = (request.resolution or {}).get("updated_input", request.body.get("input"))
     arguments = called if isinstance(called, Mapping) else {}
     return rule_for_session(str(request.body.get("tool_name")), arguments)
@@ -252,13 +252,13 @@ def _rule_of(request: PersonRequest) -> CallRule | None:
 
 
 def _signed(principal: Principal) -> dict[str, Any]:
-    """Whose word a decision is; an admin who acts for a user speaks for that user alone."""
+    """Who decided; an admin who acts for a user counts as that user alone."""
     is_admin = principal.role is Role.ADMIN and principal.acting_admin is None
     return {"user_id": principal.user_id, "is_admin": is_admin}
 
 
 def is_word_of(user_id: str, request: PersonRequest) -> bool:
-    """Whether what was decided about a call is the word of this user, or of an admin."""
+    """Whether this user, or an admin, decided on a call."""
     by = (request.resolution or {}).get(BY, {"user_id": request.resolved_by})
     return by.get("user_id") == user_id or by.get("is_admin") is True
 
@@ -279,7 +279,7 @@ def new_approval(
     at_ms: int,
     expires_at_ms: int | None,
 ) -> PersonRequest:
-    """A request to let a tool call pass. `body` has tool_call_id, tool_name, input, scope, reason."""
+    """A request to approve a call. `body` has tool_call_id, tool_name, input, scope, reason."""
     return PersonRequest(
         request_id=new_id("apr"),
         kind=RequestKind.APPROVAL,
@@ -312,7 +312,7 @@ def _keep(
 
 
 def _decided(request: PersonRequest) -> str:
-    """What the audit keeps of a decision."""
+    """The audit reason of a decision."""
     is_edited = "updated_input" in (request.resolution or {})
     said = f"{request.state}, edited" if is_edited else str(request.state)
     return f"{said}: {request.body.get('tool_name')} in {request.run_id}"
@@ -333,7 +333,7 @@ def _check_batch(resolutions: Sequence[Resolution]) -> None:
 
 
 def _pending(unit: "Unit", run: Run, now: int) -> dict[str, PersonRequest]:
-    """The open approvals of a run that waits; one whose time is up counts as settled."""
+    """The pending approvals of a waiting run; expired ones count as resolved."""
     requests = unit.requests.pending([run.run_id]).get(run.run_id, ())
     open_ones = {
         request.request_id: request

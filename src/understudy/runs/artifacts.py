@@ -1,4 +1,4 @@
-"""Artifacts: what a tool answered in full, and the captures and input files that have ids as well."""
+"""Artifacts: the full answers of tools, and the captures and input files that have ids as well."""
 
 import json
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
 MAX_ARTIFACT_CHARS: Final = 8 * 1024 * 1024
-# What the model is shown of a long answer: its beginning and its end.
+# The model is shown the beginning and the end of a long answer.
 MAX_SHOWN_CHARS: Final = 32 * 1024
 END_CHARS: Final = 8 * 1024
 MAX_READ_CHARS = MAX_SHOWN_CHARS - 1024
@@ -26,7 +26,7 @@ MAX_READ_CHARS = MAX_SHOWN_CHARS - 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact:
-    """The whole answer of one tool call."""
+    """The full answer of one tool call."""
 
     artifact_id: str
     run_id: str
@@ -38,7 +38,7 @@ class Artifact:
 
 
 def cut(content: str, artifact_id: str) -> str:
-    """What the model is shown of an answer that is too long."""
+    """The shortened answer for the model, with a note that names the artifact."""
     start = content[: MAX_SHOWN_CHARS - END_CHARS]
     note = f"[cut: {len(content)} characters in all; the whole is artifact {artifact_id}]"
     return f"{start}\n{note}\n{content[-END_CHARS:]}"
@@ -47,7 +47,7 @@ def cut(content: str, artifact_id: str) -> str:
 def new_artifact(
     content: str, *, run_id: str, call_key: str, tool_name: str, at_ms: int
 ) -> Artifact:
-    """An artifact of this content, as far as one may be long."""
+    """An artifact with this content, cut to the maximum length."""
     content = content[:MAX_ARTIFACT_CHARS]
     return Artifact(
         artifact_id=new_id("art"),
@@ -72,7 +72,7 @@ def find_artifact(unit: "Unit", run: Run, artifact_id: str) -> Opened | None:
 
 
 def artifact_text(found: Opened) -> str | None:
-    """The text of an artifact; None for a file that is not a text."""
+    """The text of an artifact; None for a binary file."""
     if isinstance(found, Artifact):
         return found.content
     if isinstance(found, DebugRequest):
@@ -105,7 +105,7 @@ class ReadArtifact:
         self._units = units
 
     async def call(self, arguments: ReadArtifactParameters, context: ToolContext) -> str:
-        """The part asked for, and what there is in all."""
+        """The requested part, and the total length."""
         content = await in_thread(self._content, context.session_id, arguments.artifact_id)
         part = content[arguments.offset : arguments.offset + arguments.length]
         end = arguments.offset + len(part)

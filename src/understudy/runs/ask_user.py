@@ -1,4 +1,4 @@
-"""The tool by which an agent asks people, or a sidechain its parent."""
+"""The tool by which an agent asks people, or a sidechain its parent, questions."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -28,7 +28,7 @@ TYPED_CHARS: Final = 1_000
 MAX_EXPIRY_S: Final = 366 * 24 * 3600
 Short = Annotated[str, Field(min_length=1, max_length=200)]
 Words = Annotated[str, Field(min_length=1, max_length=4_000)]
-# People type ids, and read them among their own words.
+# People type ids, and read them within sentences.
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{0,64}$")]
 
 
@@ -67,12 +67,12 @@ class AskUserParameters(BaseModel):
 
     @model_validator(mode="after")
     def _have_ids(self) -> "AskUserParameters":
-        """Fill in missing ids (q1, o1, …), keep them apart from numbers, and refuse doubles."""
+        """Fill in missing ids (q1, o1, …), keep them apart from numbers, and refuse duplicates."""
         for number, question in enumerate(self.questions, start=1):
             question.id = question.id or f"q{number}"
             for place, option in enumerate(question.options, start=1):
                 option.id = option.id or f"o{place}"
-                # Whoever types a number means the one on the screen.
+                # A typed number means the position on the screen.
                 if option.id.isdigit():
                     option.id = f"o{option.id}"
             _refuse_doubles([option.id for option in question.options])
@@ -86,7 +86,7 @@ def _refuse_doubles(ids: list[str]) -> None:
 
 
 class Asks(NotYet):
-    """The call makes this request and waits for what comes of it."""
+    """Raised by a tool call that makes a request and waits for its resolution."""
 
     def __init__(self, request: PersonRequest | None = None) -> None:
         super().__init__(WaitsFor.QUESTION)
@@ -94,7 +94,7 @@ class Asks(NotYet):
 
 
 class AskUser:
-    """Asks, sleeps, and answers with what was said."""
+    """Asks questions, sleeps, and returns the answers."""
 
     name = "ask_user"
     description = (
@@ -108,11 +108,11 @@ class AskUser:
     def __init__(self, units: "Units", clock: Clock, expires_after_s: int | None = None) -> None:
         self._units = units
         self._clock = clock
-        # How long questions wait where the model does not say; None: for ever.
+        # Expiry where the model sets none; None means never.
         self._expires_after_s = expires_after_s
 
     async def call(self, arguments: AskUserParameters, context: ToolContext) -> str:
-        """The answers, once they are there."""
+        """The answers, once the request is resolved."""
         request, audience = await in_thread(self._look, context)
         if request is None:
             raise Asks(self._new(arguments, context, audience))
@@ -120,7 +120,7 @@ class AskUser:
             raise Asks
         answered = outcome_text(request)
         is_own = request.audience is Audience.USER and request.resolved_by == context.user_id
-        # A longer answer is likely to be pasted.
+        # A longer answer was probably pasted.
         return OwnWords(answered) if is_own and len(answered) <= TYPED_CHARS else answered
 
     def _look(self, context: ToolContext) -> tuple[PersonRequest | None, Audience]:
@@ -148,7 +148,7 @@ class AskUser:
 
 
 def outcome_text(request: PersonRequest) -> str:
-    """What the model is told of a question that was settled."""
+    """The outcome of a resolved question as text for the model."""
     match request.state:
         case RequestState.ANSWERED:
             return answer_text(request.body["questions"], request.resolution or {})

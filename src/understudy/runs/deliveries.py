@@ -55,7 +55,7 @@ def queue_for_targets(
     task_id: str | None = None,
 ) -> None:
     """Queue a delivery for each webhook among some reply targets, of a run or of its task."""
-    # Those of tasks come after all that the run itself could have.
+    # Positions of tasks come after all reply targets of the run.
     first = 0 if task_id is None else unit.deliveries.next_task_position(run_id)
     for position, target in enumerate(targets, start=first):
         if target.plugin == HTTP:
@@ -72,7 +72,7 @@ def queue_for_targets(
 
 
 def queue_unread(unit: "Unit", run_id: str) -> Run | None:
-    """Queue the deliveries of a run that was closed unread; returns it if it can be read now."""
+    """Queue the deliveries of a damaged run that was closed; returns it if it decodes now."""
     try:
         run = unit.runs.get(run_id)
     except DamagedRecord:
@@ -94,7 +94,7 @@ def shown_deliveries(run: Run, sent: Mapping[int, Delivery]) -> tuple[Delivery, 
 def shown_for_targets(
     targets: tuple[ReplyTarget, ...], sent: Sequence[Delivery], *, has_ended: bool
 ) -> tuple[Delivery, ...]:
-    """The deliveries of a background task: those of the outbox, and what needs none."""
+    """The deliveries of a background task: from the outbox, or local ones."""
     queued = iter(sent)
     known = (
         next(queued, delivery) if delivery.plugin == HTTP else delivery

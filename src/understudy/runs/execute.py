@@ -153,16 +153,16 @@ def _counts(result: JournalEvent) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartReads:
-    """What the start of a run has read that its first step needs as well."""
+    """Records read at the start of a run that its first step needs as well."""
 
     session: Session
-    # The turns before it, oldest first.
+    # The turns before the run, oldest first.
     history: tuple[JournalEvent, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunExecution:
-    """What the agent loop needs to work on a run."""
+    """The input of the agent loop for one run."""
 
     run: Run
     steps: Steps

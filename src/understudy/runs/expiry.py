@@ -1,4 +1,4 @@
-"""What happens when nobody answers in time."""
+"""The consequences of a request that expired."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -26,7 +26,7 @@ BATCH: Final = 100
 
 
 def expire_due(units: "Units", clock: Clock) -> int:
-    """Settle every open request whose time is up; tells how many there were."""
+    """Expire every pending request whose time is up; returns how many there were."""
     with units.read() as unit:
         due = unit.requests.due(clock.now_ms(), limit=BATCH)
     for request_id, run_id in due:
@@ -38,7 +38,7 @@ def expire_due(units: "Units", clock: Clock) -> int:
 def _expire(unit: "Unit", request_id: str, run_id: str, now: int) -> None:
     try:
         run = unit.runs.get(run_id, lock=True)
-        # Only now: somebody may have answered between the look and the lock.
+        # Read again under the lock: somebody may have answered meanwhile.
         request = unit.requests.get(request_id)
     except DamagedRecord as damaged:
         log.warning("request.closed_unread", request_id=request_id, run_id=run_id)
@@ -78,7 +78,7 @@ def _deny(unit: "Unit", run: Run, request: PersonRequest, now: int) -> None:
     go_on_or_wait(unit, run, at_ms=now)
 
 
-# A question to people ends the run; one to the parent is taken as declined, an approval as denied.
+# An expired question to people ends the run; one to the parent is declined, an approval denied.
 CONSEQUENCES: Final[
     Mapping[tuple[RequestKind, Audience], Callable[["Unit", Run, PersonRequest, int], None]]
 ] = {

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 # No provider accepts a larger request.
 MAX_INPUT_BYTES: Final = 24 * 1024 * 1024
-# More than the window of any model; what is longer belongs into a file.
+# More than the context window of any model; longer text belongs in a file.
 MAX_INPUT_CHARS: Final = 2 * 1024 * 1024
 
 

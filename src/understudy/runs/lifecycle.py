@@ -37,7 +37,7 @@ RUN: Final = Machine(
 TERMINAL: Final = RUN.terminal
 WAITING: Final = frozenset({_S.WAITING_FOR_APPROVAL, _S.WAITING_FOR_USER_QUESTION})
 ACTIVE: Final = frozenset({_S.RUNNING}) | WAITING
-# The event that says a run reached a status; the others are written where they happen.
+# The event type for each status; other events are appended where they happen.
 STATUS_EVENTS: Mapping[RunStatus, str] = {
     RunStatus.RUNNING: "started",
     RunStatus.WAITING_FOR_APPROVAL: "waiting_for_approval",
@@ -67,18 +67,18 @@ def run_event(run: Run, what: str, status: RunStatus, **more: Any) -> NewEvent:
 
 
 def status_event(run: Run, **more: Any) -> NewEvent:
-    """The event that says which status the run has now."""
+    """The event that reports the current status of a run."""
     return run_event(run, STATUS_EVENTS[run.status], run.status, **more)
 
 
 def input_event(run: Run) -> NewEvent:
-    """What the user sent, with asset ids and never paths."""
+    """The input event of a run, with asset ids and never paths."""
     items = [
         {name: value for name in ITEM_FIELDS if (value := getattr(item, name))}
         for item in run.input.items
     ]
     data: dict[str, Any] = {"items": items, "user_id": run.user_id}
-    # What the daemon keeps beside it is shown on the run, and gets into no prompt.
+    # The daemon's own metadata is shown on the run, and is in no prompt.
     if metadata := caller_metadata(run.input.metadata):
         data["metadata"] = dict(metadata)
     return NewEvent(kind=EventKind.INPUT, run_id=run.run_id, data=data)

@@ -1,4 +1,4 @@
-"""The records of a run, its snapshot included: what a resumed run goes by."""
+"""The records of a run, including the snapshot that a resumed run continues from."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ from understudy.sessions.model import ReplyTarget
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-# Where a run comes from that only tries something out: there is nobody to ask, nothing to remember.
+# The source of trial runs: there is nobody to ask, and nothing to remember.
 TRIAL_SOURCE: Final = "trial"
 # The source plugin and kind of runs that a schedule submits.
 SCHEDULE_SOURCE: Final = ("schedules", "schedule")
 GivenAs: TypeAlias = Literal["inline", "attachment", "briefing"]
-# How a text is given that the daemon puts before the words of whoever asked: nobody typed it.
+# Marks text that the daemon puts before the request; nobody typed it.
 BRIEFING: Final = "briefing"
 
 
@@ -42,7 +42,7 @@ class RunKind(StrEnum):
 
 
 class RunStatus(StrEnum):
-    """Where a run stands."""
+    """The status of a run."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -55,32 +55,32 @@ class RunStatus(StrEnum):
 
 
 class RunTrace(StrEnum):
-    """Something that a run may have left elsewhere, and that its end may concern."""
+    """A table with rows of a run that its end may concern."""
 
-    # A request that is still open.
+    # A pending request.
     REQUEST = "request"
     PROJECT_TASK = "project_task"
     FLOW = "flow"
-    # A run of another session made its session.
+    # Its session is a sidechain that another run spawned.
     SPAWN = "spawn"
     ARTIFACT = "artifact"
     CANDIDATE = "candidate"
     SKILL_USE = "skill_use"
-    # There is a session above its own.
+    # Its session has a parent.
     PARENT = "parent"
-    # A session below its own asks it something.
+    # A sidechain has a pending question to its session.
     QUESTION = "question"
 
 
 class StopRequest(StrEnum):
-    """How somebody asked a run to stop."""
+    """The kind of a stop request."""
 
     CANCEL = "cancel"
     INTERRUPT = "interrupt"
 
 
 class DebugLevel(StrEnum):
-    """How much of the provider traffic is kept, always redacted."""
+    """How much of the provider traffic is captured, always redacted."""
 
     OFF = "off"
     REQUESTS = "requests"
@@ -94,13 +94,13 @@ class Route:
     route_id: str
     model: str
     generation: Mapping[str, Any] = field(default_factory=dict)
-    # Asked in its place whenever that one does not answer.
+    # Used whenever the model of the route does not answer.
     fallback_model: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """Who asked, through what, for which route."""
+    """The origin of a run: who asked, by which plugin, for which route."""
 
     source_plugin: str = "daemon"
     source_kind: str = "api"
@@ -118,21 +118,21 @@ class InputItem:
     file_name: str | None = None
     media_type: str | None = None
     size: int | None = None
-    # How a file came, which only matters to whoever tells of it; None: it was referred to. A text
-    # is either what was asked, or a briefing.
+    # How a file was given, for display; None: by reference. A text is either the request or a
+    # briefing.
     given_as: GivenAs | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInput:
-    """What a run is to work on."""
+    """The input of a run."""
 
     items: tuple[InputItem, ...]
     metadata: Mapping[str, Any] | None = None
 
     @property
     def text(self) -> str:
-        """The text parts that were asked, joined by a line break; no briefing."""
+        """The text of the request, joined by line breaks, without briefings."""
         return "\n".join(
             item.text for item in self.items if item.text is not None and item.given_as != BRIEFING
         )
@@ -150,28 +150,28 @@ class RunUsage:
 
 
 class DeliveryStatus(StrEnum):
-    """Where a delivery stands."""
+    """The status of a delivery."""
 
-    PENDING = "pending"  # the run goes on, or the target is tried again later
+    PENDING = "pending"  # the run is unfinished, or the next attempt is due later
     DELIVERED = "delivered"
-    DEAD = "dead"  # given up; an operator may have it tried again
+    DEAD = "dead"  # given up; an operator may retry it
     SKIPPED = "skipped"  # the run ended before it began: there is nothing to deliver
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """How the output of a run fared on its way to one reply target."""
+    """The delivery of a run's output to one reply target."""
 
     plugin: str
     address: str
     status: str
     attempts: int
-    # Only what is sent has an id, and the rest.
+    # Only queued deliveries have the fields below.
     delivery_id: Annotated[str | None, OMIT] = None
     next_attempt_at_ms: Annotated[int | None, OMIT] = None
     delivered_at_ms: Annotated[int | None, OMIT] = None
     last_error: Annotated[str | None, OMIT] = None
-    # The background task whose end it tells, where it is not that of the run.
+    # The background task whose end it reports; None for the run itself.
     task_id: Annotated[str | None, OMIT] = None
 
 
@@ -193,51 +193,51 @@ class Run:
     accepted_offset: int = 0
     started_at_ms: int | None = None
     finished_at_ms: int | None = None
-    # What whoever submitted it could do then.
+    # The role of the submitter at that time.
     role: Role = Role.OPERATOR
     max_tool_iterations: int | None = None
     debug_level: DebugLevel = DebugLevel.OFF
-    # The language of what the daemon itself says in it; older versions stored none.
+    # The language of the daemon's own texts in the run; earlier versions stored none.
     locale: Annotated[str, BeforeValidator(locale_of)] = DEFAULT
     reply_targets: tuple[ReplyTarget, ...] = ()
-    # Whether they were named for this run; else they are the defaults that the session had then.
+    # Whether the run's own request named them; else they are the session's defaults of that time.
     has_own_targets: bool = False
-    # Which definition of a promoted skill it carries out, if it does: only the daemon says so.
+    # The definition of a promoted skill that it executes; set by the daemon only.
     skill_fingerprint: str | None = None
-    # Tools that it is denied, beside what rules say; the sidechains it makes are denied them too.
+    # Tools that it is denied beyond the rules; its sidechains inherit this.
     denied: tuple[CallRule, ...] = ()
-    # The trial or replay that its session is a part of; None in real life.
+    # The trial or replay of its session; None for a real run.
     trial_id: str | None = None
     deliveries: tuple[Delivery, ...] = ()
     error: str | None = None
     usage: RunUsage = field(default_factory=RunUsage)
     stop_request: StopRequest | None = None
-    # Which execution of the run is the current one; an older one may write nothing more.
+    # The number of the current execution; an older one may not write any more.
     attempt: int = 0
-    # Crashes in a row during which no step was finished, and how many steps were done by then.
+    # Consecutive crashes without a finished step, and the number of steps done by then.
     crashes: int = 0
     progress: int = 0
-    # Whether nothing went wrong when it was last left: the daemon stopped in good order, or it slept.
+    # Whether the last execution ended in order: by an orderly shutdown, or by going to sleep.
     parked: bool = False
-    # Whether it rests until somebody wakes it: the engine holds no work for it meanwhile.
+    # Whether it sleeps until it is woken; the engine has no work for it meanwhile.
     asleep: bool = False
-    # How often it was woken, and whether that was tried while it was still awake.
+    # How often it was woken, and whether a wake-up arrived while it was still awake.
     wakes: int = 0
     nudged: bool = False
 
     @property
     def work_id(self) -> str:
-        """What the engine calls its work on this run; each waking is new work."""
+        """The id of the engine's work on this run; each wake-up is new work."""
         return work_id(self.run_id, self.wakes)
 
 
 def model_call_key(run_id: str, step: object) -> str:
-    """The key of a model call among the journal events of its session."""
+    """The journal key of a model call."""
     return f"{run_id}:model:{step}"
 
 
 def work_id(run_id: str, wakes: int) -> str:
-    """What the engine calls its work on a run."""
+    """The id of the engine's work on a run."""
     return f"{run_id}.{wakes}" if wakes else run_id
 
 
@@ -245,7 +245,7 @@ def work_id(run_id: str, wakes: int) -> str:
 class DebugRequest:
     """A provider request as it was sent, scrubbed."""
 
-    # The store gives the id, so that a capture can be named as evidence.
+    # The store assigns the id, so that a capture can be named as evidence.
     artifact_id: str = ""
     run_id: str
     step: int
@@ -267,7 +267,7 @@ class DebugRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """That a key was used, for what, and what came of it."""
+    """An idempotency receipt: the key, the fingerprint of the request, and the resource it made."""
 
     key_hash: str
     fingerprint: str
@@ -283,13 +283,13 @@ def require_run(unit: "Unit", run_id: str, *, lock: bool = False) -> Run:
     return run
 
 
-# Told of a run that has ended, within the transaction that ends it.
+# Called in the transaction that ends a run.
 EndingHook = Callable[["Unit", Run], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnd:
-    """How the work of a run ended."""
+    """The outcome of the work on a run."""
 
     status: RunStatus
     error: str | None = None
@@ -297,34 +297,33 @@ class RunEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReports:
-    """How the prompt of a run came about; kept when the run has ended.
+    """The reports on how the prompt of a run was built; kept after its end.
 
-    None where the run began under a version that did not write it down.
+    None where the run began under an earlier version without reports.
     """
 
-    # The injection report: which memories the prompt was told of.
+    # The injection report: the memories in the prompt.
     memory: Mapping[str, Any] | None = None
-    # Which skills were offered, and which of them were listed.
+    # The skills that were offered, and those that were listed.
     skills: Mapping[str, Any] | None = None
-    # The switches that the run goes by, its language, and the version of SOUL.md.
+    # The agent's switches at the start, the language, and the version of SOUL.md.
     evolution: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSnapshot:
-    """What the prompt of a run is built from; only the reports are left once the run has ended."""
+    """The inputs of a run's prompt; only the reports are kept after its end."""
 
     system: str
     tools: tuple[str, ...]
     max_steps: int
-    # The history is what the journal holds from this offset on, up to the input of the run.
+    # The history starts at this journal offset, and ends before the input of the run.
     history_from: int
     input_offset: int
-    # Older versions wrote none of these down.
-    # Patterns of the tools that the model is not told of.
+    # Earlier versions stored none of these. Patterns of the tools that the model is not told of.
     withheld: tuple[str, ...] = ()
-    # The offset of the checkpoint that stands for what is older.
+    # The offset of the checkpoint that replaces older events.
     checkpoint: int | None = None
-    # Where in the workspace the session works.
+    # Working directory of the session within the workspace.
     workdir: str | None = None
     reports: RunReports = field(default_factory=RunReports)

@@ -1,7 +1,7 @@
-"""Offers: what one user is asked beside the work of a run, which waits for no answer.
+"""Offers: questions to one user that the run does not wait for.
 
-An offer may outlive its run, so what guards it is the session: its row is held by whoever opens
-an offer, answers it, uses it up or lets it lapse.
+An offer may outlive its run, so its lock is that of the session: whoever opens, answers, uses or
+expires an offer locks the session's row.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ OPEN_MS: Final = 7 * DAY_MS
 
 
 def new_offer(run: Run, *, call_key: str, body: Mapping[str, Any], at_ms: int) -> PersonRequest:
-    """An offer to the user of a run. `body` is shown as that of an approval is."""
+    """An offer to the user of a run. `body` has the form of an approval's."""
     return PersonRequest(
         request_id=new_id("off"),
         kind=RequestKind.OFFER,
@@ -40,22 +40,22 @@ def new_offer(run: Run, *, call_key: str, body: Mapping[str, Any], at_ms: int) -
 
 
 def hold_offers(unit: "Unit", session_id: str) -> None:
-    """Let nobody else change the offers of a session; a run whose row is needed is held before."""
+    """Lock the offers of a session; lock the row of a run before, if it is needed."""
     require_session(unit, session_id, lock=True)
 
 
 def is_open(offer: PersonRequest, now_ms: int) -> bool:
-    """Whether it can still be answered."""
+    """Whether the offer can still be answered."""
     return offer.state is RequestState.PENDING and not is_over(offer, now_ms)
 
 
 def is_over(offer: PersonRequest, now_ms: int) -> bool:
-    """Whether its time is up."""
+    """Whether the offer has expired."""
     return offer.expires_at_ms is not None and offer.expires_at_ms <= now_ms
 
 
 def make_offer(unit: "Unit", run: Run, offer: PersonRequest) -> bool:
-    """Keep an open offer, in a session that is held; False when it was made before."""
+    """Insert an open offer, with the session locked; False when it exists."""
     if not unit.requests.add(offer):
         return False
     unit.audit.add(_entry(run.user_id, "offers.open", offer, run, at_ms=offer.created_at_ms))
@@ -73,7 +73,7 @@ def settle_offer(
     actor: str,
     at_ms: int,
 ) -> PersonRequest:
-    """Keep what came of an open offer of a run, in a session that is held."""
+    """Store the resolution of an open offer, with the session locked."""
     REQUEST.check(offer.state, state)
     offer = _answered(offer, state, told, actor, at_ms)
     unit.requests.settle(offer)
@@ -83,7 +83,7 @@ def settle_offer(
 
 
 def note_wish(unit: "Unit", run: Run, offer: PersonRequest, *, told: Mapping[str, Any]) -> None:
-    """Keep what the user of a run asked for unasked: an offer accepted before it was made."""
+    """Store what the user asked for unprompted: an offer accepted before it was made."""
     at_ms = offer.created_at_ms
     offer = _answered(offer, RequestState.ALLOWED, told, run.user_id, at_ms)
     if unit.requests.add(offer):
@@ -92,7 +92,7 @@ def note_wish(unit: "Unit", run: Run, offer: PersonRequest, *, told: Mapping[str
 
 
 def let_lapse(unit: "Unit", run: Run, offer_id: str, *, at_ms: int) -> None:
-    """Close an offer whose time is up, unless somebody was quicker; its run is held."""
+    """Expire an offer, unless it was resolved meanwhile; its run is locked."""
     hold_offers(unit, run.session_id)
     offer = unit.requests.get(offer_id)
     if offer is None or offer.state is not RequestState.PENDING:
@@ -119,6 +119,6 @@ def _entry(actor: str, action: str, offer: PersonRequest, run: Run, *, at_ms: in
 
 
 def _tell(unit: "Unit", run: Run, offer: PersonRequest, what: str, *, at_ms: int) -> None:
-    """Let readers know which offer moved; its words are found under its id."""
+    """Append the event of an offer's change; its texts are found under its id."""
     moved = {"request_ids": [offer.request_id], "state": str(offer.state)}
     unit.journal.append(offer.session_id, (run_event(run, what, run.status, **moved),), at_ms=at_ms)

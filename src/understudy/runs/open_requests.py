@@ -1,4 +1,4 @@
-"""Finding what runs ask of people, and the run that somebody answers."""
+"""Finds open requests, and the run that an answer is for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlace:
-    """Which run is meant: one by its id, or whatever a session is at."""
+    """The run that is meant: by its id, or the current one of a session."""
 
     run_id: str | None = None
     session_id: str | None = None
 
     def find(self, unit: "Unit", request_ids: Sequence[str]) -> Run | None:
-        """The run with its row locked; in a session the one that asked, else the one it is at."""
+        """The run with its row locked; for a session the one that asked, else the current one."""
         if self.run_id is not None:
             return require_run(unit, self.run_id, lock=True)
         session_id = self.session_id or ""
@@ -37,28 +37,28 @@ class RunPlace:
         return None if current is None else require_run(unit, current.run_id, lock=True)
 
     def asked(self) -> dict[str, Any]:
-        """What a receipt remembers of it."""
+        """The fields that its receipt is fingerprinted with."""
         return {"run_id": self.run_id} if self.run_id else {"session_id": self.session_id}
 
 
 @dataclass(frozen=True, slots=True)
 class RequestReader:
-    """Reads the requests of one kind; those whose time is up are settled first."""
+    """Reads the requests of one kind; due ones are expired first."""
 
     units: "Units"
     clock: Clock
     kind: RequestKind
-    # Others that are read under the same name.
+    # Further kinds that this reader includes.
     also: frozenset[RequestKind] = frozenset()
 
     @property
     def kinds(self) -> frozenset[RequestKind]:
-        """All that it reads."""
+        """All kinds that it reads."""
         return self.also | {self.kind}
 
     @property
     def domain(self) -> str:
-        """What errors about them are filed under."""
+        """The domain of its error codes."""
         return f"{self.kind}s"
 
     def get(self, request_id: str) -> PersonRequest:
@@ -68,7 +68,7 @@ class RequestReader:
             return self.require(unit, request_id)
 
     def require(self, unit: "Unit", request_id: str) -> PersonRequest:
-        """The same within a transaction."""
+        """One request or `NotFound`, within a transaction."""
         request = unit.requests.get(request_id)
         if request is None or request.kind not in self.kinds:
             raise coded_error(f"{self.domain}/{self.kind}_not_found", request_id=request_id)
@@ -82,7 +82,7 @@ class RequestReader:
         session_id: str | None = None,
         run_id: str | None = None,
     ) -> Page[PersonRequest]:
-        """Requests, oldest first; of a session or run that is not there: `NotFound`."""
+        """Requests, oldest first; `NotFound` if the session or run does not exist."""
         expire_due(self.units, self.clock)
         with self.units.read() as unit:
             if session_id is not None:
@@ -94,7 +94,7 @@ class RequestReader:
             )
 
     def waiting_run(self, unit: "Unit", place: RunPlace, request_ids: Sequence[str]) -> Run:
-        """The locked run that somebody answers; a conflict where a session is at nothing."""
+        """The locked run that an answer is for; a conflict if the session has no current run."""
         run = place.find(unit, request_ids)
         if run is None:
             raise coded_error(

@@ -1,4 +1,4 @@
-"""Structured questions: what a run asks people, or a sidechain its parent."""
+"""Structured questions of a run to people, or of a sidechain to its parent."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -35,14 +35,14 @@ RESOLVED_EVENT: Final[Mapping[Audience, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class QuestionService:
-    """Lists, answers and withdraws questions."""
+    """Lists, answers and cancels questions."""
 
     units: "Units"
     clock: Clock
 
     @property
     def reader(self) -> RequestReader:
-        """Finds questions."""
+        """The reader of questions."""
         return RequestReader(self.units, self.clock, RequestKind.QUESTION)
 
     def resolve(
@@ -53,7 +53,7 @@ class QuestionService:
         *,
         idempotency_key: str | None = None,
     ) -> RunDetail:
-        """Answer or decline one request of a run; with the last one it goes on."""
+        """Answer or decline one request of a run; after the last one the run is woken."""
         expire_due(self.units, self.clock)
         now = self.clock.now_ms()
         asked = {**place.asked(), "resolution": asdict(resolution)}
@@ -62,7 +62,7 @@ class QuestionService:
             if (known := known_run(unit, receipt)) is not None:
                 return detail_of(unit, known)
             run = self.reader.waiting_run(unit, place, [resolution.request_id])
-            # The first of two at once may have come through while this one waited for the row.
+            # Checked again: a concurrent request under the same key may have won the row lock.
             if (known := known_run(unit, receipt)) is not None:
                 return detail_of(unit, known)
             run = answer(unit, run, resolution, actor=principal.actor, at_ms=now)
@@ -87,9 +87,9 @@ class QuestionService:
         *,
         idempotency_key: str | None = None,
     ) -> RunDetail:
-        """Withdraw a question, and with it the run that cannot go on without an answer.
+        """Cancel a question, and with it the run that needs its answer.
 
-        A sidechain goes on: that nobody answers is an answer to it, as when its question expires.
+        A sidechain continues: no answer counts as an answer, as when its question expires.
         """
         now = self.clock.now_ms()
         asked = {"run_id": run_id, "request_id": request_id}
@@ -113,7 +113,7 @@ class QuestionService:
 def answer(
     unit: "Unit", run: Run, resolution: QuestionResolution, *, actor: str, at_ms: int
 ) -> Run:
-    """Settle a question of a locked run, whoever answers it."""
+    """Resolve a question of a locked run, for a person or a parent run."""
     request = _open_question(unit, run, resolution.request_id)
     check_answers(request.body["questions"], resolution)
     state = RequestState.DECLINED if resolution.declined else RequestState.ANSWERED
@@ -154,7 +154,7 @@ def _told(resolution: QuestionResolution) -> dict[str, Any]:
 
 
 def _open_question(unit: "Unit", run: Run, request_id: str) -> PersonRequest:
-    """The open question of that id of this run; else what stands against answering it."""
+    """The pending question of this run, or the error that prevents an answer."""
     request = unit.requests.get(request_id)
     if request is not None and request.run_id == run.run_id:
         if request.state is RequestState.EXPIRED:

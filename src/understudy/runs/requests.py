@@ -1,4 +1,4 @@
-"""What a run asks of people: to approve a tool call, to answer questions, or to take up an offer."""
+"""Requests of a run to people: approve a tool call, answer questions, or accept an offer."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from understudy.runs.model import RunStatus
 
 
 class RequestKind(StrEnum):
-    """What is asked for."""
+    """The kind of a request."""
 
     APPROVAL = "approval"
     QUESTION = "question"
-    # No run waits for it, and it outlives the one that made it. Allowed is accepted, denied declined.
+    # No run waits for it, and it outlives its run. Allowed means accepted, denied declined.
     OFFER = "offer"
 
 
 class RequestState(StrEnum):
-    """What came of a request."""
+    """The state of a request."""
 
     PENDING = "pending"
     ALLOWED = "allowed"
@@ -32,7 +32,7 @@ class RequestState(StrEnum):
 
 
 class Audience(StrEnum):
-    """Who is asked: people, or the session that a sidechain belongs to."""
+    """Who is asked: people, or the parent session of a sidechain."""
 
     USER = "user"
     PARENT = "parent"
@@ -58,7 +58,7 @@ REQUEST = Machine(
     },
 )
 
-# The status of a run while its oldest kind of request is open; approvals come first.
+# The status of a run while a request of a kind is pending; approvals take precedence.
 WAITING_STATUS: Mapping[RequestKind, RunStatus] = {
     RequestKind.APPROVAL: RunStatus.WAITING_FOR_APPROVAL,
     RequestKind.QUESTION: RunStatus.WAITING_FOR_USER_QUESTION,
@@ -67,9 +67,9 @@ WAITING_STATUS: Mapping[RequestKind, RunStatus] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonRequest:
-    """One thing that people are asked; a run waits for it, unless it is an offer.
+    """A request to people; a run waits for it, unless it is an offer.
 
-    `body` is what is asked, `resolution` what was answered.
+    `body` is the question, `resolution` the answer.
     """
 
     request_id: str
@@ -86,12 +86,12 @@ class PersonRequest:
     resolution: Mapping[str, Any] | None = None
     resolved_by: str | None = None
     resolved_at_ms: int | None = None
-    # Who an offer is made to; whoever may approve calls may answer the others.
+    # The user of an offer; other requests may be answered by any operator.
     user_id: str | None = None
 
 
 def waiting_status(kinds: Collection[RequestKind]) -> RunStatus:
-    """The status of a run with open requests of these kinds."""
+    """The status of a run with pending requests of these kinds."""
     return next(status for kind, status in WAITING_STATUS.items() if kind in kinds)
 
 
@@ -125,7 +125,7 @@ ACTIONS: Final[Mapping[RequestKind, tuple[str, ...]]] = {
 
 
 def is_for_another(request: PersonRequest, reader: Principal) -> bool:
-    """Whether it is an offer to somebody else: only the user that it was made to can answer."""
+    """Whether it is an offer to another user: only its own user can answer."""
     return request.kind is RequestKind.OFFER and request.user_id != reader.user_id
 
 
@@ -137,10 +137,10 @@ BLOCKERS: Final[tuple[tuple[str, Rule], ...]] = (
 
 
 def blocked_by(request: PersonRequest, reader: Principal) -> tuple[str, ...]:
-    """Every reason why this reader can do nothing about it; empty means that they can."""
+    """Every reason why this reader cannot resolve it; empty means that they can."""
     return tuple(reason for reason, blocks in BLOCKERS if blocks(request, reader))
 
 
 def actions_of(request: PersonRequest, reader: Principal) -> tuple[str, ...]:
-    """What this reader may do about it now."""
+    """The actions that this reader may take on it now."""
     return () if blocked_by(request, reader) else ACTIONS[request.kind]

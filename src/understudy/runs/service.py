@@ -39,23 +39,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDetail:
-    """A run with what the journal and the line behind it tell about it."""
+    """A run with its outputs, queue position, pending requests and deliveries."""
 
     run: Run
     outputs: tuple[JournalEvent, ...] = ()
     queued_position: int | None = None
     pending: tuple[PersonRequest, ...] = ()
-    # What is or was sent to webhooks, by the position of the reply target.
+    # Webhook deliveries, by the position of the reply target.
     sent: Mapping[int, Delivery] = field(default_factory=dict)
 
 
 def detail_of(unit: "Unit", run: Run) -> RunDetail:
-    """A run with what is known about it."""
+    """A run with its details."""
     return details_of(unit, (run,))[0]
 
 
 def details_of(unit: "Unit", runs: Sequence[Run]) -> tuple[RunDetail, ...]:
-    """Some runs with what is known about them."""
+    """Some runs with their details."""
     outputs = unit.journal.outputs([run.run_id for run in runs])
     queued = sorted({run.session_id for run in runs if run.status is RunStatus.QUEUED})
     positions: Mapping[str, Any] = unit.runs.queued_positions(queued) if queued else {}
@@ -82,9 +82,9 @@ class RunService:
     units: "Units"
     clock: Clock
     intake: RunIntake
-    # Tells a run of this process at once that it should stop; the database tells the others.
+    # Signals a run of this process to stop at once; other processes poll the database.
     signal_stop: Callable[[str, StopRequest], None]
-    # What else happens in the transaction that ends a run.
+    # Called in the transaction that ends a run.
     run_ended: EndingHook
 
     def submit(
@@ -102,7 +102,7 @@ class RunService:
             principal, "runs.submit", asked, key=idempotency_key, at_ms=self.clock.now_ms()
         )
         with self.units.write() as unit:
-            # The lock comes first, so that of two repeats at once the second sees the first.
+            # Locked first, so that of two concurrent repeats the second sees the first.
             session = require_session(unit, session_id, lock=True)
             if (known := known_run(unit, receipt)) is not None:
                 return detail_of(unit, known)
@@ -141,7 +141,7 @@ class RunService:
         return {status: found.get(status, 0) for status in RunStatus}
 
     def events(self, run_id: str, *, after_offset: int, limit: int) -> JournalPage:
-        """The next events in the life of a run, in order."""
+        """The next events of a run, in order."""
         with self.units.read() as unit:
             require_run(unit, run_id)
             return unit.journal.page(
@@ -152,19 +152,19 @@ class RunService:
             )
 
     def debug(self, run_id: str) -> tuple[DebugRequest, ...]:
-        """The provider requests that were captured, in order."""
+        """The captured provider requests, in order."""
         with self.units.read() as unit:
             require_run(unit, run_id)
             return unit.debug.list(run_id)
 
     def artifacts(self, run_id: str) -> tuple[Artifact, ...]:
-        """What its tools answered in full, without the text."""
+        """The artifacts of a run, without their text."""
         with self.units.read() as unit:
             require_run(unit, run_id)
             return unit.artifacts.list(run_id)
 
     def artifact(self, principal: Principal, run_id: str, artifact_id: str) -> str:
-        """The text of an artifact; captured requests and input files are for admins alone."""
+        """The text of an artifact; captured requests and input files only for admins."""
         with self.units.read() as unit:
             found = find_artifact(unit, require_run(unit, run_id), artifact_id)
         if found is None:
@@ -177,18 +177,18 @@ class RunService:
         return text
 
     def cancel(self, principal: Principal, run_id: str) -> RunDetail:
-        """Stop a run for good; a run that has ended is answered as it is."""
+        """Cancel a run; one that has ended is returned unchanged."""
         return self._stop(principal, run_id, StopRequest.CANCEL, "runs.cancel")
 
     def interrupt(self, principal: Principal, session_id: str) -> Run | None:
-        """Stop what a session is doing now; its queued runs go on. None when it does nothing."""
+        """Interrupt the current run of a session; queued runs continue. None if there is none."""
         with self.units.read() as unit:
             require_session(unit, session_id)
             current = unit.runs.current(session_id)
         if current is None:
             return None
         detail = self._stop(principal, current.run_id, StopRequest.INTERRUPT, "runs.interrupt")
-        # It may have ended by itself between the two looks.
+        # It may have ended by itself between the two transactions.
         return None if detail.run.stop_request is None else detail.run
 
     def _stop(self, principal: Principal, run_id: str, how: StopRequest, action: str) -> RunDetail:

@@ -1,4 +1,4 @@
-"""The tools by which an agent has others work for it: spawn, wait, answer, cancel."""
+"""The tools for sidechains: spawn, wait, answer, cancel."""
 
 import json
 from typing import Annotated, Any, Final
@@ -96,7 +96,7 @@ class CancelParameters(_Parameters):
 
 
 class SpawnSidechain:
-    """Makes a child session and gives it work."""
+    """Creates a child session with a first run."""
 
     name = "spawn_sidechain"
     description = (
@@ -121,7 +121,7 @@ class SpawnSidechain:
 
 
 class WaitSidechain:
-    """Sleeps until sidechains have ended, or one asks."""
+    """Sleeps until sidechains have ended, or one asks a question."""
 
     name = "wait_sidechain"
     description = (
@@ -136,7 +136,7 @@ class WaitSidechain:
         self._service = service
 
     async def call(self, arguments: WaitParameters, context: ToolContext) -> str:
-        """Where they stand, once there is something to tell."""
+        """The standings of the sidechains, once there is news."""
         news = await run_blocking(
             self._service.news,
             context.session_id,
@@ -164,7 +164,7 @@ class AnswerSidechain:
         self._service = service
 
     async def call(self, arguments: AnswerParameters, context: ToolContext) -> str:
-        """That the sidechain has been told."""
+        """Confirms that the sidechain was answered."""
         resolution = read_resolution(arguments.model_dump())
         request = await run_blocking(
             self._service.answer, context.caller, context.session_id, resolution
@@ -173,7 +173,7 @@ class AnswerSidechain:
 
 
 class CancelSidechain:
-    """Stops what goes on in a sidechain."""
+    """Cancels the runs of a sidechain."""
 
     name = "cancel_sidechain"
     description = "Stop the work of a sidechain of this session, and of those below it."
@@ -185,7 +185,7 @@ class CancelSidechain:
         self._service = service
 
     async def call(self, arguments: CancelParameters, context: ToolContext) -> str:
-        """Which runs are being stopped."""
+        """The runs that are being cancelled."""
         stopped = await run_blocking(
             self._service.cancel, context.caller, context.session_id, arguments.session_id
         )
@@ -193,7 +193,7 @@ class CancelSidechain:
 
 
 def _report(news: News) -> str:
-    """JSON, so that nothing a sidechain says can pass for ours."""
+    """The report as JSON, so that text of a sidechain cannot pass for the daemon's own."""
     report: dict[str, Any] = {
         "note": QUESTION_NOTE if news.questions else REPORT_NOTE,
         "sidechains": [_shown(standing) for standing in news.standings],

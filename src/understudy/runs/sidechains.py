@@ -1,4 +1,4 @@
-"""Use cases of sidechains: a run makes one, waits for it, answers it, cancels it."""
+"""Use cases of sidechains: a run spawns one, waits for it, answers it, cancels it."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -31,21 +31,21 @@ SETTLED: Final = {True: RequestState.DECLINED, False: RequestState.ANSWERED}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SidechainWish:
-    """What a run asks for when it makes a sidechain."""
+    """The request of a run to spawn a sidechain."""
 
     task: str
     agent_id: str | None = None
     capability_scope: Mapping[str, object] | None = None
     max_tool_iterations: int | None = None
     label: str | None = None
-    # A route and a model of its own, and what it is denied beside all that the run is.
+    # Its own route and model, and tools that it is denied beyond those of the run.
     provider: str | None = None
     model: str | None = None
     fallback_model: str | None = None
     denied: tuple[CallRule, ...] = ()
-    # What it has of the run's credentials; None for what any sidechain has.
+    # The part of the run's credential scope that it gets; None for the usual one.
     credential_scope: Mapping[str, object] | None = None
-    # A folder of its own in the workspace, and the definition of a promoted skill that it executes.
+    # Its own folder in the workspace, and the definition of a promoted skill that it executes.
     workdir: str | None = None
     skill_fingerprint: str | None = None
     # Whether an agent wrote its scope; what a skill that forks sets may name tools of other daemons.
@@ -54,29 +54,29 @@ class SidechainWish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SidechainStanding:
-    """Where a sidechain stands: one of its runs, by default the newest, and what it said last."""
+    """A sidechain with one of its runs, by default the newest, and the last output."""
 
     sidechain: Sidechain
     run: Run | None = None
     output: str | None = None
-    # The model that said it, which may be the fallback; None where that is not looked up.
+    # The model of that output, which may be the fallback; None where it is not looked up.
     answered_by: str | None = None
-    # Whether there is something to wait for.
+    # Whether a run of it is unfinished.
     is_live: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News:
-    """What a run that waits for sidechains gets to see."""
+    """The news for a run that waits for sidechains."""
 
     standings: tuple[SidechainStanding, ...]
-    # What any sidechain of the session asks it; each of them waits for an answer.
+    # Pending questions of any sidechain to this session.
     questions: tuple[PersonRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SidechainService:
-    """Everything a run does with the sessions below its own."""
+    """The operations of a run on its child sessions."""
 
     units: "Units"
     clock: Clock
@@ -85,16 +85,16 @@ class SidechainService:
     names: KnownNames = field(default_factory=KnownNames)
 
     def spawn(self, principal: Principal, run_id: str, call_key: str, wish: SidechainWish) -> Spawn:
-        """A child session with its first run; the same call again finds the one it made."""
+        """Create a child session with its first run; the same call again returns the first one."""
         session_id = child_id(call_key)
         with self.units.write() as unit:
             parent_id = require_run(unit, run_id).session_id
-            # The lock comes first, so that of two repeats at once the second sees the first.
+            # Locked first, so that of two concurrent repeats the second sees the first.
             require_session(unit, parent_id, lock=True)
             known = unit.sidechains.spawn_of(session_id)
             if known is not None:
                 return known
-            # Whoever ends it from here on finds what is made below.
+            # Locked from here on: whoever ends the run also sees the sidechain.
             run = _require_at_work(unit, run_id)
             child = self._open(unit, principal, run, session_id, wish)
             first, _ = self.intake.take(unit, principal, child, _submission(run, child, wish))
@@ -116,7 +116,7 @@ class SidechainService:
         session_id: str | None = None,
         run_ids: Sequence[str] = (),
     ) -> News:
-        """Where some sidechains of a session stand: those named, or all that a run of it made."""
+        """The standings of sidechains: those named, or all that a run of the session spawned."""
         with self.units.read() as unit:
             named = [_require_child_run(unit, parent_id, each) for each in run_ids]
             wanted: tuple[str, ...] = () if session_id is None else (session_id,)
@@ -142,11 +142,11 @@ class SidechainService:
     def answer(
         self, principal: Principal, parent_id: str, resolution: QuestionResolution
     ) -> PersonRequest:
-        """Answer what a sidechain asks its parent; the same answer again changes nothing."""
+        """Answer a sidechain's question to its parent; idempotent for the same answer."""
         with self.units.write() as unit:
             request = _require_question(unit, parent_id, resolution.request_id)
             run = require_run(unit, request.run_id, lock=True)
-            # It may have been settled between the look and the lock.
+            # Read again under the lock: it may have been resolved meanwhile.
             request = _require_question(unit, parent_id, resolution.request_id)
             if _says(request, resolution):
                 return request
@@ -159,17 +159,17 @@ class SidechainService:
             return _require_question(unit, parent_id, resolution.request_id)
 
     def cancel(self, principal: Principal, parent_id: str, session_id: str) -> tuple[str, ...]:
-        """Stop what goes on in a sidechain, and with it what goes on below; tells which runs."""
+        """Cancel the runs of a sidechain and of those below it; returns their ids."""
         with self.units.read() as unit:
             _require_child(unit, parent_id, session_id)
             run_ids = unit.sidechains.unfinished_runs([session_id])
-        # The line first, so that nothing new begins when the run at its head has stopped.
+        # Queued runs first, so that none begins when the current one has stopped.
         for run_id in reversed(run_ids):
             self.cancel_run(principal, run_id)
         return run_ids
 
     def workdir_of(self, session_id: str) -> str | None:
-        """Where in the workspace a session works."""
+        """The working directory of a session within the workspace."""
         with self.units.read() as unit:
             return require_session(unit, session_id).workdir
 
@@ -194,7 +194,7 @@ class SidechainService:
 
 
 def child_id(call_key: str) -> str:
-    """The id of the session that a tool call makes; a repeat of the call makes the same one."""
+    """The session id that a tool call creates; a repeated call gives the same id."""
     digest = hashlib.sha256(f"sidechain\0{call_key}".encode(errors="replace")).hexdigest()
     return f"ses_{digest[:32]}"
 
@@ -220,7 +220,7 @@ def _submission(run: Run, child: Session, wish: SidechainWish) -> Submission:
     named = {} if wish.model is None else {"model": wish.model}
     if wish.provider is not None or child.agent_id != run.agent_id:
         return replace(submission, provider=wish.provider, generation=named)
-    # The same agent goes on with the model it has.
+    # The same agent keeps the model of the run.
     generation = {**run.route.generation, "model": run.route.model, **named}
     return replace(submission, provider=run.route.route_id, generation=generation)
 
@@ -306,7 +306,7 @@ def _require_question(unit: "Unit", parent_id: str, request_id: str) -> PersonRe
 
 
 def _says(request: PersonRequest, resolution: QuestionResolution) -> bool:
-    """Whether a question was settled with just this answer."""
+    """Whether a question was resolved with exactly this answer."""
     if request.state is not SETTLED[resolution.declined]:
         return False
     stored: Sequence[Mapping[str, Any]] = (request.resolution or {}).get("answers", ())

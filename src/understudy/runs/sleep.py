@@ -1,7 +1,7 @@
 """Sleep and wake: a run that waits is a few rows, without a task or engine work.
 
-A run that waits for people, or for a sidechain, holds no task and no place in the engine. Who
-brings what it waits for wakes it in the same transaction, so neither can be lost.
+A run that waits for people, or for a sidechain, holds no task and no place in the engine. The
+transaction that brings what it waits for also wakes it, so neither can be lost.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class Sleep:
     requests: tuple[PersonRequest, ...] = ()
     # Audit entries of the permission decisions that led to the requests.
     entries: tuple[AuditEntry, ...] = ()
-    # When it is woken even if nothing has happened.
+    # When it is woken even without an event.
     until_ms: int | None = None
 
 
@@ -41,7 +41,7 @@ class MustSleep(Exception):
 
 
 def fall_asleep(unit: "Unit", run: Run, sleep: Sleep, *, at_ms: int) -> bool:
-    """Put a locked run to sleep; False when what it waits for happened before the commit."""
+    """Put a locked run to sleep; False when the awaited event happened before the commit."""
     if run.asleep:
         return True
     if run.stop_request is not None:
@@ -78,7 +78,7 @@ def waiting_event(run: Run, pending: Sequence[PersonRequest]) -> NewEvent:
 def go_on_or_wait(unit: "Unit", run: Run, *, at_ms: int) -> Run:
     """After a request of a locked run was resolved: wake it, unless more of the kind are open.
 
-    With all approvals there, what was allowed runs before the run sleeps on over a question.
+    Once all approvals are resolved, allowed calls run before the run sleeps on over a question.
     """
     kinds = unit.requests.open_kinds(run.run_id)
     if any(WAITING_STATUS[kind] is run.status for kind in kinds):
@@ -151,8 +151,8 @@ def step_aside(unit: "Unit", run: Run) -> None:
 def wake_next(unit: "Unit", session_id: str, *, at_ms: int) -> bool:
     """After the end of a run: wake the next run in line; returns whether there is one.
 
-    The session's row is held, so that nobody steps aside unseen. Who holds the run's own row mostly
-    waits for the session's, and looks again once it has it; upkeep finds the rest.
+    The session's row is locked, so that no run steps aside unseen. The holder of the next run's row
+    usually waits for the session's row and checks again once it has it; upkeep finds the rest.
     """
     following = unit.runs.first_in_line(session_id)
     if following is None:
@@ -168,9 +168,9 @@ def wake_next(unit: "Unit", session_id: str, *, at_ms: int) -> bool:
 
 
 def fail_unread(unit: "Unit", run_id: str, *, reason: str, at_ms: int) -> Run | None:
-    """End a run that cannot be read or begun, so that its session does not wait for it for ever.
+    """Fail a run that is damaged or cannot begin, so that its session does not wait for ever.
 
-    Answers it as it was ended, where it can be read after all.
+    Returns the ended run, if it decodes.
     """
     session_id = unit.runs.close(run_id, RunStatus.FAILED, reason=reason, at_ms=at_ms)
     if session_id is None:
@@ -185,10 +185,10 @@ def fail_unread(unit: "Unit", run_id: str, *, reason: str, at_ms: int) -> Run | 
 
 
 class SignalKind(StrEnum):
-    """What a signal asks for."""
+    """The kind of a signal."""
 
-    LOOK = "look"  # a session: something happened below it, or its run waited long enough
-    STOP = "stop"  # a run: the one that it worked for has ended
+    LOOK = "look"  # to a session: something happened below it, or its run waited long enough
+    STOP = "stop"  # to a run: the one that spawned its session has ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +201,7 @@ class Signal:
 
 
 def leave_word(unit: "Unit", run_id: str, session_id: str, *, at_ms: int) -> None:
-    """Signal the parent session and the sidechains of a run that ended without being read.
+    """Signal the parent session and the sidechains of a damaged run that was closed.
 
     Locking their rows here could deadlock: they may wait for the journal that this unit holds.
     """

@@ -19,7 +19,7 @@ class Stopped(Exception):
 
 
 class RunTakenOver(Exception):
-    """Another execution of this run has begun; this one may not write any more."""
+    """Another execution of this run has begun; this one must not write any more."""
 
 
 @dataclass(slots=True)

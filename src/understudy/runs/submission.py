@@ -36,14 +36,14 @@ ALLOWED: Final = frozenset({None, LOOPBACK, PRIVATE, SHARED})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """A request for a run, as it came in."""
+    """A request for a run, as received."""
 
     content: str = ""
     # A draft is an inline file; it becomes an asset together with the run.
     input_items: tuple[InputItem | AssetDraft, ...] = ()
     # Ids of assets, and drafts as above.
     attachments: tuple[str | AssetDraft, ...] = ()
-    # Keys that stand for the session from now on.
+    # Keys that are bound to the session from now on.
     binding_keys: tuple[str, ...] | None = None
     provider: str | None = None
     generation: Mapping[str, Any] = field(default_factory=dict)
@@ -61,8 +61,8 @@ class Submission:
     # Set by the daemon only: a fallback model, and the promoted skill that the run executes.
     fallback_model: str | None = None
     skill_fingerprint: str | None = None
-    # Also by the daemon only: tools that the run and its sidechains are denied, and what is kept
-    # beside the caller's metadata.
+    # Also by the daemon only: tools that the run and its sidechains are denied, and metadata stored
+    # beside the caller's.
     denied: tuple[CallRule, ...] = ()
     daemon_metadata: Mapping[str, Any] | None = None
 
@@ -93,7 +93,7 @@ def request_json(submission: Submission) -> dict[str, Any]:
     for item in asked["input_items"]:
         # Set at intake, not by the caller; fingerprints of earlier versions do not contain it.
         item.pop("given_as", None)
-    # A header is no part of the request, and what is denied is no wish of the caller.
+    # A header is no part of the request, and denied tools are not set by the caller.
     del asked["accept_language"], asked["denied"]
     return {name: value for name, value in asked.items() if value is not None or name not in LATER}
 

@@ -1,7 +1,7 @@
-"""Taint: whose text a run has read, recorded when it reads it, and told by one function.
+"""Taint: the untrusted text that a run has read, recorded when it reads it.
 
 What a tainted run makes, such as a learning, a version of a skill or of a context file, may repeat
-text that no person gave it. It is marked `derived_from_untrusted` until a person has looked at it.
+text that no person gave it. It is marked `derived_from_untrusted` until a person has reviewed it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 class TaintSource(StrEnum):
     """Where untrusted text came from."""
 
-    # Of the input.
+    # From the input.
     FILE = "file"
     NOT_TYPED = "not_typed"
     PASSED_ON = "passed_on"
     PASTED = "pasted_text"
-    # Of the prompt.
+    # From the prompt.
     AGENT_FILE = "agent_file"
     FOREIGN_SKILL = "foreign_skill"
     LEARNING = "untrusted_learning"
-    # Of the work.
+    # From tool results.
     TOOL_RESULT = "tool_result"
-    # Of the session.
+    # From the session.
     OTHER_AGENT = "other_agent"
     EARLIER_RUNS = "earlier_runs"
 
 
 # The names of what was read, by source: tools, files, skills, learnings.
 Taints: TypeAlias = Mapping[str, Sequence[str]]
-# As many as a reviewer would look at.
+# As many as a reviewer would read.
 MAX_NAMES: Final = 16
 # Kinds of runs whose input a person typed, now or for a schedule; others are untrusted.
 TYPED: Final = frozenset(
@@ -50,7 +50,7 @@ TYPED: Final = frozenset(
 _OURS: Final = RunRequest()
 # Source plugins and kinds of typed input; every other one is an intermediary.
 OWN_SOURCES: Final = frozenset({(_OURS.source_plugin, _OURS.source_kind), SCHEDULE_SOURCE})
-# Tools whose answers are the daemon's own words about what was done.
+# Tools whose answers are the daemon's own reports.
 REPORTING_TOOLS: Final = frozenset(
     {
         "write_file",
@@ -67,14 +67,14 @@ REPORTING_TOOLS: Final = frozenset(
 
 
 def is_passed_on(run: Run) -> bool:
-    """Whether somebody other than the user of a run, or a program, sent its input."""
+    """Whether the input of a run came from another user or a program."""
     request = run.request
     if (request.source_plugin, request.source_kind) not in OWN_SOURCES:
         return True
     return request.actor_id not in (_OURS.actor_id, run.user_id)
 
 
-# Why the input of a run may not be typed by its user.
+# Reasons why the input of a run counts as not typed by its user.
 INPUT_SOURCES: Final[tuple[tuple[TaintSource, Callable[[Run], bool]], ...]] = (
     (TaintSource.FILE, lambda run: any(item.type != "text" for item in run.input.items)),
     (TaintSource.NOT_TYPED, lambda run: run.kind not in TYPED),
@@ -91,13 +91,13 @@ def untrusted_sources(unit: "Unit", run: Run) -> tuple[str, ...]:
 
 
 def untrusted_path(unit: "Unit", run: Run) -> tuple[str, ...]:
-    """The same, and whether earlier runs of the session had read some; empty for an untainted run."""
+    """`untrusted_sources`, and whether earlier runs of the session are tainted; or empty."""
     earlier = (TaintSource.EARLIER_RUNS,) if unit.runs.follows_tainted(run) else ()
     return (*untrusted_sources(unit, run), *earlier)
 
 
 def merged(taints: Taints, more: Taints) -> dict[str, list[str]]:
-    """Two records of what was read as one, bounded."""
+    """The union of two taint records, bounded."""
     both = {code: list(names) for code, names in taints.items()}
     for code, names in more.items():
         both[code] = list(dict.fromkeys((*both.get(code, ()), *names)))[:MAX_NAMES]

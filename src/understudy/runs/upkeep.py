@@ -1,4 +1,4 @@
-"""Looking after runs as a whole: at start, now and then, and when the daemon stops."""
+"""Maintenance of runs: at startup, periodically, and at shutdown."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -20,40 +20,40 @@ log = structlog.get_logger()
 
 
 class EngineRecords(Protocol):
-    """What the durable engine knows of runs."""
+    """The durable engine's records of runs."""
 
     def lost(self, work_ids: Sequence[str]) -> tuple[str, ...]:
-        """Which of these pieces of work it does not know of."""
+        """The work ids among these that the engine does not know."""
         ...
 
     def forget(self, work_ids: Sequence[str]) -> None:
-        """Drop its records of these, so that they can be queued anew."""
+        """Delete the engine's records of these work ids, so that they can be queued again."""
         ...
 
     def stranded(self, held: Collection[str]) -> frozenset[str]:
-        """Work that it takes for being under way here, though nobody here holds it."""
+        """Work in flight here by the engine's records, though no execution holds it."""
         ...
 
     def put_back(self, work_id: str) -> None:
-        """Queue such work again."""
+        """Queue stranded work again."""
         ...
 
 
 @dataclass(slots=True, kw_only=True)
 class Upkeep:
-    """Keeps our records and the engine's in agreement."""
+    """Keeps our records consistent with the engine's."""
 
     units: "Units"
     clock: Clock
     engine: EngineRecords
     signals: StopSignals
-    # Held while several daemons start at once.
+    # A lock for daemons that start at the same time.
     exclusively: Callable[[], AbstractContextManager[None]]
     _stranded_before: frozenset[str] = field(default_factory=frozenset)
     _given_up_before: frozenset[str] = field(default_factory=frozenset)
 
     def requeue_lost(self) -> None:
-        """Runs and queue are written together; should they ever disagree, no run waits for ever."""
+        """Queue awake runs again that the engine lost, so that none waits for ever."""
         with self.exclusively():
             with self.units.read() as unit:
                 awake = unit.runs.awake()
@@ -62,7 +62,7 @@ class Upkeep:
             self._wake_first(left)
 
     def requeue_given_up(self) -> None:
-        """The same for what the engine has given up on two looks in a row, and nobody here holds."""
+        """Queue work again that the engine had lost at two polls and no execution holds."""
         with self.units.read() as unit:
             awake = unit.runs.awake()
         given_up = frozenset(self.engine.lost(tuple(awake)))
@@ -78,7 +78,7 @@ class Upkeep:
                 self._queue_anew(sure)
 
     def put_back_stranded(self) -> None:
-        """Queue again what nobody has held on two looks in a row, such as after a failed claim."""
+        """Queue work again that was stranded at two polls in a row, as after a failed claim."""
         stranded = self.engine.stranded(self.signals.active())
         for work_id in stranded & self._stranded_before:
             log.warning("run.put_back", work_id=work_id)
@@ -86,12 +86,12 @@ class Upkeep:
         self._stranded_before = stranded
 
     def stop_requests(self, run_ids: tuple[str, ...]) -> dict[str, StopRequest]:
-        """Which of these runs somebody asked to stop, in whatever process."""
+        """The stop requests of these runs, from any process."""
         with self.units.read() as unit:
             return unit.runs.stop_requests(run_ids)
 
     def park(self) -> None:
-        """Note that the daemon stops in good order; without the database it counts as a crash."""
+        """Mark active runs as parked by the shutdown; without the database it counts as a crash."""
         try:
             with self.units.write() as unit:
                 unit.runs.park(self.signals.active())
@@ -99,14 +99,14 @@ class Upkeep:
             log.warning("drain.not_noted", runs=len(self.signals.active()))
 
     def wake_left(self) -> None:
-        """Wake who stepped aside and was overlooked, because somebody else held its row just then."""
+        """Wake runs that stepped aside and were missed because their row was locked."""
         with self.units.read() as unit:
             left = unit.runs.left_in_line()
         self._wake_first(left)
 
     def _queue_anew(self, awake: Mapping[str, str]) -> None:
         for work_id in self.engine.lost(tuple(awake)):
-            # On a connection of the engine's own, so not within our transaction.
+            # On the engine's own connection, so not within our transaction.
             self.engine.forget([work_id])
             self._requeue(awake[work_id])
 

@@ -1,1 +1,1 @@
-"""Decisions an operator makes while the daemon runs, kept as numbered revisions."""
+"""The runtime document: settings that an admin changes while the daemon runs, in revisions."""

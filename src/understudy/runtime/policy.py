@@ -1,7 +1,7 @@
-"""Policies: documents of operators in the runtime document, read whole and kept in revisions.
+"""Policies: documents within the runtime document, read whole and stored in revisions.
 
 A policy is a frozen dataclass whose fields carry their limits; pydantic reads it, and every problem
-of a wrong one is named by its JSON pointer.
+is located by its JSON pointer.
 """
 
 import re
@@ -28,23 +28,23 @@ log = structlog.get_logger()
 
 P = TypeVar("P")
 
-# More than anybody reads; what comes after is not worth naming.
+# More than anybody reads; further problems are left out.
 MAX_PROBLEMS: Final = 50
-# How many problems are told in words; the list has all of them.
+# Problems spelled out in the message; the list has all of them.
 TOLD: Final = 5
 TOLD_CHARS: Final = 100
 _NOTHING: Final = object()
 
 
 class _Limit:
-    """A limit of what may be sent; an answer says nothing of it."""
+    """A limit of requests; the schema of answers does not show it."""
 
     __slots__ = ()
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """The bounds, in the schema of a request only."""
+        """The bounds, in the schema of requests only."""
         shown = handler(schema)
         if handler.mode == "serialization":
             for bound in ("minimum", "maximum", "maxLength", "maxItems"):
@@ -82,19 +82,19 @@ class Number(_Limit):
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """JSON has one type of numbers."""
+        """The schema of a number: JSON has one number type."""
         number = schemas.float_schema(ge=self.low, le=self.high)
         return _Limit.__get_pydantic_json_schema__(self, number, handler)
 
 
 @dataclass(frozen=True, slots=True)
 class AtMost(_Limit):
-    """Annotates a list of so many items."""
+    """Annotates a list with a maximum length."""
 
     most: int
 
     def __get_pydantic_core_schema__(self, kind: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """The list, with its limit."""
+        """The list schema with its limit."""
         items: Any = handler(kind)
         limited: CoreSchema = {**items, "max_length": self.most}
         return limited
@@ -105,11 +105,11 @@ class Line(_Limit):
     """Annotates a few words on one line."""
 
     longest: int
-    # Whether it may have no blanks around it.
+    # Whether surrounding spaces are refused.
     trimmed: bool = False
 
     def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """A text that is printable and not blank."""
+        """A printable text that is not blank."""
         text = schemas.str_schema(strict=True, max_length=self.longest)
         said = _told(text, f"must be a text of at most {self.longest} characters")
         return schemas.no_info_after_validator_function(self._checked, said)
@@ -126,12 +126,12 @@ class Line(_Limit):
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """Annotates a type with the words for whatever is wrong with a value of it."""
+    """Annotates a type with the message for any invalid value."""
 
     detail: str
 
     def __get_pydantic_core_schema__(self, kind: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """The type, with one error."""
+        """The type with a single error."""
         return _told(handler(kind), self.detail)
 
 
@@ -151,9 +151,9 @@ def check(problems: Iterable[tuple[str | int, str, str]]) -> None:
         raise ValidationError.from_exception_data("policy", found)
 
 
-# The context of an error whose code and words are ours, even where pydantic has the same code.
+# Marks errors with our own code and message, even where pydantic has the same code.
 _OURS: Final[dict[str, Any]] = {"ours": True}
-# The code and the words for an error of pydantic that is not one of ours.
+# Code and message for pydantic's own errors.
 _MISTAKES: Final[Mapping[str, tuple[str, str]]] = {
     "bool_type": ("wrong_value", "must be true or false"),
     "dataclass_type": ("wrong_value", "must be an object"),
@@ -176,18 +176,18 @@ def _field_error(error: ErrorDetails) -> FieldError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyKind(Generic[P]):
-    """One of the policies: where the runtime document has it, and how it is read."""
+    """A kind of policy: its key in the runtime document, and how it is read."""
 
     setting: str
-    # The code of the error for a document that is no such policy.
+    # The error code of an invalid document.
     code: str
     adapter: TypeAdapter[P]
     default: P
-    # What counts where nobody can tell what the operator decided.
+    # The policy in force when the stored one is damaged.
     damaged: P
 
     def read(self, given: Any) -> P:
-        """A policy as somebody gave it; what is left out takes its default; or `Invalid`."""
+        """Parse a policy; missing fields take their default; raises `Invalid`."""
         read = partial(self.adapter.validate_python, extra="forbid")
         try:
             return read(given)
@@ -199,7 +199,7 @@ class PolicyKind(Generic[P]):
         raise self.refused(errors or [too_many])
 
     def refused(self, problems: list[FieldError]) -> UnderstudyError:
-        """The error for a policy that cannot be taken."""
+        """The error of an invalid policy."""
         told = [f"{it.pointer[1:TOLD_CHARS] or 'policy'}: {it.detail}" for it in problems[:TOLD]]
         detail = "; ".join(and_more(told, len(problems) - TOLD))
         return coded_error(
@@ -220,25 +220,25 @@ class PolicyKind(Generic[P]):
         return self.damaged
 
     def to_json(self, policy: P) -> dict[str, Any]:
-        """The whole policy as it is stored and shown, also what is as it is by default."""
+        """The whole policy as it is stored and shown, defaults included."""
         shown: dict[str, Any] = self.adapter.dump_python(policy, mode="json")
         return shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionedPolicy(Generic[P]):
-    """Use cases of a policy: look, decide, look back, take back. Services inherit them."""
+    """Use cases of a policy: read, change, list revisions, roll back. Services inherit them."""
 
     runtime: RuntimeService
     kind: ClassVar[PolicyKind[Any]]
 
     def policy(self) -> tuple[P, Revision]:
-        """The policy in force, and the revision it is part of."""
+        """The policy in force, and its revision."""
         revision = self.runtime.current()
         return self.kind.usable(revision.document), revision
 
     def read(self, given: Mapping[str, Any]) -> P:
-        """A policy as somebody gave it, or `Invalid`."""
+        """Parse a policy, or raise `Invalid`."""
         if not given:
             raise coded_error(f"runtime/{self.kind.code}", detail="name at least one field")
         policy: P = self.kind.read(given)
@@ -251,7 +251,7 @@ class VersionedPolicy(Generic[P]):
         *,
         expected_revision: int | None = None,
     ) -> tuple[P, Revision]:
-        """Put another policy in force; the same one again makes no revision."""
+        """Put a policy in force; an unchanged one makes no revision."""
         policy = self.read(given)
         changes = {self.kind.setting: self.kind.to_json(policy)}
         revision = self.runtime.change(principal, changes, expected_revision=expected_revision)
@@ -264,16 +264,16 @@ class VersionedPolicy(Generic[P]):
         *,
         expected_revision: int | None = None,
     ) -> tuple[P, Revision]:
-        """Bring the policy of an earlier revision back, and leave all other settings as they are."""
+        """Restore the policy of an earlier revision, without changing other settings."""
         revision = self.runtime.roll_back(
             principal, target_revision, expected_revision=expected_revision, only=self.kind.setting
         )
         return self.kind.stored(revision.document), revision
 
     def policy_revisions(self) -> tuple[tuple[P, Revision], ...]:
-        """The policy after each kept change of it, newest first."""
+        """The policy after each stored change of it, newest first."""
         kept, setting = self.runtime.revisions(), self.kind.setting
-        # Before the oldest that is kept stands nothing, which no document holds.
+        # The oldest stored revision has no predecessor; `_NOTHING` equals no document.
         earlier = (*(revision.document.get(setting) for revision in kept[1:]), _NOTHING)
         return tuple(
             (self.kind.usable(revision.document), revision)

@@ -18,7 +18,7 @@ MAX_REVISIONS: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """The runtime document as it stood after one change."""
+    """The runtime document after one change."""
 
     revision: int
     updated_at_ms: int
@@ -37,20 +37,20 @@ def current_revision(unit: "Unit") -> Revision:
 
 
 def kept_revisions(unit: "Unit") -> tuple[Revision, ...]:
-    """The kept revisions, newest first."""
+    """The stored revisions, newest first."""
     kept = unit.revisions.all()
-    # The first one is not stored: it is what every daemon begins with.
+    # Revision 1 is not stored: every daemon begins with it.
     return (*kept, INITIAL) if not kept or kept[-1].revision == 2 else kept
 
 
 @dataclass(frozen=True, slots=True)
 class RuntimeService:
-    """The one place that changes the runtime document."""
+    """The only writer of the runtime document."""
 
     units: "Units"
     clock: Clock
-    # Told of the revision before and the one after, in the transaction that makes it; one that
-    # raises keeps it from being made.
+    # Called with the old and the new revision in the transaction that makes it; an exception
+    # prevents it.
     hooks: tuple[Callable[["Unit", Revision, Revision], None], ...] = ()
 
     def current(self) -> Revision:
@@ -59,7 +59,7 @@ class RuntimeService:
             return current_revision(unit)
 
     def revisions(self) -> tuple[Revision, ...]:
-        """The kept revisions, newest first."""
+        """The stored revisions, newest first."""
         with self.units.read() as unit:
             return kept_revisions(unit)
 
@@ -86,10 +86,10 @@ class RuntimeService:
         expected_revision: int | None = None,
         only: str | None = None,
     ) -> Revision:
-        """Bring an earlier document back as a new revision; the one before when none is named.
+        """Restore an earlier document as a new revision; by default the previous one.
 
-        With `only`, one setting of it comes back, and the others stay as they are; the one before
-        is then the newest in which that setting was another.
+        With `only`, one setting is restored and the others stay; the previous one is then the
+        newest in which that setting differed.
         """
         with self.units.write() as unit:
             current = self._expect(unit, expected_revision)
@@ -162,7 +162,7 @@ def _named(unit: "Unit", wanted: int) -> Revision:
 
 
 def _before(unit: "Unit", current: Revision, setting: str) -> Revision:
-    """The newest revision in which a setting was another than it is now."""
+    """The newest revision in which a setting differed from its current value."""
     now = current.document.get(setting)
     for revision in kept_revisions(unit):
         if revision.document.get(setting) != now:

@@ -1,4 +1,4 @@
-"""Two people: changes that a second person has to confirm, and those that wait for one."""
+"""Two-person rule: changes that a second person has to approve, and pending ones."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from understudy.core.records import HIDDEN, OMIT, OMIT_EMPTY, JsonObject, reduce
 
 SETTING: Final = "require_two_approvers"
 SIGNED_UPLOADS: Final = "require_signed_uploads"
-# For how long a first approval holds.
+# How long a first approval is valid.
 KEPT_MS: Final = 7 * DAY_MS
 
 
 class TwoApprovers(StrEnum):
-    """What can be made to need two people."""
+    """The kinds of changes that may require two people."""
 
     SKILL_ACTIVATION = "skill_activation"
     POLICY_CHANGE = "policy_change"
@@ -24,7 +24,7 @@ class TwoApprovers(StrEnum):
 
 
 def required(document: Mapping[str, Any]) -> frozenset[TwoApprovers]:
-    """What needs two people by a runtime document; a damaged one asks for two of everything."""
+    """The changes that require two people; a damaged document requires it for all."""
     stored = document.get(SETTING, [])
     try:
         return frozenset(TwoApprovers(each) for each in stored)
@@ -33,28 +33,28 @@ def required(document: Mapping[str, Any]) -> frozenset[TwoApprovers]:
 
 
 def requires_signature(document: Mapping[str, Any]) -> bool:
-    """Whether uploads need the signature of a known key; a damaged document asks for one."""
+    """Whether uploads need the signature of a known key; a damaged document requires one."""
     return document.get(SIGNED_UPLOADS, False) is not False
 
 
 def person_of(principal: Principal) -> str:
-    """Who acts: an admin who acts for somebody else is still the same person."""
+    """The acting person: an admin who acts for a user is still the admin."""
     return principal.acting_admin or principal.user_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondApproval:
-    """A change that waits for people to approve it."""
+    """A change that waits for approval by two people."""
 
     approval_id: str
     subject: TwoApprovers
-    # The operation, the ids in its path and query, and its body: what is done once there are two.
+    # The operation, its path and query values, and its body: executed once two have approved.
     operation: str
     values: JsonObject
     body: Any = None
-    # Who wrote the change itself, where it was not there before; does not count.
+    # The author of the change itself, where it is new; their approval does not count.
     proposed_by: Annotated[str | None, OMIT] = None
-    # Who approved it so far; nobody yet where it is left out.
+    # The first approver; omitted where nobody has approved it.
     first_by: Annotated[str, OMIT_EMPTY] = ""
     created_at_ms: int
     expires_at_ms: int
@@ -63,7 +63,7 @@ class SecondApproval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingForSecond:
-    """The answer to a change that waits: for a second person, or for two where nobody has approved it."""
+    """The answer to a change that waits for a second approval, or for two."""
 
     state: Literal["waiting_for_second", "waiting_for_two"] = "waiting_for_second"
     approval_id: str
@@ -75,17 +75,17 @@ class WaitingForSecond:
 
 
 def waiting_answer(waiting: SecondApproval) -> WaitingForSecond:
-    """What is told of a change that waits."""
+    """The answer for a waiting change."""
     state = "waiting_for_second" if waiting.first_by else "waiting_for_two"
     return reduced(WaitingForSecond, waiting, state=state)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondApproved:
-    """A change that was approved, and what its operation answered: it waits on, or is done."""
+    """A change that was approved, and the answer of its operation: it waits on, or is done."""
 
     approval_id: str
     operation: str
-    # Whether there were two, so that it was made.
+    # Whether both approvals are there, so that the change was made.
     done: bool
     answer: JsonObject

@@ -1,1 +1,1 @@
-"""The sample workspace: a small team's work, made by calls of the API, removed as a whole."""
+"""The sample workspace: a small team's work, created by API calls and removed as a whole."""

@@ -1,4 +1,4 @@
-"""The story of the sample workspace: the calls that make it, and the script of its model."""
+"""The story of the sample workspace: the calls that create it, and the script of its model."""
 
 import tomllib
 from collections.abc import Awaitable, Mapping
@@ -10,18 +10,18 @@ from typing import Any, Final, Protocol
 from understudy.settings import RouteConfig
 
 HERE: Final = Path(__file__).parent
-# The route of the sample's agents: every daemon knows it, so that the sample calls no model.
+# The built-in route of the sample's agents, so that the sample calls no real model.
 ROUTE: Final = "understudy-sample"
 ROUTES: Final[Mapping[str, RouteConfig]] = {
     ROUTE: RouteConfig(provider="scripted", script=HERE / "replies.toml")
 }
-# The owner of the sample's agents, by which they are told from agents of the same name.
+# The owner of the sample's agents, which distinguishes them from others of the same name.
 OWNER: Final = "understudy-sample"
 REFERENCE: Final = "$"
 
 
 class CallRefused(Exception):
-    """An operation refused a call; says why."""
+    """An operation refused a call, with the reason."""
 
     def __init__(self, operation: str, reason: str) -> None:
         super().__init__(reason)
@@ -29,14 +29,14 @@ class CallRefused(Exception):
 
 
 class Call(Protocol):
-    """Calls an operation of the API with a body and the ids of its path; raises `CallRefused`."""
+    """Calls an operation with a body and path parameters; raises `CallRefused`."""
 
     def __call__(self, operation: str, /, *, body: object = None, **ids: str) -> Awaitable[Any]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryStep:
-    """One call; its answer is known to later steps by the name `keep`."""
+    """One call; later steps refer to its answer by the name `keep`."""
 
     call: str
     ids: Mapping[str, str]
@@ -46,19 +46,19 @@ class StoryStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """What the sample is made of, and the calls that make it."""
+    """The contents of the sample, and the calls that create it."""
 
     agents: tuple[str, ...]
     skills: tuple[str, ...]
     rollouts: tuple[str, ...]
-    # The session of the last step: where it exists, the sample is complete.
+    # The session of the last step: if it exists, the sample is complete.
     last_session: str
     steps: tuple[StoryStep, ...]
 
 
 @cache
 def story() -> Story:
-    """The story as it is shipped."""
+    """The story that is shipped."""
     told = tomllib.loads((HERE / "story.toml").read_text(encoding="utf-8"))
     return Story(
         agents=tuple(told["agents"]),
@@ -78,7 +78,7 @@ def story() -> Story:
 
 
 async def play(step: StoryStep, call: Call, kept: dict[str, Any]) -> None:
-    """Call the operation of a step; references to earlier answers are filled in."""
+    """Call the operation of a step, with references to earlier answers filled in."""
     try:
         ids, body = _filled(step.ids, kept), _filled(step.body, kept)
     except LookupError as missing:
@@ -90,7 +90,7 @@ async def play(step: StoryStep, call: Call, kept: dict[str, Any]) -> None:
 
 
 def _filled(value: Any, kept: Mapping[str, Any]) -> Any:
-    """A value with each text such as `$name.field.field` replaced by that part of an answer."""
+    """A value with each reference `$name.field.field` replaced by that part of an answer."""
     if isinstance(value, Mapping):
         return {name: _filled(each, kept) for name, each in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Loads the sample workspace by calls of the API, says how it stands, and removes it."""
+"""Loads the sample workspace by API calls, reports its state, and removes it."""
 
 import asyncio
 import time
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REASON: Final = "the sample workspace was removed"
-# How long the end of a cancelled run is waited for.
+# The timeout for the end of a cancelled run.
 END_S: Final = 20.0
 POLL_S: Final = 0.05
-# More than anybody makes of a sample skill; the rest stays in the trash.
+# More versions than a sample skill ever has; the rest stays in the trash.
 VERSIONS: Final = 200
 
 
 class SampleState(StrEnum):
-    """How much of the sample workspace there is."""
+    """Whether the sample workspace is absent, partial or complete."""
 
     ABSENT = "absent"
     PARTIAL = "partial"
@@ -37,7 +37,7 @@ class SampleState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleWorkspace:
-    """The sample workspace: how much of it there is, and what belongs to it."""
+    """The state of the sample workspace, and the number of its records."""
 
     state: SampleState
     agents: int = 0
@@ -51,7 +51,7 @@ class SampleWorkspace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Belongings:
-    """The ids of all that belongs to some agents."""
+    """The ids of all records of some agents."""
 
     agent_ids: frozenset[str] = frozenset()
     session_ids: frozenset[str] = frozenset()
@@ -75,12 +75,12 @@ class SampleService:
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     def state(self) -> SampleWorkspace:
-        """How the sample workspace stands."""
+        """The state of the sample workspace."""
         with self.units.read() as unit:
             return self._state(unit)
 
     async def load(self, call: Call) -> SampleWorkspace:
-        """Make the sample workspace; one that is complete stays, a part of one is made anew."""
+        """Create the sample workspace; a complete one is kept, a partial one recreated."""
         async with self._one_at_a_time:
             now = await asyncio.to_thread(self.state)
             if now.state is SampleState.LOADED:
@@ -103,13 +103,13 @@ class SampleService:
             return await asyncio.to_thread(self.state)
 
     async def remove(self, call: Call) -> SampleWorkspace:
-        """Delete all that belongs to the sample's agents, and its skills with their files."""
+        """Delete all records of the sample's agents, and its skills with their files."""
         async with self._one_at_a_time:
             await self._remove(call)
             return await asyncio.to_thread(self.state)
 
     async def _remove(self, call: Call) -> None:
-        """By the rules of the API as far as these go, so that files and prompts follow; then rows."""
+        """Delete through the API where possible, so that files and prompts follow; then rows."""
         belongings = await self._read(self._belongings)
         if not belongings.agent_ids:
             return
@@ -148,14 +148,14 @@ class SampleService:
 
     def _erase(self) -> None:
         with self.units.write() as unit:
-            # Once more, as work may have gone on since.
+            # Read again, as runs may have continued since.
             belongings = self._belongings(unit)
             self.keeper.forget(unit, sorted(belongings.run_ids))
             self._empty_trash(unit, belongings)
             unit.erasure.erase(belongings)
 
     def _empty_trash(self, unit: "Unit", belongings: Belongings) -> None:
-        """Erase the sample's deleted skills; what had their name before the sample stays."""
+        """Erase the sample's deleted skills; older skills of the same name stay."""
         made = [
             agent.created_at_ms for it in belongings.agent_ids if (agent := unit.agents.get(it))
         ]
@@ -193,7 +193,7 @@ class SampleService:
         return unit.erasure.of_agents(own) if own else Belongings()
 
     def _skills(self, unit: "Unit") -> tuple[str, ...]:
-        """The sample's skills that are in use; a deleted one keeps its slug."""
+        """The sample's skills in use; a deleted one keeps its slug."""
         return tuple(
             slug
             for slug in self.story.skills
@@ -201,7 +201,7 @@ class SampleService:
         )
 
     def _check_names(self) -> None:
-        """Refuse to load where a name of the sample is somebody's own."""
+        """Refuse to load if a name of the sample is already taken."""
         with self.units.read() as unit:
             taken = [
                 *(name for name in self.story.agents if unit.agents.get(name) is not None),

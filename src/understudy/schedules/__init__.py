@@ -1,1 +1,1 @@
-"""Schedules: a run submitted at a time, again and again, each time exactly once."""
+"""Schedules: runs submitted at set times, each exactly once."""

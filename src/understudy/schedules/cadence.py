@@ -1,4 +1,4 @@
-"""When a schedule fires: once, at intervals, or by a cron expression."""
+"""The fire times of a schedule: once, at intervals, or by a cron expression."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -14,19 +14,19 @@ from understudy.schedules.model import Cadence, Cron, IntervalSchedule, Once
 
 MIN_INTERVAL_S: Final = 5
 MAX_INTERVAL_S: Final = 10 * 366 * 24 * 3600
-# The clocks of two machines differ; what was meant to be now is not refused for it.
+# Clock skew: a time that was meant to be now is not refused.
 MAX_PAST_MS: Final = 60_000
-# The end of the year 9999, where calendars end.
+# The end of the year 9999, the limit of `datetime`.
 LAST_MS: Final = 253_402_300_799_000
 MIN_GAP_S: Final = 5
 MAX_EXPRESSION_CHARS: Final = 200
-# Listed as time zones, but another one on each machine, or none at all.
+# Listed as time zones, but different on each machine, or no zone at all.
 NO_TIMEZONES: Final = frozenset({"localtime", "posixrules", "Factory"})
 _SECOND: Final = timedelta(seconds=1)
 
 
 def check_cadence(cadence: Cadence, *, now_ms: int) -> None:
-    """Refuse a cadence that cannot be kept, naming the field."""
+    """Validate a cadence; the error names the field."""
     match cadence:
         case Once() if not now_ms - MAX_PAST_MS <= cadence.fire_at_ms <= LAST_MS:
             way = "" if cadence.fire_at_ms < now_ms else ":beyond_calendar"
@@ -43,7 +43,7 @@ def check_cadence(cadence: Cadence, *, now_ms: int) -> None:
 
 
 def first_fire(cadence: Cadence, *, now_ms: int) -> int | None:
-    """The first time of a new schedule."""
+    """The first fire time of a new schedule."""
     match cadence:
         case Once():
             return cadence.fire_at_ms
@@ -54,9 +54,9 @@ def first_fire(cadence: Cadence, *, now_ms: int) -> int | None:
 
 
 def next_fire(cadence: Cadence, *, scheduled_ms: int, now_ms: int) -> int | None:
-    """The first time after `scheduled_ms` that is yet to come; None when there is none.
+    """The first future fire time after `scheduled_ms`; None without one.
 
-    An interval keeps its beat, however late it fired, unless the clock was set back meanwhile.
+    An interval stays in phase however late it fired, unless the clock was set back.
     """
     match cadence:
         case Once():
@@ -72,7 +72,7 @@ def next_fire(cadence: Cadence, *, scheduled_ms: int, now_ms: int) -> int | None
 
 
 def sooner_fire(cadence: Cadence, *, planned_ms: int, now_ms: int) -> int:
-    """The time planned, or the one that comes before it on a clock that was set back."""
+    """The planned time, or an earlier one on a clock that was set back."""
     match cadence:
         case Once():
             return planned_ms
@@ -84,7 +84,7 @@ def sooner_fire(cadence: Cadence, *, planned_ms: int, now_ms: int) -> int:
 
 
 def check_cron(cron: Cron, *, now_ms: int) -> None:
-    """Refuse an expression that cannot be read, never fires or fires too often."""
+    """Refuse a cron expression that does not parse, never fires or fires too often."""
     if cron.timezone not in _timezones():
         raise coded_error(
             "schedules/invalid_timezone", pointer="/cadence/timezone", timezone=cron.timezone[:64]
@@ -114,7 +114,7 @@ def check_cron(cron: Cron, *, now_ms: int) -> None:
 
 
 def next_cron(cron: Cron, after_ms: int) -> int | None:
-    """The first moment after another at which it fires, in whole seconds; None when there is none."""
+    """The next fire time of a cron expression, in whole seconds; None without one."""
     zone = ZoneInfo(cron.timezone)
     after = datetime.fromtimestamp(after_ms // 1000, UTC)
     keeps_pace = _keeps_pace(cron.expression)
@@ -124,14 +124,14 @@ def next_cron(cron: Cron, after_ms: int) -> int | None:
         moments = _moments(wall, zone, keeps_pace=keeps_pace)
         later = [moment for moment in (*moments, best) if moment is not None and moment > after]
         best = min(later, default=None)
-        # First passes come in the order of the wall clock, so no later one can beat this.
+        # First passes are in wall-clock order, so no later match can be earlier.
         if moments and moments[0] > after:
             break
     return None if best is None else round(best.timestamp()) * 1000
 
 
 def _matches(expression: str, start: datetime) -> Iterator[datetime]:
-    """Matching wall-clock times after another, for as long as there are some."""
+    """The matching wall-clock times after a start."""
     try:
         yield from CronSim(expression, start)
     except OverflowError:
@@ -139,7 +139,7 @@ def _matches(expression: str, start: datetime) -> Iterator[datetime]:
 
 
 def _start(local: datetime, *, keeps_pace: bool) -> datetime:
-    """From where to look on the wall clock: what comes again is looked at again."""
+    """The wall-clock time to search from: a repeated hour is searched again."""
     wall = local.replace(tzinfo=None, fold=0)
     if not keeps_pace or local.fold:
         return wall
@@ -147,13 +147,13 @@ def _start(local: datetime, *, keeps_pace: bool) -> datetime:
 
 
 def _repeated(local: datetime) -> timedelta:
-    """How far the clocks go back between the two passes of a wall-clock time; 0 if it comes once."""
+    """How far the clock goes back at a repeated wall-clock time (DST); 0 without a repeat."""
     first, second = local.replace(fold=0).utcoffset(), local.replace(fold=1).utcoffset()
     return (first or timedelta(0)) - (second or timedelta(0))
 
 
 def _moments(wall: datetime, zone: tzinfo, *, keeps_pace: bool) -> tuple[datetime, ...]:
-    """The moments at which to fire for a wall-clock time, in order."""
+    """The fire times for a wall-clock time, in order: none, one or two at a DST change."""
     local = wall.replace(tzinfo=zone)
     first, second = local.astimezone(UTC), local.replace(fold=1).astimezone(UTC)
     if second < first:
@@ -162,7 +162,7 @@ def _moments(wall: datetime, zone: tzinfo, *, keeps_pace: bool) -> tuple[datetim
 
 
 def _leap(before: datetime, after: datetime, zone: tzinfo) -> datetime:
-    """The moment between two at which the clocks leap ahead."""
+    """The moment of the DST gap between two others, by bisection."""
     offset = before.astimezone(zone).utcoffset()
     while after - before > _SECOND:
         middle = before + (after - before) // (2 * _SECOND) * _SECOND

@@ -1,4 +1,4 @@
-"""One fire, within one transaction: whether it may, what becomes of it, and what comes after it."""
+"""One fire of a schedule, in one transaction: permission, overlap, submission, next time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,12 +27,12 @@ from understudy.sessions.model import require_session
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-# What is late by no more than this was not missed.
+# A fire that is late by less counts as on time.
 GRACE_MS: Final = 10_000
 MAX_REASON_CHARS: Final = 500
-# Errors that trying again does not mend.
+# Error codes for which a retry is useless.
 FOR_GOOD: Final = frozenset({"session_ended", "session_not_found"})
-# Whether the runs of a schedule that have not ended keep it from submitting another.
+# Whether unfinished runs of a schedule block another submission.
 BLOCKS: Final[Mapping[OverlapPolicy, Callable[[Sequence[RunStatus]], bool]]] = {
     OverlapPolicy.SKIP: bool,
     OverlapPolicy.QUEUE_ONE: lambda unfinished: RunStatus.QUEUED in unfinished,
@@ -46,7 +46,7 @@ ENDINGS: Final[Mapping[ScheduleStatus, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How a fire is tried again that made no run; 0 attempts means for as long as it takes."""
+    """The retries of a fire that created no run; 0 attempts means no limit."""
 
     base_ms: int = 500
     max_ms: int = 30_000
@@ -54,28 +54,28 @@ class RetryPolicy:
     attempts: int = 0
 
     def wait_ms(self, retries: int) -> int:
-        """How long to wait after so many failures, twice as long each time."""
+        """The exponential back-off after some failures."""
         return min(self.base_ms << min(retries - 1, 20), self.max_ms)
 
     def is_last(self, retries: int) -> bool:
-        """Whether the fire is given up after so many failures."""
+        """Whether the fire is given up after some failures."""
         return 0 < self.attempts <= retries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Firing:
-    """Fires schedules whose row the caller's unit holds locked."""
+    """Fires schedules whose row the caller's unit has locked."""
 
     clock: Clock
     intake: RunIntake
-    # Whether a user would still be let in with at least a role.
+    # Whether a user would still be authenticated with at least a role.
     may_still: Callable[["Unit", str, Role], bool]
     retry: RetryPolicy = field(default_factory=RetryPolicy)
-    # A random number below its argument, so that many who failed together do not return together.
+    # A random number below its argument, so that failed schedules do not retry together.
     jitter: Callable[[int], int] = lambda _: 0
 
     def fire(self, unit: "Unit", schedule: Schedule) -> Schedule:
-        """Deal with the time that is due; raises when no run can be made."""
+        """Fire for the due time; raises if no run can be created."""
         execution = self._begin(schedule)
         if not self._owner_may(unit, schedule):
             return self._suspend(unit, schedule, execution)[0]
@@ -87,7 +87,7 @@ class Firing:
     def trigger(
         self, unit: "Unit", schedule: Schedule, principal: Principal
     ) -> tuple[Schedule, ScheduleExecution]:
-        """Fire now, beside the cadence, which goes on as if nothing had been."""
+        """Fire now, independent of the cadence, which continues unchanged."""
         execution = ScheduleExecution(
             execution_id=new_id("fire"),
             schedule_id=schedule.schedule_id,
@@ -103,7 +103,7 @@ class Firing:
         return self._keep(unit, schedule, execution), execution
 
     def fail(self, unit: "Unit", schedule: Schedule, *, code: str, detail: str) -> Schedule:
-        """Write down that no run could be made, and when to try again if that can help."""
+        """Record a failed fire, and schedule its retry unless that is useless."""
         reason = f"{code}: {preview(detail, MAX_REASON_CHARS)}"
         failed = replace(self._begin(schedule), status=ExecutionStatus.FAILED, reason=reason)
         schedule = replace(schedule, retries=schedule.retries + 1)
@@ -117,7 +117,7 @@ class Firing:
         return self._keep(unit, schedule, replace(failed, status=ExecutionStatus.RETRYING))
 
     def _begin(self, schedule: Schedule) -> ScheduleExecution:
-        """The execution of the time that is due; another try is no other execution."""
+        """The execution for the due time; a retry continues the same execution."""
         return ScheduleExecution(
             execution_id=schedule.retrying_id or new_id("fire"),
             schedule_id=schedule.schedule_id,
@@ -128,7 +128,7 @@ class Firing:
         )
 
     def _owner_may(self, unit: "Unit", schedule: Schedule) -> bool:
-        """Whether the owner, or the admin who acted for them, could submit the run today."""
+        """Whether the owner, or the admin who acted for them, could still submit the run."""
         admin = schedule.acting_admin
         return self.may_still(unit, schedule.owner_id, Role.OPERATOR) or (
             admin is not None and self.may_still(unit, admin, Role.ADMIN)
@@ -137,7 +137,7 @@ class Firing:
     def _suspend(
         self, unit: "Unit", schedule: Schedule, execution: ScheduleExecution
     ) -> tuple[Schedule, ScheduleExecution]:
-        """Fire no more until somebody has looked into it."""
+        """Pause the schedule, as its owner may no longer submit runs."""
         reason = f"owner_may_not: {schedule.owner_id} has no token that lets them submit runs"
         failed = replace(execution, status=ExecutionStatus.FAILED, reason=reason)
         if schedule.status is not ScheduleStatus.PAUSED:
@@ -172,7 +172,7 @@ class Firing:
         return schedule, replace(execution, run_id=run.run_id)
 
     def _move_on(self, unit: "Unit", schedule: Schedule, execution: ScheduleExecution) -> Schedule:
-        """Go to the first time after the one dealt with that is yet to come, if there is one."""
+        """Advance to the next future fire time, or complete the schedule."""
         upcoming = next_fire(
             schedule.cadence,
             scheduled_ms=schedule.next_fire_at_ms or execution.at_ms,
@@ -205,7 +205,7 @@ class Firing:
 
 
 def ended(schedule: Schedule, status: ScheduleStatus, *, reason: str | None = None) -> Schedule:
-    """The schedule as it is when it fires no more."""
+    """The schedule in a final status, without a next time."""
     SCHEDULE.check(schedule.status, status)
     return replace(
         schedule,

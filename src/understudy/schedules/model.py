@@ -26,33 +26,33 @@ class ScheduleStatus(StrEnum):
 
 
 class OverlapPolicy(StrEnum):
-    """What to do when it is time and an earlier run of the schedule has not ended."""
+    """The policy for a fire while an earlier run of the schedule is unfinished."""
 
-    SKIP = "skip"  # leave this one out
-    QUEUE_ONE = "queue_one"  # let one wait behind it, not more
-    PARALLEL = "parallel"  # submit all the same; the session still works on one at a time
+    SKIP = "skip"  # skip this fire
+    QUEUE_ONE = "queue_one"  # queue one run behind it, not more
+    PARALLEL = "parallel"  # submit anyway; the session still runs one at a time
 
 
 class MisfirePolicy(StrEnum):
-    """What to do about times that passed while nobody could fire."""
+    """The policy for times that passed while the daemon could not fire."""
 
     COALESCE_ONCE = "coalesce_once"  # fire once for all of them
-    SKIP_MISSED = "skip_missed"  # go on with the next one to come
+    SKIP_MISSED = "skip_missed"  # continue with the next future time
 
 
 class ExecutionStatus(StrEnum):
-    """What became of one fire."""
+    """The outcome of one fire."""
 
-    SUBMITTED = "submitted"  # there is a run
-    SKIPPED = "skipped"  # left out by the overlap policy
-    MISSED = "missed"  # left out by the misfire policy
-    RETRYING = "retrying"  # no run could be made; it is tried again
-    FAILED = "failed"  # no run could be made; given up
+    SUBMITTED = "submitted"  # a run was created
+    SKIPPED = "skipped"  # skipped by the overlap policy
+    MISSED = "missed"  # skipped by the misfire policy
+    RETRYING = "retrying"  # no run could be created; a retry is due
+    FAILED = "failed"  # no run could be created; given up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Once:
-    """At one moment."""
+    """Fires once."""
 
     type: Literal["once"] = "once"
     fire_at_ms: int
@@ -60,7 +60,7 @@ class Once:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalSchedule:
-    """Every so many seconds, counted from the creation of the schedule."""
+    """Fires every so many seconds, counted from the creation of the schedule."""
 
     type: Literal["interval"] = "interval"
     every_seconds: int
@@ -68,7 +68,7 @@ class IntervalSchedule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cron:
-    """At the wall-clock times of a cron expression; six fields begin with seconds."""
+    """Fires at the wall-clock times of a cron expression; six fields begin with seconds."""
 
     type: Literal["cron"] = "cron"
     expression: str
@@ -80,18 +80,18 @@ Cadence: TypeAlias = Annotated[Once | IntervalSchedule | Cron, Field(discriminat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleExecution:
-    """One fire, and what became of it."""
+    """One fire and its outcome."""
 
     execution_id: str
     schedule_id: str
     status: ExecutionStatus
     at_ms: int
-    # The time it was meant for; None when somebody triggered it.
+    # The fire time; None for a manual trigger.
     scheduled_for_ms: Annotated[int | None, OMIT] = None
     attempts: int = 1
     run_id: Annotated[str | None, OMIT] = None
     reason: Annotated[str | None, OMIT] = None
-    # Who triggered it; None when its time had come.
+    # Who triggered it; None for a scheduled fire.
     triggered_by: Annotated[str | None, OMIT] = None
 
 
@@ -101,11 +101,11 @@ class Schedule:
 
     schedule_id: str
     name: str
-    # Its runs act for this user.
+    # The user for whom its runs act.
     owner_id: str
     target_session_id: str
     cadence: Cadence
-    # What each run is submitted with. Files in it are assets already.
+    # The submission of each run. Its files are stored as assets.
     request: Submission
     created_at_ms: int
     updated_at_ms: int
@@ -113,15 +113,15 @@ class Schedule:
     overlap_policy: OverlapPolicy = OverlapPolicy.SKIP
     misfire_policy: MisfirePolicy = MisfirePolicy.COALESCE_ONCE
     max_executions: int | None = None
-    # How many runs it has submitted.
+    # The number of runs submitted.
     executions: int = 0
-    # The time it fires for next; only a clock that is set back takes it back.
+    # The next fire time; only a clock that is set back moves it back.
     # None when it fires no more.
     next_fire_at_ms: int | None = None
-    # When to look at it: the time above, or the time of the next try. None unless it is active.
+    # The next time for the worker: the fire time, or that of a retry. None unless active.
     due_at_ms: int | None = None
     last_fired_at_ms: int | None = None
-    # The fire that could not be made yet, and how often it was tried.
+    # The execution that is being retried, and the number of failures.
     retrying_id: str | None = None
     retries: int = 0
     ended_reason: str | None = None
@@ -132,7 +132,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSchedule:
-    """What a caller asks for."""
+    """A schedule to be created."""
 
     name: str
     target_session_id: str

@@ -1,4 +1,4 @@
-"""The request of a schedule: checked when it is created, as if it were submitted there and then."""
+"""The request of a schedule: validated at creation as if it were submitted then."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ SOURCE_PLUGIN, SOURCE_KIND = SCHEDULE_SOURCE
 
 @contextmanager
 def within_request() -> Iterator[None]:
-    """Let errors about a submission point to where it stands in the body of a schedule."""
+    """Prefix the pointers of submission errors with their place in the schedule's body."""
     try:
         yield
     except Invalid as problem:
@@ -42,9 +42,9 @@ def prepare(
     routes: "Routes",
     now_ms: int,
 ) -> Submission:
-    """The request as it is kept: its files are assets, and what is left open stays open.
+    """The request as stored: its files become assets, and open choices stay open.
 
-    Reply targets that it does not name are those that the session has when it fires.
+    Without reply targets of its own, it uses the session's at the time of each fire.
     """
     with within_request():
         check_limits(request)
@@ -62,14 +62,14 @@ def prepare(
         kind=RunKind.SCHEDULED_INPUT,
         source_plugin=SOURCE_PLUGIN,
         source_kind=SOURCE_KIND,
-        # Nobody calls when it fires.
+        # No caller, and so no language, is present when it fires.
         locale=language_of(request, principal),
         accept_language=None,
     )
 
 
 def hold_assets(unit: "Unit", schedule_id: str, request: Submission) -> None:
-    """Keep the assets of a request from being deleted."""
+    """Add references that keep the assets of a request from being deleted."""
     kept = (item for item in request.input_items if not isinstance(item, AssetDraft))
     for asset_id in dict.fromkeys(item.asset_id for item in kept):
         if asset_id is not None:

@@ -1,4 +1,4 @@
-"""Use cases of schedules: create, look, pause, resume, trigger, cancel."""
+"""Use cases of schedules: create, get, list, pause, resume, trigger, cancel."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleService:
-    """Everything a caller does with schedules, each in one transaction."""
+    """The operations on schedules, each in one transaction."""
 
     units: "Units"
     clock: Clock
     routes: "Routes"
     firing: Firing
-    # Wakes whoever fires schedules.
+    # Wakes the schedule worker.
     changed: Callable[[], None] = lambda: None
 
     def create(self, principal: Principal, wanted: NewSchedule) -> Schedule:
-        """A new schedule that acts for its owner."""
+        """Create a schedule that acts for its owner."""
         now = self.clock.now_ms()
         _check(wanted, now_ms=now)
         with self.units.write() as unit:
@@ -79,25 +79,25 @@ class ScheduleService:
             return unit.schedules.page(request, session_id=session_id, statuses=statuses)
 
     def executions(self, schedule_id: str, request: PageRequest) -> Page[ScheduleExecution]:
-        """The last fires of a schedule, newest first."""
+        """The executions of a schedule, newest first."""
         with self.units.read() as unit:
             _require(unit, schedule_id)
             return unit.schedules.executions(schedule_id, request)
 
     def pause(self, principal: Principal, schedule_id: str) -> Schedule:
-        """Fire no more until it is resumed; what is under way goes on."""
+        """Stop firing until it is resumed; running runs continue."""
         return self._change(principal, schedule_id, "schedules.pause", ScheduleStatus.PAUSED)
 
     def resume(self, principal: Principal, schedule_id: str) -> Schedule:
-        """Fire again, from the next time on; times that passed meanwhile are left out."""
+        """Resume firing at the next time; times that passed meanwhile are skipped."""
         return self._change(principal, schedule_id, "schedules.resume", ScheduleStatus.ACTIVE)
 
     def cancel(self, principal: Principal, schedule_id: str) -> Schedule:
-        """End a schedule for good; what is under way goes on."""
+        """End a schedule for good; running runs continue."""
         return self._change(principal, schedule_id, "schedules.cancel", ScheduleStatus.CANCELED)
 
     def trigger(self, principal: Principal, schedule_id: str) -> tuple[Schedule, ScheduleExecution]:
-        """Fire now, beside the cadence; the overlap policy holds here too."""
+        """Fire now, independent of the cadence; the overlap policy applies."""
         with self.units.write() as unit:
             schedule = _require(unit, schedule_id, lock=True)
             if schedule.status not in OPEN:
@@ -144,7 +144,7 @@ def _moved(schedule: Schedule, status: ScheduleStatus, *, now_ms: int) -> Schedu
     if schedule.retrying_id is not None:
         return replace(schedule, status=status, due_at_ms=now_ms)
     upcoming = schedule.next_fire_at_ms
-    # A schedule for one moment has no next time: whether it is too late, its misfire policy says.
+    # A one-time schedule has no next time: its misfire policy decides whether it is too late.
     if upcoming is not None and upcoming <= now_ms and not isinstance(schedule.cadence, Once):
         upcoming = next_fire(schedule.cadence, scheduled_ms=upcoming, now_ms=now_ms)
     if upcoming is None:

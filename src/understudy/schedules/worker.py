@@ -1,4 +1,4 @@
-"""The duty of the schedule worker: fire schedules when they are due, in any number of daemons."""
+"""The worker duty of schedules: fires due ones, in any number of daemons."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -24,30 +24,30 @@ log = structlog.get_logger()
 
 AT_ONCE: Final = 200
 TOPIC: Final = "schedules"
-# Clocks jump, and other daemons change schedules: nobody sleeps longer than this.
+# The polling interval: clocks jump, and other daemons change schedules.
 LONGEST_SLEEP_S: Final = 1.0
 
 
 @dataclass(slots=True)
 class ClockMark:
-    """The last time that was read from the clock."""
+    """The last time read from the clock."""
 
     at_ms: int | None = None
 
     def is_ahead_of(self, now_ms: int) -> bool:
-        """Whether the clock was set back since; unknown before the first read, so True."""
+        """Whether the clock was set back since; True before the first read."""
         return self.at_ms is None or now_ms < self.at_ms
 
 
 def plan_anew(units: "Units", retry: RetryPolicy, *, now_ms: int) -> None:
-    """Plan schedules anew whose next time was computed before the clock was set back."""
+    """Recompute next times that were planned before the clock was set back."""
     for schedule in _open_schedules(units):
         if _nearer(schedule, retry, now_ms) != schedule:
             _bring_nearer(units, schedule.schedule_id, retry, now_ms)
 
 
 def was_dealt_with(unit: "Unit", schedule: Schedule) -> bool:
-    """Whether the due time was fired before, and is no retry."""
+    """Whether the due time has an execution already, and is no retry."""
     due = schedule.next_fire_at_ms
     if due is None or schedule.retrying_id is not None or not isinstance(schedule.cadence, Cron):
         return False
@@ -78,7 +78,7 @@ def _bring_nearer(units: "Units", schedule_id: str, retry: RetryPolicy, now_ms: 
         try:
             schedule = unit.schedules.get(schedule_id, lock=True)
         except DamagedRecord:
-            return  # who fires it closes it
+            return  # the worker closes it when it fires
         if schedule is None or schedule.status not in OPEN:
             return
         nearer = replace(_nearer(schedule, retry, now_ms), updated_at_ms=now_ms)
@@ -94,13 +94,13 @@ def _nearer(schedule: Schedule, retry: RetryPolicy, now_ms: int) -> Schedule:
     if planned is None:
         return schedule
     upcoming = sooner_fire(schedule.cadence, planned_ms=planned, now_ms=now_ms)
-    # One that is paused has a next time, but nobody looks at it.
+    # A paused schedule has a next time, but is not due.
     return replace(schedule, next_fire_at_ms=upcoming, due_at_ms=None if due is None else upcoming)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleDuty:
-    """Fires due schedules; each is claimed, submitted and planned anew in one transaction."""
+    """Fires due schedules; each is claimed, submitted and rescheduled in one transaction."""
 
     at_once: ClassVar[int] = 1
     sleep: ClassVar[WorkerSleep] = WorkerSleep(
@@ -113,11 +113,11 @@ class ScheduleDuty:
     mark: ClockMark = field(default_factory=ClockMark)
 
     def claim(self, _: int) -> Claim[NoReturn]:
-        """Fire every due schedule; nothing is left to do outside the claiming transaction."""
+        """Fire every due schedule; no work is left outside the claiming transaction."""
         return Claim(due_at_ms=self.fire_due())
 
     async def do(self, item: NoReturn) -> None:
-        """Never called: `claim` leaves no item."""
+        """Never called: `claim` returns no items."""
 
     def fire_due(self) -> int | None:
         """Fire every due schedule, one at a time; returns when the next one is due."""
@@ -155,7 +155,7 @@ class ScheduleDuty:
         return True
 
     def _note_failure(self, schedule_id: str, problem: Exception) -> None:
-        """Store why a schedule could not fire, so that it does not hold up the others."""
+        """Record why a schedule could not fire, so that it does not block the others."""
         if isinstance(problem, UnderstudyError):
             code, detail = problem.code, problem.detail
             log.warning("schedule.failed", schedule_id=schedule_id, reason=detail)

@@ -1,4 +1,4 @@
-"""Bindings: keys of callers, each of which stands for one session."""
+"""Bindings: keys of callers, each bound to one session."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
 MAX_KEY_CHARS: Final = 200
-# Of one session; a caller that makes up a new key for every message has misunderstood them.
+# Limit per session, against a caller that makes up a new key for every message.
 MAX_KEYS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionBinding:
-    """A key that stands for a session, such as the thread of a chat outside."""
+    """A key that stands for a session, such as an external chat thread."""
 
     binding_key: str
     session_id: str
-    # Who submitted the input that it came with.
+    # Who submitted the input with the key.
     bound_by: str
     created_at_ms: int
 
@@ -34,9 +34,9 @@ class SessionBinding:
 def take_keys(
     unit: "Unit", principal: Principal, session: Session, keys: Iterable[str], *, at_ms: int
 ) -> None:
-    """Bind keys to a session; one that stands for another session is a conflict.
+    """Bind keys to a session; a key bound to another session is a conflict.
 
-    A key of a session that has ended is free: nothing can be sent there any more.
+    A key of an ended session is free: nothing can be sent there any more.
     """
     wanted = dict.fromkeys(_checked(at, key) for at, key in enumerate(keys))
     added = [key for key in wanted if _take(unit, principal, session, key, at_ms=at_ms)]
@@ -53,7 +53,7 @@ def take_keys(
 
 
 def _take(unit: "Unit", principal: Principal, session: Session, key: str, *, at_ms: int) -> bool:
-    """Whether the key is new to the session."""
+    """Bind one key; returns whether it is new to the session."""
     binding = SessionBinding(
         binding_key=key,
         session_id=session.session_id,
@@ -70,7 +70,7 @@ def _take(unit: "Unit", principal: Principal, session: Session, key: str, *, at_
         if unit.bindings.move(binding, holder=holder.session_id):
             return True
         holder = None
-    # Whose session it is goes only to those who may know of it.
+    # The holder's session id is only shown to callers who may see it.
     variant = "" if holder is None else ":of"
     raise coded_error(
         f"sessions/binding_conflict{variant}",
@@ -93,7 +93,7 @@ def _checked(at: int, key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bindings:
-    """Lists what stands for a session."""
+    """Lists the bindings of a session."""
 
     units: "Units"
 

@@ -1,4 +1,4 @@
-"""How a session begins: what it takes from its parent, and when an existing one will do."""
+"""Creation of a session: inheritance from its parent, and reuse of an existing one."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FlatScope = Mapping[str, object]
 _Read = Callable[[FlatScope], Scope]
 
-# A sidechain that names no credentials keeps its parent's routes and nothing else.
+# A sidechain without a credential scope keeps its parent's routes only.
 SIDECHAIN_CREDENTIALS = Scope(
     gates={kind: Gate(allow=()) for kind in ("connector", "connector_credential", "mcp_server")}
 )
@@ -45,7 +45,7 @@ SIDECHAIN_CREDENTIALS = Scope(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSession:
-    """What a caller asks for when creating a session; None leaves a part open."""
+    """The request for a new session; None leaves a field open."""
 
     session_id: str | None = None
     agent_id: str | None = None
@@ -54,11 +54,11 @@ class NewSession:
     persona_id: str | None = None
     capability_scope: FlatScope | None = None
     credential_scope: FlatScope | None = None
-    # What it is denied for good, beside all that its parent is.
+    # Tools that it is denied for good, beyond its parent's denials.
     denied: tuple[CallRule, ...] = ()
-    # Where in the workspace it works; a sidechain works where its parent does.
+    # Working directory within the workspace; a sidechain inherits its parent's.
     workdir: str | None = None
-    # The trial that it is for; a sidechain is for the same as its parent.
+    # The trial that it belongs to; a sidechain inherits its parent's.
     trial_id: str | None = None
 
     @property
@@ -77,7 +77,7 @@ class NewSession:
 
 
 def new_session(unit: "Unit", principal: Principal, wanted: NewSession, *, now_ms: int) -> Session:
-    """The session as it begins; a sidechain takes its parent's persona and narrows its scopes."""
+    """The initial session; a sidechain inherits its parent's persona and narrows its scopes."""
     parent = _parent(unit, wanted)
     agent_id = wanted.agent_id or (parent.agent_id if parent else DEFAULT_AGENT_ID)
     require_agent(unit, agent_id)
@@ -112,9 +112,9 @@ def open_session(
     now_ms: int,
     equip: Callable[[Session], Session] = lambda session: session,
 ) -> Session | None:
-    """Store a new session, with its first event; None when its id is taken.
+    """Insert a new session with its first event; None when its id is taken.
 
-    `equip` gives it what its persona brings along.
+    `equip` adds the persona's default skills.
     """
     session = equip(new_session(unit, principal, wanted, now_ms=now_ms))
     if not unit.sessions.add(session):
@@ -131,7 +131,7 @@ def open_session(
 
 
 def reuse(existing: Session, wanted: NewSession) -> Session:
-    """The session that is there, if it is what was asked for; else a conflict naming what differs."""
+    """The existing session if it matches the request; else a conflict naming the differences."""
     bound = existing.persona.persona_id if existing.persona else None
     asked = {
         "agent_id": wanted.agent_id not in (None, existing.agent_id),
@@ -155,7 +155,7 @@ def reuse(existing: Session, wanted: NewSession) -> Session:
 def _parent(unit: "Unit", wanted: NewSession) -> Session | None:
     if wanted.parent_session_id is None:
         return None
-    # Held until the unit ends, so that several at once are counted.
+    # Locked until the unit ends, so that concurrent sidechains are counted.
     parent = require_session(unit, wanted.parent_session_id, lock=True)
     if parent.status is SessionStatus.ENDED:
         raise coded_error("sessions/session_ended:parent")
@@ -176,7 +176,7 @@ def _persona(
 
 
 def _inherited_skills(parent: Session | None) -> tuple[ActiveSkill, ...]:
-    """What the parent has active, with its limits: a sidechain is no way around them."""
+    """The parent's active skills with their limits: a sidechain cannot escape them."""
     held = () if parent is None else parent.active_skills
     return tuple(replace(each, source=ActiveSkillSource.PARENT) for each in held)
 
@@ -189,7 +189,7 @@ def _inherited_rules(
     lost: tuple[CallRule, ...] = ()
     if parent is not None and agent_id != parent.agent_id:
         lost = _rules_of_agent(unit, parent.agent_id)
-    # Kept as inherited: whoever changes the rules of the session cannot drop them.
+    # Stored as inherited: a change of the session's rules cannot drop them.
     lost = (*lost, *denied)
     above = None if parent is None else parent.permissions
     return rules_for_sidechain(above, of_parents_agent=lost).to_json()
@@ -217,5 +217,6 @@ def _differs(
     kept = read(stored or {})
     if existing.parent_session_id is None:
         return asked.to_json() != kept.to_json()
-    # A sidechain keeps what was asked for within its parent's scope, so asking again adds nothing.
+    # A sidechain stores the request narrowed by its parent's scope, so the same request adds
+    # nothing.
     return kept.narrowed_by(asked).to_json() != kept.to_json()

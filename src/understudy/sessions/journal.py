@@ -1,4 +1,4 @@
-"""The journal: what happened in a session, one event at a time, never changed afterwards."""
+"""The journal: append-only events of a session."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,14 +10,14 @@ from understudy.core.records import HIDDEN, OMIT
 if TYPE_CHECKING:
     from understudy.storage.journal import JournalStore
 
-# In the data of a `message` or `output`: how many characters of its text the model said itself, where
-# the daemon put something below them.
+# In the data of a `message` or `output`: the length of the model's own text, where the daemon
+# appended a remark.
 OWN_CHARS: Final = "own_chars"
-# The whole answer of an agent that has nothing to say.
+# The whole answer of an agent that wants to stay silent.
 SILENT: Final = "NO_REPLY"
-# What models put around it.
+# Characters that models put around it.
 _AROUND_SILENT: Final = " \t\r\n`*\"'."
-# How many checkpoints are looked at for one that can be read.
+# Maximum number of checkpoints read to find one that decodes.
 CHECKPOINTS_TRIED: Final = 8
 
 
@@ -25,27 +25,27 @@ class EventKind(StrEnum):
     """What a journal event records."""
 
     SESSION = "session"  # created, persona bound, scope changed, ended
-    INPUT = "input"  # what a user sent
-    RUN = "run"  # a run moved on: accepted, queued, started, completed, …
-    MESSAGE = "message"  # what the model answered, with its tool calls
+    INPUT = "input"  # the user's input
+    RUN = "run"  # a run changed: accepted, queued, started, completed, …
+    MESSAGE = "message"  # a reply of the model, with its tool calls
     TOOL_CALL = "tool_call"  # a tool is about to run
-    TOOL_RESULT = "tool_result"  # what the tool answered
+    TOOL_RESULT = "tool_result"  # the result of the tool
     OUTPUT = "output"  # text for the user
-    CHECKPOINT = "checkpoint"  # a summary that stands for everything before it in prompts
-    LEARNING = "learning"  # something was proposed, decided or learned; ids alone, never its words
-    CANDIDATES_ADDED = "candidates_added"  # a run left candidates: their ids, never their words
+    CHECKPOINT = "checkpoint"  # a summary that replaces everything before it in prompts
+    LEARNING = "learning"  # something was proposed, decided or learned; ids only, never content
+    CANDIDATES_ADDED = "candidates_added"  # a run left candidates: their ids, never content
     HINT = "hint"  # a setting that the client may want to change; no prompt has it
-    NUDGE = "nudge"  # the run was told something beside its work; which, and never the words
-    ERASED = "erased"  # a tombstone: what stood here was unlearned
-    DAMAGED = "damaged"  # something that can no longer be read; never written
+    NUDGE = "nudge"  # a remark to the run beside its work; which one, and never the text
+    ERASED = "erased"  # a tombstone: the event was unlearned
+    DAMAGED = "damaged"  # an event that does not decode; never written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEvent:
-    """An event about to be written.
+    """A new event.
 
     `key` names a step of a run: an event with the same key in the same session is never written
-    twice, so finding it tells that the step is done.
+    twice, so finding it proves that the step is done.
     """
 
     kind: EventKind
@@ -56,7 +56,7 @@ class NewEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalEvent:
-    """An event as it stands in the journal of a session."""
+    """An event in the journal of a session."""
 
     sequence: int  # position among the events of all sessions
     offset: int  # position in this session, from 1, without gaps
@@ -65,7 +65,7 @@ class JournalEvent:
     at_ms: int
     run_id: Annotated[str | None, OMIT] = None
     key: Annotated[str | None, HIDDEN] = None
-    # The unlearning that took it out of later prompts.
+    # The unlearning that withdrew it from later prompts.
     withdrawn_by: Annotated[str | None, OMIT] = None
     data: Mapping[str, Any] = field(default_factory=dict)
 
@@ -79,7 +79,7 @@ class JournalPage:
 
 
 def summarised_upto(event: JournalEvent) -> int | None:
-    """The offset up to which a checkpoint stands for the journal; None if it is damaged."""
+    """The offset up to which a checkpoint replaces the journal; None if it is damaged."""
     summary, upto = event.data.get("summary"), event.data.get("upto_offset")
     is_readable = isinstance(summary, str) and type(upto) is int and 0 < upto < event.offset
     return upto if is_readable else None
@@ -88,34 +88,34 @@ def summarised_upto(event: JournalEvent) -> int | None:
 def newest_checkpoint(
     journal: "JournalStore", session_id: str, *, before_offset: int
 ) -> JournalEvent | None:
-    """The newest checkpoint of a session that can be read."""
+    """The newest checkpoint of a session that decodes."""
     found = journal.checkpoints(session_id, before_offset=before_offset, limit=CHECKPOINTS_TRIED)
     return next((event for event in found if summarised_upto(event) is not None), None)
 
 
 def own_text(event: JournalEvent | NewEvent) -> str:
-    """What the model said in a `message` or `output`: all that digests a run goes by it.
+    """The model's own text of a `message` or `output`: whatever digests a run uses it.
 
-    People and the conversation are shown the whole text. Without a mark all of it is the model's.
+    People and the conversation get the whole text. Without a mark all of it is the model's.
     """
     text, end = str(event.data.get("text", "")), event.data.get(OWN_CHARS)
     return text[:end] if type(end) is int and end >= 0 else text
 
 
 def is_silence(text: str) -> bool:
-    """Whether a text is the token for silence and nothing else: people and webhooks get nothing."""
+    """Whether a text is exactly the token for silence: people and webhooks get nothing."""
     return text.strip(_AROUND_SILENT) == SILENT
 
 
 def may_be_silence(text: str) -> bool:
-    """Whether a text that is not whole yet could become the token for silence."""
+    """Whether an incomplete text could become the token for silence."""
     return SILENT.startswith(text.strip(_AROUND_SILENT))
 
 
-# Which flow a run is of.
+# The flow of a run.
 FLOW_METADATA: Final = "understudy_flow"
-# Keys that only the daemon may put beside an input; a caller's are dropped, and the journal
-# never keeps them.
+# Metadata keys that only the daemon may set; a caller's are dropped, and the journal never has
+# them.
 DAEMON_OWNED_METADATA = frozenset(
     {
         "learned_context",
@@ -129,7 +129,7 @@ DAEMON_OWNED_METADATA = frozenset(
 
 
 def caller_metadata(metadata: object) -> Mapping[str, Any] | None:
-    """What remains of a caller's metadata: no daemon-owned keys, always an object."""
+    """A caller's metadata without daemon-owned keys, always an object."""
     if metadata is None:
         return None
     if not isinstance(metadata, Mapping):

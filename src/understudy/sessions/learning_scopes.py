@@ -1,4 +1,4 @@
-"""Which scopes of knowledge a session belongs to: its own, its persona's, its projects', all."""
+"""The learning scopes that a session sees: its own, its persona's, its projects', the workspace."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ScopeKind(StrEnum):
-    """How far knowledge reaches, narrowest first."""
+    """The kinds of learning scopes, narrowest first."""
 
     SESSION = "session"
     PERSONA = "persona"
@@ -22,14 +22,14 @@ class ScopeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningScope:
-    """One place that knowledge is kept for."""
+    """A learning scope: whom knowledge is for."""
 
     kind: ScopeKind
     id: str
 
     @property
     def key(self) -> str:
-        """The scope as one word, such as `session:s1`."""
+        """The scope as text, such as `session:s1`."""
         return f"{self.kind}:{self.id}"
 
     @classmethod
@@ -60,7 +60,7 @@ def scopes_of(unit: "Unit", session_ids: Sequence[str]) -> frozenset[LearningSco
 
 
 def visible_scopes(unit: "Unit", session: Session) -> tuple[LearningScope, ...]:
-    """What a session sees, narrowest first."""
+    """The scopes that a session sees, narrowest first."""
     persona = session.persona
     bound = [LearningScope(kind=ScopeKind.PERSONA, id=persona.persona_id)] if persona else []
     projects = [

@@ -32,7 +32,7 @@ class DefaultSkill:
 
 
 class ActiveSkillSource(StrEnum):
-    """Whence an active skill came to a session."""
+    """How an active skill came to a session."""
 
     PERSONA = "persona"
     SESSION = "session"
@@ -108,9 +108,9 @@ class Session:
     route_policy: RoutePolicy | None = None
     reply_targets: tuple[ReplyTarget, ...] = ()
     active_skills: tuple[ActiveSkill, ...] = ()
-    # Where in the workspace its tools work and stay, by the names that lead there; None: all of it.
+    # Working directory of its tools within the workspace; None for the whole workspace.
     workdir: str | None = None
-    # The trial or replay that it is a part of, itself or by a session above it: only the daemon says so.
+    # The trial or replay that it belongs to, itself or through a parent; set by the daemon only.
     trial_id: str | None = None
     journal_length: int = 0
     version: int = 1
@@ -132,7 +132,7 @@ class Persona:
 
 
 class ProjectStatus(StrEnum):
-    """Where a project stands."""
+    """The status of a project."""
 
     ACTIVE = "active"
     PAUSED = "paused"
@@ -141,7 +141,7 @@ class ProjectStatus(StrEnum):
 
 
 class MemberKind(StrEnum):
-    """What a project member is."""
+    """The kind of a project member."""
 
     SESSION = "session"
     HUMAN_ACTOR = "human_actor"
@@ -182,7 +182,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectDetail(Project):
-    """A project, and how many tasks it has; active are those that have not ended."""
+    """A project with its number of tasks, and of those that have not ended."""
 
     task_count: int = 0
     active_task_count: int = 0
@@ -190,7 +190,7 @@ class ProjectDetail(Project):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelLink:
-    """A channel that a project links; new tasks are talked about in the default one."""
+    """A channel that a project links; threads of new tasks begin in the default one."""
 
     channel_id: str
     default_for_new_tasks: bool
@@ -208,7 +208,7 @@ def require_project(unit: "Unit", project_id: str, *, lock: bool = False) -> Pro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionActivity:
-    """What keeps a session busy."""
+    """The unfinished runs and messages of a session."""
 
     active_runs: int = 0
     queued_runs: int = 0
@@ -232,7 +232,7 @@ class SessionActivity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionStanding:
-    """What a session is about, and what its runs are doing."""
+    """The title of a session, and its current and queued runs."""
 
     # The beginning of its first input.
     title: str | None = None
@@ -252,10 +252,10 @@ def require_session(unit: "Unit", session_id: str, *, lock: bool = False) -> Ses
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spawn:
-    """How a run made a sidechain; one that a person made has none."""
+    """The record of how a run spawned a sidechain; a person's sidechain has none."""
 
     session_id: str
-    # The run that asked for it, and the first run of the sidechain itself.
+    # The run that spawned it, and the first run of the sidechain.
     run_id: str
     first_run_id: str
     created_at_ms: int
@@ -264,14 +264,14 @@ class Spawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sidechain:
-    """A child session with how it came to be."""
+    """A child session with its spawn record."""
 
     session: Session
     spawn: Spawn | None = None
 
 
 def check_room(unit: "Unit", parent: Session) -> None:
-    """Refuse one more sidechain of a session, held locked, that has too many or is too far down."""
+    """Refuse another sidechain of a locked session beyond the limits of width or depth."""
     if unit.sidechains.depth(parent.session_id) >= MAX_DEPTH:
         raise coded_error("sessions/sidechain_limit", depth=MAX_DEPTH)
     if unit.sidechains.count_live(parent.session_id) >= MAX_LIVE:
@@ -279,5 +279,5 @@ def check_room(unit: "Unit", parent: Session) -> None:
 
 
 def spawns_of(unit: "Unit", run_id: str) -> Iterator[Spawn]:
-    """How each sidechain came to be that a run made."""
+    """The spawn records of a run's sidechains."""
     return filter(None, map(unit.sidechains.spawn_of, unit.sidechains.spawned_by(run_id)))

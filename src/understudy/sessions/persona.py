@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonaFields:
-    """The parts of a persona a caller sets; None keeps what is stored, or takes the default."""
+    """The fields of a persona that a caller sets; None keeps the stored value or the default."""
 
     display_name: str | None = None
     soul: str | None = None
@@ -33,7 +33,7 @@ class PersonaFields:
 
 
 def snapshot_of(persona: Persona, *, bound_at_ms: int) -> PersonaSnapshot:
-    """The copy of a persona that a session keeps."""
+    """The snapshot of a persona for a session."""
     content = {
         "soul": persona.soul,
         "capability_scope": dict(persona.capability_scope),
@@ -57,7 +57,7 @@ def _given(skill: DefaultSkill) -> dict[str, str]:
 
 
 def take_snapshot(unit: "Unit", persona_id: str, *, now_ms: int) -> PersonaSnapshot:
-    """The copy of a stored persona, or `NotFound`."""
+    """The snapshot of a stored persona, or `NotFound`."""
     return snapshot_of(_require(unit, persona_id), bound_at_ms=now_ms)
 
 
@@ -72,7 +72,7 @@ class PersonaService:
     def create(
         self, principal: Principal, persona_id: str | None, fields: PersonaFields
     ) -> Persona:
-        """A new persona; a taken id is a conflict."""
+        """Create a persona; a taken id is a conflict."""
         if persona_id is not None:
             check_caller_id(persona_id, field="persona_id", domain="personas")
         now = self.clock.now_ms()

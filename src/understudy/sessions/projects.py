@@ -1,4 +1,4 @@
-"""Projects: which sessions and people work on one thing."""
+"""Projects: the sessions and people that work on one thing."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ class ProjectService:
     def create(
         self, principal: Principal, project_id: str | None, display_name: str, **fields: Any
     ) -> ProjectDetail:
-        """A new project, with members if some are given."""
+        """Create a project, with members if given."""
         if project_id is not None:
             check_caller_id(project_id, field="project_id", domain="projects")
         now = self.clock.now_ms()
@@ -72,7 +72,7 @@ class ProjectService:
         member_session_id: str | None = None,
         channel_id: str | None = None,
     ) -> Page[ProjectDetail]:
-        """Projects by id, all or those of a status, with a session or with some words in them."""
+        """Projects by id; all, or those with a status, a session or words."""
         with self.units.read() as unit:
             page = unit.projects.page(
                 request,
@@ -84,7 +84,7 @@ class ProjectService:
             return Page(items=details_of(unit, page.items), next_cursor=page.next_cursor)
 
     def update(self, principal: Principal, project_id: str, **fields: Any) -> ProjectDetail:
-        """Change the given fields of a project; members, if given, replace those there are."""
+        """Change the given fields of a project; members, if given, replace the existing ones."""
         if "display_name" in fields:
             fields["display_name"] = _named(fields["display_name"])
         with self.units.write() as unit:
@@ -106,7 +106,7 @@ class ProjectService:
     def add_member(
         self, principal: Principal, project_id: str, member: ProjectMember
     ) -> ProjectDetail:
-        """Let a session or a person join."""
+        """Add a session or a person as a member."""
         with self.units.write() as unit:
             stored = require_project(unit, project_id, lock=True)
             return self._save(
@@ -114,7 +114,7 @@ class ProjectService:
             )
 
     def remove_member(self, principal: Principal, project_id: str, member_id: str) -> ProjectDetail:
-        """Let a member go."""
+        """Remove a member."""
         with self.units.write() as unit:
             stored = require_project(unit, project_id, lock=True)
             remaining = tuple(m for m in stored.members if m.member_id != member_id)
@@ -158,7 +158,7 @@ class ProjectService:
     def unlink_channel(
         self, principal: Principal, project_id: str, channel_id: str
     ) -> ProjectDetail:
-        """Take a link away; the first that is left is the default from then on."""
+        """Unlink a channel; the first remaining link becomes the default."""
         with self.units.write() as unit:
             stored = require_project(unit, project_id, lock=True)
             if channel_id not in stored.channel_links:
@@ -192,12 +192,12 @@ class ProjectService:
 
 
 def detail_of(unit: "Unit", project: Project) -> ProjectDetail:
-    """A project with how many tasks it has."""
+    """A project with its task counts."""
     return details_of(unit, (project,))[0]
 
 
 def details_of(unit: "Unit", projects: Sequence[Project]) -> tuple[ProjectDetail, ...]:
-    """Some projects with how many tasks each has."""
+    """Some projects with their task counts."""
     counts = unit.project_tasks.counts([each.project_id for each in projects])
     details = []
     for each in projects:
@@ -207,7 +207,7 @@ def details_of(unit: "Unit", projects: Sequence[Project]) -> tuple[ProjectDetail
 
 
 def _check_unlinked(unit: "Unit", stored: Project, changed: Project) -> None:
-    """Refuse to unlink a channel in which a task that is not finished is talked about."""
+    """Refuse to unlink a channel that an open task uses."""
     for channel_id in {*stored.channel_links} - {*changed.channel_links}:
         tasks = unit.project_tasks.open_in(stored.project_id, channel_id)
         if tasks:
@@ -215,7 +215,7 @@ def _check_unlinked(unit: "Unit", stored: Project, changed: Project) -> None:
 
 
 def _check_left(unit: "Unit", stored: Project, changed: Project) -> None:
-    """Refuse to let a member go, or be another session, while it has tasks to do."""
+    """Refuse to remove a member, or change its session, while it has open tasks."""
     stays = {(member.member_id, member.session_id) for member in changed.members}
     for member in stored.members:
         if (member.member_id, member.session_id) not in stays:
@@ -227,9 +227,9 @@ def _check_left(unit: "Unit", stored: Project, changed: Project) -> None:
 
 
 def _checked(unit: "Unit", project: Project) -> Project:
-    """The project with each of its members checked as if it had just joined."""
+    """The project with each member validated as if it had just joined."""
     for index, channel_id in enumerate(project.channel_links):
-        # Locked, or it could be deleted between this look and the commit.
+        # Locked, or it could be deleted between this check and the commit.
         if unit.channels.get(channel_id, lock=True) is None:
             raise coded_error(
                 "channels/channel_not_found:linked",

@@ -1,4 +1,4 @@
-"""Refused changes in the audit, for the paths that write none themselves."""
+"""Audit entries of refused changes, for paths that write none themselves."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 MAX_REF_CHARS: Final = 200
-# The refusal of the guard, whose errors are the rules that were broken.
+# The error of the guard, whose field errors are the broken rules.
 UNSAFE: Final = "skills/skill_unsafe"
 MAX_RULES: Final = 20
 
 
 def with_rules(reason: str, errors: Sequence[FieldError]) -> str:
-    """Why something was refused, for the audit: of what the guard stopped, also by which rules."""
+    """The reason of a refusal for the audit; for the guard, with the broken rules."""
     rules = sorted({error.code for error in errors})
     if reason != UNSAFE or not rules:
         return reason
@@ -34,18 +34,18 @@ def with_rules(reason: str, errors: Sequence[FieldError]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedChange:
-    """A change that was refused: whose, of what as the caller put it, and why."""
+    """A refused change: the caller, the reference as given, and the error."""
 
     principal: Principal
     action: str
     ref: str
     error: UnderstudyError
-    # Known only when a run acts.
+    # Set only when a run acts.
     run_id: str | None = None
 
     @property
     def reason(self) -> str:
-        """Why, as the audit says it."""
+        """The reason as the audit has it."""
         errors = self.error.errors if isinstance(self.error, Invalid) else ()
         run = f" in {self.run_id}" if self.run_id else ""
         return with_rules(f"{self.error.domain}/{self.error.code}", errors) + run
@@ -58,9 +58,9 @@ def record_refusal(
     *,
     named: Callable[["Unit"], str] | None = None,
 ) -> None:
-    """Write down that a change was refused; a refusal stands whether or not this can be written.
+    """Write the audit entry of a refusal; the refusal stands even if this fails.
 
-    What was to be changed is called as `named` says, or as the caller put it.
+    The resource is `named`, or as the caller gave it.
     """
     entry = AuditEntry(
         at_ms=clock.now_ms(),

@@ -1,4 +1,4 @@
-"""What a session may see and use: the persona's scope narrowed by the session's own."""
+"""The capability and credential scopes of a session: the persona's, narrowed by its own."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -25,7 +25,7 @@ def read_credential_scope(flat: Mapping[str, object]) -> Scope:
 
 
 def effective_capability_scope(session: Session) -> Scope | None:
-    """Persona ∩ session, or None where neither sets one. Nothing in common means nothing."""
+    """Persona ∩ session, or None where neither sets a scope. Disjoint lists permit nothing."""
     parts = []
     if session.persona is not None and session.persona.capability_scope:
         parts.append(read_capability_scope(session.persona.capability_scope))
@@ -46,9 +46,9 @@ def effective_credential_scope(session: Session) -> Scope | None:
 def changed_scope(
     session: Session, had: Flat | None, asked: Scope | None, read: Callable[[Flat], Scope]
 ) -> Flat | None:
-    """The scope of its own that a session gets when asked for.
+    """The new scope of a session.
 
-    That of a sidechain, and of what tries a skill out, only gets narrower.
+    That of a sidechain or a trial can only be narrowed.
     """
     if session.parent_session_id is None and session.trial_id is None:
         return None if asked is None else asked.to_json()

@@ -42,17 +42,17 @@ WITH_PARENT: Final = "its parent session has ended"
 
 @dataclass(frozen=True, slots=True)
 class SessionService:
-    """Everything that changes a session, each in one transaction."""
+    """Every change of a session, each in one transaction."""
 
     units: "Units"
     clock: Clock
     route_exists: Callable[[str], bool]
-    # Fixes the skills of a session in their versions; without it none can be active.
+    # Pins the active skills of a session to versions; without it none can be active.
     skills: "ActiveSkills | None" = None
     names: KnownNames = field(default_factory=KnownNames)
 
     def create(self, principal: Principal, wanted: NewSession) -> Session:
-        """Create a session, or reuse the one with that id when nothing asked for differs."""
+        """Create a session, or reuse the one with that id when the request does not differ."""
         if wanted.session_id is not None:
             check_caller_id(wanted.session_id, field="session_id", domain="sessions")
         if wanted.persona_id is not None:
@@ -68,7 +68,7 @@ class SessionService:
             check(wanted.credentials, where="credential_scope")
             equip = partial(self._with_defaults, unit, principal)
             session = open_session(unit, principal, wanted, now_ms=self.clock.now_ms(), equip=equip)
-            if session is None:  # created by somebody else meanwhile
+            if session is None:  # created by another process meanwhile
                 return reuse(require_session(unit, wanted.session_id or "", lock=True), wanted)
             return session
 
@@ -92,7 +92,7 @@ class SessionService:
             )
 
     def bind_persona(self, principal: Principal, session_id: str, persona_id: str) -> Session:
-        """Copy the persona as it is now into an idle session; its default skills become active."""
+        """Bind a snapshot of the persona to an idle session; its default skills become active."""
 
         def bind(unit: "Unit", session: Session) -> Session:
             snapshot = take_snapshot(unit, persona_id, now_ms=self.clock.now_ms())
@@ -103,7 +103,7 @@ class SessionService:
         return self._change(principal, session_id, "sessions.bind_persona", bind, needs_idle=True)
 
     def clear_persona(self, principal: Principal, session_id: str) -> Session:
-        """Take the persona off an idle session."""
+        """Unbind the persona of an idle session."""
         return self._change(
             principal,
             session_id,
@@ -115,7 +115,7 @@ class SessionService:
     def activate_skill(
         self, principal: Principal, session_id: str, wanted: DefaultSkill
     ) -> Session:
-        """Have the prompts of an idle session carry a skill, in the version that is served now."""
+        """Activate a skill in an idle session, in the version that is served now."""
         self._refresh_skills()
         return self._change(
             principal,
@@ -136,7 +136,7 @@ class SessionService:
         *,
         reason: str | None,
     ) -> Session:
-        """Take active skills off an idle session."""
+        """Deactivate skills of an idle session."""
         return self._change(
             principal,
             session_id,
@@ -151,7 +151,7 @@ class SessionService:
             self.skills.catalogue.refresh()
 
     def _with_defaults(self, unit: "Unit", principal: Principal, session: Session) -> Session:
-        """The session with the default skills of its persona; a sidechain has its parent's."""
+        """The session with its persona's default skills; a sidechain has its parent's."""
         if session.persona is None or session.parent_session_id is not None:
             return session
         wanted = session.persona.default_skills
@@ -175,7 +175,7 @@ class SessionService:
     def set_capability_scope(
         self, principal: Principal, session_id: str, scope: FlatScope | None
     ) -> Session:
-        """Set or clear what an idle session may see, within the persona's scope."""
+        """Set or clear the capability scope of an idle session, within the persona's scope."""
         asked = None if scope is None else read_capability_scope(scope)
 
         def change(unit: "Unit", session: Session) -> Session:
@@ -191,7 +191,7 @@ class SessionService:
     def set_credential_scope(
         self, principal: Principal, session_id: str, scope: FlatScope | None
     ) -> Session:
-        """Set or clear which credentials an idle session may use."""
+        """Set or clear the credential scope of an idle session."""
         asked = None if scope is None else read_credential_scope(scope)
 
         def change(unit: "Unit", session: Session) -> Session:
@@ -244,11 +244,11 @@ class SessionService:
         )
 
     def end(self, principal: Principal, session_id: str, reason: str | None) -> Session:
-        """Close an idle session and all below it to new runs; again it changes nothing."""
+        """End an idle session and all its descendants; idempotent."""
 
         def close(unit: "Unit", session: Session) -> Session:
             below = hold_below(unit, session_id)
-            # Once more, now that nobody can submit to those below either.
+            # Checked again, now that nobody can submit to the descendants either.
             require_idle(unit, session_id)
             check_in_no_group(unit, (session, *below))
             end_with_parent(unit, principal, below, now_ms=self.clock.now_ms())
@@ -319,7 +319,7 @@ class SessionService:
 
 
 def _without_persona(session: Session) -> Session:
-    """The session without a persona and the skills that came with it."""
+    """The session without its persona and the persona's skills."""
     kept = [it for it in session.active_skills if it.source is not ActiveSkillSource.PERSONA]
     return replace(session, persona=None, active_skills=tuple(kept))
 
@@ -327,13 +327,13 @@ def _without_persona(session: Session) -> Session:
 def add_rules(
     unit: "Unit", principal: Principal, session_id: str, wanted: Sequence[CallRule], *, at_ms: int
 ) -> None:
-    """Add permission rules to those of a session; a sidechain only narrows."""
+    """Add permission rules to a session; a sidechain can only be narrowed."""
     session = require_session(unit, session_id, lock=True)
     own = read_session_rules(session.permissions).own
     new = [rule for rule in wanted if rule not in own]
     if not new:
         return
-    # Read once more, as whatever a caller sends: too many rules are refused.
+    # Parsed again like a caller's document, so that too many rules are refused.
     rules = read_rules(write_rules((*own, *new)))
     is_sidechain = session.parent_session_id is not None
     changed = replace(
@@ -352,21 +352,21 @@ def add_rules(
             session_id,
             at_ms=at_ms,
             version=changed.version,
-            # Without arguments: those of a command may hold what no log should.
+            # Without arguments: those of a command may contain secrets.
             reason=", ".join(sorted({f"{rule.decision} {rule.tool}" for rule in new})),
         )
     )
 
 
 def require_idle(unit: "Unit", session_id: str) -> None:
-    """Raise unless nothing is queued, running or waiting in the session or below it."""
+    """Raise unless nothing is queued, running or waiting in the session or its descendants."""
     blockers = unit.sessions.activity(session_id).blockers
     if blockers:
         raise coded_error("sessions/session_not_idle", blockers=list(blockers))
 
 
 def hold_below(unit: "Unit", session_id: str) -> tuple[Session, ...]:
-    """The sessions below a locked one that have not ended, locked before any event is written."""
+    """The unfinished descendants of a locked session, locked before any event is written."""
     return tuple(
         require_session(unit, child_id, lock=True) for child_id in unit.sidechains.below(session_id)
     )
@@ -392,7 +392,7 @@ def check_in_no_group(unit: "Unit", sessions: Sequence[Session]) -> None:
 def end_with_parent(
     unit: "Unit", principal: Principal, sessions: Sequence[Session], *, now_ms: int
 ) -> None:
-    """End sidechains, held locked, whose parent ends."""
+    """End locked sidechains whose parent ends."""
     for session in sessions:
         ended = replace(
             session,

@@ -1,4 +1,4 @@
-"""Use cases of tasks: an agent's tool and people's calls do the same things."""
+"""Use cases of tasks, for the agent's tool and for the API."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from understudy.sessions.tasks import (
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
-# How the journal names what the audit calls by an action.
+# Journal event types by audit action.
 _HAPPENED: Final = {
     "tasks.create": "task_created",
     "tasks.update": "task_updated",
@@ -35,7 +35,7 @@ _HAPPENED: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTask:
-    """What is asked for; `depends_on` holds ids or numbers of tasks of the session."""
+    """The request for a new task; `depends_on` holds ids or numbers of tasks of the session."""
 
     title: str
     description: str | None = None
@@ -46,7 +46,7 @@ class NewTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskChange:
-    """What is to change; None leaves a part as it is, an empty description removes it."""
+    """A change of a task; None leaves a field unchanged, an empty description removes it."""
 
     title: str | None = None
     description: str | None = None
@@ -62,7 +62,7 @@ class TaskService:
     clock: Clock
 
     def create(self, principal: Principal, session_id: str, wanted: NewTask) -> TaskDetail:
-        """A new task at the end of the list; the same tool call again finds the one it made."""
+        """Append a new task; the same tool call again returns the first one."""
         title, description = check_words(wanted.title, wanted.description)
         with self.units.write() as unit:
             tasks = _open_list(unit, session_id)
@@ -100,7 +100,7 @@ class TaskService:
             return tasks.detail(changed)
 
     def stop(self, principal: Principal, session_id: str, reference: str) -> TaskDetail:
-        """Cancel a task; one that has ended is answered as it is."""
+        """Cancel a task; one that has ended is returned unchanged."""
         with self.units.write() as unit:
             tasks = _open_list(unit, session_id)
             stored = tasks.find(reference)
@@ -154,7 +154,7 @@ class TaskService:
 
 
 def _open_list(unit: "Unit", session_id: str) -> TaskList:
-    """The tasks of a session that can still change, held until the unit ends."""
+    """The tasks of an active session, whose row is locked until the unit ends."""
     session = require_session(unit, session_id, lock=True)
     if session.status is SessionStatus.ENDED:
         raise coded_error("sessions/session_ended")
@@ -162,7 +162,7 @@ def _open_list(unit: "Unit", session_id: str) -> TaskList:
 
 
 def _next_number(unit: "Unit", session_id: str) -> int:
-    # Tasks are never removed, so their count is the highest number.
+    # Tasks are never deleted, so their count is the highest number.
     count = unit.tasks.count(session_id)
     if count >= MAX_TASKS:
         raise coded_error("tasks/task_limit", max_tasks=MAX_TASKS)

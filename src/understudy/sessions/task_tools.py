@@ -1,4 +1,4 @@
-"""The tool by which an agent keeps the task list of its session."""
+"""The tool for the task list of a session."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -19,7 +19,7 @@ from understudy.sessions.tasks import (
 )
 from understudy.tools.base import Approval, Effect, ToolContext, ToolError, in_thread
 
-# Models write numbers as numbers and as text.
+# Models write numbers as integers and as text.
 Reference = int | Annotated[str, Field(max_length=MAX_REFERENCE_CHARS)]
 
 
@@ -36,7 +36,7 @@ _NEEDED: Final[Mapping[TaskAction, str | None]] = {
     TaskAction.UPDATE: "task",
     TaskAction.LIST: None,
 }
-# Which of the fields beside `action` each action reads.
+# The fields that each action reads, besides `action`.
 _READ: Final[Mapping[TaskAction, frozenset[str]]] = {
     TaskAction.CREATE: frozenset({"title", "description", "depends_on"}),
     TaskAction.UPDATE: frozenset({"task", "title", "description", "depends_on", "status"}),
@@ -76,7 +76,7 @@ class TasksParameters(BaseModel):
 
 
 class Tasks:
-    """Lets an agent plan: tasks that people see and may change too."""
+    """The agent's task list, which people see and may change too."""
 
     name = "tasks"
     description = (
@@ -92,7 +92,7 @@ class Tasks:
         self._service = service
 
     async def call(self, arguments: TasksParameters, context: ToolContext) -> str:
-        """The task as it stands now, or the list."""
+        """The task after the change, or the list."""
         try:
             return await in_thread(_ACTIONS[arguments.action], self._service, arguments, context)
         except UnderstudyError as problem:

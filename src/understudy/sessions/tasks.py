@@ -1,4 +1,4 @@
-"""Tasks of a session: what is to be done, in which order, and where each one stands."""
+"""Tasks of a session: their status, order and dependencies."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ MAX_REFERENCE_CHARS: Final = 100
 
 
 class TaskStatus(StrEnum):
-    """Where a task stands; `blocked` says that something other than a task is in the way."""
+    """The status of a task; `blocked` means that something other than a task is in the way."""
 
     PENDING = "pending"
     IN_PROGRESS = "in_progress"
@@ -42,20 +42,20 @@ TASK: Final = Machine(
         _S.PENDING: (_OPEN | _ENDINGS) - {_S.PENDING},
         _S.IN_PROGRESS: (_OPEN | _ENDINGS) - {_S.IN_PROGRESS},
         _S.BLOCKED: (_OPEN | _ENDINGS) - {_S.BLOCKED},
-        # What failed may be tried again.
+        # A failed task may be retried.
         _S.FAILED: frozenset({_S.PENDING, _S.IN_PROGRESS, _S.CANCELLED}),
         _S.COMPLETED: frozenset(),
         _S.CANCELLED: frozenset(),
     },
 )
-# What only a task may be whose dependencies are completed.
+# Statuses that require completed dependencies.
 AFTER_DEPENDENCIES: Final = frozenset({_S.IN_PROGRESS, _S.COMPLETED})
 STOPPED: Final = _ENDINGS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One thing to do in a session; `number` names it within the session, from 1."""
+    """A task of a session; `number` identifies it within the session, from 1."""
 
     task_id: str
     session_id: str
@@ -68,16 +68,16 @@ class Task:
     status: TaskStatus = TaskStatus.PENDING
     # Ids of tasks of the same session.
     depends_on: tuple[str, ...] = ()
-    # The run that made it, where a run did.
+    # The run that created it, if one did.
     run_id: Annotated[str | None, OMIT] = None
-    # Names the tool call that made it, so that a repeat of the call finds it.
+    # Digest of the tool call that created it, so that a repeated call finds it.
     call_digest: Annotated[str | None, HIDDEN] = None
     version: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskDetail(Task):
-    """A task, and which of its dependencies are not completed."""
+    """A task with its unfinished dependencies."""
 
     waits_for: tuple[str, ...] = ()
 
@@ -91,7 +91,7 @@ class TaskDetail(Task):
 
 @dataclass(frozen=True, slots=True)
 class TaskList:
-    """The tasks of one session, and the rules about how they hang together."""
+    """The tasks of one session, and the rules for their dependencies."""
 
     tasks: tuple[Task, ...]
 
@@ -105,7 +105,7 @@ class TaskList:
         return task
 
     def resolve(self, references: Sequence[str]) -> tuple[str, ...]:
-        """The ids of tasks that another is to depend on, each once; `Invalid` names a wrong one."""
+        """The ids of dependencies, without duplicates; `Invalid` names an unknown one."""
         if len(references) > MAX_DEPENDENCIES:
             raise coded_error(
                 "tasks/too_many_dependencies", pointer="/depends_on/0", limit=MAX_DEPENDENCIES
@@ -123,13 +123,13 @@ class TaskList:
         return tuple(dict.fromkeys(ids))
 
     def check_no_cycle(self, task_id: str, depends_on: Sequence[str]) -> None:
-        """Refuse dependencies that lead back to the task itself."""
+        """Refuse a dependency cycle."""
         for index, dependency in enumerate(depends_on):
             if task_id in self._reached_from(dependency):
                 raise coded_error("tasks/dependency_cycle", pointer=f"/depends_on/{index}")
 
     def unfinished(self, task: Task) -> tuple[str, ...]:
-        """The ids of dependencies that are not completed, in order."""
+        """The ids of unfinished dependencies, in order."""
         known = {each.task_id: each for each in self.tasks}
         return tuple(
             task_id
@@ -138,11 +138,11 @@ class TaskList:
         )
 
     def detail(self, task: Task) -> TaskDetail:
-        """A task with what it waits for."""
+        """A task with its unfinished dependencies."""
         return extended(TaskDetail, task, waits_for=self.unfinished(task))
 
     def check_ready(self, task: Task) -> None:
-        """Refuse a task that is worked on or done while what it depends on is not."""
+        """Refuse to start or complete a task with unfinished dependencies."""
         unfinished = self.unfinished(task)
         if task.status in AFTER_DEPENDENCIES and unfinished:
             raise coded_error(
@@ -178,7 +178,7 @@ class TaskList:
 
 
 def check_words(title: str, description: str | None) -> tuple[str, str | None]:
-    """Title and description as they are kept, or `Invalid` naming the one that will not do."""
+    """The trimmed title and description, or `Invalid` for the one that is too long or empty."""
     title = title.strip()
     if not 1 <= len(title) <= MAX_TITLE_CHARS:
         raise coded_error("tasks/invalid_title", pointer="/title", max_title_chars=MAX_TITLE_CHARS)

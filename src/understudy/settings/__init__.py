@@ -1,4 +1,4 @@
-"""What the operator decided: flags over environment over config file over defaults.
+"""The settings of the operator: flags override environment, config file and defaults.
 
 The only package that reads the environment.
 """

@@ -1,4 +1,4 @@
-"""Edits of `config.toml` that keep every other line, with its comments, as the operator wrote it."""
+"""Edits of `config.toml` that preserve every other line and comment."""
 
 import json
 import os
@@ -17,9 +17,9 @@ _DEFAULT_ROUTE: Final = re.compile(r"\s*default_route\s*=")
 
 
 def with_route(text: str, name: str, route: Mapping[str, str]) -> str:
-    """The text of a config file with a route that is the default; other settings stay.
+    """The text of a config file with a route added as the default; other settings stay.
 
-    `SettingsError` where the text is written in a way that cannot be edited line by line.
+    `SettingsError` if the text cannot be edited line by line.
     """
     top, tables = _parted(text.splitlines())
     kept = [line for line in top if not _DEFAULT_ROUTE.match(line)]
@@ -34,11 +34,11 @@ def with_route(text: str, name: str, route: Mapping[str, str]) -> str:
 
 
 def write_route(path: Path, name: str, route: Mapping[str, str]) -> None:
-    """Write a route into a config file, or make the file; it is replaced whole or not at all."""
+    """Write a route into a config file, or create the file; the replacement is atomic."""
     read_config(path, must_exist=False)
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     new = with_route(text, name, route)
-    # A symbolic link stays one: the file that it names is replaced.
+    # A symlink is kept: its target is replaced.
     target = path.resolve()
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ def write_route(path: Path, name: str, route: Mapping[str, str]) -> None:
 
 
 def _merged(text: str, name: str, route: Mapping[str, str]) -> dict[str, Any]:
-    """The route with what else the file says of it, if it is one of the same provider."""
+    """The route merged with its existing settings, if the provider is the same."""
     old = tomllib.loads(text).get("routes", {}).get(name, {})
     return {**old, **route} if old.get("provider") == route["provider"] else dict(route)
 
@@ -78,12 +78,12 @@ def _without_table(lines: list[str], table: str) -> list[str]:
 
 
 def _name(header: str) -> str:
-    """The name in the header of a table, without blanks and quotation marks."""
+    """The name in a table header, without blanks and quotation marks."""
     return re.sub(r"[\s\"']", "", header.partition("]")[0].lstrip().lstrip("["))
 
 
 def _without_end(lines: list[str]) -> list[str]:
-    """The lines without the blank ones at their end."""
+    """The lines without trailing blank ones."""
     while lines and not lines[-1].strip():
         lines = lines[:-1]
     return lines

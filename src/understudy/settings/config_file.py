@@ -1,4 +1,4 @@
-"""The shape of `config.toml`, and reading it."""
+"""The schema of `config.toml`, and its parser."""
 
 import difflib
 import tomllib
@@ -42,7 +42,7 @@ def _checked_allowance(entry: str) -> str:
 
 
 class RouteConfig(BaseModel):
-    """Where the model calls of one route go."""
+    """The target of model calls: provider, model, address, key."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -51,32 +51,32 @@ class RouteConfig(BaseModel):
     base_url: str | None = None
     api_key_env: str | None = None
     context_window: int | None = Field(default=None, gt=0)
-    # US dollars per million tokens, for the overview; left out: the list price, if there is one.
+    # US dollars per million tokens, for the overview; by default the list price, if any.
     input_price: float | None = Field(default=None, ge=0, le=1_000_000, allow_inf_nan=False)
     output_price: float | None = Field(default=None, ge=0, le=1_000_000, allow_inf_nan=False)
     fallback_model: str | None = None
     timeout_s: float = Field(default=120.0, gt=0)
     max_attempts: int = Field(default=4, ge=1, le=10)
     script: Path | None = None
-    # Left out: everything the provider's wire can carry.
+    # By default everything that the provider's API supports.
     accepts: frozenset[FileKind] | None = None
 
     @property
     def price(self) -> tuple[float, float] | None:
-        """Dollars per million tokens of input and of output, where both are configured."""
+        """The configured prices per million tokens of input and output, if both are set."""
         if self.input_price is None or self.output_price is None:
             return None
         return self.input_price, self.output_price
 
     @property
     def accepted(self) -> frozenset[str]:
-        """Which kinds of files beside text the model takes."""
+        """The kinds of files that the model accepts beside text."""
         return CARRIED[self.provider] if self.accepts is None else self.accepts
 
     @field_validator("model")
     @classmethod
     def _is_named(cls, model: str, info: ValidationInfo) -> str:
-        """Only the script needs no model; any other provider must be told which one."""
+        """Every provider but the script requires a model."""
         if model.strip():
             return model
         if info.data.get("provider") == "scripted":
@@ -85,14 +85,14 @@ class RouteConfig(BaseModel):
 
     @model_validator(mode="after")
     def _is_priced_whole(self) -> Self:
-        """One price without the other would make every cost too low."""
+        """One price without the other would understate every cost."""
         if (self.input_price is None) != (self.output_price is None):
             raise ValueError("input_price and output_price belong together: set both or neither")
         return self
 
 
 class FetchConfig(BaseModel):
-    """What `fetch_url` may do beyond its defaults."""
+    """Exceptions to the defaults of `fetch_url`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -100,36 +100,36 @@ class FetchConfig(BaseModel):
 
 
 class SkillsConfig(BaseModel):
-    """Where skills are looked for beside the store."""
+    """Folders with skills beside the store."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    # Folders whose skills everybody is offered, before those of operators' own roots.
+    # Skill roots offered to everybody, before operators' own roots.
     roots: tuple[Path, ...] = ()
-    # Without effect, and read so that older files are: each folder is switched on as a root.
+    # Deprecated and ignored, so that older files still load: each root is added on its own.
     local: bool | None = None
 
 
 class GuardConfig(BaseModel):
-    """How strict the content guard is."""
+    """The strictness of the guard."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    # Whether an admin may keep a skill that it refuses, naming each finding with a reason.
+    # Whether an admin may keep a rejected skill, acknowledging each finding with a reason.
     allow_acknowledged: bool = False
 
 
 class EvolutionConfig(BaseModel):
-    """How far agents that evolve may go."""
+    """Limits on the evolution of agents."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    # How much of SOUL.md one run may change; 100 is all of it.
+    # The share of SOUL.md that one run may change; 100 is all of it.
     soul_change_percent: Annotated[int, Field(ge=1, le=100)] = SOUL_CHANGE_PERCENT
 
 
 class BackgroundConfig(BaseModel):
-    """How many shell commands run in the background, and for how long."""
+    """Limits on background tasks: how many, and for how long."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -142,41 +142,41 @@ Days = Annotated[int, Field(ge=0, le=36_500)]
 
 
 class RetentionConfig(BaseModel):
-    """How many days records are kept; 0 is for ever."""
+    """Retention in days; 0 keeps records for ever."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    # Captured model requests, where debug capture is on.
+    # Recorded model requests of the debug log.
     captures_days: Days = 14
-    # Tool results in full, of runs that have ended.
+    # Artifacts of ended runs.
     artifacts_days: Days = 90
     # Idempotency keys of submitted runs.
     receipts_days: Days = 30
-    # Webhooks that were delivered, and mail that was read or given up.
+    # Delivered webhooks, and messages that were read or given up.
     deliveries_days: Days = 90
     messages_days: Days = 90
-    # Commands in the background that have ended, and what they printed.
+    # Ended background tasks and their output.
     background_tasks_days: Days = 90
-    # Entries of the audit; the chain of digests goes on from the last one removed.
+    # Audit entries; the digest chain continues from the last one removed.
     audit_days: Days = 730
 
 
 class FileConfig(BaseModel):
-    """The shape of `config.toml`."""
+    """The schema of `config.toml`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     bind: str | None = None
     database_url: str | None = None
     workspace: Path | None = None
-    # Whether users see each other's sessions and all that comes of them.
+    # Whether users see each other's sessions and everything derived from them.
     isolation: Isolation = "shared"
     default_route: str | None = None
     debug_level: DebugLevel | None = None
     log_level: Literal["debug", "info", "warning", "error"] | None = None
     max_active_steps: Annotated[int, Field(ge=1, le=1024)] | None = None
     history_retention_hours: Annotated[int, Field(ge=1)] | None = None
-    # How long runs wait for people, in seconds; left out: for ever.
+    # The timeout of requests to people, in seconds; by default none.
     approval_expires_s: Annotated[int, Field(ge=1)] | None = None
     question_expires_s: Annotated[int, Field(ge=1)] | None = None
     routes: dict[str, RouteConfig] = Field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The settings in force and where each came from; secrets are never shown."""
+"""The effective settings and the source of each; secrets are masked."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -43,7 +43,7 @@ def setting_rows(settings: Settings) -> list[dict[str, Any]]:
 
 
 def _from_file(settings: Settings) -> Iterator[str]:
-    """The tables of the config file that say something other than the default."""
+    """The config tables that differ from the defaults."""
     if settings.fetch_allow:
         yield "fetch"
     if settings.skill_roots:
@@ -61,7 +61,7 @@ def _from_file(settings: Settings) -> Iterator[str]:
 
 
 def route_rows(settings: Settings) -> list[dict[str, Any]]:
-    """Every route; of its key only whether there is one."""
+    """Every route; its key only as present or absent."""
     return [
         {
             "route_id": route_id,
@@ -76,7 +76,7 @@ def route_rows(settings: Settings) -> list[dict[str, Any]]:
 
 
 def without_password(url: str) -> str:
-    """The URL with `***` for its password, wherever it stands."""
+    """The URL with its password masked, in the authority or the query."""
     parts = urlsplit(url)
     netloc = parts.netloc
     if not netloc:

@@ -19,7 +19,7 @@ LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 
 def load_settings(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings:
-    """Read every source once and check it; `SettingsError` names what is wrong."""
+    """Load and validate all sources; `SettingsError` names the invalid value."""
     env = dict(os.environ if environment is None else environment)
     pick = _Picker(env=env)
     home, config_file = _places(pick, flags)
@@ -76,7 +76,7 @@ def load_settings(flags: Flags, environment: Mapping[str, str] | None = None) ->
 
 
 def _places(pick: "_Picker", flags: Flags) -> tuple[Path, Path]:
-    """The home, and the config file in it or elsewhere."""
+    """The paths of the home and of the config file."""
     usual = platformdirs.user_data_path("understudy")
     home = Path(pick("home", flags.home, "UNDERSTUDY_HOME", None, usual)).expanduser().absolute()
     config = pick("config", flags.config, "UNDERSTUDY_CONFIG", None, home / "config.toml")
@@ -94,7 +94,7 @@ def _default_route(pick: "_Picker", file: FileConfig, routes: Mapping[str, Route
 
 @dataclass(slots=True)
 class _Picker:
-    """Takes the first source that has a value, and remembers which one it was."""
+    """Picks the first source that has a value, and records which one."""
 
     env: Mapping[str, str]
     sources: dict[str, str] = field(default_factory=dict)
@@ -143,7 +143,7 @@ def _debug_level(value: str) -> DebugLevel:
 
 
 def _routes(file: FileConfig, env: Mapping[str, str]) -> tuple[dict[str, RouteConfig], str]:
-    """The routes of the config file, else those the environment's keys make, else the offline one."""
+    """The routes of the config file, else those for API keys in the environment, else offline."""
     if file.routes:
         return dict(file.routes), "file"
     routes: dict[str, RouteConfig] = {}

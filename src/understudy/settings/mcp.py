@@ -1,4 +1,4 @@
-"""What the config file may say about a server of the Model Context Protocol."""
+"""The schema of MCP servers in the config file."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -20,13 +20,13 @@ HEADER_NAME: Final = r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"
 VARIABLE_NAME: Final = r"^[A-Za-z_][A-Za-z0-9_]{0,99}$"
 MAX_URL_CHARS: Final = 2000
 DEFAULT_TIMEOUT_S: Final = 60.0
-# What belongs to the one way of reaching a server, and means nothing for the other.
+# Keys that are valid for only one transport.
 PROGRAM_KEYS: Final = ("args", "env", "env_from", "cwd")
 ENDPOINT_KEYS: Final = ("headers", "headers_from")
 
 
 def _sound(text: str) -> str:
-    """Text that an operating system and an HTTP client take as it is."""
+    """Refuse text that an operating system or an HTTP client would reject."""
     if not text.isprintable():
         raise ValueError("must be printable, on one line")
     return text
@@ -54,7 +54,7 @@ Variable = Annotated[str, StringConstraints(pattern=VARIABLE_NAME)]
 
 
 def check_is_one_thing(command: str | None, url: str | None, given: Collection[str]) -> None:
-    """Raise `ValueError` unless this is either a program or an address, with keys to match."""
+    """Raise `ValueError` unless it is either a program or a URL, with only its own keys."""
     if (command is None) == (url is None):
         raise ValueError("needs either command or url")
     foreign = ENDPOINT_KEYS if command is not None else PROGRAM_KEYS
@@ -64,7 +64,7 @@ def check_is_one_thing(command: str | None, url: str | None, given: Collection[s
 
 
 class McpServerConfig(BaseModel):
-    """One server: a program to start, or an address to call."""
+    """One MCP server: a program to start, or a URL to call."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -79,7 +79,7 @@ class McpServerConfig(BaseModel):
     timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=3600, allow_inf_nan=False)
     enabled: bool = True
     approval: Literal["always", "never"] = "always"
-    # Whether the server is believed when it says that a tool only reads.
+    # Whether the server's claims that a tool is read-only are trusted.
     trust_annotations: bool = False
 
     @model_validator(mode="after")
@@ -89,12 +89,12 @@ class McpServerConfig(BaseModel):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The environment variables that hold this server's credentials."""
+        """The environment variables with this server's credentials."""
         return (*self.env_from, *self.headers_from.values())
 
 
 class McpConfig(BaseModel):
-    """The `[mcp]` part of the config file."""
+    """The `[mcp]` table of the config file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -104,6 +104,6 @@ class McpConfig(BaseModel):
 def credentials(
     servers: Mapping[str, McpServerConfig], environment: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Every credential that some server is given, for those who must never show them."""
+    """All credentials of the servers, for masking."""
     names = {name for server in servers.values() for name in server.variables}
     return tuple(environment[name] for name in sorted(names) if environment.get(name))

@@ -1,4 +1,4 @@
-"""Every value the daemon starts with, and what was typed to get there."""
+"""The settings of the daemon, and its command-line flags."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from understudy.settings.mcp import McpServerConfig, credentials
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Every value the daemon starts with."""
+    """The effective settings of the daemon."""
 
     home: Path
     host: str
@@ -32,7 +32,7 @@ class Settings:
     routes: Mapping[str, RouteConfig]
     default_route: str
     admin_token: SecretStr | None = None
-    # What webhooks are signed with; None: one that the daemon makes and keeps.
+    # The signing secret of webhooks; None means one that the daemon generates and stores.
     webhook_secret: SecretStr | None = None
     debug_level: DebugLevel = "off"
     log_level: str = "info"
@@ -41,50 +41,50 @@ class Settings:
     approval_expires_s: int | None = None
     question_expires_s: int | None = None
     mcp_servers: Mapping[str, McpServerConfig] = field(default_factory=dict)
-    # Hosts, addresses and networks that `fetch_url` may reach though they are not public.
+    # Private hosts, addresses and networks that `fetch_url` may reach.
     fetch_allow: tuple[str, ...] = ()
-    # Folders whose skills everybody is offered.
+    # Skill roots offered to everybody.
     skill_roots: tuple[Path, ...] = ()
-    # Whether an admin may keep a skill that the guard refuses.
+    # Whether an admin may keep a skill that the guard rejects.
     guard_allow_acknowledged: bool = False
-    # Whether users see each other's sessions and all that comes of them.
+    # Whether users see each other's sessions and everything derived from them.
     isolation: Isolation = "shared"
-    # How much of its SOUL.md an agent may change in one run.
+    # The share of its SOUL.md that an agent may change in one run.
     soul_change_percent: int = SOUL_CHANGE_PERCENT
-    # How many days each kind of record is kept; 0 is for ever.
+    # Retention in days of each kind of record; 0 keeps it for ever.
     retention_days: Mapping[str, int] = field(
         default_factory=lambda: RetentionConfig().model_dump()
     )
-    # How many shell commands run in the background, and for how long.
+    # Limits on background tasks: how many, and for how long.
     background: BackgroundConfig = field(default_factory=BackgroundConfig)
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    # Where each value came from: `flag`, `environment`, `file` or `default`.
+    # The source of each value: `flag`, `environment`, `file` or `default`.
     sources: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_offline(self) -> bool:
-        """Whether answers come from the built-in script because no key was found."""
+        """Whether the built-in script answers, because no API key was found."""
         return self.sources.get("routes") == "default"
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine can reach the daemon."""
+        """Whether the daemon listens on loopback only."""
         return is_loopback(self.host.strip("[]"))
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether the embedded database is in use."""
+        """Whether the database is SQLite."""
         return self.database_url.startswith("sqlite")
 
     @property
     def user_home(self) -> Path | None:
-        """The home of whoever runs the daemon; None where the environment names none."""
+        """The home directory of the daemon's account; None if the environment has none."""
         home = self.environment.get("HOME") or self.environment.get("USERPROFILE")
         return Path(home) if home else None
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Every value that must never be shown, wherever it turns up."""
+        """Every secret value that must be masked."""
         known = [self.api_key(route) for route in self.routes.values()]
         known.append(self.admin_token.get_secret_value() if self.admin_token else None)
         known.append(self.webhook_secret.get_secret_value() if self.webhook_secret else None)
@@ -99,7 +99,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flags:
-    """What was typed on the command line of `serve`."""
+    """The command-line flags of `serve`."""
 
     home: Path | None = None
     bind: str | None = None

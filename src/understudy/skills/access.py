@@ -1,4 +1,4 @@
-"""Who may use a skill, who may change it, and who may know of it."""
+"""Access to skills: who may use one, change it, or see that it exists."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -53,18 +53,18 @@ class AccessQuery:
     """A skill, the user who wants to use it, and the grants to the agent and the user."""
 
     skill: Skill
-    # Empty where no user is known; nobody owns anything then.
+    # Empty where no user is known; then nobody is the owner.
     user_id: str
     agent_granted: bool
     user_granted: bool
 
     @property
     def is_internal(self) -> bool:
-        """Whether grants count; those of a private skill are remains of an unfinished change."""
+        """Whether grants count; those of a private skill are remnants of an unfinished change."""
         return self.skill.visibility is Visibility.INTERNAL
 
 
-# In this order: the first that applies decides, and where none does the answer is no.
+# In order: the first match decides; without one, access is denied.
 RULES: Final[tuple[tuple[AccessReason, bool, Callable[[AccessQuery], bool]], ...]] = (
     (AccessReason.INACTIVE, False, lambda it: it.skill.status is not SkillStatus.ACTIVE),
     (AccessReason.DISABLED, False, lambda it: not it.skill.enabled),
@@ -107,7 +107,8 @@ class Author:
     run_id: str | None = None
     # The codes of the untrusted sources that the run has read.
     untrusted: tuple[str, ...] = ()
-    # Only takes a version out of use by one that was served before; that needs no second person.
+    # Whether the change only falls back to a version that was served before; needs no second
+    # person.
     falls_back: bool = False
 
     @property
@@ -177,8 +178,8 @@ def check_author(author: Author) -> None:
 def require_known(unit: "Unit", author: Author, ref: str, *, lock: bool = False) -> Skill:
     """The skill that an author names, if it is visible to them; `lock` locks its slug.
 
-    Whoever has an id was given it, so they may be told that it is not theirs. By its slug they are
-    told so of one that others were given; a private one of somebody else is not there.
+    A caller with an id was given it, so they may be told that it is not theirs. By slug they are
+    told so of a skill that others were granted; another user's private one is `NotFound`.
     """
     check_author(author)
     if ref.startswith(LOCAL):
@@ -221,7 +222,7 @@ def require_free(unit: "Unit", skill: Skill | None, author: Author, slug: str) -
     """Reject a new skill whose slug is in use; a deleted skill uses no slug.
 
     The slug of a skill that is not visible to the author is refused like a reserved word, so that
-    the answer does not tell that the skill is there.
+    the answer does not reveal the skill.
     """
     if skill is None or not is_live(skill):
         return
@@ -235,7 +236,7 @@ def require_free(unit: "Unit", skill: Skill | None, author: Author, slug: str) -
 
 
 def is_concealed(unit: "Unit", skill: Skill | None, author: Author) -> bool:
-    """Whether there is a skill that its author may not know of."""
+    """Whether a skill exists that is not visible to the author."""
     if skill is None or not is_live(skill):
         return False
     return not knows(unit, skill, author.principal, agent_id=author.agent_id)
@@ -253,7 +254,7 @@ def _may_publish(skill: Skill, principal: Principal) -> bool:
     return not skill.is_system and principal.role.includes(Role.ADMIN)
 
 
-# The actions that an answer offers, in the order of the buttons.
+# The actions that an answer lists, in the order of the buttons.
 ACTIONS: Final[Mapping[str, _MayDo]] = {
     "update": _may_change,
     "patch": _may_change,
@@ -288,7 +289,7 @@ class SkillAccess:
     slug: str
     allowed: bool
     reason: AccessReason
-    # None where the answer is no, and for a skill that has no versions.
+    # None if access is denied, and for a skill without versions.
     version: Annotated[int | None, OMIT] = None
     # The agent and the user of the query.
     agent_id: Annotated[str | None, OMIT] = None

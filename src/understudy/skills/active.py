@@ -1,4 +1,4 @@
-"""Active skills: chosen for a session, fixed in their version, in each of its prompts while usable."""
+"""Active skills: pinned to a version, and in each prompt of their session while usable."""
 
 import hashlib
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 MAX_ACTIVE: Final = 16
-# What the instructions of one and of all may take in a prompt; beyond it a skill is only named.
+# Limits in a prompt for the instructions of one and of all; beyond them a skill is only named.
 MAX_BYTES: Final = 10 * 1024
 MAX_ALL_BYTES: Final = 30 * 1024
 SIMILAR: Final = 5
@@ -44,7 +44,7 @@ NAMED: Final = (
 
 
 class ActiveSkillState(StrEnum):
-    """What the next prompt has of an active skill."""
+    """How an active skill appears in the next prompt."""
 
     IN_PROMPT = "in_prompt"
     NAMED_ONLY = "named_only"
@@ -54,7 +54,7 @@ class ActiveSkillState(StrEnum):
 class LeftOut(StrEnum):
     """Why a prompt does not have the instructions of an active skill."""
 
-    # Deleted, revoked, switched off, out of scope or not granted: which, is not for everybody.
+    # Deleted, revoked, switched off, out of scope or not granted; which one is not revealed.
     NOT_AVAILABLE = "not_available"
     VERSION_GONE = "version_gone"
     CHANGED = "changed_since"
@@ -64,7 +64,7 @@ class LeftOut(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveSkillStanding(ActiveSkill):
-    """An active skill, and what the next prompt has of it."""
+    """An active skill, and how it appears in the next prompt."""
 
     state: ActiveSkillState
     reason: Annotated[LeftOut | None, OMIT] = None
@@ -72,7 +72,7 @@ class ActiveSkillStanding(ActiveSkill):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Checked:
-    """An active skill as it is now; without `loaded` it cannot be used."""
+    """The current check of an active skill; without `loaded` it is unusable."""
 
     skill: ActiveSkill
     state: ActiveSkillState = ActiveSkillState.LEFT_OUT
@@ -83,7 +83,7 @@ class _Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveSkillsText:
-    """What a prompt says of the active skills, and the entries whose texts it has."""
+    """The text of the active skills in a prompt, and their entries."""
 
     text: str = ""
     report: tuple[dict[str, Any], ...] = ()
@@ -92,7 +92,7 @@ class ActiveSkillsText:
 
 @dataclass(frozen=True, slots=True)
 class ActiveSkills:
-    """Fixes the skills that a session is given, and tells what has become of them."""
+    """Pins the active skills of a session to versions, and checks whether they are usable."""
 
     catalogue: Catalogue
 
@@ -108,8 +108,8 @@ class ActiveSkills:
     ) -> Session:
         """The session with these skills active, in the versions that its agent is offered now.
 
-        One that is not offered, or that takes a sidechain of its own, is an error that names it.
-        One that a person activates again takes the version of now, and comes last.
+        A skill that is not offered, or that needs a sidechain, is an error with its name. One that
+        a person activates again gets the current version, and comes last.
         """
         if not wanted:
             return session
@@ -144,7 +144,7 @@ class ActiveSkills:
     def standings(
         self, unit: "Unit", session: Session, *, user_id: str
     ) -> tuple[ActiveSkillStanding, ...]:
-        """Each active skill with what the next prompt of this user would have of it."""
+        """Each active skill, and how it would appear in this user's next prompt."""
         return tuple(
             extended(ActiveSkillStanding, it.skill, state=it.state, reason=it.reason)
             for it in self._checked(unit, session, agent_id=session.agent_id, user_id=user_id)
@@ -155,7 +155,7 @@ class ActiveSkills:
     ) -> ActiveSkillsText:
         """The instructions for a run's prompt; unless `is_recorded`, no use is stored.
 
-        A use holds the run to the tools that the skill allows, as one that the agent opens.
+        A use limits the run to the tools that the skill allows, as when the agent opens it.
         """
         if not session.active_skills:
             return ActiveSkillsText()
@@ -254,9 +254,9 @@ class ActiveSkills:
 
 
 def without(session: Session, name: str) -> Session:
-    """The session without an active skill, by slug, id or name, or with `*` without all of its own.
+    """The session without an active skill, by slug, id or name; `*` removes all of its own.
 
-    What a sidechain took from its parent stays: it may hold it to certain tools.
+    Skills inherited from the parent stay: they may limit the tools.
     """
     if name == ALL:
         kept = [it for it in session.active_skills if it.source is ActiveSkillSource.PARENT]
@@ -276,7 +276,7 @@ def without(session: Session, name: str) -> Session:
 def _use(run: Run, loaded: LoadedSkill) -> RecordedUse:
     one, settings = loaded.offered, loaded.settings
     return RecordedUse(
-        # Of the run and the skill: a run that is started again counts once.
+        # Derived from run and skill, so that a restarted run counts once.
         use_id=hashlib.sha256(f"active\0{run.run_id}\0{one.ref}".encode()).hexdigest(),
         skill_id=one.skill_id,
         slug=one.slug,

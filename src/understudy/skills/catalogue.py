@@ -59,7 +59,7 @@ class LoadedSkill:
     # The instructions, with placeholders replaced.
     body: str = field(repr=False)
     bundle: Bundle = field(repr=False)
-    # Where its files can be opened on this machine.
+    # The folder of its files on this machine.
     folder: Path | None
     settings: RuntimeSettings
     # The Python interpreter of the skill's environment; None when nothing was installed for it.

@@ -42,7 +42,7 @@ class CatalogueEntry:
     unusable: str | None = None
     # The version in the SKILL.md of a promoted skill.
     version_label: str | None = None
-    # A promoted skill that may repeat text of others, and that nobody has activated yet.
+    # Whether a promoted skill may repeat untrusted text and nobody has activated it yet.
     derived_from_untrusted: bool = False
 
     @property
@@ -53,7 +53,7 @@ class CatalogueEntry:
     def is_foreign_to(self, user_id: str) -> bool:
         """Whether its texts are another user's: neither shipped nor reviewed nor their own.
 
-        A file in a folder changes without a trace of who wrote it, so it is nobody's own.
+        A file in a folder changes without a record of who wrote it, so it is nobody's own.
         """
         is_own = self.owner_id == user_id and self.origin is not SkillOrigin.LOCAL
         is_foreign = self.origin not in _REVIEWED and not is_own
@@ -105,8 +105,8 @@ def skill_gate(session: Session | None) -> Gate | None:
 def permits(gate: Gate, *, slug: str, name: str) -> bool:
     """Whether a gate permits a skill: denied by slug or name, allowed by slug.
 
-    Anybody may give their skill any name. So what could be a slug in an allow list means the skill
-    of this slug and no namesake; only what cannot be one, such as two words, means a name.
+    Anybody may give their skill any name. So an allow entry that is a valid slug means the skill of
+    that slug and no namesake; only one that is no valid slug, such as two words, means a name.
     """
     if ALL in gate.deny or slug in gate.deny or name in gate.deny:
         return False

@@ -230,8 +230,8 @@ def scan_skill(
 def parsed_values(files: Mapping[str, bytes]) -> Iterator[ParsedValue]:
     """The values in the front matter of SKILL.md and in the runtime settings.
 
-    A value can be written so that its line does not show what it says: with escapes, over several
-    lines, beside a comment. What cannot be parsed is refused elsewhere.
+    A value can be written so that its line does not show it: with escapes, over several lines,
+    beside a comment. A document that cannot be parsed is refused elsewhere.
     """
     for path, read in _READERS.items():
         try:

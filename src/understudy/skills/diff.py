@@ -1,4 +1,4 @@
-"""What changed between two versions of a skill."""
+"""The diff between two versions of a skill."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,7 +10,7 @@ from understudy.core.records import OMIT
 from understudy.guard.texts import is_text
 from understudy.skills.bundles.bundle import Bundle
 
-# Limits for all files together: about a second of CPU, and what a person would still read.
+# Limits for all files together: about a second of CPU, and what a person would read.
 MAX_STEPS: Final = 1_500_000
 MAX_DIFF_LINES: Final = 5_000
 MAX_DIFF_CHARS: Final = 400_000

@@ -1,4 +1,4 @@
-"""How each kind of field in a skill's files is read: text, words, tools, pairs."""
+"""Readers of the fields in a skill's files: text, words, tools, pairs."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from understudy.skills.dependencies.names import dependency_refused
 
 MAX_TEXT_CHARS: Final = 8_192
 MAX_ITEMS: Final = 200
-# A tool may carry a pattern in parentheses, with blanks in it: Bash(git add:*).
+# A tool may have a pattern in parentheses, with spaces: Bash(git add:*).
 _TOOL: Final = re.compile(r"[^\s,()]+(?:\([^()\n]*\))?|\([^()\n]*\)")
 MAX_TOOL_CHARS: Final = 128
 _TOOL_NAME: Final = re.compile(rf"[A-Za-z0-9_.:/*-]{{1,{MAX_TOOL_CHARS}}}")
@@ -21,12 +21,12 @@ _COMMA: Final = re.compile(r"\s*,\s*")
 
 
 class WrongValue(Exception):
-    """The value of a field is not of its kind; the message says what it has to be."""
+    """The value of a field has the wrong type; the message says what is required."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldKind:
-    """A field: where it goes, and how its value is read."""
+    """A field: its attribute, and the reader of its value."""
 
     attribute: str
     read: Callable[[Value], object]
@@ -44,7 +44,7 @@ def text(value: Value) -> str:
 
 
 def line(limit: int) -> Callable[[Value], str]:
-    """Text on one line, of at most so many characters."""
+    """A reader of text on one line, with a maximum length."""
 
     def read(value: Value) -> str:
         found = " ".join(text(value).split())
@@ -56,13 +56,13 @@ def line(limit: int) -> Callable[[Value], str]:
 
 
 def words(value: Value) -> tuple[str, ...]:
-    """A list of words, or words with commas between them; none twice."""
+    """A list of words, or comma-separated words; without duplicates."""
     given = _COMMA.split(text(value)) if isinstance(value, str) else _texts(value)
     return _unique(given)
 
 
 def tools(value: Value) -> tuple[str, ...]:
-    """Tools as one line with blanks or commas between them, or as a list."""
+    """Tools on one line separated by spaces or commas, or as a list."""
     given = _TOOL.findall(text(value)) if isinstance(value, str) else _texts(value)
     if any(len(item.splitlines()) > 1 for item in given):
         raise WrongValue("names a tool over several lines")
@@ -70,7 +70,7 @@ def tools(value: Value) -> tuple[str, ...]:
 
 
 def tool_names(value: Value) -> tuple[str, ...]:
-    """Tools by their names alone: a run is told them, so they are names and nothing else."""
+    """Tools by name only: a run is told them, so nothing else is allowed."""
     found = tools(value)
     for name in found:
         if not _TOOL_NAME.fullmatch(name):
@@ -92,7 +92,7 @@ def dependencies(value: Value) -> tuple[str, ...]:
 
 
 def pairs(value: Value) -> Mapping[str, str]:
-    """A mapping of words to text; what is nested in it is kept as JSON."""
+    """A mapping of words to text; nested values are stored as JSON."""
     if value == "":
         return {}
     if not isinstance(value, Mapping):
@@ -105,7 +105,7 @@ def pairs(value: Value) -> Mapping[str, str]:
 
 
 def as_text(value: Value) -> str:
-    """Any value as one text, for where only text is kept."""
+    """Any value as one text."""
     if isinstance(value, str):
         return value
     if isinstance(value, tuple) and all(isinstance(item, str) for item in value):

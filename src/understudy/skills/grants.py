@@ -1,4 +1,4 @@
-"""Who may use a skill: grants, revocations, and the visibility that follows from what is left."""
+"""Grants of skills, revocations, and the visibility that follows from the grants."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -113,7 +113,7 @@ def is_shared(unit: "Unit", agent_id: str, owner_id: str) -> bool:
 
 
 def reaches_others(unit: "Unit", skill: Skill) -> bool:
-    """Whether somebody beside its owner may use a skill, or could as soon as it is switched on."""
+    """Whether anybody beside its owner may use a skill, or could once it is enabled."""
     if skill.visibility is not Visibility.INTERNAL:
         return skill.visibility is Visibility.PUBLIC
     users = (grant.user_id for grant in unit.skill_grants.to_users(skill.skill_id))

@@ -1,4 +1,4 @@
-"""The report of the guard on a stored version: each finding with the line that it is about."""
+"""The guard report on a stored version: each finding with its line."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ MAX_QUOTED_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotedFinding:
-    """A finding of the guard with the line that it is about."""
+    """A finding of the guard with its line."""
 
     rule_id: str
     category: Category
@@ -31,7 +31,7 @@ class QuotedFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardReport:
-    """What the guard finds in a version of a skill, and what its SKILL.md lacks."""
+    """The findings of the guard in a version of a skill, and the problems of its SKILL.md."""
 
     skill_id: str
     slug: str
@@ -66,7 +66,7 @@ def report(bundle: Bundle, findings: Sequence[Finding], **about: Any) -> GuardRe
 
 
 def manifest_problems(files: Mapping[str, bytes]) -> tuple[str, ...]:
-    """What an upload of these files would be told of them as a skill; empty for a valid one."""
+    """The problems that an upload of these files would be refused for; empty for a valid skill."""
     try:
         parse(Bundle(files).manifest_text)
     except Invalid as problem:

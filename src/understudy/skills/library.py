@@ -227,7 +227,7 @@ class SkillLibrary:
     def usage(
         self, principal: Principal, ref: str, request: PageRequest, *, since_ms: int = 0
     ) -> SkillUsage:
-        """What became of the runs that knew of a skill since a time, by version, newest first.
+        """The usage of a skill since a time, by version, newest first.
 
         Its owner and admins may also read it for a deleted skill.
         """
@@ -270,7 +270,7 @@ class SkillLibrary:
     def guard_report(
         self, principal: Principal, ref: str, version: int | None, guard: ContentGuard
     ) -> GuardReport:
-        """What the guard finds in a version, line by line."""
+        """The guard's findings in a version, line by line."""
         with self._looking(principal, ref) as (_, source):
             bundle, skill = source.bundle(version), source.skill
         return report(
@@ -372,7 +372,7 @@ class SkillLibrary:
     def of_agent(self, principal: Principal, agent_id: str) -> tuple[AgentSkill, ...]:
         """The stored skills that an agent may use when it works for the caller, by name.
 
-        Of those that it was granted and may not use now, the caller sees their own.
+        Of skills that are granted but not usable now, the caller sees their own.
         """
         who = {"agent_id": agent_id, "user_id": principal.user_id}
         with self._units.read() as unit:
@@ -411,7 +411,7 @@ class SkillLibrary:
 
 
 def private_to(skill: Skill) -> str | None:
-    """The user in whose root a skill lies. Others may have one with the same slug in theirs."""
+    """The user whose root holds the skill; another user's root may have the same slug."""
     is_local = skill.origin is SkillOrigin.LOCAL and skill.visibility is Visibility.PRIVATE
     return skill.owner_id if is_local else None
 

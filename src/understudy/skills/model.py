@@ -40,7 +40,7 @@ class SkillStatus(StrEnum):
     """Whether a skill can be used."""
 
     ACTIVE = "active"
-    ARCHIVED = "archived"  # something that it needs is missing
+    ARCHIVED = "archived"  # a dependency is missing
     DELETED = "deleted"
 
 
@@ -124,7 +124,7 @@ class BundleSignature:
     """Who signed a bundle that was uploaded."""
 
     key_id: str
-    # What the key is called here; of an unknown key, what it calls itself.
+    # The name of the key here; for an unknown key, the name it gives itself.
     signer: str
     is_trusted: bool
 
@@ -148,7 +148,7 @@ class SkillVersion:
     # The name of its bundle in the trash; a skill that was created again does not list it.
     trash_name: str | None = None
     state: VersionState = VersionState.SERVED
-    # Whether its text may repeat what others said; until a person accepts it.
+    # Whether its text may repeat untrusted text; until a person accepts it.
     derived_from_untrusted: bool = False
     # The codes of the untrusted sources, kept after the acceptance.
     untrusted_path: tuple[str, ...] = ()

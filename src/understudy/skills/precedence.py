@@ -1,6 +1,6 @@
-"""Which skill shadows which: stored skills before promoted ones, and local ones last.
+"""Precedence: stored skills shadow promoted ones, and both shadow local ones.
 
-A skill that nobody reviewed never replaces one that somebody did.
+An unreviewed skill never replaces a reviewed one.
 """
 
 from collections.abc import Collection, Iterable

@@ -110,7 +110,7 @@ def _our_tool(written: str) -> str:
     """A tool of SKILL.md by the name it has here. A pattern behind it, as in `Bash(git:*)`, limits
     nothing: each command is decided on its own."""
     name = written.partition("(")[0]
-    # A run is told it, so it is a name and nothing else; one that is no tool's matches none.
+    # A run is told it, so it must be a plain name; an unknown name matches no tool.
     return THEIR_TOOLS.get(name) or _NO_NAME.sub("_", name)[:MAX_TOOL_CHARS] or "_"
 
 

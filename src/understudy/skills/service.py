@@ -409,7 +409,7 @@ def undelete(
     if now is None:
         raise coded_error("skills/skill_trash_not_found", trash_name=name)
     if access.is_concealed(unit, now, change.author):
-        # As for a new skill: the answer does not tell that somebody else's is there.
+        # As for a new skill: the answer does not reveal somebody else's skill.
         raise slug_error(slug, SLUG_RESERVED)
     if is_live(now):
         raise coded_error("skills/skill_slug_in_use", slug=slug)

@@ -15,7 +15,7 @@ _SHAPE: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _OTHER: Final = re.compile(r"[^a-z0-9]+")
 _HASH_CHARS: Final = 8
 SLUG_RESERVED: Final = "this slug is reserved"
-# Words that paths of the API have in the place of a slug, or may have.
+# Words that API paths use, or may use, in the place of a slug.
 RESERVED: Final = frozenset(
     {
         *("upload", "rescan-deps", "install-deps", "install-dep", "runtimes"),

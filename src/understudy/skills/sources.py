@@ -109,11 +109,11 @@ class OtherSkills(Protocol):
         ...
 
     def load(self, unit: "Unit", one: CatalogueEntry) -> "LoadedSkill":
-        """A skill with its bundle; an error when it cannot be used."""
+        """A skill with its bundle; raises when it cannot be used."""
         ...
 
     def sources(self, unit: "Unit") -> Sequence[SkillSource]:
-        """The skills that people may look at."""
+        """The promoted skills that are visible to people."""
         ...
 
     def is_name(self, ref: str) -> bool:
@@ -125,7 +125,7 @@ class OtherSkills(Protocol):
         ...
 
     def reserved(self, unit: "Unit") -> Mapping[str, str]:
-        """The folded names that no skill in a folder takes, each with the reason."""
+        """The folded names that no local skill may take, each with the reason."""
         ...
 
 
@@ -133,30 +133,30 @@ class NoOthers:
     """No promoted skills."""
 
     def refresh(self) -> None:
-        """Nothing changes."""
+        """Nothing to refresh."""
 
     def offered(self, unit: "Unit", session: Session | None) -> tuple[CatalogueEntry, ...]:
-        """Nothing."""
+        """Always empty."""
         return ()
 
     def load(self, unit: "Unit", one: CatalogueEntry) -> "LoadedSkill":
-        """There is none."""
+        """Always raises: there is none."""
         raise coded_error("skills/skill_not_found", ref=one.slug)
 
     def sources(self, unit: "Unit") -> Sequence[SkillSource]:
-        """Nothing."""
+        """Always empty."""
         return ()
 
     def is_name(self, ref: str) -> bool:
-        """Nothing has a name."""
+        """Always false."""
         return False
 
     def has(self, unit: "Unit", name: str) -> bool:
-        """Nothing is called that."""
+        """Always false."""
         return False
 
     def reserved(self, unit: "Unit") -> Mapping[str, str]:
-        """No names."""
+        """Always empty."""
         return {}
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Outcome: TypeAlias = Literal["succeeded", "failed", "abandoned"]
 
-# How the status of a run counts for the skills that it used; a run that goes on does not count.
+# The outcome of a run's status for the skills that it used; an unfinished run does not count.
 OUTCOMES: Final[Mapping[RunStatus, Outcome]] = {
     RunStatus.COMPLETED: "succeeded",
     RunStatus.FAILED: "failed",
@@ -97,7 +97,7 @@ class SkillRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillUsage(Page[SkillVersionUsage]):
-    """A page of the versions that runs knew of, newest first, and the sums over all of them."""
+    """A page of the listed or used versions, newest first, and the sums over all of them."""
 
     # Declared again: Pydantic does not see the type argument of a generic dataclass.
     items: tuple[SkillVersionUsage, ...]
@@ -211,7 +211,7 @@ class RecordedUse:
     fingerprint: str | None = None
     # The version of a promoted skill, in its SKILL.md.
     version_label: str | None = None
-    # What the run is held to from here on; empty where the skill says nothing.
+    # The tools that the run is limited to from here on; empty if the skill sets no limits.
     allowed_tools: tuple[str, ...] = ()
     blocked_tools: tuple[str, ...] = ()
 

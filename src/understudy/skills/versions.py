@@ -213,9 +213,9 @@ class StorePlan:
     # The agent that gets a grant.
     grant_to: str | None = None
     restored_from: int | None = None
-    # The version that the content was made from, whose mark it carries on.
+    # The version that the content is based on, whose taint mark it inherits.
     basis: SkillVersion | None = None
-    # Who signed the bundle, as far as its upload told.
+    # The signer of the bundle, as its upload was verified.
     signature: BundleSignature | None = None
 
 
@@ -253,9 +253,11 @@ def keep(
 def must_be_accepted(
     unit: "Unit", author: Author, before: Skill | None, basis: SkillVersion | None
 ) -> bool:
-    """Whether a version is stored as a draft: it may repeat untrusted text, or changes a draft, or
-    a run made it for a skill that others may use; where two people activate skills, also what a run
-    makes of its own, and what a person makes for others."""
+    """Whether a version is stored as a draft: tainted, based on a draft, or by a run for others.
+
+    With the two-person rule also what a run makes for its own user, and what a person makes for
+    others.
+    """
     if author.untrusted or (basis is not None and basis.state is not VersionState.SERVED):
         return True
     is_by_run = author.run_id is not None
@@ -274,7 +276,7 @@ def _needs_two(unit: "Unit") -> bool:
 def _keep_draft(
     change: SkillChange, content: CheckedBundle, before: Skill | None, how: StorePlan
 ) -> StoredSkill:
-    """Store a version that is not served; a skill that is new is a draft as a whole."""
+    """Store a version that is not served; a new skill is a draft as a whole."""
     unit, bundle = change.unit, content.bundle
     live = before if before is not None and is_live(before) else None
     if live is not None and is_current(unit, live, bundle):

@@ -1,4 +1,4 @@
-"""The stores of tokens, of signing keys, of the audit, and of idempotency receipts."""
+"""The stores of tokens, signing keys, the audit and idempotency receipts."""
 
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
@@ -29,7 +29,7 @@ from understudy.storage.schema import (
 
 
 class TokenStore:
-    """Tokens in a table, as hashes."""
+    """Tokens in a table, stored as hashes."""
 
     def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
         self._connection = connection
@@ -67,7 +67,7 @@ class TokenStore:
         )
 
     def any(self) -> bool:
-        """Whether there is a token."""
+        """Whether any token exists."""
         query = sa.select(tokens.c.token_id).limit(1)
         return self._cached(
             "any_token", (tokens,), lambda: self._connection.execute(query).first() is not None
@@ -84,7 +84,7 @@ class TokenStore:
 
 
 class SigningKeyStore:
-    """Signing keys in a table, without their private parts."""
+    """Signing keys in a table, without the private keys."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -125,13 +125,13 @@ class ReceiptStore:
         return None if row is None else Receipt(**row._mapping)  # noqa: SLF001 - SQLAlchemy's API
 
     def add(self, receipt: Receipt) -> bool:
-        """Keep a receipt; False when the key is taken."""
+        """Insert a receipt; False when the key is taken."""
         return insert_new(self._connection, receipts, asdict(receipt))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredResponse:
-    """The answer to a request under an idempotency key; no status while it is under way."""
+    """The response to a request under an idempotency key; `status` is None while in flight."""
 
     key_hash: str
     fingerprint: str
@@ -141,18 +141,18 @@ class StoredResponse:
 
 
 class ResponseStore:
-    """Answers given under an idempotency key; old ones are swept by the daemon."""
+    """Responses stored under idempotency keys; old ones are swept by the daemon."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def claim(self, key_hash: str, fingerprint: str, now_ms: int) -> StoredResponse | None:
-        """Take the key; when somebody has it already, what is known of their request."""
+        """Claim the key; when it is taken, return the stored request instead."""
         row = {"key_hash": key_hash, "fingerprint": fingerprint, "created_at_ms": now_ms}
         return None if insert_new(self._connection, responses, row) else self.get(key_hash)
 
     def get(self, key_hash: str) -> StoredResponse | None:
-        """What is known of the request under a key."""
+        """The stored request of a key."""
         found = self._connection.execute(
             sa.select(responses).where(responses.c.key_hash == key_hash)
         ).first()
@@ -167,7 +167,7 @@ class ResponseStore:
         )
 
     def finish(self, key_hash: str, status: int, body: Any) -> None:
-        """Keep the answer."""
+        """Store the response."""
         self._connection.execute(
             sa.update(responses)
             .where(responses.c.key_hash == key_hash)
@@ -175,7 +175,7 @@ class ResponseStore:
         )
 
     def abandon(self, key_hash: str) -> None:
-        """Give the key free: the request came to nothing."""
+        """Release the key: the request failed without a response."""
         self._connection.execute(
             sa.delete(responses).where(
                 responses.c.key_hash == key_hash, responses.c.status.is_(None)
@@ -183,7 +183,7 @@ class ResponseStore:
         )
 
     def sweep(self, *, before_ms: int, unfinished_before_ms: int) -> int:
-        """Forget answers that are old, and requests that a crash cut off."""
+        """Delete old responses, and requests that a crash cut off."""
         done = self._connection.execute(
             sa.delete(responses).where(
                 sa.or_(
@@ -199,35 +199,35 @@ class ResponseStore:
 
 
 class SecondApprovalStore:
-    """Changes that wait for a second person; those whose time is over are not there."""
+    """Changes that wait for a second approval; expired ones are not found."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def put(self, waiting: SecondApproval) -> bool:
-        """Store one; False when the same change waits already."""
+        """Insert a second approval; False when one for the same change is pending already."""
         return insert_new(self._connection, second_approvals, asdict(waiting))
 
     def get(self, approval_id: str, *, now_ms: int) -> SecondApproval | None:
-        """One by its id."""
+        """The second approval with this id."""
         return self._one(second_approvals.c.approval_id == approval_id, now_ms)
 
     def same(self, fingerprint: str, *, now_ms: int) -> SecondApproval | None:
-        """The same change, if it waits."""
+        """The pending second approval for the same change."""
         return self._one(second_approvals.c.fingerprint == fingerprint, now_ms)
 
     def take(self, approval_id: str) -> bool:
-        """Remove one; False when somebody else was faster."""
+        """Delete a second approval; False when somebody else already took it."""
         gone = sa.delete(second_approvals).where(second_approvals.c.approval_id == approval_id)
         return self._connection.execute(gone).rowcount == 1
 
     def sweep(self, *, now_ms: int) -> None:
-        """Forget those whose time is over."""
+        """Delete expired second approvals."""
         over = second_approvals.c.expires_at_ms <= now_ms
         self._connection.execute(sa.delete(second_approvals).where(over))
 
     def page(self, request: PageRequest, *, now_ms: int) -> Page[SecondApproval]:
-        """Those that wait, oldest first."""
+        """Pending second approvals, oldest first."""
         return select_page(
             self._connection,
             sa.select(second_approvals).where(second_approvals.c.expires_at_ms > now_ms),
@@ -248,19 +248,19 @@ def _read_second(row: Any) -> SecondApproval:
 
 
 class AuditStore:
-    """Where audit entries are kept, in a chain of digests."""
+    """Audit entries in a table, chained by digest."""
 
     def __init__(self, connection: sa.Connection, chains: Chains) -> None:
         self._connection = connection
         self._chains = chains
 
     def add(self, entry: AuditEntry) -> None:
-        """Keep one more entry; it is stored when the unit commits."""
+        """Queue an entry; it is inserted when the unit commits."""
         values = {name: getattr(entry, name) for name in CONTENT["audit"]}
         self._chains.add_entry({**values, "outcome": str(entry.outcome)})
 
     def actors(self, action: str, resource_ids: Collection[str]) -> frozenset[str]:
-        """Who did something to any of these, as far as the audit still goes back."""
+        """The actors of an action on any of these resources, within the retention of the audit."""
         rows = (
             row
             for some in batches(tuple(resource_ids))
@@ -285,7 +285,7 @@ class AuditStore:
         actor: str | None,
         outcome: AuditOutcome | None = None,
     ) -> Page[AuditEntry]:
-        """Entries, newest first, also those that this unit added."""
+        """Entries, newest first, including those that this unit added."""
         self._chains.settle()
         wanted = {"resource": resource, "actor": actor, "outcome": outcome}
         query = sa.select(audit).where(

@@ -1,4 +1,4 @@
-"""The stores of agents, and of their files and those of their users in all versions."""
+"""The stores of agents, and of all versions of their context files and of users' copies."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -17,12 +17,12 @@ from understudy.storage.schema import (
     user_context_files,
 )
 
-# The columns that say whose files they are, with their values.
+# The columns that identify the owner of a file, with their values.
 Owner = Mapping[str, str]
 
 
 class FileTable:
-    """A table of versions, and what is asked of it, put together only once."""
+    """A table of file versions with its queries, built once."""
 
     def __init__(self, table: sa.Table, *owned_by: str) -> None:
         self.table = table
@@ -58,7 +58,7 @@ class FileTable:
         return tuple(read_file(row) for row in rows)
 
     def add(self, connection: sa.Connection, file: ContextFile) -> bool:
-        """Keep a new version; False when that version exists already."""
+        """Insert a new version; False when that version exists already."""
         return insert_new(connection, self.table, to_row(file, self.table))
 
     def page(
@@ -76,7 +76,7 @@ class FileTable:
 
 
 def read_file(row: Any) -> ContextFile:
-    """A version as it is stored."""
+    """The context file in a row."""
     return from_row(row, ContextFile)
 
 
@@ -110,7 +110,7 @@ class AgentStore:
         )
 
     def delete(self, agent_id: str) -> bool:
-        """Remove an agent with its files and what was proposed for them."""
+        """Delete an agent with its files and the proposals for them."""
         for table in (agent_files, user_context_files, file_proposals):
             self._connection.execute(sa.delete(table).where(table.c.agent_id == agent_id))
         done = self._connection.execute(sa.delete(agents).where(agents.c.agent_id == agent_id))
@@ -140,7 +140,7 @@ class AgentStore:
         )
 
     def add_file(self, file: ContextFile) -> bool:
-        """Keep a new version; False when that version exists already."""
+        """Insert a new version; False when that version exists already."""
         return _FILES.add(self._connection, file)
 
     def file_versions(self, agent_id: str, name: str, request: PageRequest) -> Page[ContextFile]:
@@ -154,7 +154,7 @@ _AGENT = sa.select(agents).where(agents.c.agent_id == sa.bindparam("wanted"))
 
 
 def _read(row: Any) -> Agent:
-    # What does not parse must switch nothing on, forbid what rules might, and not hide the agent.
+    # A damaged record must enable no switch, deny what rules might deny, and not hide the agent.
     return from_row(
         row,
         Agent,
@@ -176,7 +176,7 @@ _USERS: Final = (
 
 
 class UserFileStore:
-    """The copies of context files that users have for themselves, with their history."""
+    """Users' copies of context files, with their history."""
 
     def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
         self._connection = connection
@@ -189,7 +189,7 @@ class UserFileStore:
         return _USER_FILES.one(self._connection, _owner(agent_id, user_id), name, version)
 
     def files(self, agent_id: str, user_id: str) -> tuple[ContextFile, ...]:
-        """The newest version of every copy of a user's."""
+        """The newest version of every copy of a user."""
         return self._cached(
             ("user_files", agent_id, user_id),
             (user_context_files,),
@@ -197,7 +197,7 @@ class UserFileStore:
         )
 
     def add_file(self, file: ContextFile) -> bool:
-        """Keep a new version; False when that version exists already."""
+        """Insert a new version; False when that version exists already."""
         return _USER_FILES.add(self._connection, file)
 
     def file_versions(

@@ -1,4 +1,4 @@
-"""The stores of what tools answered in full, and of captured model requests."""
+"""The stores of artifacts, and of captured model requests."""
 
 import re
 import zlib
@@ -14,7 +14,7 @@ from understudy.runs.model import DebugRequest
 from understudy.storage.rows import insert_new
 from understudy.storage.schema import artifacts, debug_requests, runs
 
-# The prefix of the ids of captured requests.
+# The id prefix of captured requests.
 _CAPTURE: Final = "dbg_"
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,17}")
 _LISTED = sa.select(*(column for column in artifacts.c if column.name != "content"))
@@ -27,7 +27,7 @@ class ArtifactStore:
         self._connection = connection
 
     def add(self, artifact: Artifact) -> None:
-        """Keep one more; the same call again changes nothing."""
+        """Insert an artifact; idempotent for the same call."""
         content = zlib.compress(artifact.content.encode(errors="replace"), level=1)
         insert_new(self._connection, artifacts, {**asdict(artifact), "content": content})
 
@@ -83,14 +83,14 @@ class DebugStore:
         self._connection = connection
 
     def add(self, capture: DebugRequest) -> None:
-        """Keep one more request."""
+        """Insert a request."""
         values = asdict(capture)
-        # The id is made of the number of the row.
+        # The id derives from the row number.
         del values["artifact_id"]
         self._connection.execute(sa.insert(debug_requests).values(values))
 
     def answer(self, run_id: str, *, step: int, attempt: int, response: Mapping[str, Any]) -> None:
-        """Add the reply to the last request of a step: the tries before it got none."""
+        """Add the response to the last request of a step: earlier attempts got none."""
         last = (
             sa.select(sa.func.max(debug_requests.c.number))
             .where(

@@ -1,7 +1,7 @@
-"""Files that go under another name of their directory until a change is certain.
+"""Files renamed aside until the transaction commits.
 
-A database takes a change back and a file system does not, so a file that is to be removed is renamed
-first: it goes once the change is committed, and is put back if it is not.
+A database rolls a change back and a file system does not, so a file that is to be deleted is
+renamed first: it is deleted after the commit, and renamed back after a rollback.
 """
 
 import errno
@@ -14,7 +14,7 @@ PREFIX: Final = ".aside-"
 
 
 def set_aside(directory: int, name: str) -> None:
-    """Take a file from its place; one that is not there is fine, a directory is not a file."""
+    """Rename a file aside; a missing one is fine, a directory is an error."""
     if _is_directory(directory, name):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     with suppress(FileNotFoundError):
@@ -22,7 +22,7 @@ def set_aside(directory: int, name: str) -> None:
 
 
 def put_back(directory: int, name: str) -> None:
-    """Bring a file back to its place, unless there is another by now."""
+    """Rename a file back, unless another has taken its name meanwhile."""
     if _status(directory, name) is not None:
         drop(directory, name)
         return
@@ -31,13 +31,13 @@ def put_back(directory: int, name: str) -> None:
 
 
 def drop(directory: int, name: str) -> None:
-    """Remove what was set aside."""
+    """Delete a file that was set aside."""
     with suppress(FileNotFoundError):
         os.unlink(PREFIX + name, dir_fd=directory)
 
 
 def name_before(name: str) -> str | None:
-    """The name of a file before it was set aside; None for one that was not."""
+    """The name of a file before it was set aside; None for any other file."""
     before = name.removeprefix(PREFIX)
     return None if before in {name, "", ".", ".."} else before
 

@@ -36,7 +36,7 @@ class AssetStore:
         self._dialect = dialect
 
     def hold(self, *, alone: bool = False) -> None:
-        """Let nobody remove an asset or a blob until the unit ends; `alone`, nobody add one either."""
+        """Lock assets and blobs against deletion until the unit ends; `alone`, insertion too."""
         self._dialect.lock_assets(self._connection, alone=alone)
 
     def get(self, asset_id: str) -> Asset | None:
@@ -55,12 +55,12 @@ class AssetStore:
         return is_new
 
     def claim(self, asset_id: str, owner_id: str) -> None:
-        """Note that an asset is somebody's, too."""
+        """Add an owner to an asset."""
         claim = {"asset_id": asset_id, "owner_id": owner_id}
         insert_new(self._connection, asset_owners, claim)
 
     def delete(self, asset_id: str) -> None:
-        """Remove an asset; one that is somebody else's, too, only for whoever sees their own."""
+        """Delete an asset; with restricted sight, only the caller's claim if others remain."""
         claims = asset_owners.c.asset_id == asset_id
         user_id = current_sight.get().user_id
         if user_id is not None:
@@ -83,11 +83,11 @@ class AssetStore:
         )
 
     def refer(self, reference: AssetReference) -> None:
-        """Note a reference; noting it again changes nothing."""
+        """Add a reference; idempotent."""
         insert_new(self._connection, asset_references, to_row(reference, asset_references))
 
     def unrefer(self, kind: ReferenceKind, ref_id: str) -> None:
-        """Drop all references of a record."""
+        """Delete all references of a record."""
         self._connection.execute(
             sa.delete(asset_references).where(
                 asset_references.c.kind == kind, asset_references.c.ref_id == ref_id
@@ -95,7 +95,7 @@ class AssetStore:
         )
 
     def references(self, asset_id: str, request: PageRequest) -> Page[AssetReference]:
-        """What refers to an asset."""
+        """The references to an asset."""
         return select_page(
             self._connection,
             sa.select(asset_references).where(asset_references.c.asset_id == asset_id),
@@ -105,12 +105,12 @@ class AssetStore:
         )
 
     def is_referenced(self, asset_id: str) -> bool:
-        """Whether anything refers to an asset."""
+        """Whether an asset has references."""
         query = sa.select(asset_references.c.ref_id).where(asset_references.c.asset_id == asset_id)
         return self._connection.execute(query.limit(1)).first() is not None
 
     def unreferenced(self, *, before_ms: int, limit: int) -> tuple[Asset, ...]:
-        """The oldest assets from before a time that nothing refers to."""
+        """The oldest unreferenced assets created before a time."""
         referred = sa.exists().where(asset_references.c.asset_id == assets.c.asset_id)
         query = (
             sa.select(assets)
@@ -121,8 +121,8 @@ class AssetStore:
         return tuple(map(_read_asset, self._connection.execute(query)))
 
     def used(self, sha256s: Collection[str], *, besides: Collection[str] = ()) -> frozenset[str]:
-        """Which of these contents some asset has, as if those `besides` were not there."""
-        # Also of assets that do not exist for the caller: their bytes do.
+        """The digests among these that an asset uses, ignoring the assets `besides`."""
+        # Includes assets that the caller cannot see, because blobs are shared.
         with whole_sight():
             return self._used(sha256s, besides)
 
@@ -142,7 +142,7 @@ class AssetStore:
 
 
 def _read_asset(row: sa.Row[Any]) -> Asset:
-    """The asset of a row; to whoever sees their own it is theirs, whoever had it first."""
+    """The asset of a row; a caller with restricted sight is shown as its owner."""
     seen_by = current_sight.get().user_id
     return from_row(row, Asset, **({} if seen_by is None else {"owner_id": seen_by}))
 
@@ -154,7 +154,7 @@ class SqlBlobs:
         self._connection = connection
 
     def put(self, sha256: str, data: bytes) -> None:
-        """Keep bytes; what stands under that name and differs is replaced."""
+        """Store bytes; a differing blob of that name is replaced."""
         is_postgres = self._connection.dialect.name == "postgresql"
         insert = (postgresql.insert if is_postgres else sqlite.insert)(asset_blobs)
         statement = insert.values(sha256=sha256, content=data)
@@ -167,28 +167,28 @@ class SqlBlobs:
         )
 
     def get(self, sha256: str) -> bytes | None:
-        """The bytes as they are now; None when there are none."""
+        """The stored bytes; None when there are none."""
         query = sa.select(asset_blobs.c.content).where(asset_blobs.c.sha256 == sha256)
         content = self._connection.execute(query).scalar()
         return None if content is None else bytes(content)
 
     def delete(self, sha256: str) -> None:
-        """Remove bytes."""
+        """Delete a blob."""
         self._connection.execute(sa.delete(asset_blobs).where(asset_blobs.c.sha256 == sha256))
 
     def names(self) -> tuple[str, ...]:
-        """Everything that is kept."""
+        """The digests of all blobs."""
         return tuple(self._connection.execute(sa.select(asset_blobs.c.sha256)).scalars())
 
 
 class FileBlobs:
-    """Blobs as files of one directory, named by their hash, read by nobody else on the machine."""
+    """Blobs as files in one directory, named by their hash, with mode 0600."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def put(self, sha256: str, data: bytes) -> None:
-        """Keep bytes; what stands under that name and differs is replaced, all at once."""
+        """Store bytes; a differing file of that name is replaced atomically."""
         with _speaking():
             self._directory.mkdir(mode=0o700, exist_ok=True)
             with opened(self._directory) as directory:
@@ -196,7 +196,7 @@ class FileBlobs:
                     replace_file(directory, sha256, data)
 
     def get(self, sha256: str) -> bytes | None:
-        """The bytes as they are now; None when there is no plain file of that name."""
+        """The stored bytes; None when there is no regular file of that name."""
         if not _NAME.fullmatch(sha256):
             return None
         with _speaking(), suppress(FileNotFoundError), opened(self._directory) as directory:
@@ -204,13 +204,13 @@ class FileBlobs:
         return None
 
     def delete(self, sha256: str) -> None:
-        """Remove bytes."""
+        """Delete a blob."""
         with _speaking(), suppress(FileNotFoundError), opened(self._directory) as directory:
             if _is_ours(sha256):
                 os.unlink(sha256, dir_fd=directory)
 
     def names(self) -> tuple[str, ...]:
-        """Everything that is kept, and files that a crash left half written."""
+        """The names of all blobs, and of temporary files that a crash left."""
         with (
             _speaking(),
             suppress(FileNotFoundError),
@@ -222,7 +222,7 @@ class FileBlobs:
 
 
 def _content(directory: int, name: str) -> bytes | None:
-    # A file that grew beyond every asset is damaged; one byte more is enough to show it.
+    # A file larger than the asset limit is damaged; one byte more than the limit shows it.
     return read_file(directory, name, limit=MAX_ASSET_BYTES + 1)
 
 
@@ -232,7 +232,7 @@ def _is_ours(name: str) -> bool:
 
 @contextmanager
 def _speaking() -> Iterator[None]:
-    """Say of a file system that fails that it does."""
+    """Turn file system errors into `Unavailable`."""
     try:
         yield
     except OSError as problem:

@@ -1,4 +1,4 @@
-"""The store of background tasks and of what they print."""
+"""The store of background tasks and their output."""
 
 from collections.abc import Collection
 from functools import partial
@@ -23,7 +23,7 @@ _RUNNING = background_tasks.c.ended_at_ms.is_(None)
 
 
 class BackgroundTaskStore:
-    """Background tasks in a table, and their output in another, piece by piece."""
+    """Background tasks in a table, and their output in another, in pieces."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
         self._connection = connection
@@ -79,18 +79,18 @@ class BackgroundTaskStore:
         return int(self._connection.execute(query).scalar() or 0)
 
     def of_holder(self, holder: str) -> tuple[BackgroundTask, ...]:
-        """The tasks that a daemon runs, as far as the database knows."""
+        """The running tasks whose lease a daemon holds."""
         return self._many(sa.select(background_tasks).where(_RUNNING, _is_held_by(holder)))
 
     def given_up(self, holder: str, *, now_ms: int) -> tuple[str, ...]:
-        """The tasks of other daemons whose lease has run out, by id."""
+        """The running tasks of other daemons whose lease has expired, by id."""
         query = sa.select(background_tasks.c.task_id).where(
             _RUNNING, sa.not_(_is_held_by(holder)), background_tasks.c.lease_until_ms < now_ms
         )
         return tuple(self._connection.execute(query).scalars())
 
     def renew(self, holder: str, *, until_ms: int) -> None:
-        """Keep the tasks of a daemon its own for longer."""
+        """Extend the leases of a daemon's tasks."""
         self._connection.execute(
             sa.update(background_tasks)
             .where(_RUNNING, _is_held_by(holder))
@@ -98,7 +98,7 @@ class BackgroundTaskStore:
         )
 
     def of_ended_sessions(self) -> tuple[str, ...]:
-        """Tasks that run on although their session has ended, by id."""
+        """Tasks that still run although their session has ended, by id."""
         query = (
             sa.select(background_tasks.c.task_id)
             .join(sessions, sessions.c.session_id == background_tasks.c.session_id)
@@ -107,7 +107,7 @@ class BackgroundTaskStore:
         return tuple(self._connection.execute(query).scalars())
 
     def untold(self) -> tuple[str, ...]:
-        """Ended tasks whose agent has not heard of it and does nothing else now, by id."""
+        """Ended tasks whose agent is not yet notified and idle, by id."""
         c = background_tasks.c
         is_busy = sa.exists().where(
             runs.c.session_id == c.session_id, runs.c.finished_at_ms.is_(None)
@@ -116,7 +116,7 @@ class BackgroundTaskStore:
         return tuple(self._connection.execute(query.order_by(c.ended_at_ms)).scalars())
 
     def mark_heard(self, task_ids: Collection[str]) -> None:
-        """Note that the agent knows of the end of some tasks."""
+        """Note that the agent was notified of the end of these tasks."""
         self._connection.execute(
             sa.update(background_tasks)
             .where(background_tasks.c.task_id.in_(task_ids), sa.text("needs_notice"))
@@ -124,7 +124,7 @@ class BackgroundTaskStore:
         )
 
     def append(self, task_id: str, piece: OutputPiece) -> None:
-        """Store what was printed next, and drop what is neither of the beginning nor of the end."""
+        """Append output, and drop the middle beyond the limits of head and tail."""
         row = {
             "task_id": task_id,
             "start": piece.start,
@@ -143,7 +143,7 @@ class BackgroundTaskStore:
         )
 
     def output(self, task_id: str, *, offset: int = 0) -> tuple[OutputPiece, ...]:
-        """What is kept of the output from an offset on, in order."""
+        """The stored output from an offset on, in order."""
         output = background_output.c
         query = (
             sa.select(output.start, output.text)
@@ -155,7 +155,7 @@ class BackgroundTaskStore:
         )
 
     def replace_output(self, task_id: str, pieces: Collection[OutputPiece]) -> None:
-        """Store other text in place of what is kept."""
+        """Replace the stored output."""
         gone = sa.delete(background_output).where(background_output.c.task_id == task_id)
         self._connection.execute(gone)
         for piece in pieces:

@@ -1,4 +1,4 @@
-"""The bridge store: bridges with their credentials, links of ids, and what goes out."""
+"""The bridge store: bridges with their credentials, links of ids, and outgoing deliveries."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -61,14 +61,14 @@ class BridgeStore:
         return tuple({str(value) for value in found if value})
 
     def linked(self, bridge_id: str, external_id: str) -> str | None:
-        """The message that something outside became."""
+        """The message that an external message became."""
         query = sa.select(bridge_links.c.message_id).where(
             bridge_links.c.bridge_id == bridge_id, bridge_links.c.external_id == external_id
         )
         return self._connection.execute(query).scalar()
 
     def external_of(self, bridge_id: str, message_id: str) -> str | None:
-        """What a message is called outside."""
+        """The external id of a message."""
         query = (
             sa.select(bridge_links.c.external_id)
             .where(bridge_links.c.bridge_id == bridge_id)
@@ -79,24 +79,24 @@ class BridgeStore:
         return self._connection.execute(query).scalar()
 
     def link(self, bridge_id: str, external_id: str, message_id: str) -> None:
-        """Note what something outside became; the first counts."""
+        """Link an external id to a message; the first link wins."""
         row = {"bridge_id": bridge_id, "external_id": external_id, "message_id": message_id}
         insert_new(self._connection, bridge_links, row)
 
     def add_delivery(self, delivery: BridgeDelivery) -> None:
-        """Queue a message."""
+        """Queue a delivery."""
         row = to_row(delivery, bridge_deliveries)
         self._connection.execute(sa.insert(bridge_deliveries), row)
 
     def update_delivery(self, delivery: BridgeDelivery) -> None:
-        """Note what became of a message."""
+        """Update a delivery."""
         statement = sa.update(bridge_deliveries).where(
             bridge_deliveries.c.delivery_id == delivery.delivery_id
         )
         self._connection.execute(statement.values(to_row(delivery, bridge_deliveries)))
 
     def deliveries(self, bridge_id: str, request: PageRequest) -> Page[BridgeDelivery]:
-        """What went out over a bridge, newest first."""
+        """The deliveries of a bridge, newest first."""
         return select_page(
             self._connection,
             sa.select(bridge_deliveries).where(bridge_deliveries.c.bridge_id == bridge_id),
@@ -109,7 +109,7 @@ class BridgeStore:
     def claim_deliveries(
         self, now_ms: int, *, until_ms: int, limit: int
     ) -> Sequence[BridgeDelivery]:
-        """Due messages, which nobody else claims until a time."""
+        """Claim due deliveries until a time."""
         query = (
             sa.select(bridge_deliveries)
             .where(bridge_deliveries.c.status == BridgeDeliveryStatus.PENDING)
@@ -122,7 +122,7 @@ class BridgeStore:
         return [from_row(row, BridgeDelivery) for row in rows]
 
     def claim_mailboxes(self, now_ms: int, *, until_ms: int, limit: int) -> Sequence[Bridge]:
-        """Bridges whose mailbox is to be looked into, which nobody else claims until a time."""
+        """Claim bridges whose mailbox is due to be polled, until a time."""
         query = (
             sa.select(channel_bridges)
             .where(channel_bridges.c.due_at_ms <= now_ms)
@@ -134,7 +134,7 @@ class BridgeStore:
         return [from_row(row, Bridge) for row in rows]
 
     def poll_at(self, bridge_id: str, at_ms: int) -> None:
-        """When to look for mail again; not for a bridge that was switched off meanwhile."""
+        """Schedule the next poll of a mailbox; not for a bridge that was switched off meanwhile."""
         self._connection.execute(
             sa.update(channel_bridges)
             .where(channel_bridges.c.bridge_id == bridge_id)
@@ -143,7 +143,7 @@ class BridgeStore:
         )
 
     def next_due_ms(self) -> int | None:
-        """When the next message or mailbox is due."""
+        """When the next delivery or mailbox poll is due."""
         found = [
             self._connection.execute(sa.select(sa.func.min(column)).where(column.is_not(None)))
             for column in (bridge_deliveries.c.due_at_ms, channel_bridges.c.due_at_ms)

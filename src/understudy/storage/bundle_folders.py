@@ -1,6 +1,6 @@
-"""Bundles as folders: written beside their place, made lasting, and renamed to it all at once.
+"""Bundles as folders: written under a temporary name, synced, and renamed into place atomically.
 
-Every step is made from an open directory to a name in it, and no name that is a link is followed.
+Every step goes from an open directory to a name in it, and never follows a symlink.
 """
 
 import os
@@ -17,7 +17,7 @@ from understudy.skills.bundles.paths import is_artifact, refused_by, tidy
 from understudy.skills.bundles.store import BundleFile
 from understudy.storage.files import opened, read_file
 
-# What a crash between writing and renaming leaves behind.
+# Temporary names that a crash between writing and renaming leaves behind.
 UNFINISHED: Final = re.compile(r"\.tmp-[0-9a-f]{16}")
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER_MODE: Final = 0o755
@@ -25,7 +25,7 @@ _FILE_MODE: Final = 0o644
 
 
 def make(name: str, *, within: int, is_lasting: bool = True) -> None:
-    """Have a folder, unless it is there."""
+    """Create a folder, unless it exists."""
     with suppress(FileExistsError):
         os.mkdir(name, _FOLDER_MODE, dir_fd=within)
         if is_lasting:
@@ -34,16 +34,16 @@ def make(name: str, *, within: int, is_lasting: bool = True) -> None:
 
 @contextmanager
 def made(name: str, *, within: int, is_lasting: bool = True) -> Iterator[int]:
-    """A folder that everybody may read, made unless it is there, and opened."""
+    """Create a world-readable folder, unless it exists, and open it."""
     make(name, within=within, is_lasting=is_lasting)
     with opened(name, within=within) as folder:
-        # Whatever the process masks.
+        # Independent of the umask.
         os.fchmod(folder, _FOLDER_MODE)
         yield folder
 
 
 def is_there(name: str, *, within: int) -> bool:
-    """Whether anything has this name, a link included."""
+    """Whether the name exists, even as a symlink."""
     try:
         os.stat(name, dir_fd=within, follow_symlinks=False)
     except FileNotFoundError:
@@ -52,13 +52,13 @@ def is_there(name: str, *, within: int) -> bool:
 
 
 def names_in(folder: int) -> list[str]:
-    """Everything in a folder."""
+    """The names in a folder, sorted."""
     with os.scandir(folder) as entries:
         return sorted(entry.name for entry in entries)
 
 
 def place(folder: int, name: str, files: Mapping[str, bytes]) -> None:
-    """Have these files under a new name, complete or not at all."""
+    """Write files under a new name, atomically."""
     staged = unfinished()
     try:
         with made(staged, within=folder) as top:
@@ -73,7 +73,7 @@ def place(folder: int, name: str, files: Mapping[str, bytes]) -> None:
 
 
 def remove(folder: int, name: str) -> None:
-    """Remove a version; it loses its name first, so nobody takes what is left of it for whole."""
+    """Delete a version; it is renamed first, so that nobody reads a half-deleted one as whole."""
     going = unfinished()
     with suppress(FileNotFoundError):
         os.rename(name, going, src_dir_fd=folder, dst_dir_fd=folder)
@@ -81,9 +81,9 @@ def remove(folder: int, name: str) -> None:
 
 
 def drop(folder: int, name: str) -> None:
-    """Remove what never got its name, or lost it; a link goes, and not what it leads to.
+    """Delete a temporary folder; a symlink is deleted, not its target.
 
-    What lies within is lifted out, level by level: however deep it is, one folder is open.
+    Subfolders are moved to the top, level by level: at any depth, only one folder is open.
     """
     going = [name]
     while going:
@@ -97,7 +97,7 @@ def drop(folder: int, name: str) -> None:
 
 
 def _emptied(here: int, top: int) -> Iterator[str]:
-    """Have nothing in a folder; those within it by the names that they have at the top now."""
+    """Empty a folder; yields the new names of its subfolders at the top."""
     for name in names_in(here):
         if _is_folder(name, within=here):
             lifted = unfinished()
@@ -112,18 +112,18 @@ def _is_folder(name: str, *, within: int) -> bool:
 
 
 def unfinished() -> str:
-    """A new name for what is not yet there, or not any more."""
+    """A new temporary name."""
     return f".tmp-{secrets.token_hex(8)}"
 
 
 def drop_if_empty(folder: int, name: str) -> None:
-    """Remove a folder that holds nothing."""
+    """Delete a folder if it is empty."""
     with suppress(OSError):
         os.rmdir(name, dir_fd=folder)
 
 
 def listed(top: int) -> tuple[BundleFile, ...]:
-    """The plain files below a folder, by path; links, devices and artifacts are none."""
+    """The regular files below a folder, by path; without symlinks, devices and artifacts."""
     found = []
     for root, folders, names, folder in os.fwalk(".", dir_fd=top, follow_symlinks=False):
         folders[:] = sorted(name for name in folders if not is_artifact(name))
@@ -139,12 +139,12 @@ def listed(top: int) -> tuple[BundleFile, ...]:
 
 
 def is_path(path: str) -> bool:
-    """Whether a file of a bundle can have exactly this path."""
+    """Whether this is a valid path of a bundle file, in normal form."""
     return refused_by(path) is None and tidy(path) == path and not is_artifact(path)
 
 
 def content(top: int, path: str) -> bytes | None:
-    """One plain file below a folder; None for a link, a device, or a path that no bundle has."""
+    """One regular file below a folder; None for a symlink, a device or an invalid path."""
     if not is_path(path):
         return None
     *folders, name = path.split("/")
@@ -158,7 +158,7 @@ def content(top: int, path: str) -> bytes | None:
 
 
 def _write_all(top: int, files: Mapping[str, bytes]) -> None:
-    """Write the files folder by folder, so that each folder is made and opened once."""
+    """Write the files folder by folder, so that each folder is created and opened once."""
     by_folder: dict[str, dict[str, bytes]] = {}
     for path, data in files.items():
         folder, _, name = path.rpartition("/")

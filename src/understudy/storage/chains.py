@@ -1,9 +1,9 @@
-"""Chains of digests over the audit and over the versions of skills: an edited or removed row shows.
+"""Digest chains over the audit and over skill versions: an edited or removed row shows.
 
-Each row of a chain keeps the digest of its content and a link: the digest of the link before it, of
-its place and of its content's digest. A head beside the rows tells how many there are and which link
-is the last, so that removal at the end shows as well. Links are made when a unit commits, after all
-other locks are held, so nobody who waits for a head holds what its holder waits for.
+Each row of a chain stores the digest of its content and a link: the digest of the link before it,
+of its place and of its content's digest. A head beside the rows tells how many there are and which
+link is the last, so that removal at the end shows as well. Links are made when a unit commits,
+after all other locks are held, so waiting for a head cannot deadlock.
 """
 
 import json
@@ -21,7 +21,7 @@ from understudy.storage.schema import audit, chains, skill_versions
 
 START: Final = "0" * 64
 BATCH: Final = 1_000
-# What the digest of a row's content is made of; what is not here may change.
+# The columns that a row's content digest covers; the others may change.
 CONTENT: Final[Mapping[str, tuple[str, ...]]] = {
     "audit": (
         "at_ms",
@@ -52,20 +52,20 @@ TABLES: Final = {"audit": audit, "skill_versions": skill_versions}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """Where a chain ends, and where what is left of it begins."""
+    """The last link of a chain, and where its remaining part begins."""
 
     name: str
     place: int = 0
     link: str = START
-    # The last row that retention removed: the chain goes on after it.
+    # The last row that retention deleted: the chain continues after it.
     base_place: int = 0
     base_link: str = START
-    # Rows from before there was a chain.
+    # Rows from before the chain was introduced.
     unchained: int = 0
 
 
 def content_digest(name: str, row: Mapping[str, Any]) -> str:
-    """The digest of what a row says; a column that is empty does not count."""
+    """The digest of a row's content; empty columns do not count."""
     content = {key: row[key] for key in CONTENT[name] if row[key] is not None}
     return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -76,29 +76,29 @@ def link_of(before: str, place: int, digest: str) -> str:
 
 
 class Chains:
-    """The chains of a unit: what it adds is linked when it commits."""
+    """The chains of a unit: rows that it adds are linked when it commits."""
 
     def __init__(
         self, connection: sa.Connection, dialect: Dialect, known: dict[str, Head] | None = None
     ) -> None:
         self._connection = connection
         self._dialect = dialect
-        # The heads as units of this process left them; whoever goes on from one makes sure of it.
+        # Cached heads, as units of this process left them; `_move` checks that one is current.
         self._known = {} if known is None else known
         self._moved: dict[str, Head] = {}
         self._entries: list[dict[str, Any]] = []
         self._versions: list[tuple[str, int]] = []
 
     def add_entry(self, entry: Mapping[str, Any]) -> None:
-        """Keep an audit entry for the end of the unit."""
+        """Queue an audit entry for the end of the unit."""
         self._entries.append(dict(entry))
 
     def add_version(self, skill_id: str, number: int) -> None:
-        """Have a version that is stored already linked at the end of the unit."""
+        """Queue a stored version to be linked at the end of the unit."""
         self._versions.append((skill_id, number))
 
     def settle(self) -> None:
-        """Store and link what the unit added; to be called last, as others wait for the heads."""
+        """Insert and link the queued rows; called last, because it locks the heads."""
         entries, versions = self._entries, self._versions
         self._entries, self._versions = [], []
         if entries:
@@ -111,7 +111,7 @@ class Chains:
                 self._connection.execute(_LINK_VERSION, {**_key(key), **values})
 
     def note_commit(self) -> None:
-        """Remember how far the chains are, after the unit has committed."""
+        """Cache the heads after the unit has committed."""
         self._known.update(self._moved)
 
     def _linked(self, name: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -120,14 +120,14 @@ class Chains:
             end, linked = _linked_after(head, rows)
             if self._move(head, end):
                 return linked
-        # Another daemon was there, or a unit that ran beside this one.
+        # The cached head was stale: another daemon or a concurrent unit moved it.
         head = self._held(name)
         end, linked = _linked_after(head, rows)
         self._move(head, end)
         return linked
 
     def _move(self, head: Head, end: Head) -> bool:
-        """Move the head from where it was left, and hold it; False when it is elsewhere by now."""
+        """Move the head from its cached place and lock it; False when it has moved meanwhile."""
         values = {"chain": head.name, "at": head.place, "after": head.link}
         to = {"place": end.place, "link": end.link}
         has_moved = self._connection.execute(_MOVE, {**values, **to}).rowcount == 1
@@ -136,7 +136,7 @@ class Chains:
         return has_moved
 
     def _held(self, name: str) -> Head:
-        """The head, which nobody else may move before the unit ends."""
+        """The head, locked until the unit ends."""
         query = self._dialect.locked(_HEAD)
         found = self._connection.execute(query, {"chain": name}).first()
         if found is None:
@@ -154,9 +154,9 @@ class Chains:
         )
 
     def prune_audit(self, *, before_ms: int, most: int) -> int:
-        """Remove the oldest entries, at most so many; the chain goes on from the last of them.
+        """Delete the oldest entries, at most `most`; the chain continues from the last of them.
 
-        What is younger stays, and so does everything after it: a chain is shortened at its start.
+        A chain is only shortened at its start: a younger entry keeps everything after it.
         """
         self.settle()
         head = self._held("audit")
@@ -177,7 +177,7 @@ class Chains:
         return len(gone)
 
     def verify(self, expected: str | None = None) -> AuditVerification:
-        """Walk both chains from their start. `expected` is a link that somebody noted elsewhere."""
+        """Verify both chains from their start. `expected` is a head noted elsewhere."""
         walks = {name: _Walk(name, self._head(name), expected) for name in TABLES}
         for name, walk in walks.items():
             for row in self._rows(name):
@@ -196,9 +196,9 @@ class Chains:
         )
 
     def _rows(self, name: str) -> Iterator[Any]:
-        """The linked rows by their place; a few at a time, as there can be very many."""
+        """The linked rows by their place, read in batches."""
         table, after = TABLES[name], (-1, "")
-        # Two rows of one place are told apart by their link.
+        # Two rows of one place are ordered by their link.
         columns = sa.tuple_(table.c.place, table.c.link)
         query = sa.select(table).where(table.c.place.is_not(None)).order_by(*columns).limit(BATCH)
         while True:
@@ -216,7 +216,7 @@ class Chains:
 
 
 class _Walk:
-    """A walk along one chain, until the first row that is not as it was written."""
+    """A walk along one chain, up to the first bad row."""
 
     def __init__(self, name: str, head: Head, expected: str | None) -> None:
         self.name = name
@@ -256,7 +256,7 @@ class _Walk:
             self.bad = BadLink(chain=self.name, problem=LinkProblem.EDITED, place=self._place)
 
     def report(self) -> ChainReport:
-        """What was walked, as far as it was."""
+        """The report of the rows that were checked."""
         return ChainReport(
             checked=self._place - self._head.base_place,
             erased=self._erased,
@@ -269,7 +269,7 @@ class _Walk:
 def _linked_after(
     head: Head, rows: Sequence[Mapping[str, Any]]
 ) -> tuple[Head, list[dict[str, Any]]]:
-    """The rows with their places and links behind a head, and the head after them."""
+    """The rows with their places and links after a head, and the new head."""
     linked = []
     for row in rows:
         digest, place = content_digest(head.name, row), head.place + 1

@@ -1,4 +1,4 @@
-"""The store of what was said in channels: messages, reactions, threads."""
+"""The store of channel messages, reactions and threads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from understudy.storage.schema import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastWord:
-    """When a session spoke last, and where that stands in the log."""
+    """When a session spoke last, and the position of that message in the log."""
 
     position: int
     at_ms: int
@@ -45,7 +45,7 @@ class ChannelMessageStore:
         return self._one(channel_messages.c.message_id == message_id)
 
     def of_run(self, run_id: str) -> ChannelMessage | None:
-        """The message that a run has published."""
+        """The message that a run published."""
         return self._one(channel_messages.c.source_run_id == run_id)
 
     def add(self, message: ChannelMessage) -> None:
@@ -68,7 +68,7 @@ class ChannelMessageStore:
         root_id: str | None = None,
         query: str | None = None,
     ) -> Page[ChannelMessage]:
-        """The latest messages in order; the cursor leads to the ones before them."""
+        """The latest messages in order; the cursor leads to earlier ones."""
         select = sa.select(channel_messages).where(channel_messages.c.channel_id == channel_id)
         if root_id is not None:
             select = select.where(channel_messages.c.root_id == root_id)
@@ -85,13 +85,13 @@ class ChannelMessageStore:
         return replace(page, items=self.with_reactions(tuple(reversed(page.items))))
 
     def by_ids(self, message_ids: Sequence[str]) -> dict[str, ChannelMessage]:
-        """Those of these messages that there are, with their reactions."""
+        """The messages among these ids that exist, with their reactions."""
         query = sa.select(channel_messages).where(channel_messages.c.message_id.in_(message_ids))
         found = tuple(_read(row) for row in self._connection.execute(query))
         return {message.message_id: message for message in self.with_reactions(found)}
 
     def with_reactions(self, messages: Sequence[ChannelMessage]) -> tuple[ChannelMessage, ...]:
-        """The messages with what people think of them."""
+        """The messages with their reactions."""
         of = [message.message_id for message in messages]
         reacted: dict[str, dict[str, list[str]]] = {}
         for row in self._connection.execute(_REACTIONS, {"ids": of}):
@@ -103,12 +103,12 @@ class ChannelMessageStore:
         )
 
     def react(self, message_id: str, actor_id: str, emoji: str, *, at_ms: int) -> bool:
-        """Set a reaction; False when it is set."""
+        """Add a reaction; False when it exists."""
         row = {"message_id": message_id, "actor_id": actor_id, "emoji": emoji}
         return insert_new(self._connection, channel_reactions, {**row, "created_at_ms": at_ms})
 
     def unreact(self, message_id: str, actor_id: str, emoji: str) -> bool:
-        """Take a reaction back; False when there is none."""
+        """Delete a reaction; False when there is none."""
         statement = sa.delete(channel_reactions).where(
             channel_reactions.c.message_id == message_id,
             channel_reactions.c.actor_id == actor_id,
@@ -147,7 +147,7 @@ class ChannelMessageStore:
         return None if row is None else self.with_reactions((_read(row),))[0]
 
     def replies_since(self, root_id: str, position: int) -> int:
-        """How many messages of agents stand in a thread after a place."""
+        """How many agent messages a thread has after a position."""
         query = (
             sa.select(sa.func.count())
             .select_from(channel_messages)
@@ -165,7 +165,7 @@ class ChannelMessageStore:
         return None if row is None else from_row(row, ThreadWork)
 
     def open_thread(self, channel_id: str, dedupe_key: str) -> ThreadWork | None:
-        """The newest thread of a key that is not over."""
+        """The newest open thread with a dedupe key."""
         query = (
             sa.select(channel_threads)
             .where(channel_threads.c.channel_id == channel_id)
@@ -178,7 +178,7 @@ class ChannelMessageStore:
         return None if row is None else from_row(row, ThreadWork)
 
     def put_thread(self, thread: ThreadWork) -> None:
-        """Store a thread, new or changed."""
+        """Insert or update a thread."""
         row = to_row(thread, channel_threads)
         self._connection.execute(_PUT_THREAD[self._connection.dialect.name], row)
 
@@ -194,7 +194,7 @@ class ChannelMessageStore:
         )
 
     def autonomous_roots(self, channel_id: str, *, since_ms: int) -> tuple[ThreadWork, ...]:
-        """The threads that no person opened and in which something was said since a time."""
+        """The threads that no person opened and that had a message since a time."""
         query = (
             sa.select(channel_threads)
             .where(channel_threads.c.channel_id == channel_id)
@@ -205,12 +205,12 @@ class ChannelMessageStore:
         return tuple(from_row(row, ThreadWork) for row in self._connection.execute(query))
 
     def due_threads(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
-        """The threads with a wish that is due, as channel and root."""
+        """The threads with a due turn request, as channel and root."""
         found = self._connection.execute(_DUE, {"now": now_ms, "at_most": limit})
         return tuple((row.channel_id, row.thread_root_message_id) for row in found)
 
     def next_due_ms(self) -> int | None:
-        """When the next wish is due."""
+        """When the next turn request is due."""
         return self._connection.execute(_NEXT_DUE).scalar()
 
     def _one(self, is_it: sa.ColumnElement[bool]) -> ChannelMessage | None:

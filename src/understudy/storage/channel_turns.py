@@ -1,4 +1,4 @@
-"""The store of what goes on in channels: leases of turns, and stimuli."""
+"""The store of channel leases and stimuli."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
@@ -43,19 +43,19 @@ class ChannelTurnStore:
         self._connection.execute(sa.insert(channel_leases), to_row(lease, channel_leases))
 
     def update(self, lease: TurnLease) -> None:
-        """Replace a lease, but for what its run wants to say: the run may say it meanwhile."""
+        """Update a lease except its output, which the run may set concurrently."""
         row = to_row(lease, channel_leases)
         del row["output"]
         is_it = channel_leases.c.turn_id == lease.turn_id
         self._connection.execute(sa.update(channel_leases).where(is_it).values(row))
 
     def remove(self, turn_id: str) -> bool:
-        """End a lease; False when it is gone."""
+        """Delete a lease; False when there is none."""
         statement = sa.delete(channel_leases).where(channel_leases.c.turn_id == turn_id)
         return self._connection.execute(statement).rowcount == 1
 
     def set_output(self, run_id: str, output: TurnOutput) -> bool:
-        """Note what a run wants to say; False when it has the floor no longer."""
+        """Set the output of a run's lease; False when it has no lease any more."""
         statement = (
             sa.update(channel_leases)
             .where(channel_leases.c.active_run_id == run_id)
@@ -64,7 +64,7 @@ class ChannelTurnStore:
         return self._connection.execute(statement).rowcount == 1
 
     def due(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
-        """Leases whose run has ended or whose time is up, as channel and turn."""
+        """Leases whose run has ended or that expired, as channel and turn."""
         found = self._connection.execute(_DUE, {"now": now_ms, "at_most": limit})
         return tuple((row.channel_id, row.turn_id) for row in found)
 
@@ -82,7 +82,7 @@ class ChannelTurnStore:
         return {row.session_id: row.unfinished for row in self._connection.execute(query)}
 
     def threads_under_way(self, session_ids: Collection[str]) -> frozenset[tuple[str, str]]:
-        """The sessions with a run for a channel that has not ended, each with the thread."""
+        """The sessions with an unfinished channel run, each with its thread."""
         query = (
             sa.select(runs.c.session_id, runs.c.wanted)
             .where(runs.c.session_id.in_(session_ids), runs.c.finished_at_ms.is_(None))
@@ -98,13 +98,13 @@ class ChannelTurnStore:
         return None if row is None else from_row(row, Stimulus)
 
     def stimulus_of_call(self, call_digest: str) -> Stimulus | None:
-        """The stimulus that a tool call has asked for."""
+        """The stimulus that a tool call requested."""
         query = sa.select(channel_stimuli).where(channel_stimuli.c.call_digest == call_digest)
         row = self._connection.execute(query).first()
         return None if row is None else from_row(row, Stimulus)
 
     def add_stimulus(self, stimulus: Stimulus) -> bool:
-        """Store a new stimulus; False when its tool call has made one already."""
+        """Insert a stimulus; False when its tool call has made one already."""
         return insert_new(self._connection, channel_stimuli, to_row(stimulus, channel_stimuli))
 
     def update_stimulus(self, stimulus: Stimulus) -> None:
@@ -115,7 +115,7 @@ class ChannelTurnStore:
         self._connection.execute(statement.values(to_row(stimulus, channel_stimuli)))
 
     def pending_stimuli(self, channel_id: str) -> tuple[Stimulus, ...]:
-        """The stimuli of a channel that wait, oldest first."""
+        """The pending stimuli of a channel, oldest first."""
         query = (
             sa.select(channel_stimuli)
             .where(channel_stimuli.c.channel_id == channel_id)
@@ -141,7 +141,7 @@ class ChannelTurnStore:
         )
 
     def due_stimuli(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
-        """Stimuli whose time has come, as channel and stimulus."""
+        """Due stimuli, as channel and stimulus."""
         query = (
             sa.select(channel_stimuli.c.channel_id, channel_stimuli.c.stimulus_id)
             .where(channel_stimuli.c.due_at_ms.is_not(None))
@@ -169,13 +169,13 @@ class ChannelTurnStore:
 
 
 def _thread_of(wanted: Any) -> str:
-    """The thread that a run was submitted for; empty where its record does not tell."""
+    """The thread that a run was submitted for; empty where its record does not say."""
     stored = wanted if isinstance(wanted, dict) else {}
     metadata = (stored.get("input") or {}).get("metadata") or {}
     return str(metadata.get("thread_root_message_id", ""))
 
 
-# A lease whose run is gone is over as well.
+# A lease whose run was deleted is over as well.
 _GOES_ON = sa.exists().where(
     runs.c.run_id == channel_leases.c.active_run_id, runs.c.finished_at_ms.is_(None)
 )

@@ -1,4 +1,4 @@
-"""The channel store: rooms, their rosters and their events."""
+"""The channel store: channels, their rosters and their events."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ from understudy.storage.rows import (
 )
 from understudy.storage.schema import agents, channel_events, channel_members, channels, sessions
 
-# Counted by the database while messages come in, so never written from a record.
+# Counted by the database as messages arrive, so never written from a record.
 COUNTED: Final = ("message_count", "last_message_id", "last_message_preview", "sequence")
 
 
@@ -50,13 +50,13 @@ class ChannelStore:
         return insert_new(self._connection, channels, _row(channel))
 
     def update(self, channel: Channel, *, expected_version: int) -> None:
-        """Write what people set."""
+        """Update a channel's settings, but not its counters."""
         row = {name: value for name, value in _row(channel).items() if name not in COUNTED}
         is_it = channels.c.channel_id == channel.channel_id
         replace_version(self._connection, channels, is_it, row, expected_version=expected_version)
 
     def delete(self, channel_id: str) -> None:
-        """Remove a channel with all that is in it."""
+        """Delete a channel with everything in it."""
         statement = sa.delete(channels).where(channels.c.channel_id == channel_id)
         self._connection.execute(statement)
 
@@ -96,7 +96,7 @@ class ChannelStore:
     def member_of(
         self, channel_id: str, *, session_id: str | None = None, actor_id: str | None = None
     ) -> ChannelMember | None:
-        """The member that a session or a person is."""
+        """The member record of a session or a person."""
         if session_id is not None:
             return self._member(channel_id, channel_members.c.session_id == session_id)
         return self._member(channel_id, channel_members.c.actor_id == actor_id)
@@ -107,18 +107,18 @@ class ChannelStore:
         return [(row.member_id, _name_of(row)) for row in found]
 
     def count_members(self, channel_id: str) -> int:
-        """How many there are."""
+        """The number of members."""
         query = sa.select(sa.func.count()).select_from(channel_members)
         found = self._connection.execute(query.where(channel_members.c.channel_id == channel_id))
         return found.scalar_one()
 
     def put_member(self, channel_id: str, member: ChannelMember) -> None:
-        """Store a member, new or changed."""
+        """Insert or update a member."""
         row = {**to_row(member, channel_members), "channel_id": channel_id}
         self._connection.execute(_PUT_MEMBER[self._connection.dialect.name], row)
 
     def remove_member(self, channel_id: str, member_id: str) -> None:
-        """Take a member off the roster."""
+        """Delete a member from the roster."""
         self._connection.execute(
             sa.delete(channel_members).where(
                 channel_members.c.channel_id == channel_id,
@@ -133,13 +133,13 @@ class ChannelStore:
     def event(
         self, channel_id: str, name: EventName, data: Mapping[str, Any], *, at_ms: int
     ) -> int:
-        """Note an event of a channel whose row this unit holds; returns its number."""
+        """Append an event of a channel whose row this unit has locked; returns its number."""
         number: int = self._connection.execute(_NEXT, {"of": channel_id}).scalar_one()
         self._add_event(channel_id, number, name, data, at_ms)
         return number
 
     def message_event(self, channel_id: str, message_id: str, preview: str, *, at_ms: int) -> int:
-        """Count a message and note its event; returns its place in the log."""
+        """Count a message and append its event; returns its position in the log."""
         values = {"of": channel_id, "newest": message_id, "shown": preview, "at": at_ms}
         number: int = self._connection.execute(_COUNT, values).scalar_one()
         data = {"message_id": message_id}
@@ -204,7 +204,7 @@ _AGENT_NAME = agents.c.display_name.label("agent_name")
 _WITH_AGENTS = channel_members.outerjoin(
     sessions, sessions.c.session_id == channel_members.c.session_id
 ).outerjoin(agents, agents.c.agent_id == sessions.c.agent_id)
-# A member that follows its agent has the name that the agent has now.
+# A member that follows its agent shows the agent's current name.
 _MEMBERS = sa.select(channel_members, _AGENT_NAME).select_from(_WITH_AGENTS)
 _ROSTERS = _MEMBERS.where(
     channel_members.c.channel_id.in_(sa.bindparam("ids", expanding=True))

@@ -1,4 +1,4 @@
-"""The outbox of webhooks: claimed by one worker at a time, settled by whoever claimed last."""
+"""The outbox of webhooks: claimed by one worker at a time, settled by the last claimant."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -13,19 +13,19 @@ from understudy.storage.schema import deliveries, delivery_tries, webhook_secret
 
 CUT_OFF: Final = "given up: the daemon stopped during the last attempt"
 ONLY: Final = "current"
-# No run has as many reply targets.
+# Above the number of reply targets of any run.
 TASK_POSITIONS: Final = 1_000_000
 
 
 class DeliveryStore:
-    """What is to be sent to webhooks: an outbox, written in the transaction that ends a run."""
+    """The webhook outbox, written in the transaction that ends a run."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 
     def add(self, run_id: str, position: int, delivery: Delivery) -> None:
-        """Have the end of a run sent to its reply target at that position."""
+        """Queue the delivery of a run's end to the reply target at a position."""
         row = to_row(delivery, deliveries) | {
             "run_id": run_id,
             "position": position,
@@ -49,13 +49,13 @@ class DeliveryStore:
         return tuple(_read(row) for row in found)
 
     def next_task_position(self, run_id: str) -> int:
-        """The position of the next delivery of a background task of a run, whose row is locked."""
+        """The next free delivery position of a background task of a run whose row is locked."""
         query = sa.select(sa.func.max(deliveries.c.position)).where(deliveries.c.run_id == run_id)
         last = self._connection.execute(query).scalar() or 0
         return max(int(last) + 1, TASK_POSITIONS)
 
     def find(self, run_id: str, delivery_id: str) -> Delivery | None:
-        """One delivery of a run, held until the unit ends."""
+        """One delivery of a run, locked until the unit ends."""
         query = sa.select(deliveries).where(
             deliveries.c.delivery_id == delivery_id, deliveries.c.run_id == run_id
         )
@@ -63,19 +63,19 @@ class DeliveryStore:
         return None if row is None else _read(row)
 
     def next_due_ms(self) -> int | None:
-        """When the next delivery is to be tried; None when none is pending."""
+        """When the next attempt is due; None when no delivery is pending."""
         query = sa.select(sa.func.min(deliveries.c.due_at_ms)).where(_WAITS)
         return self._connection.execute(query).scalar()
 
     def claim(self, *, now_ms: int, until_ms: int, limit: int) -> tuple[ClaimedDelivery, ...]:
-        """Take deliveries that are due; nobody else is given them before `until_ms`."""
+        """Claim due deliveries until `until_ms`."""
         self._give_up_cut_off(now_ms)
         due = (
             sa.select(deliveries.c.delivery_id)
             .where(_WAITS, deliveries.c.due_at_ms <= now_ms)
             .order_by(deliveries.c.due_at_ms, deliveries.c.delivery_id)
             .limit(limit)
-            # What another daemon is just claiming is not waited for. SQLite has one writer anyway.
+            # Rows that another daemon is claiming are skipped. SQLite has one writer anyway.
             .with_for_update(skip_locked=True)
         )
         ids = self._connection.execute(due).scalars().all()
@@ -90,7 +90,7 @@ class DeliveryStore:
     def settle(
         self, claimed: ClaimedDelivery, tried: Try, status: DeliveryStatus, *, due_at_ms: int | None
     ) -> bool:
-        """Write down a try and what follows; False when somebody else has the delivery by now."""
+        """Store an attempt and the next status; False when another worker claimed the delivery."""
         is_delivered = status is DeliveryStatus.DELIVERED
         statement = (
             sa.update(deliveries)
@@ -109,7 +109,7 @@ class DeliveryStore:
         return is_ours
 
     def try_again(self, delivery_id: str, *, at_ms: int) -> None:
-        """Make a dead delivery due, with as many tries as a new one."""
+        """Make a dead delivery due again, with the full number of attempts."""
         self._connection.execute(
             sa.update(deliveries)
             .where(deliveries.c.delivery_id == delivery_id)
@@ -121,7 +121,7 @@ class DeliveryStore:
         )
 
     def tries(self, delivery_ids: Sequence[str]) -> dict[str, tuple[Try, ...]]:
-        """What was tried for some deliveries, oldest first."""
+        """The attempts of some deliveries, oldest first."""
         query = (
             sa.select(delivery_tries)
             .where(delivery_tries.c.delivery_id.in_(delivery_ids))
@@ -133,7 +133,7 @@ class DeliveryStore:
         return found
 
     def _give_up_cut_off(self, now_ms: int) -> None:
-        """End those whose last try never came back."""
+        """Mark deliveries dead whose last attempt was cut off by a crash."""
         self._connection.execute(
             sa.update(deliveries)
             .where(_WAITS, deliveries.c.due_at_ms <= now_ms)
@@ -143,22 +143,22 @@ class DeliveryStore:
 
 
 class WebhookSecretStore:
-    """The secret that webhooks are signed with, where the settings give none."""
+    """The secret that signs webhooks, where the settings have none."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def get(self) -> str | None:
-        """The secret, if one was made."""
+        """The secret, if one was generated."""
         return self._connection.execute(sa.select(webhook_secret.c.secret)).scalar()
 
     def add(self, secret: str, *, at_ms: int) -> bool:
-        """Keep the first secret; False when there is one already."""
+        """Insert the first secret; False when there is one already."""
         values = {"name": ONLY, "secret": secret, "created_at_ms": at_ms}
         return insert_new(self._connection, webhook_secret, values)
 
     def replace(self, secret: str, *, at_ms: int) -> None:
-        """Keep another secret from now on."""
+        """Replace the secret."""
         if not self.add(secret, at_ms=at_ms):
             self._connection.execute(
                 sa.update(webhook_secret).values(secret=secret, created_at_ms=at_ms)
@@ -166,7 +166,7 @@ class WebhookSecretStore:
 
 
 _PENDING = deliveries.c.status == str(DeliveryStatus.PENDING)
-# As the index knows them.
+# The condition of the partial index.
 _WAITS = deliveries.c.due_at_ms.is_not(None)
 
 
@@ -175,7 +175,7 @@ def _read(row: Any) -> Delivery:
 
 
 def _address(row: Any) -> str:
-    # One that cannot be read is no URL, so the delivery is given up where it would be sent.
+    # A damaged address is an invalid URL, so the delivery fails when it is sent.
     return row.address if isinstance(row.address, str) else ""
 
 

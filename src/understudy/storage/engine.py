@@ -1,4 +1,4 @@
-"""Opening the database, and the dialect of SQLite."""
+"""Opens the database; the dialect of SQLite."""
 
 import sqlite3
 import threading
@@ -30,34 +30,34 @@ def open_sqlite(url: str) -> sa.Engine:
 
 
 def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
-    # The driver begins a transaction before the first change, and takes the write lock with it.
+    # The driver begins a transaction before the first write, and takes the write lock with it.
     connection.isolation_level = "IMMEDIATE"
     for pragma in (
         "journal_mode=WAL",
         "synchronous=NORMAL",
         f"busy_timeout={BUSY_TIMEOUT_MS}",
         "foreign_keys=ON",
-        # What is deleted is overwritten, so that an erasure leaves nothing in free pages.
+        # Deleted content is overwritten, so that an erasure leaves nothing in free pages.
         "secure_delete=ON",
     ):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def mark_overwriting(connection: sa.Connection) -> None:
-    """Note in the file that nothing was ever deleted from it without being overwritten."""
+    """Mark the file: everything ever deleted from it was overwritten."""
     connection.exec_driver_sql("PRAGMA user_version=1")
 
 
 def is_overwriting(connection: sa.Connection) -> bool:
-    """Whether that is noted; not in a file that is older than `secure_delete`."""
+    """Whether the file has that mark; a file older than `secure_delete` has not."""
     return bool(connection.exec_driver_sql("PRAGMA user_version").scalar())
 
 
 class WriteTurns:
-    """Lets the writers of this process go one after the other, in the order they came.
+    """Serialises the writers of this process, first come, first served.
 
-    SQLite's own wait for the write lock sleeps and tries again, so who comes later may go first, and
-    the lock is free meanwhile.
+    SQLite's busy back-off sleeps and retries, so a later writer may overtake, and the lock idles
+    meanwhile.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class WriteTurns:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait for the turn, as long as SQLite would, and pass it on at the end."""
+        """Wait for the turn, as long as SQLite's busy timeout, and pass it on at the end."""
         self._take()
         try:
             yield
@@ -88,7 +88,7 @@ class WriteTurns:
             if mine in self._waiting:
                 self._waiting.remove(mine)
                 raise coded_error("storage/database_unavailable")
-        # It was passed on in the very last moment.
+        # The turn was passed on at the moment of the timeout.
 
     def _pass_on(self) -> None:
         with self._guard:
@@ -105,11 +105,11 @@ class SqliteDialect:
         self.turn = WriteTurns().turn
 
     def begin_write(self, connection: sa.Connection) -> None:
-        """Take the write lock before the first look, so that what was read still holds."""
+        """Take the write lock before the first read, so that reads stay valid until the commit."""
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     def lock_journal(self, connection: sa.Connection) -> None:
-        """Nothing to do: the write lock already puts events in order."""
+        """Nothing to do: the write lock already orders events."""
 
     def lock_assets(self, connection: sa.Connection, *, alone: bool) -> None:
         """Nothing to do: there is no other writer."""
@@ -127,11 +127,11 @@ class SqliteDialect:
         """Nothing to do: there is no other writer."""
 
     def contains(self, column: sa.ColumnElement[str], text: str) -> sa.ColumnElement[bool]:
-        """Whether a text is part of another, whatever signs are in it."""
+        """SQL condition: `text` is a literal substring of the column."""
         return sa.func.instr(column, text) > 0
 
     def shielded(self, connection: sa.Connection) -> AbstractContextManager[object]:
-        """Nothing to do: a read that fails leaves the transaction as it was."""
+        """Nothing to do: a failed read leaves the transaction intact."""
         return nullcontext()
 
     def locked(self, query: sa.Select[Any]) -> sa.Select[Any]:
@@ -145,7 +145,7 @@ class SqliteDialect:
     def announce(
         self, connection: sa.Connection, session_ids: set[str], tables: Collection[str]
     ) -> None:
-        """Nobody to tell: one daemon per database."""
+        """Nothing to do: there is one daemon per database."""
 
 
 Dialect = SqliteDialect | PostgresDialect
@@ -157,5 +157,5 @@ def open_engine(url: str) -> sa.Engine:
 
 
 def dialect_of(engine: sa.Engine) -> Dialect:
-    """The ways of this engine's database."""
+    """The dialect of the engine's database."""
     return SqliteDialect() if engine.dialect.name == "sqlite" else PostgresDialect()

@@ -1,4 +1,4 @@
-"""Deletes agents with everything that was made in their sessions, row by row."""
+"""Deletes agents with everything created in their sessions, row by row."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
@@ -12,7 +12,7 @@ from understudy.sessions.learning_scopes import session_scope
 from understudy.storage import schema
 from understudy.storage.term_index import TermIndex
 
-# Which rows go: those whose column names one of the ids. A table may stand here more than once.
+# The rows to delete: those whose column holds one of the ids. A table may occur more than once.
 ROWS: Final[tuple[tuple[sa.Column[Any], str], ...]] = (
     (schema.agents.c.agent_id, "agent_ids"),
     (schema.skill_agent_grants.c.agent_id, "agent_ids"),
@@ -22,7 +22,7 @@ ROWS: Final[tuple[tuple[sa.Column[Any], str], ...]] = (
     (schema.channel_members.c.session_id, "session_ids"),
     (schema.tasks.c.session_id, "session_ids"),
     (schema.flows.c.session_id, "session_ids"),
-    # Takes its output along.
+    # Cascades to its output.
     (schema.background_tasks.c.session_id, "session_ids"),
     (schema.sidechains.c.session_id, "session_ids"),
     (schema.session_mcp_servers.c.session_id, "session_ids"),
@@ -32,7 +32,7 @@ ROWS: Final[tuple[tuple[sa.Column[Any], str], ...]] = (
     (schema.signals.c.target, "session_ids"),
     (schema.skill_uses.c.session_id, "session_ids"),
     (schema.learning_uses.c.session_id, "session_ids"),
-    # Takes its executions along.
+    # Cascades to its executions.
     (schema.schedules.c.schedule_id, "schedule_ids"),
     (schema.asset_references.c.ref_id, "schedule_ids"),
     (schema.asset_references.c.ref_id, "run_ids"),
@@ -43,7 +43,7 @@ ROWS: Final[tuple[tuple[sa.Column[Any], str], ...]] = (
     (schema.artifacts.c.run_id, "run_ids"),
     (schema.signals.c.target, "run_ids"),
     (schema.skill_listings.c.run_id, "run_ids"),
-    # Takes scopes, evidence and captures along.
+    # Cascades to scopes, evidence and captures.
     (schema.run_memories.c.run_id, "run_ids"),
     (schema.run_memory_bodies.c.run_id, "run_ids"),
     (schema.run_memory_backlog.c.run_id, "run_ids"),
@@ -69,16 +69,16 @@ _ORDER: Final = {table: place for place, table in enumerate(schema.metadata.sort
 
 
 class ErasureStore:
-    """Finds what belongs to agents, and deletes it."""
+    """Finds the records that belong to agents, and deletes them."""
 
     def __init__(self, connection: sa.Connection, terms: TermIndex) -> None:
         self._connection = connection
         self._terms = terms
 
     def of_agents(self, agent_ids: Collection[str]) -> Belongings:
-        """What was made in the sessions of these agents, and what came of it.
+        """The records created in the sessions of these agents, and those derived from them.
 
-        A learning that takes the place of one of theirs is among it, and the trials of their rollouts.
+        Includes learnings that supersede one of theirs, and the trials of their rollouts.
         """
         sessions = self._closed(
             self._ids(schema.sessions.c.session_id, schema.sessions.c.agent_id, agent_ids),
@@ -112,15 +112,15 @@ class ErasureStore:
         return tuple(sorted(self._matching(query, runs.run_id, run_ids)))
 
     def erase(self, belongings: Belongings) -> None:
-        """Delete the rows; files and rows that are no part of a table are deleted before."""
+        """Delete the rows; files and rows without a table in `ROWS` are deleted before."""
         self._terms.remove(TERM_KIND, sorted(belongings.learning_ids))
-        # What refers to another row goes before it.
+        # Rows that refer to another row are deleted before it.
         for column, name in sorted(ROWS, key=_place, reverse=True):
             for some in batches(sorted(getattr(belongings, name))):
                 self._connection.execute(sa.delete(column.table).where(column.in_(some)))
 
     def _learned(self, sessions: Collection[str]) -> Mapping[str, frozenset[str]]:
-        """What was learned in some sessions, and the skills that came of it."""
+        """What was learned in some sessions, and the skills promoted from it."""
         runs = self._ids(schema.runs.c.run_id, schema.runs.c.session_id, sessions)
         scopes = [session_scope(session_id).key for session_id in sessions]
         candidates, learnings = schema.learning_candidates.c, schema.learnings.c
@@ -139,7 +139,7 @@ class ErasureStore:
     def _closed(
         self, ids: frozenset[str], key: sa.Column[Any], refers: sa.Column[Any]
     ) -> frozenset[str]:
-        """The rows with these ids, those that refer to one of them, and so on."""
+        """The rows with these ids, and those that refer to them, transitively."""
         new = ids
         while new:
             new = self._ids(key, refers, new) - ids

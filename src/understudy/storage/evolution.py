@@ -1,4 +1,4 @@
-"""The stores of evolution: what happened to an agent, proposals for its files, and suggestions."""
+"""The stores of evolution: an agent's record, proposals for its files, and suggestions."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -38,7 +38,7 @@ from understudy.storage.schema.skills import MADE_BY_RUNS
 
 
 class EvolutionStore:
-    """A record that is kept nowhere else than in what it tells of."""
+    """The evolution record, read from the tables of its sources; it has no table of its own."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -68,17 +68,17 @@ _AGENT: Final[sa.BindParameter[str]] = sa.bindparam("agent", type_=sa.Text)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryTable:
-    """Where the entries of one kind stand."""
+    """The table and columns of one kind of entry."""
 
     at_ms: sa.Column[int]
     id: sa.Column[str]
     number: sa.Column[int] | None = None
     which: tuple[sa.ColumnElement[bool] | sa.TextClause, ...]
-    # What an index has after the agent, which is what tells the entries of this kind apart.
+    # The order of the partial index of this kind, after the agent.
     order: tuple[sa.Column[Any], ...]
 
 
-# Which entries count is written as their indexes say it, or a database would not use these.
+# The conditions repeat those of the partial indexes, or a database would not use these.
 ENTRY_TABLES: Final[Mapping[EntryKind, EntryTable]] = {
     EntryKind.SOUL_VERSION: EntryTable(
         at_ms=agent_files.c.created_at_ms,
@@ -121,7 +121,7 @@ ENTRY_TABLES: Final[Mapping[EntryKind, EntryTable]] = {
 
 
 def _newest(kind: EntryKind, request: PageRequest) -> sa.Select[Any]:
-    """As many entries of a kind as a page could hold, so that no more are ever looked at."""
+    """At most one page of entries of a kind, so that no more rows are read."""
     shelf = ENTRY_TABLES[kind]
     number = sa.literal_column("0") if shelf.number is None else shelf.number
     place: tuple[sa.ColumnElement[Any], ...] = (
@@ -134,7 +134,7 @@ def _newest(kind: EntryKind, request: PageRequest) -> sa.Select[Any]:
     query = sa.select(*named).where(*shelf.which)
     if request.after:
         after = [sa.literal(part) for part in request.after]
-        # The first says nothing new, but it is what an index can be searched by.
+        # The first condition is redundant, but an index can be searched by it.
         query = query.where(shelf.at_ms <= after[0], sa.tuple_(*place) < sa.tuple_(*after))
     return query.order_by(*(column.desc() for column in shelf.order)).limit(request.limit + 1)
 
@@ -155,11 +155,11 @@ class ProposalStore:
         return None if row is None else from_row(row, FileProposal)
 
     def add(self, proposal: FileProposal) -> None:
-        """Keep a new one."""
+        """Insert a proposal."""
         self._connection.execute(sa.insert(file_proposals).values(to_row(proposal, file_proposals)))
 
     def decide(self, proposal: FileProposal) -> bool:
-        """Keep what was decided of one that waits; False when it waits no longer."""
+        """Store the decision on a pending proposal; False when it is not pending any more."""
         waits = file_proposals.c.state == str(ProposalState.PENDING)
         statement = (
             sa.update(file_proposals)
@@ -171,14 +171,14 @@ class ProposalStore:
     def waiting(
         self, agent_id: str, name: str, *, user_id: str | None = None
     ) -> Sequence[FileProposal]:
-        """Those that wait for a file of an agent, or for the copy of a user, oldest first."""
+        """Pending proposals for an agent's file, or for a user's copy of it, oldest first."""
         values = {"of_agent": agent_id, "file_name": name, "of_user": user_id or ""}
         return readable(
             self._connection.execute(_WAITING, values).all(), partial(from_row, kind=FileProposal)
         )
 
     def pending(self, request: PageRequest, *, owner_id: str | None = None) -> Page[FileProposal]:
-        """Those of all agents that wait, or of the agents of an owner, oldest first."""
+        """Pending proposals for all agents, or for those of an owner, oldest first."""
         return select_page(
             self._connection,
             sa.select(file_proposals).where(*_pending_of(owner_id)),
@@ -188,7 +188,7 @@ class ProposalStore:
         )
 
     def pending_count(self, *, owner_id: str | None = None) -> int:
-        """How many wait for all agents, or for the agents of an owner."""
+        """The number of pending proposals for all agents, or for those of an owner."""
         query = sa.select(sa.func.count()).where(*_pending_of(owner_id))
         return self._connection.execute(query).scalar_one()
 
@@ -200,7 +200,7 @@ class ProposalStore:
         state: ProposalState | None = None,
         user_id: str | None = None,
     ) -> Page[FileProposal]:
-        """Those of an agent, or for the copies of a user, newest first."""
+        """The proposals for an agent, or for the copies of a user, newest first."""
         query = sa.select(file_proposals).where(file_proposals.c.agent_id == agent_id)
         if user_id is not None:
             query = query.where(file_proposals.c.user_id == user_id)
@@ -232,11 +232,11 @@ _WAITING: Final = (
 
 
 def _pending_of(owner_id: str | None) -> tuple[sa.ColumnElement[bool], ...]:
-    """The SQL conditions that a proposal waits; by agents, as the index of waiting ones has them."""
+    """SQL conditions of pending proposals; by agents, to match the partial index."""
     owned: sa.ColumnElement[bool] = file_proposals.c.agent_id.in_(sa.select(agents.c.agent_id))
     if owner_id is not None:
         theirs = sa.select(agents.c.agent_id).where(agents.c.owner_id == owner_id)
-        # Users decide on their own copies, whosever the agent is.
+        # Users decide on their own copies, whoever owns the agent.
         is_theirs = sa.or_(
             file_proposals.c.agent_id.in_(theirs), file_proposals.c.user_id == owner_id
         )
@@ -244,44 +244,44 @@ def _pending_of(owner_id: str | None) -> tuple[sa.ColumnElement[bool], ...]:
     return (owned, file_proposals.c.state == str(ProposalState.PENDING))
 
 
-# What tools answered comes along, so not many runs at once are looked at.
+# Tool answers are read along, so a batch holds few runs.
 BATCH: Final = 10
 LAST: Final = "last"
 
-# The step of a run, and the tool that it called there.
+# The step of a run, and the tool that was called in it.
 Call = tuple[int, str]
 
 
 class SuggestionStore:
-    """What was suggested, and what runs did."""
+    """The states of suggestions, and the tool runs that suggestions are made from."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def states(self) -> tuple[SuggestionState, ...]:
-        """What became of all that was suggested and is not forgotten."""
+        """The states of all suggestions that are not forgotten."""
         rows = self._connection.execute(_STANDING).mappings()
         return tuple(SuggestionState(**row) for row in rows)
 
     def put(self, made: MadeSuggestion) -> None:
-        """Keep it, in place of an earlier one about the same."""
+        """Insert or replace the state of a suggestion."""
         self._connection.execute(_PUT[self._connection.dialect.name], asdict(made))
 
     def forget(self, *, before_ms: int) -> None:
-        """Drop what is so old that it no longer matters."""
+        """Delete suggestions from before a time."""
         self._connection.execute(sa.delete(suggestions).where(suggestions.c.at_ms < before_ms))
 
     def looked_at_ms(self) -> int | None:
-        """When somebody looked last."""
+        """When suggestions were last computed."""
         return self._connection.execute(sa.select(suggestion_looks.c.at_ms)).scalar()
 
     def note_look(self, at_ms: int) -> None:
-        """Note that somebody looks now."""
+        """Note the time of this computation."""
         values = {"name": LAST, "at_ms": at_ms}
         self._connection.execute(_LOOKED[self._connection.dialect.name], values)
 
     def tool_runs(self, *, since_ms: int, per_agent: int) -> Mapping[str, tuple[str, ...]]:
-        """Of each agent the newest runs that used tools and came to a good end without a skill."""
+        """For each agent, its newest successful runs that used tools and no skill."""
         found: dict[str, tuple[str, ...]] = {}
         for agent_id in self._connection.execute(_AGENTS).scalars().all():
             values = {"agent": agent_id, "since_ms": since_ms, "most": per_agent}
@@ -304,7 +304,7 @@ class SuggestionStore:
 
 
 def _in_order(calls: Sequence[Call]) -> tuple[str, ...]:
-    """The tools of a run; those of one step run at once, so among them only the names count."""
+    """The tools of a run; those of one step run concurrently, so they are sorted by name."""
     return tuple(intern(name) for _, name in sorted(calls))[:MAX_READ]
 
 
@@ -327,9 +327,9 @@ _RUNS: Final = (
         runs.c.agent_id == sa.bindparam("agent"),
         runs.c.submitted_at_ms >= sa.bindparam("since_ms"),
         runs.c.status == str(RunStatus.COMPLETED),
-        # What is done in a sidechain is a part of what somebody else does.
+        # A sidechain is a part of its parent's work.
         sessions.c.parent_session_id.is_(None),
-        # What only tries something out is nobody's habit.
+        # A trial is nobody's habit.
         runs.c.trial_id.is_(None),
         ~_USED_A_SKILL,
         _CALLED_TOOLS,

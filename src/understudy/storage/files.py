@@ -1,4 +1,4 @@
-"""Files that are replaced all at once, in directories that no link leads into."""
+"""Files replaced atomically, in directories opened without following symlinks."""
 
 import errno
 import os
@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-# What a crash between writing and renaming leaves behind.
+# Temporary files that a crash between writing and renaming leaves behind.
 LEFTOVER: Final = re.compile(r"\.new-[0-9a-f]{16}")
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -20,7 +20,7 @@ _NOT_A_FILE: Final = frozenset({errno.ENOENT, errno.ELOOP, errno.ENXIO})
 
 @contextmanager
 def opened(directory: Path | str, *, within: int | None = None) -> Iterator[int]:
-    """The directory itself, never a place that a link leads to."""
+    """Open a directory without following a symlink."""
     descriptor = os.open(directory, _DIRECTORY, dir_fd=within)
     try:
         yield descriptor
@@ -30,7 +30,7 @@ def opened(directory: Path | str, *, within: int | None = None) -> Iterator[int]
 
 @contextmanager
 def made(name: str, *, within: int) -> Iterator[int]:
-    """A directory for its owner alone, made unless it is there; opened the same way."""
+    """Create a directory with mode 0700 unless it exists; open it without following symlinks."""
     with suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=within)
     with opened(name, within=within) as descriptor:
@@ -38,7 +38,7 @@ def made(name: str, *, within: int) -> Iterator[int]:
 
 
 def replace_file(directory: int, name: str, data: bytes) -> os.stat_result:
-    """Put a file for its owner alone in the place of whatever has that name; what it became."""
+    """Atomically replace a file, with mode 0600; returns its new status."""
     new = f".new-{secrets.token_hex(8)}"
     try:
         with os.fdopen(os.open(new, _CREATE, 0o600, dir_fd=directory), "wb") as file:
@@ -56,7 +56,7 @@ def replace_file(directory: int, name: str, data: bytes) -> os.stat_result:
 
 
 def read_file(directory: int, name: str, *, limit: int) -> bytes | None:
-    """The first bytes of a plain file, up to `limit`; None when there is no such file."""
+    """The first `limit` bytes of a regular file; None when there is no such file."""
     try:
         descriptor = os.open(name, _READ, dir_fd=directory)
     except OSError as problem:

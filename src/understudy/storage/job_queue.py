@@ -1,4 +1,4 @@
-"""Queues of work: each thing at most once, claimed for a time by one worker of any daemon."""
+"""Job queues: each job at most once, claimed under a lease by one worker of any daemon."""
 
 import secrets
 from collections.abc import Collection, Sequence
@@ -11,16 +11,16 @@ from understudy.storage.engine import Dialect
 from understudy.storage.rows import INSERTS
 from understudy.work.queue_worker import CLAIM_BYTES, LEASE_MS, Job
 
-# What a job is like that nobody has tried.
+# The columns of a job that nobody has tried.
 ANEW: Final = {"attempts": 0, "claim": None, "again_at_ms": None, "needs_model": False}
 
 
 class JobQueue:
-    """Work by the id of what it is about, each at most once; any number of daemons share it.
+    """Jobs by the id of their subject, each at most once; any number of daemons share the queue.
 
-    It has two lanes, so that what needs no model never waits for what does. Who finds in the first one
-    that a model must be asked gives the job back to the second. A claim is a word that only its holder
-    knows.
+    It has two lanes, so that a job without a model call never waits for one that needs it. A worker
+    of the first lane that finds a model call necessary gives the job back to the second. A claim is
+    a random token that only its holder knows.
     """
 
     def __init__(self, connection: sa.Connection, dialect: Dialect, jobs: sa.Table) -> None:
@@ -29,9 +29,9 @@ class JobQueue:
         self._jobs = jobs
 
     def put(self, job_ids: Sequence[str], *, due_at_ms: int) -> None:
-        """Have these done; one that waits already stays, due no later, tried anew from zero.
+        """Queue jobs; one that is queued already stays, due no later, with its attempts reset.
 
-        One that somebody holds is left to them, and is done once more when they are finished.
+        A claimed job stays with its worker, and is done once more afterwards.
         """
         if not job_ids:
             return
@@ -41,7 +41,7 @@ class JobQueue:
     def put_missing(
         self, job_ids: Sequence[str], *, due_at_ms: int, needs_model: bool = False
     ) -> int:
-        """Have those of these done that nobody waits for yet; tells how many that were."""
+        """Queue the jobs that are not queued yet; returns how many."""
         if not job_ids:
             return 0
         new = _put_missing(self._jobs, self._connection.dialect.name)
@@ -49,7 +49,7 @@ class JobQueue:
         return len(self._connection.execute(new, rows).all())
 
     def put_held(self, job: Job, *, now_ms: int) -> bool:
-        """Have a job done by the worker that gave its claim; False when it waits already."""
+        """Insert a job under the claim of its worker; False when it is queued already."""
         new = _put_missing(self._jobs, self._connection.dialect.name)
         (row,) = _new([job.job_id], now_ms + LEASE_MS)
         held = {**row, "needs_model": job.may_ask, "claim": job.claim}
@@ -58,8 +58,8 @@ class JobQueue:
     def next_due_ms(
         self, *, needs_model: bool = False, besides: Collection[str] = ()
     ) -> int | None:
-        """When the next one of a lane is due, besides some; None when nothing waits."""
-        # No job is called nothing, and a list that is never empty makes a simpler statement.
+        """When the next job of a lane is due, except `besides`; None when the lane is empty."""
+        # No job has an empty id, and a list that is never empty makes a simpler statement.
         values = {"needs_model": needs_model, "besides": tuple(besides) or ("",)}
         return self._connection.execute(_next_due(self._jobs), values).scalar()
 
@@ -72,9 +72,10 @@ class JobQueue:
         needs_model: bool = False,
         besides: Collection[str] = (),
     ) -> tuple[Job, ...]:
-        """Take up to so many of a lane that are due and that nobody holds, oldest first.
+        """Claim up to `limit` due jobs of a lane, oldest first.
 
-        A claim that ran out counts as an attempt, or what kills its daemon would go round for ever.
+        A lease that expired counts as an attempt, or a job that kills its daemon would repeat for
+        ever.
         """
         jobs = self._jobs.c
         due = sa.select(jobs.job_id).where(
@@ -108,7 +109,7 @@ class JobQueue:
         return self._connection.execute(query, _claim_of(job)).first() is not None
 
     def extend(self, job: Job, *, until_ms: int) -> bool:
-        """Have the claim stand until then; False when it was lost meanwhile."""
+        """Extend the lease; False when the claim was lost."""
         return self._hits(
             job, sa.update(self._jobs).where(_is_held(self._jobs)).values(due_at_ms=until_ms)
         )
@@ -119,9 +120,9 @@ class JobQueue:
         return self._hits(job, finished) or self._hits(job, once_more)
 
     def retry(self, job: Job, *, due_at_ms: int, error: str) -> bool:
-        """Put it back with one more attempt; False when the claim was lost meanwhile.
+        """Put a job back with one more attempt; False when the claim was lost.
 
-        What was put again meanwhile is due as it was put, with no attempt behind it.
+        A job that was queued again meanwhile keeps that due time, with no attempts.
         """
         jobs = self._jobs.c
         return self._put_back(
@@ -135,9 +136,9 @@ class JobQueue:
         )
 
     def give_back(self, job: Job, *, due_at_ms: int, needs_model: bool | None = None) -> bool:
-        """Put it back as if nobody had taken it, in its lane or another; False when it was lost.
+        """Put a job back without an attempt, in its lane or the other; False if the claim was lost.
 
-        What was put again meanwhile is due as it was put, with no attempt behind it.
+        A job that was queued again meanwhile keeps that due time, with no attempts.
         """
         jobs = self._jobs.c
         lane = jobs.needs_model if needs_model is None else sa.literal(needs_model)
@@ -145,21 +146,21 @@ class JobQueue:
         return self._put_back(job, values, {})
 
     def pull_back(self, *, now_ms: int, waiting_until_ms: int, held_until_ms: int) -> int:
-        """Have those due now that are due later than these; tells how many that were."""
+        """Make jobs due now whose due time is beyond these limits; returns how many."""
         jobs = self._jobs.c
         latest = sa.case((jobs.claim.is_(None), waiting_until_ms), else_=held_until_ms)
         pulled = sa.update(self._jobs).where(jobs.due_at_ms > latest).values(due_at_ms=now_ms)
         return self._connection.execute(pulled).rowcount
 
     def tries(self, job_id: str) -> tuple[int, str | None]:
-        """How many times a job was tried, and the code of its last error."""
+        """How often a job was tried, and the code of its last error."""
         jobs = self._jobs.c
         query = sa.select(jobs.attempts, jobs.error).where(jobs.job_id == job_id)
         row = self._connection.execute(query).first()
         return (0, None) if row is None else (row.attempts, row.error)
 
     def failing(self, *, attempts: int) -> tuple[int, str | None]:
-        """How many jobs failed at least so many times, and the last error of one of them."""
+        """How many jobs failed at least `attempts` times, and the last error of one of them."""
         jobs = self._jobs.c
         failed = jobs.attempts >= attempts, jobs.error.is_not(None)
         count = sa.select(sa.func.count()).select_from(self._jobs).where(*failed)
@@ -170,12 +171,12 @@ class JobQueue:
         )
 
     def size(self) -> int:
-        """How many there are, held or not."""
+        """The number of jobs, claimed or not."""
         query = sa.select(sa.func.count()).select_from(self._jobs)
         return self._connection.execute(query).scalar_one()
 
     def _put_back(self, job: Job, values: dict[str, Any], noted: dict[str, Any]) -> bool:
-        """Give up a claim; what was put again meanwhile is due as it was put, tried anew."""
+        """Release a claim; a job queued again meanwhile keeps that due time, with no attempts."""
         jobs = self._jobs.c
         was_put = jobs.again_at_ms.is_not(None)
         anew = {"due_at_ms": jobs.again_at_ms, "attempts": 0, "needs_model": sa.false()}
@@ -188,7 +189,7 @@ class JobQueue:
 
 
 def _new(job_ids: Sequence[str], due_at_ms: int) -> list[dict[str, Any]]:
-    # In one order, so that two who put the same do not lock each other out.
+    # Sorted, so that two concurrent inserts of the same jobs cannot deadlock.
     return [
         {"job_id": job_id, "due_at_ms": due_at_ms, "attempts": 0}
         for job_id in sorted(frozenset(job_ids))
@@ -242,7 +243,7 @@ def _next_due(jobs: sa.Table) -> Any:
 
 
 def _put_again(table: sa.Table, put: Any) -> dict[str, Any]:
-    """What becomes of a job that is there already."""
+    """The conflict update of a job that is queued already."""
     jobs, waits = table.c, table.c.claim.is_(None)
     return {
         "due_at_ms": sa.case(

@@ -12,7 +12,7 @@ from understudy.storage.engine import Dialect
 from understudy.storage.schema import journal, sessions
 from understudy.storage.schema.sessions import CHECKPOINTS
 
-# A page of events ends after this much data.
+# Maximum characters of data in a page of events.
 PAGE_CHARS: Final = 4 * 1024 * 1024
 
 
@@ -23,7 +23,7 @@ class JournalStore:
         self._connection = connection
         self._dialect = dialect
         self._touched = touched
-        # What this unit has appended.
+        # The events that this unit has appended.
         self.appended: list[JournalEvent] = []
 
     def append(
@@ -38,7 +38,7 @@ class JournalStore:
         self._dialect.lock_journal(self._connection)
         first = length - len(events) + 1
         rows = [_row(session_id, offset, it, at_ms) for offset, it in enumerate(events, first)]
-        # One event, as most have, is not worth the statement for many.
+        # For one event, the usual case, the statement for many is slower.
         values: Any = rows if len(rows) > 1 else rows[0]
         sequences = {row.offset: row.sequence for row in self._connection.execute(_INSERT, values)}
         self._touched.add(session_id)
@@ -83,7 +83,7 @@ class JournalStore:
         kinds: Sequence[EventKind] = (),
         limit: int,
     ) -> JournalPage:
-        """The same, but no more than `PAGE_CHARS` characters of data beyond the first event."""
+        """Like `read`, but at most `PAGE_CHARS` characters of data beyond the first event."""
         wanted = _wanted(session_id, run_id, after_offset, after_sequence, kinds)
         size = sa.func.length(sa.cast(journal.c.data, sa.Text))
         sizes = wanted(sa.select(journal.c.sequence, size)).limit(limit + 1)
@@ -115,7 +115,7 @@ class JournalStore:
         return tuple(event_of(row) for row in self._connection.execute(_CHECKPOINTS_BACK, values))
 
     def each(self, session_id: str, kind: EventKind) -> Iterator[JournalEvent]:
-        """The events of one kind in a session, oldest first; rows are read as they are asked for."""
+        """The events of one kind in a session, oldest first, streamed."""
         query = (
             sa.select(journal)
             .where(journal.c.session_id == session_id, journal.c.kind == kind)
@@ -127,7 +127,7 @@ class JournalStore:
     def runs_heard(
         self, session_id: str, *, from_offset: int, before_offset: int
     ) -> frozenset[str]:
-        """The runs of a session whose input stands between two offsets."""
+        """The runs of a session whose input event lies between two offsets."""
         query = sa.select(journal.c.run_id).where(
             journal.c.session_id == session_id,
             journal.c.offset >= from_offset,
@@ -154,7 +154,7 @@ class JournalStore:
         return found
 
     def tool_calls(self, run_ids: Sequence[str]) -> tuple[JournalEvent, ...]:
-        """The tools that some runs started, in order; not those that were refused."""
+        """The tool calls that some runs started, in order; without refused ones."""
         kinds = (EventKind.TOOL_CALL, EventKind.TOOL_RESULT)
         query = (
             sa.select(journal)
@@ -218,7 +218,7 @@ def _wanted(
     after_sequence: int,
     kinds: Sequence[EventKind],
 ) -> Callable[["sa.Select[Any]"], "sa.Select[Any]"]:
-    """The conditions and the order of a read, for whichever columns it selects."""
+    """The conditions and the order of a read, for any selected columns."""
     of_all = session_id is None and run_id is None
     place = journal.c.sequence if of_all else journal.c.offset
     conditions = [place > (after_sequence if of_all else after_offset)]
@@ -236,7 +236,7 @@ def _call_of(event: JournalEvent) -> tuple[str | None, object, object]:
 
 
 def event_of(row: Any) -> JournalEvent:
-    """A row as an event."""
+    """The event in a row."""
     # An unreadable event must not hide the events around it.
     known = row.kind in EventKind.__members__.values() and isinstance(row.data, dict)
     return JournalEvent(

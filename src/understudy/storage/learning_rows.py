@@ -43,7 +43,7 @@ _SAID_OF_CANDIDATES: Final = _SAID | {"automation_review", "declined_before"}
 
 
 def digest_of(key: str) -> str:
-    """The digest of a key, which fits an index."""
+    """The digest of a semantic or subject key, short enough for an index."""
     return sha256(key.encode(errors="surrogatepass")).hexdigest()
 
 
@@ -67,7 +67,7 @@ def learning_row(learning: Learning) -> dict[str, Any]:
     return row | {
         "is_live": learning.status in LIVE,
         "is_active": learning.status is LearningStatus.ACTIVE,
-        # Revoked, and neither by the daemon nor as a step back.
+        # Revoked by a person, and not undone.
         "is_taken_back": learning.status is LearningStatus.REVOKED
         and learning.revoked_by != DAEMON.user_id
         and not is_undone,

@@ -41,7 +41,7 @@ from understudy.storage.term_index import TermIndex
 
 MOST_REVOKED: Final = 50
 
-# Terms by which likeness is looked up.
+# Number of rarest terms by which similar learnings are looked up.
 LOOKED_UP: Final = 3
 
 
@@ -184,7 +184,8 @@ class LearningStore:
     def like(self, content: str, *, least: float, limit: int) -> tuple[Learning, ...]:
         """Learnings of any scope that share at least this part of their terms, likest first."""
         terms = set(terms_of(content))
-        # Who shares half of all terms shares one of the rarest; each of the others costs a query.
+        # Texts that share half of their terms share one of the rarest; more terms cost more
+        # queries.
         rarest = sorted(terms, key=lambda term: (-general_weight(term), term))[:LOOKED_UP]
         ids = self._terms.anywhere(TERM_KIND, terms=rarest, limit=limit) if terms else ()
         found = ((_likeness(terms, it), it) for it in self.readable(ids).values())
@@ -192,7 +193,7 @@ class LearningStore:
         return tuple(it for _, _, it in like)
 
     def count_by_status(self) -> dict[str, int]:
-        """How many there are of each status."""
+        """The number of learnings in each status."""
         return {row.status: row.number for row in self._connection.execute(_BY_STATUS)}
 
     def renew_keys(self, *, limit: int) -> int:
@@ -224,8 +225,8 @@ class LearningStore:
         return tuple(readable(self._connection.execute(query, values).all(), _read_once))
 
 
-# Built once: they run for every prompt and every publication.
-# The body is read as it is stored, by which a row is recognised.
+# Built once: they run for every prompt and every publication. The body is read as stored text,
+# which is what the cache compares.
 _COLUMNS: Final = tuple(
     sa.cast(it, sa.Text).label("body") if it.name == "body" else it
     for it in without_search(learnings)
@@ -292,13 +293,13 @@ _BY_STATUS: Final = sa.select(learnings.c.status, sa.func.count().label("number"
 )
 
 
-# Learnings that were read for a prompt, by id, with the row that each was read from: most prompts
-# read the same ones, and comparing a row is much quicker than reading it.
+# Cache of parsed learnings by id, with the row that each was parsed from: most prompts read the
+# same ones, and comparing a row is much faster than parsing it.
 _READ: Final[RecentCache[str, tuple[tuple[Any, ...], Learning]]] = RecentCache(4_096)
 
 
 def _read_once(row: Any) -> Learning:
-    """The learning in a row; one whose row has not changed since is not read again."""
+    """The learning in a row; from the cache while the row is unchanged."""
     stored = tuple(row)
     known = _READ.get(row.learning_id)
     if known is None or known[0] != stored:
@@ -308,7 +309,7 @@ def _read_once(row: Any) -> Learning:
 
 
 def _likeness(terms: Set[str], learning: Learning) -> float:
-    """The part of all terms of two texts that both have."""
+    """The Jaccard similarity of the terms of two texts."""
     others = set(terms_of(learning.content))
     return len(terms & others) / len(terms | others)
 

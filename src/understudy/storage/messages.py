@@ -1,4 +1,4 @@
-"""The message store."""
+"""The store of mailbox messages."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,12 +21,12 @@ class MessageStore:
         self._dialect = dialect
 
     def get(self, message_id: str, *, lock: bool = False) -> Message | None:
-        """One message; `lock` holds its row until the unit ends."""
+        """One message; `lock` locks its row until the unit ends."""
         query = sa.select(messages).where(messages.c.message_id == message_id)
         return self._one(self._dialect.locked(query) if lock else query)
 
     def add(self, message: Message) -> bool:
-        """Store a new message; False when its tool call has sent one already."""
+        """Insert a message; False when its tool call has sent one already."""
         return insert_new(self._connection, messages, _row(message))
 
     def update(self, message: Message) -> None:
@@ -38,7 +38,7 @@ class MessageStore:
         )
 
     def bury_unread(self, message_id: str, *, reason: str, at_ms: int) -> None:
-        """Give up a message without reading it, for one that cannot be read."""
+        """Mark a damaged message dead without reading it."""
         self._connection.execute(
             sa.update(messages)
             .where(messages.c.message_id == message_id)
@@ -51,11 +51,11 @@ class MessageStore:
         )
 
     def of_call(self, call_digest: str) -> Message | None:
-        """The message that a tool call has sent."""
+        """The message that a tool call sent."""
         return self._one(sa.select(messages).where(messages.c.call_digest == call_digest))
 
     def of_run(self, run_id: str) -> Message | None:
-        """The message that a run was made to read."""
+        """The message that a run delivers."""
         return self._one(sa.select(messages).where(messages.c.run_id == run_id))
 
     def page(
@@ -84,18 +84,18 @@ class MessageStore:
         )
 
     def waiting_in(self, session_id: str) -> int:
-        """How many messages of a session have not been delivered."""
+        """The number of undelivered messages of a session."""
         return self._connection.execute(undelivered_in(session_id)).scalar_one()
 
     def is_delivering(self, session_id: str) -> bool:
-        """Whether a run of the session has a message."""
+        """Whether a run of the session is delivering a message."""
         query = _DELIVERING.where(messages.c.session_id == session_id)
         return self._connection.execute(query).first() is not None
 
     def claim_due(self, now_ms: int) -> str | None:
-        """The oldest message that is due, in a session where no other is in delivery.
+        """The oldest due message of a session without one in delivery.
 
-        Nobody else holds it, and its row is held until the unit ends.
+        Skips rows that are locked, and locks this one until the unit ends.
         """
         claimed = self._dialect.locked_if_free(_DUE)
         return self._connection.execute(claimed, {"now_ms": now_ms}).scalar()
@@ -105,7 +105,7 @@ class MessageStore:
         return tuple(self._connection.execute(_READ, {"at_once": limit}).scalars())
 
     def next_due_ms(self) -> int | None:
-        """When the next message may be delivered; those behind one in delivery are not counted."""
+        """When the next message is due; messages behind one in delivery do not count."""
         return self._connection.execute(_NEXT_DUE).scalar()
 
     def any_delivering(self) -> bool:
@@ -118,7 +118,7 @@ class MessageStore:
 
 
 def undelivered_in(session_id: str) -> sa.Select[int]:
-    """Counts the messages of a session that have not been delivered."""
+    """SQL: counts the undelivered messages of a session."""
     return (
         sa.select(sa.func.count())
         .select_from(messages)
@@ -126,7 +126,7 @@ def undelivered_in(session_id: str) -> sa.Select[int]:
     )
 
 
-# Compiled once, because they are executed often while there is mail.
+# Built once: they run often while there are messages.
 _other = messages.alias("other")
 _IS_NEXT = sa.and_(
     messages.c.due_at_ms.is_not(None),
@@ -140,7 +140,7 @@ _DUE = (
     .limit(1)
 )
 _DELIVERING = sa.select(messages.c.message_id).where(DELIVERING).limit(1)
-# One whose run is gone will not be read either.
+# A message whose run was deleted will not be read either.
 _GOES_ON = sa.exists().where(runs.c.run_id == messages.c.run_id, runs.c.finished_at_ms.is_(None))
 _READ = (
     sa.select(messages.c.message_id)
@@ -156,5 +156,5 @@ def _row(message: Message) -> dict[str, Any]:
 
 
 def _read(row: Any) -> Message:
-    # Records are read by the names that answers have.
+    # The record parses by its field names in answers.
     return from_row(row, Message, next_attempt_at_ms=row.due_at_ms)

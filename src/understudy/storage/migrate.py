@@ -1,4 +1,4 @@
-"""Bringing a database to the current schema, one daemon at a time."""
+"""Migrates a database to the current schema, one daemon at a time."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final

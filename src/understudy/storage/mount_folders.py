@@ -1,6 +1,6 @@
 """The files of promoted skills under the home, a folder for each learning.
 
-Every step is made from an open directory to a name in it, and no name that is a link is followed.
+Every step goes from an open directory to a name in it, and never follows a symlink.
 """
 
 import errno
@@ -21,32 +21,32 @@ _NO_FOLDER: Final = frozenset({errno.ENOTDIR, errno.ELOOP})
 
 
 class MountFolders:
-    """Written beside their place and renamed to it, so that each is whole or not there."""
+    """Folders written under a temporary name and renamed, so that each is complete or absent."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
 
     @property
     def root(self) -> Path:
-        """The folder that they all lie in."""
+        """The folder that holds all mounts."""
         return self._home.joinpath(*PLACE)
 
     def path(self, name: str) -> Path:
-        """Where a folder is, or would be."""
+        """The path of a folder, existing or not."""
         return self.root / name
 
     def names(self) -> Sequence[str]:
-        """Everything that is there, also what a crash left."""
+        """The names of all entries, including temporary ones that a crash left."""
         with self._opened() as root:
             return () if root is None else tuple(folders.names_in(root))
 
     def has(self, name: str) -> bool:
-        """Whether anything has this name."""
+        """Whether an entry has this name."""
         with self._opened() as root:
             return root is not None and folders.is_there(name, within=root)
 
     def digest(self, name: str) -> str | None:
-        """The digest of the files in a folder; None for nothing, and "" for what is no skill."""
+        """The digest of the files in a folder; None if it is missing, "" if it is no skill."""
         with self._opened() as root:
             if root is None or not folders.is_there(name, within=root):
                 return None
@@ -62,22 +62,22 @@ class MountFolders:
         return "" if left_out else bundle.digest
 
     def look(self, name: str) -> Hashable:
-        """Equal as long as nobody touched anything in a folder."""
-        # Whatever lies where a link leads only makes it look otherwise, and then it is read.
+        """A stamp that changes whenever anything in a folder is touched."""
+        # A change behind a symlink changes the stamp, too; then the folder is read.
         try:
             return stamp_of(self.path(name))
         except OSError:
-            # Missing or unreadable: whoever reads the folder gets the same error.
+            # Missing or unreadable: reading the folder raises the same error.
             return None
 
     def write(self, name: str, bundle: Bundle) -> None:
-        """Have exactly these files in a folder, whole or not at all."""
+        """Replace the files of a folder atomically."""
         with self._made() as root:
             folders.remove(root, name)
             folders.place(root, name, bundle)
 
     def remove(self, name: str) -> None:
-        """Have nothing of this name."""
+        """Delete the entry of this name."""
         with self._opened() as root:
             if root is None:
                 return
@@ -88,7 +88,7 @@ class MountFolders:
 
     @contextmanager
     def _opened(self) -> Iterator[int | None]:
-        """The folder of all of them; None as long as there is none."""
+        """Open the root folder; None while it does not exist."""
         with ExitStack() as stack:
             try:
                 here: int | None = stack.enter_context(opened(self._home))
@@ -108,7 +108,7 @@ class MountFolders:
 
 
 def _remove(root: int, name: str) -> None:
-    """Remove a folder, or leave what is left of it under its name, by which people are told."""
+    """Delete a folder; what cannot be deleted keeps its name, so that it can be reported."""
     going = folders.unfinished()
     with suppress(FileNotFoundError):
         os.rename(name, going, src_dir_fd=root, dst_dir_fd=root)

@@ -1,4 +1,4 @@
-"""Counts of runs and of learning by day, and what the newest runs used."""
+"""Counts of runs and learnings by day, and the usage of the newest runs."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -22,24 +22,24 @@ RUN_FIELDS: Final = {
     RunStatus.INTERRUPTED: "stopped",
 }
 OPEN: Final = "open"
-# The decision of a person that agrees with an action of automation; the rest is no opinion.
+# The human decision that agrees with an action of automation; other actions have none.
 AGREES: Final = {
     ReviewAction.PUBLISH_ACTIVE: CandidateState.PUBLISHED,
     ReviewAction.PUBLISH_PROVISIONAL: CandidateState.PUBLISHED,
     ReviewAction.REJECT: CandidateState.REJECTED,
 }
-# Counts by the beginning of a day, then by field.
+# Counts by start of day, then by field.
 Days = dict[int, Counter[str]]
 
 
 class OverviewStore:
-    """Aggregates for the overview; each reads an index from a day on."""
+    """Aggregates for the overview; each reads a range of an index."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def runs(self, since_ms: int) -> Days:
-        """Runs by the day on which they were submitted, and how they stand."""
+        """Runs by day of submission and by status."""
         days: Days = {}
         for status in RunStatus:
             for at_ms, count in self._by_day(status, since_ms):
@@ -47,7 +47,7 @@ class OverviewStore:
         return days
 
     def learning(self, since_ms: int) -> Days:
-        """Candidates by the day on which they were proposed and decided; submitted runs that were told."""
+        """Candidates by the day of proposal and decision; runs that had learnings injected."""
         days: Days = {}
         for at_ms, field, count in (*self._proposed(since_ms), *self._decided(since_ms)):
             days.setdefault(at_ms, Counter())[field] += count
@@ -59,7 +59,7 @@ class OverviewStore:
         return days
 
     def agreement(self, since_ms: int, *, limit: int) -> Days:
-        """The newest decisions of people about what automation would have decided, by day."""
+        """The newest human decisions on candidates that automation had judged, by day."""
         candidates = learning_candidates.c
         query = (
             sa.select(candidates.decided_at_ms, candidates.state, candidates.body)
@@ -76,7 +76,7 @@ class OverviewStore:
         return days
 
     def usage(self, since_ms: int, *, limit: int) -> tuple[UsageShare, ...]:
-        """What the newest runs since a time used, by agent, route and model, most tokens first."""
+        """Usage of the newest runs since a time, by agent, route and model, most tokens first."""
         query = (
             sa.select(runs.c.agent_id, runs.c.status, runs.c.wanted, runs.c.state)
             .where(runs.c.submitted_at_ms >= since_ms)
@@ -110,7 +110,7 @@ class OverviewStore:
     def _proposed(self, since_ms: int) -> Iterator[tuple[int, str, int]]:
         candidates = learning_candidates.c
         day = _day(candidates.created_at_ms)
-        # Ids begin with the time, so that the key of the table says where to begin.
+        # Ids begin with the time, so the primary key gives the range.
         query = (
             sa.select(day, sa.func.count())
             .where(candidates.candidate_id >= f"cand_{since_ms:012x}")
@@ -137,7 +137,7 @@ class OverviewStore:
     def _by_day(
         self, status: RunStatus, since_ms: int, *narrowed: sa.ColumnElement[bool]
     ) -> Iterator[tuple[int, int]]:
-        """Runs of one status, so that the index of statuses answers without reading a run."""
+        """Runs of one status, so that the status index answers without reading rows."""
         day = _day(runs.c.submitted_at_ms)
         query = (
             sa.select(day, sa.func.count())
@@ -149,12 +149,12 @@ class OverviewStore:
 
 
 def _day(column: sa.Column[Any]) -> sa.ColumnElement[int]:
-    """The beginning of the day of a time, in UTC."""
+    """The start of the UTC day of a timestamp."""
     return (column // sa.literal_column(str(DAY_MS)) * sa.literal_column(str(DAY_MS))).label("day")
 
 
 def _part(stored: Any, name: str) -> dict[str, Any]:
-    """An object in a stored one; nothing where the row is damaged."""
+    """An object within a stored object; empty where the row is damaged."""
     try:
         return optional_object((optional_object(stored) or {}).get(name)) or {}
     except TypeError:

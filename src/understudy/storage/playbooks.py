@@ -22,14 +22,14 @@ from understudy.storage.schema import flows, playbook_versions
 
 
 class PlaybookStore:
-    """Versions of playbooks in a table; what a version says is written once."""
+    """Playbook versions in a table; the manifest of a version never changes."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 
     def add(self, version: PlaybookVersion) -> bool:
-        """Store a new version; False when there is one of that name."""
+        """Insert a version; False when it exists."""
         manifest = version.manifest
         row = {
             "playbook_id": version.playbook_id,
@@ -48,7 +48,7 @@ class PlaybookStore:
         return insert_new(self._connection, playbook_versions, row)
 
     def release(self, version: PlaybookVersion) -> None:
-        """Store how far a version is released; its row is held locked."""
+        """Update the release state of a version whose row is locked."""
         self._connection.execute(
             sa.update(playbook_versions)
             .where(
@@ -75,7 +75,7 @@ class PlaybookStore:
     def page(
         self, request: PageRequest, *, query: str | None, status: ReleaseStatus | None
     ) -> Page[str]:
-        """The ids of playbooks, all or those with a version that is like that."""
+        """Playbook ids, optionally only of those with a version that matches."""
         select = sa.select(playbook_versions.c.playbook_id).distinct()
         if query:
             found = playbook_versions.c.search.contains(folded(query), autoescape=True)
@@ -128,7 +128,7 @@ class FlowStore:
         return insert_new(self._connection, flows, _row(flow))
 
     def update(self, flow: FlowRecord) -> None:
-        """Write a flow that is there."""
+        """Update a flow."""
         self._connection.execute(
             sa.update(flows).where(flows.c.flow_id == flow.flow_id).values(_row(flow))
         )
@@ -160,5 +160,5 @@ def _row(flow: FlowRecord) -> dict[str, Any]:
     return {**to_row(flow, flows), "playbook_id": flow.playbook_ref.playbook_id}
 
 
-# Asked at the end of every run, so it is put together only once.
+# Built once: it runs at the end of every run.
 _OF_RUN = sa.select(flows).where(flows.c.run_id == sa.bindparam("root"))

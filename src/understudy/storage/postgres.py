@@ -1,8 +1,8 @@
-"""What is particular about PostgreSQL: many writers, advisory locks, notifications.
+"""PostgreSQL specifics: many writers, advisory locks, notifications.
 
-Who holds several things takes them in one order, so that nobody waits for somebody who waits for
-them: review job, candidate, scope of learnings, learnings; run, session; then the journal, and the
-run memories last. Skills come before sessions: `SKILLS_LOCK` shared, the slug, then its rows.
+Locks are taken in one order, against deadlocks: review job, candidate, scope of learnings,
+learnings; run, session; then the journal, and the run memories last. Skills come before sessions:
+`SKILLS_LOCK` shared, the slug, then its rows.
 """
 
 import threading
@@ -22,7 +22,7 @@ log = structlog.get_logger()
 
 CHANNEL: Final = "understudy_events"
 TABLES_CHANNEL: Final = "understudy_tables"
-# Advisory lock numbers; the first half says that they are ours.
+# Advisory lock numbers; the first half marks them as ours.
 LOCK_SPACE: Final = 0x554E4453
 JOURNAL_LOCK: Final = 1
 MIGRATION_LOCK: Final = 2
@@ -31,7 +31,7 @@ ASSETS_LOCK: Final = 4
 RUN_MEMORIES_LOCK: Final = 5
 SKILLS_LOCK: Final = 6
 SUGGESTIONS_LOCK: Final = 7
-# Numbers of a space of their own: one for each scope of learnings.
+# A separate key space: one lock per scope of learnings.
 SCOPE_SPACE: Final = 0x554E444C
 
 
@@ -51,7 +51,7 @@ def open_postgres(url: str) -> sa.Engine:
 
 @contextmanager
 def hold_lock(engine: sa.Engine, number: int) -> Iterator[sa.Connection]:
-    """Hold an advisory lock that all daemons know, on a connection of its own."""
+    """Hold an advisory lock shared by all daemons, on its own connection."""
     with engine.connect() as connection:
         connection.execute(sa.select(sa.func.pg_advisory_lock(LOCK_SPACE, number)))
         connection.commit()
@@ -63,7 +63,7 @@ def hold_lock(engine: sa.Engine, number: int) -> Iterator[sa.Connection]:
 
 @contextmanager
 def try_lock(engine: sa.Engine, number: int) -> Iterator[bool]:
-    """Hold such a lock if nobody else does; tells whether. Nobody is waited for."""
+    """Try to take such a lock without waiting; yields whether it is held."""
     with engine.connect() as connection:
         lock = sa.func.pg_try_advisory_lock(LOCK_SPACE, number)
         is_held = bool(connection.execute(sa.select(lock)).scalar_one())
@@ -88,61 +88,61 @@ class PostgresDialect:
         """Nothing to do: rows are locked one by one."""
 
     def turn(self) -> AbstractContextManager[object]:
-        """Nothing to wait for: rows are locked one by one."""
+        """No turn needed: rows are locked one by one."""
         return nullcontext()
 
     def shielded(self, connection: sa.Connection) -> AbstractContextManager[object]:
-        """A savepoint: without it a read that fails would spoil the transaction."""
+        """A savepoint: without it a failed read would abort the transaction."""
         return connection.begin_nested()
 
     def lock_journal(self, connection: sa.Connection) -> None:
-        """Let events become visible in the order of their sequence, or a reader would skip some."""
+        """Lock the journal, so that events become visible in the order of their sequence."""
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK_SPACE, JOURNAL_LOCK)))
 
     def lock_assets(self, connection: sa.Connection, *, alone: bool) -> None:
-        """Keep those who remove assets away from those who add or name some, until the unit ends."""
+        """Lock assets until the unit ends: `alone` to delete, shared to add or reference some."""
         lock = sa.func.pg_advisory_xact_lock if alone else sa.func.pg_advisory_xact_lock_shared
         connection.execute(sa.select(lock(LOCK_SPACE, ASSETS_LOCK)))
 
     def lock_run_memories(self, connection: sa.Connection) -> None:
-        """Keep those who keep run memories away from who brings all of them in order."""
+        """Lock run memories against a concurrent rebuild or maintenance of all of them."""
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK_SPACE, RUN_MEMORIES_LOCK)))
 
     def lock_scope(self, connection: sa.Connection, scope_key: str) -> None:
-        """Let nobody else publish in a scope; two scopes of one number wait for each other."""
+        """Lock publications in a scope; scopes whose hashes collide share the lock."""
         digest = sha256(scope_key.encode(errors="surrogatepass")).digest()
         number = int.from_bytes(digest[:4], signed=True)
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(SCOPE_SPACE, number)))
 
     def lock_slug(self, connection: sa.Connection, slug: str) -> None:
-        """Let nobody else change the skill of a slug, or all of them at once.
+        """Lock the skill of a slug, and share the lock of all skills.
 
-        In this order, and rows after both: whoever waits for a slug holds no row.
+        In this order, and rows after both: a transaction that waits for a slug holds no row lock.
         """
         shared = sa.func.pg_advisory_xact_lock_shared(LOCK_SPACE, SKILLS_LOCK)
         connection.execute(sa.select(shared))
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(signed_fnv1a(slug))))
 
     def lock_skills(self, connection: sa.Connection) -> None:
-        """Let nobody else change any skill; only by who holds no slug, nor waits for one."""
+        """Lock all skills; only for a transaction that neither holds nor awaits a slug."""
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK_SPACE, SKILLS_LOCK)))
 
     def contains(self, column: sa.ColumnElement[str], text: str) -> sa.ColumnElement[bool]:
-        """Whether a text is part of another, whatever signs are in it."""
+        """SQL condition: `text` is a literal substring of the column."""
         return sa.func.strpos(column, text) > 0
 
     def locked(self, query: sa.Select[Any]) -> sa.Select[Any]:
-        """Hold the rows until the unit ends."""
+        """Lock the rows until the unit ends."""
         return query.with_for_update()
 
     def locked_if_free(self, query: sa.Select[Any]) -> sa.Select[Any]:
-        """Hold the rows that nobody else holds, and leave out the others."""
+        """Lock the rows that are free, and skip locked ones."""
         return query.with_for_update(skip_locked=True)
 
     def announce(
         self, connection: sa.Connection, session_ids: set[str], tables: Collection[str]
     ) -> None:
-        """Tell the other daemons, once this commits."""
+        """Notify the other daemons, once this commits."""
         for session_id in session_ids:
             connection.execute(sa.select(sa.func.pg_notify(CHANNEL, session_id)))
         for table in tables:
@@ -150,7 +150,7 @@ class PostgresDialect:
 
 
 class EventListener:
-    """Hears what other daemons announce, in a thread of its own."""
+    """Listens for notifications of other daemons, in its own thread."""
 
     def __init__(self, url: str, heard: Callable[[str], None], cache: QueryCache) -> None:
         self._url = url
@@ -194,7 +194,7 @@ _BITS: Final = 64
 
 
 def fnv1a(data: bytes) -> int:
-    """The number, without a sign."""
+    """The FNV-1a hash, unsigned."""
     number = _OFFSET
     for byte in data:
         number = (number ^ byte) * _PRIME % (1 << _BITS)
@@ -202,27 +202,27 @@ def fnv1a(data: bytes) -> int:
 
 
 def signed_fnv1a(text: str) -> int:
-    """The number of a text with the highest bit read as a sign, as a database takes it."""
+    """The FNV-1a hash of a text as a signed number, as PostgreSQL takes it."""
     number = fnv1a(text.encode(errors="surrogatepass"))
     return number - (1 << _BITS) if number >> (_BITS - 1) else number
 
 
 class ClosingPool(sa.QueuePool):
-    """A pool that after its end closes what comes back to it.
+    """A pool that closes returned connections once it is disposed.
 
-    A thread may be at work when the daemon stops. The connection that it gives back, or opens then,
-    would be kept for a next user who never comes, and stay open until Python tidies up.
+    A thread may still be at work when the daemon stops. Without this, the connection that it
+    returns or opens then would stay open until garbage collection.
     """
 
     is_over = False
 
     def dispose(self) -> None:
-        """Close what is here now, and from now on what comes back."""
+        """Close the pooled connections now, and returned ones from now on."""
         self.is_over = True
         super().dispose()
 
     def recreate(self) -> Self:
-        """The pool that takes this one's place, and is no less over."""
+        """The replacement pool, which stays disposed if this one is."""
         successor = cast("Self", super().recreate())
         successor.is_over = self.is_over
         return successor

@@ -21,16 +21,16 @@ class ProjectTaskStore:
         self._dialect = dialect
 
     def get(self, project_id: str, task_id: str, *, lock: bool = False) -> ProjectTask | None:
-        """One task; `lock` holds its row until the unit ends."""
+        """One task; `lock` locks its row until the unit ends."""
         query = sa.select(project_tasks).where(_is(project_id, task_id))
         return self._one(self._dialect.locked(query) if lock else query)
 
     def of_call(self, call_digest: str) -> ProjectTask | None:
-        """The task that a tool call has made."""
+        """The task that a tool call created."""
         return self._one(sa.select(project_tasks).where(project_tasks.c.call_digest == call_digest))
 
     def all(self, project_id: str) -> tuple[ProjectTask, ...]:
-        """The tasks of a project in the order they were made; one that cannot be read is left out."""
+        """The tasks of a project in order of creation; damaged ones are left out."""
         query = (
             sa.select(project_tasks)
             .where(project_tasks.c.project_id == project_id)
@@ -44,7 +44,7 @@ class ProjectTaskStore:
         return tuple(readable(found, partial(from_row, kind=ProjectTask)))
 
     def live_runs(self, project_id: str) -> dict[str, RunStatus]:
-        """The runs of a project's tasks that have not ended, and where each stands."""
+        """The unfinished runs of a project's tasks, with their status."""
         query = (
             sa.select(runs.c.run_id, runs.c.status)
             .join(project_tasks, project_tasks.c.latest_run_id == runs.c.run_id)
@@ -53,7 +53,7 @@ class ProjectTaskStore:
         return {row.run_id: RunStatus(row.status) for row in self._connection.execute(query)}
 
     def counts(self, project_ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-        """How many tasks some projects have, and how many of them have not ended."""
+        """The number of tasks of some projects, and how many are open."""
         is_open = sa.case((project_tasks.c.status.in_(ENDED), 0), else_=1)
         query = (
             sa.select(project_tasks.c.project_id, sa.func.count(), sa.func.sum(is_open))
@@ -63,7 +63,7 @@ class ProjectTaskStore:
         return {row[0]: (int(row[1]), int(row[2])) for row in self._connection.execute(query)}
 
     def open_of(self, project_id: str, member_id: str) -> tuple[str, ...]:
-        """The tasks of a member that have not ended, by id."""
+        """The open tasks of a member, by id."""
         query = (
             sa.select(project_tasks.c.project_task_id)
             .where(
@@ -76,7 +76,7 @@ class ProjectTaskStore:
         return tuple(self._connection.execute(query).scalars())
 
     def open_in(self, project_id: str, channel_id: str) -> tuple[str, ...]:
-        """The tasks that have not ended and are talked about in a channel, by id."""
+        """The open tasks that link a channel, by id."""
         return tuple(
             task.project_task_id
             for task in self.all(project_id)
@@ -86,7 +86,7 @@ class ProjectTaskStore:
         )
 
     def orphans(self) -> tuple[ProjectTask, ...]:
-        """Tasks that have not ended and whose run is not there."""
+        """Open tasks whose run was deleted."""
         is_there = sa.exists().where(runs.c.run_id == project_tasks.c.latest_run_id)
         query = sa.select(project_tasks).where(
             project_tasks.c.latest_run_id.is_not(None),
@@ -128,7 +128,7 @@ def _is(project_id: str, task_id: str) -> sa.ColumnElement[bool]:
     )
 
 
-# Asked at the end of every run, so it is put together only once.
+# Built once: it runs at the end of every run.
 _OF_RUN = sa.select(project_tasks).where(
     project_tasks.c.latest_run_id == sa.bindparam("by"), sa.text("latest_run_id IS NOT NULL")
 )

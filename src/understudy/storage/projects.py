@@ -22,12 +22,12 @@ from understudy.storage.schema import personas, project_sessions, projects
 
 
 class ProjectStore:
-    """Projects in a table, with their sessions beside them for look-ups."""
+    """Projects in a table, with their sessions in another for lookups."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
-        # Asked several times while a prompt is built.
+        # Cached: read several times while a prompt is built.
         self._of_session: dict[str, tuple[str, ...]] = {}
 
     def get(self, project_id: str, *, lock: bool = False) -> Project | None:
@@ -69,7 +69,7 @@ class ProjectStore:
         session_id: str | None = None,
         ids: Sequence[str] | None = None,
     ) -> Page[Project]:
-        """Projects by id, all or those of a status, with a session or with some words in them."""
+        """Projects by id; all, or those with a status, a session or words."""
         select = sa.select(projects)
         if ids is not None:
             select = select.where(projects.c.project_id.in_(ids))
@@ -180,7 +180,7 @@ class PersonaStore:
         return self._connection.execute(statement).rowcount == 1
 
     def page(self, request: PageRequest, *, query: str | None = None) -> Page[Persona]:
-        """Personas by id; `query` is looked for in id and name."""
+        """Personas by id; `query` is searched in id and name."""
         select = sa.select(personas)
         if query:
             select = select.where(

@@ -1,8 +1,8 @@
-"""Results of hot queries, kept between units of work until a commit changes one of their tables.
+"""Cache of hot query results, kept between units until a commit changes one of their tables.
 
-A unit that began before a change may have read what was there before it, so its results are kept
-only if none of their tables changed since it began. On PostgreSQL other daemons announce their
-changes; without a connection that hears them nothing is kept.
+A unit that began before a change may have read stale rows, so its results are cached only if none
+of their tables changed since it began. On PostgreSQL other daemons announce their changes; while no
+connection listens, nothing is cached.
 """
 
 import threading
@@ -27,7 +27,7 @@ from understudy.storage.schema import (
 T = TypeVar("T")
 
 MAX_ENTRIES: Final = 4096
-# The tables whose results may be kept: read by every run, and seldom changed.
+# Tables whose results may be cached: read by every run, and seldom changed.
 CACHED: Final = frozenset(
     table.name
     for table in (
@@ -60,7 +60,7 @@ def _note_change(
     if compiled is None:
         # Plain SQL, which may change anything.
         changed = CACHED if statement.lstrip()[:7].upper().startswith(WRITES) else ()
-    # Of a statement that returns rows the driver does not know yet how many it changed.
+    # For a statement with RETURNING the driver does not know the row count yet.
     elif (context.isinsert or context.isupdate or context.isdelete) and (
         compiled.effective_returning or cursor.rowcount
     ):
@@ -85,11 +85,11 @@ class QueryCache:
         return self._tick
 
     def find(self, key: Hashable) -> tuple[Any, frozenset[str]] | None:
-        """A kept result with its tables."""
+        """A cached result with its tables."""
         return self._results.get(key)
 
     def keep(self, key: Hashable, result: Any, tables: frozenset[str], *, since: int) -> None:
-        """Keep a result that a unit of tick `since` has read, unless a table changed meanwhile."""
+        """Cache a result that a unit of tick `since` has read, unless a table changed meanwhile."""
         with self._lock:
             if not self.is_on or any(self._changed_at.get(name, 0) > since for name in tables):
                 return
@@ -107,13 +107,13 @@ class QueryCache:
                 del self._results[key]
 
     def switch(self, *, is_on: bool) -> None:
-        """Drop everything; while off, nothing is kept."""
+        """Clear the cache; while off, nothing is cached."""
         self.changed(CACHED)
         self.is_on = is_on
 
 
 class CachedReads:
-    """The cache as one unit of work sees it: not for tables that the unit has changed itself."""
+    """The cache as seen by one unit of work: bypassed for tables that the unit has changed."""
 
     def __init__(self, connection: sa.Connection, cache: QueryCache | None, since: int) -> None:
         self._connection = connection
@@ -127,8 +127,8 @@ class CachedReads:
         return frozenset(self._connection.info.get(CHANGED, ()))
 
     def __call__(self, key: Hashable, tables: tuple[sa.Table, ...], load: Callable[[], T]) -> T:
-        """The result of `load`, which reads only these tables; the key tells it from others."""
-        # What one caller may see of a table is not what another may.
+        """The cached result of `load`, which reads only these tables."""
+        # The result depends on the caller's sight.
         if self._cache is None or current_sight.get() != WHOLE:
             return load()
         names = frozenset(table.name for table in tables)

@@ -1,4 +1,4 @@
-"""The store of what runs ask of people."""
+"""The store of requests: approvals, questions and offers."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
@@ -18,7 +18,7 @@ from understudy.storage.rows import from_row, insert_new, readable, select_page
 from understudy.storage.schema import requests, runs
 from understudy.storage.schema.runs import OFFERS
 
-# Open, and of a kind that runs wait for.
+# Pending, and of a kind that blocks its run.
 _WAITED_FOR = sa.and_(
     requests.c.state == RequestState.PENDING, requests.c.kind.in_(tuple(WAITING_STATUS))
 )
@@ -35,13 +35,13 @@ class RequestStore:
         return self._one(requests.c.request_id == request_id)
 
     def add(self, request: PersonRequest) -> bool:
-        """Keep a request; False when its call has asked already."""
+        """Insert a request; False when its call has one already."""
         is_offer = request.kind is RequestKind.OFFER
         agent_id = _agent_of(request.run_id) if is_offer else None
         return insert_new(self._connection, requests, {**asdict(request), "agent_id": agent_id})
 
     def settle(self, request: PersonRequest) -> None:
-        """Store what came of a request whose run this unit holds locked; of an offer, its session."""
+        """Store the resolution of a request; its run is locked, for an offer its session."""
         self._connection.execute(
             sa.update(requests)
             .where(requests.c.request_id == request.request_id)
@@ -54,11 +54,11 @@ class RequestStore:
         )
 
     def of_call(self, call_key: str) -> PersonRequest | None:
-        """The request of a tool call, whatever became of it."""
+        """The request of a tool call, in any state."""
         return self._one(requests.c.call_key == call_key)
 
     def pending(self, run_ids: Sequence[str]) -> dict[str, tuple[PersonRequest, ...]]:
-        """What some runs wait for, as far as it can be read, oldest first."""
+        """The pending requests that some runs wait for, oldest first; damaged ones are left out."""
         query = (
             sa.select(requests)
             .where(requests.c.run_id.in_(run_ids), _WAITED_FOR)
@@ -72,7 +72,7 @@ class RequestStore:
         return found
 
     def of_runs(self, run_ids: Sequence[str]) -> tuple[PersonRequest, ...]:
-        """What some runs waited for, answered or not, oldest first."""
+        """The requests that some runs waited for, answered or not, oldest first."""
         query = (
             sa.select(requests)
             .where(requests.c.run_id.in_(run_ids), requests.c.kind.in_(tuple(WAITING_STATUS)))
@@ -82,14 +82,14 @@ class RequestStore:
         return tuple(readable(rows, partial(from_row, kind=PersonRequest)))
 
     def open_kinds(self, run_id: str) -> frozenset[RequestKind]:
-        """What a run still waits for, readable or not."""
+        """The kinds of requests that a run still waits for, damaged ones included."""
         query = (
             sa.select(requests.c.kind).where(requests.c.run_id == run_id, _WAITED_FOR).distinct()
         )
         return frozenset(RequestKind(kind) for kind in self._connection.execute(query).scalars())
 
     def withdraw(self, run_id: str, *, at_ms: int) -> None:
-        """Take back whatever a run still waits for."""
+        """Cancel the requests that a run still waits for."""
         self._connection.execute(
             sa.update(requests)
             .where(requests.c.run_id == run_id, _WAITED_FOR)
@@ -119,7 +119,7 @@ class RequestStore:
     def waiting(
         self, request: PageRequest, kinds: Collection[RequestKind], *, user_id: str
     ) -> Page[PersonRequest]:
-        """What people are asked and nobody answered yet, oldest first; offers only to this user."""
+        """Unanswered requests, oldest first; offers only to this user."""
         query = sa.select(requests).where(*_waits_for(kinds, user_id))
         by = (requests.c.created_at_ms, requests.c.request_id)
         return select_page(
@@ -127,14 +127,14 @@ class RequestStore:
         )
 
     def waiting_count(self, kinds: Collection[RequestKind], *, user_id: str) -> int:
-        """How many requests wait for people, with the offers to this user."""
+        """The number of unanswered requests, with the offers to this user."""
         query = sa.select(sa.func.count()).where(*_waits_for(kinds, user_id))
         return self._connection.execute(query).scalar_one()
 
     def offers_to(
         self, session_id: str, user_id: str, *, states: Collection[RequestState], limit: int
     ) -> tuple[PersonRequest, ...]:
-        """What a user was offered in a session, newest first."""
+        """The offers to a user in a session, newest first."""
         values = {"in": session_id, "to": user_id, "states": list(states), "most": limit}
         return tuple(
             readable(
@@ -144,7 +144,7 @@ class RequestStore:
         )
 
     def due(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
-        """Open requests whose time is up, the most overdue first: their ids and their runs'."""
+        """Pending requests that have expired, most overdue first: their ids and run ids."""
         query = (
             sa.select(requests.c.request_id, requests.c.run_id)
             .where(sa.text("state = 'pending'"), requests.c.expires_at_ms <= now_ms)
@@ -154,11 +154,11 @@ class RequestStore:
         return tuple((row.request_id, row.run_id) for row in self._connection.execute(query))
 
     def next_expiry_ms(self) -> int | None:
-        """When the first open request expires."""
+        """When the first pending request expires."""
         return self._connection.execute(_NEXT_EXPIRY).scalar()
 
     def close(self, request_id: str, *, at_ms: int) -> None:
-        """Let a request that cannot be read count as expired."""
+        """Mark a damaged pending request as expired."""
         self._connection.execute(
             sa.update(requests)
             .where(requests.c.request_id == request_id)
@@ -184,7 +184,7 @@ def _agent_of(run_id: str) -> sa.ScalarSelect[str]:
     return sa.select(runs.c.agent_id).where(runs.c.run_id == run_id).scalar_subquery()
 
 
-# Looked at when a run begins with an answer, and before a skill is made: put together only once.
+# Built once: they run when a run begins with an answer, and before a skill is created.
 _OFFERS_TO = (
     sa.select(requests)
     .where(

@@ -1,4 +1,4 @@
-"""How long records are kept that are needed for a while only: pruned in small batches, oldest first."""
+"""Retention by table: rows are pruned in small batches, oldest first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ from understudy.storage.schema import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetainedRows:
-    """Rows of a table that go when they are old enough, and what has to go before them."""
+    """Rows of a table that are pruned by age, and the dependent rows deleted before them."""
 
     key: "sa.Column[Any]"
     age: "sa.Column[Any]"
-    # Only rows that nobody needs any more.
+    # Only rows that are no longer needed.
     where: "sa.ColumnElement[bool] | None" = None
     parts: "tuple[sa.Column[Any], ...]" = ()
 
@@ -36,7 +36,7 @@ def _of_ended_run(run_id: "sa.Column[Any]") -> "sa.ColumnElement[bool]":
     return run_id.in_(sa.select(runs.c.run_id).where(runs.c.finished_at_ms.is_not(None)))
 
 
-# By the names that the settings have for them.
+# By the names of the settings.
 RETAINED: Final[Mapping[str, RetainedRows]] = {
     "captures_days": RetainedRows(key=debug_requests.c.number, age=debug_requests.c.at_ms),
     "artifacts_days": RetainedRows(
@@ -51,7 +51,7 @@ RETAINED: Final[Mapping[str, RetainedRows]] = {
         where=deliveries.c.status == DeliveryStatus.DELIVERED,
         parts=(delivery_tries.c.delivery_id,),
     ),
-    # Takes its output along.
+    # Cascades to its output.
     "background_tasks_days": RetainedRows(
         key=background_tasks.c.task_id,
         age=background_tasks.c.ended_at_ms,
@@ -67,14 +67,14 @@ AUDIT: Final = "audit_days"
 
 
 class RetentionStore:
-    """Removes what is older than it is kept."""
+    """Prunes rows past their retention time."""
 
     def __init__(self, connection: sa.Connection, chains: Chains) -> None:
         self._connection = connection
         self._chains = chains
 
     def prune(self, name: str, *, before_ms: int, most: int) -> int:
-        """Remove the oldest rows from before a time, at most so many."""
+        """Delete the oldest rows from before a time, at most `most`."""
         if name == AUDIT:
             return self._chains.prune_audit(before_ms=before_ms, most=most)
         rows = RETAINED[name]

@@ -15,7 +15,7 @@ from understudy.rollout.model import EvidenceKind, EvidenceRecord, Proof, Rollou
 from understudy.storage.rows import from_row, insert_new, readable, to_row
 from understudy.storage.schema import rollout_evidence as table
 
-# The name of a skill, and a fingerprint.
+# The skill name and the fingerprint.
 _About: TypeAlias = tuple[str, str]
 _Key: TypeAlias = tuple[str, int, str]
 
@@ -25,7 +25,8 @@ class EvidenceQueries:
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
-        # Cache of one unit: guards, figures and lists need the same sums. Cleared when evidence is added.
+        # Cache of one unit: guards, figures and lists need the same sums. Cleared when evidence is
+        # added.
         self._counted: dict[_Key, EvidenceSums] = {}
 
     def add_evidence(self, evidence: EvidenceRecord) -> bool:
@@ -44,8 +45,10 @@ class EvidenceQueries:
     def newest_evidence(
         self, rollouts: Sequence[Rollout], *, limit: int
     ) -> dict[str, tuple[EvidenceRecord, ...]]:
-        """The newest evidence of the current attempts, by name, up to the limit of each kind, oldest
-        first; damaged rows are left out."""
+        """The newest evidence of the current attempts by name, up to `limit` per kind, in order.
+
+        Damaged rows are left out.
+        """
         # One rollout may have much evidence: its query reads only the newest rows by index.
         look = self._newest_of_one if len(rollouts) == 1 else self._newest_of_many
         found = sorted(readable(look(rollouts, limit), _read), key=_IN_ORDER)

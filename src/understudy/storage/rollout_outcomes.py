@@ -1,4 +1,4 @@
-"""The store of what became of the runs that used promoted skills."""
+"""The store of outcomes of runs that used promoted skills."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -16,29 +16,29 @@ from understudy.storage.schema.skills import OF_PROMOTED
 
 
 class OutcomeStore:
-    """Outcomes in one table, and the uses that they are about in another."""
+    """Outcomes in one table, and the skill uses in another."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def add(self, outcome: UseOutcome) -> bool:
-        """Note an outcome; False when it was noted before."""
+        """Insert an outcome; False when it exists."""
         row = {**asdict(outcome), "stage": str(outcome.stage), "outcome": str(outcome.outcome)}
         statement = _ADD[self._connection.dialect.name]
         return self._connection.execute(statement, row).first() is not None
 
     def used_by(self, run_id: str) -> tuple[SkillUse, ...]:
-        """The promoted skills that a run used; asked at the end of every run."""
+        """The promoted skills that a run used; read at the end of every run."""
         rows = self._connection.execute(_USED_BY, {"of_run": run_id}).mappings()
         return tuple(SkillUse(**row) for row in rows)
 
     def unsettled(self, *, since_ms: int, limit: int) -> tuple[str, ...]:
-        """Runs that have ended and whose uses since then are not noted, oldest use first."""
+        """Ended runs since a time with uses that have no outcome yet, oldest use first."""
         values = {"since_ms": since_ms, "most": limit}
         return tuple(dict.fromkeys(self._connection.execute(_UNSETTLED, values).scalars()))
 
     def counts(self, skill_name: str, fingerprint: str) -> Mapping[Stage, OutcomeCounts]:
-        """What became of the runs that used a definition, by stage; of those that there are."""
+        """The number of outcomes of a definition by stage; stages without any are left out."""
         found: dict[Stage, dict[str, int]] = {}
         values = {"name": skill_name, "definition": fingerprint}
         for row in self._connection.execute(_COUNTS, values):
@@ -69,7 +69,7 @@ def _outcome(row: Any) -> UseOutcome:
     return UseOutcome(**{**row, **read})
 
 
-# Asked at the end of every run, so they are put together only once.
+# Built once: they run at the end of every run.
 _ADD: Final = insert_new_of(outcomes)
 _USED_BY: Final = (
     sa.select(
@@ -89,7 +89,7 @@ _IS_NOTED: Final = sa.exists().where(
     outcomes.c.fingerprint == uses.c.fingerprint,
     outcomes.c.run_id == uses.c.run_id,
 )
-# Whoever waits for these is looked at when they end.
+# Runs that others still wait for are settled when those end.
 _IS_CARRIED_OUT_STILL: Final = (
     sa.exists()
     .where(sidechains.c.run_id == uses.c.run_id, _carrying.c.run_id == sidechains.c.first_run_id)
@@ -104,7 +104,7 @@ _UNSETTLED: Final = (
         sa.text("skill_uses.fingerprint IS NOT NULL"),
         uses.c.at_ms >= sa.bindparam("since_ms"),
         runs.c.finished_at_ms.is_not(None),
-        # What only tries something out says nothing of what it happens to use.
+        # A trial says nothing about the skills it happens to use.
         runs.c.trial_id.is_(None),
         ~_IS_NOTED,
         ~_IS_CARRIED_OUT_STILL,

@@ -17,9 +17,9 @@ from understudy.storage.schema import rollout_snapshots as table
 from understudy.storage.schema import rollouts
 from understudy.storage.schema.rollouts import MOUNTED
 
-# The reason of a hold whose own reason cannot be read.
+# The reason of a hold whose stored reason does not decode.
 HELD_UNREAD: Final = "it was held, and why cannot be read"
-# No database takes a larger number.
+# The largest integer that both databases take.
 _MOST: Final = 2**31 - 1
 
 
@@ -51,7 +51,7 @@ def _rollout(row: Mapping[str, Any]) -> Rollout:
         },
     )
     if rollout.fingerprint != row["fingerprint"]:
-        # Evidence is about a definition; one that was changed outside the daemon has none.
+        # Evidence belongs to a definition; one that was edited outside the daemon has none.
         raise ValueError("the definition is not the one that was kept")
     return rollout
 
@@ -63,7 +63,7 @@ def _columns(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_remnant(row: Any, said: Any) -> Rollout:
-    """What the columns of a row still tell of a rollout, or `DamagedRecord`."""
+    """The fields of a damaged rollout that its columns still give, or `DamagedRecord`."""
     return read_record(
         row,
         lambda it: _remnant(it._mapping, said),  # noqa: SLF001
@@ -73,7 +73,7 @@ def read_remnant(row: Any, said: Any) -> Rollout:
 
 def _remnant(row: Mapping[str, Any], said: Any) -> Rollout:
     is_live, is_flagged = Stage(row["status"]) in LIVE, bool(row["is_flagged"])
-    # A person may have held it, and then only a person releases it.
+    # A person may have held it, and then only a person may release it.
     is_held = is_flagged and is_live
     return parsed_strictly(
         Rollout,
@@ -185,14 +185,14 @@ class SnapshotQueries:
         return tuple(readable(rows, read_snapshot))
 
 
-# Put together once.
+# Built once.
 _SNAPSHOTS: Final = sa.select(table, definitions.c.body.label("definition")).join(
     definitions,
     sa.and_(
         definitions.c.skill_name == table.c.skill_name,
         definitions.c.fingerprint == table.c.fingerprint,
     ),
-    # One without is damaged, and told so.
+    # A snapshot without a definition is reported as damaged.
     isouter=True,
 )
 _SAID: Final = sa.select(definitions.c.body).where(

@@ -26,11 +26,11 @@ class TrialStore:
         self._dialect = dialect
 
     def get(self, trial_id: str, *, lock: bool = False) -> Trial | None:
-        """One trial; `lock` holds its row until the unit ends."""
+        """One trial; `lock` locks its row until the unit ends."""
         return self._one(_ONE, trial_id, lock=lock)
 
     def add(self, trial: Trial) -> None:
-        """Add a row."""
+        """Insert a trial."""
         self._connection.execute(sa.insert(trials).values(to_row(trial, trials)))
 
     def update(self, trial: Trial) -> bool:
@@ -66,8 +66,10 @@ class TrialStore:
         )
 
     def newest_marker(self, skill_name: str, attempt: int, fingerprint: str) -> str:
-        """The newest marker of a trial of a definition in an attempt; "" without one. Markers of
-        replays are left out."""
+        """The newest marker of a trial of a definition in an attempt; "" without one.
+
+        Markers of replays are left out.
+        """
         values = {"name": skill_name, "of_attempt": attempt, "definition": fingerprint}
         row = self._connection.execute(_MARKED, values).first()
         # A damaged trial raises: it must not count as one without a marker.
@@ -80,7 +82,7 @@ class TrialStore:
 
     def _one(self, query: sa.Select[Any], wanted: str, *, lock: bool = False) -> Trial | None:
         if not wanted.isprintable():
-            # No trial has such an id, and no database takes it.
+            # No trial has such an id, and PostgreSQL rejects it.
             return None
         locked = self._dialect.locked(query) if lock else query
         row = self._connection.execute(locked, {"wanted": wanted}).first()
@@ -138,11 +140,11 @@ class ReplayCaseStore:
         self._connection = connection
 
     def add(self, case: ReplayCase) -> None:
-        """Add a row."""
+        """Insert a case."""
         self._connection.execute(sa.insert(cases).values(_row(case)))
 
     def update(self, case: ReplayCase) -> None:
-        """Replace a case of a trial that this unit holds."""
+        """Update a case of a trial that this unit has locked."""
         self._connection.execute(
             sa.update(cases)
             .where(cases.c.trial_id == case.trial_id, cases.c.number == case.number)
@@ -160,14 +162,15 @@ class ReplayCaseStore:
         return None if row is None else _read(row)
 
     def regressed(self, rollout: Rollout, *, limit: int) -> tuple[ReplayCase, ...]:
-        """The cases that regressed with the current definition, and did not succeed since by the same
-        yardstick, first judged first; also of replays that are pending or failed.
+        """The cases that regressed with the current definition and did not succeed since, in order.
+
+        Only a success by the same yardstick counts. Includes replays that are pending or failed.
         """
         rows = self._connection.execute(_REGRESSED, {**_named(rollout), "most": limit})
         return tuple(_read(row) for row in rows)
 
     def is_vouched_for(self, rollout: Rollout) -> bool:
-        """Whether a replay of it passed in which a marker or the judge decided all cases."""
+        """Whether a replay of it passed with every case decided by a marker or the judge."""
         return bool(self._connection.execute(_VOUCHED, _named(rollout)).scalar())
 
 

@@ -57,7 +57,7 @@ class RolloutStore(EvidenceQueries, SnapshotQueries):
     def get(self, skill_name: str, *, lock: bool = False) -> Rollout | None:
         """One rollout; `lock` holds its row until the unit ends."""
         if not skill_name.isprintable():
-            # No rollout has such a name, and no database takes it.
+            # No rollout has such a name, and PostgreSQL rejects it.
             return None
         return self._one(self._dialect.locked(_ONE) if lock else _ONE, skill_name)
 
@@ -92,28 +92,32 @@ class RolloutStore(EvidenceQueries, SnapshotQueries):
         return found
 
     def remnant(self, skill_name: str) -> Rollout | None:
-        """The remnant of a damaged rollout: its columns, with the definition if a snapshot kept it;
-        raises `DamagedRecord` when the columns cannot be read."""
+        """The remnant of a damaged rollout: its columns, with the definition if a snapshot has it.
+
+        Raises `DamagedRecord` when the columns do not decode.
+        """
         row = self._connection.execute(_ONE, {"wanted": skill_name}).first()
         if row is None:
             return None
         return read_remnant(row, self._kept_definition(skill_name, row.fingerprint))
 
     def live_called(self, name: str) -> str | None:
-        """The name of the live rollout that a name is equal to, in any spelling."""
+        """The name of the live rollout whose folded name equals that of `name`."""
         if not name.isprintable():
             return None
         found: str | None = self._connection.scalar(_LIVE_CALLED, {"wanted": folded(name)})
         return found
 
     def reserved_names(self, stages: Collection[Stage]) -> dict[str, bool]:
-        """The folded names of rollouts of some stages, and of revoked ones that were ever active;
-        True for the live ones."""
+        """The folded names of rollouts in some stages and of revoked ones that were ever active.
+
+        The value is True for live ones.
+        """
         values = {"wanted": [str(stage) for stage in stages]}
         rows = self._connection.execute(_RESERVED, values)
         found = dict[str, bool]()
         for row in rows:
-            # A revoked rollout and a live one may differ in capitals alone.
+            # A revoked rollout and a live one may differ in case alone.
             is_live = row.status != str(Stage.REVOKED)
             found[row.folded_name] = found.get(row.folded_name, False) or is_live
         return found
@@ -133,7 +137,7 @@ class RolloutStore(EvidenceQueries, SnapshotQueries):
         return tuple(readable(rows, read_rollout))
 
     def stamp(self, stages: Collection[Stage]) -> dict[str, RolloutMark]:
-        """The marks of all rollouts of some stages by name; much faster than reading the rollouts."""
+        """Revision marks of the rollouts in some stages, by name; faster than reading them."""
         wanted = sorted(str(stage) for stage in stages)
         return self._cached(("rollout_stamp", *wanted), (rollouts,), lambda: self._stamp(wanted))
 
@@ -296,13 +300,13 @@ ONLY: Final = "canary"
 
 
 class CanarySecretStore:
-    """The secret of the canary share; it never changes, so that a session keeps its offers."""
+    """The secret of the canary share; it never changes, so that a session keeps its skills."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def get(self) -> str | None:
-        """The secret, or None before it is made."""
+        """The secret, or None before it is generated."""
         return self._connection.execute(_GET).scalar()
 
     def add(self, secret: str, *, at_ms: int) -> bool:
@@ -333,17 +337,17 @@ class RolloutSourceStore:
         return found
 
     def ending(self, *, until_ms: int, limit: int) -> tuple[tuple[str, int], ...]:
-        """The names of live rollouts whose source learning expires by a time, with the expiry, in order."""
+        """Live rollouts whose source learning expires by a time: name and expiry, in order."""
         rows = self._connection.execute(_ENDED, {"now_ms": until_ms, "most": limit})
         return tuple((row.skill_name, row.expires_at_ms) for row in rows)
 
     def ended(self, *, now_ms: int, limit: int) -> tuple[tuple[str, str], ...]:
-        """The names of live rollouts whose source learning has expired, with the id of the learning."""
+        """Live rollouts whose source learning has expired: name and learning id."""
         rows = self._connection.execute(_ENDED, {"now_ms": now_ms, "most": limit})
         return tuple((row.skill_name, row.source_learning_id) for row in rows)
 
 
-# As the index knows them, and told apart from what learnings call their own status.
+# The condition of the partial index, qualified because learnings have a status, too.
 _LIVE: Final = sa.text("rollouts.status <> 'revoked'")
 _IS_SOURCE: Final = learnings.c.learning_id == rollouts.c.source_learning_id
 _ENDS: Final = (

@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 Ms = sa.BigInteger
-# Text that is sorted by its characters alone on any database, as Python sorts it.
+# Text with bytewise collation on both databases, as Python sorts it.
 Sorted = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
-# SQLite numbers rows by itself only in a column that is called INTEGER.
+# SQLite autoincrements only a column of type INTEGER.
 RowNumber = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-# Between the parts of a record that is searched; in none of them, so nothing spans two.
+# Separates the searched parts of a record; no part contains it, so no match spans two.
 SEPARATOR: Final = "\x1f"
-# No database takes a NUL.
+# PostgreSQL rejects NUL.
 _ODD: Final = str.maketrans(dict.fromkeys(("\0", SEPARATOR), "\ufffd"))
 T = TypeVar("T")
-# The JSON column for the fields that have no column of their own, by its name in a table.
+# Names of the JSON column for the fields without a column of their own.
 REST: Final = ("body", "wanted")
-# Inserts that can say what is to happen when the key is taken.
+# Insert constructs that support ON CONFLICT.
 INSERTS: Final[Mapping[str, Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
 class _Damaged:
-    """What stands where stored text is not JSON: neither a value nor the absence of one."""
+    """Placeholder for stored text that is not JSON: neither a value nor NULL."""
 
     def __bool__(self) -> bool:
         return False
@@ -46,9 +46,9 @@ DAMAGED: Final = _Damaged()
 
 
 class Json(sa.types.TypeDecorator[Any]):
-    """A JSON value as text, with every odd character escaped so that both databases take it.
+    """A JSON value as text, escaped to ASCII so that both databases take it.
 
-    Text that is not JSON reads as `DAMAGED`, which no reader of a record accepts.
+    Text that is not JSON decodes to `DAMAGED`, which no record accepts.
     """
 
     impl = sa.Text
@@ -67,14 +67,14 @@ class Json(sa.types.TypeDecorator[Any]):
 
 
 def optional_object(value: Any) -> dict[str, Any] | None:
-    """The JSON object of a column that may be empty; a scope that is torn is not an absent one."""
+    """The JSON object of a nullable column; a damaged one raises instead of reading as absent."""
     if value is not None and not isinstance(value, dict):
         raise TypeError("not a JSON object")
     return value
 
 
 def read_record(row: Any, read: Callable[[Any], T], *, what: str) -> T:
-    """Turn a row into a record, or raise `DamagedRecord` naming what it is."""
+    """Decode a row into a record, or raise `DamagedRecord` with its name."""
     try:
         return read(row)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
@@ -87,20 +87,20 @@ def fields_of(stored: Any, types: Mapping[str, type[Any]], *, optional: bool) ->
         raise TypeError("not a JSON object")
     found = {name: stored.get(name) for name in types}
     for name, value in found.items():
-        # A truth value is no number, although Python says that it is.
+        # A bool is no number, although Python says that it is.
         if type(value) is not types[name] and not (optional and value is None):
             raise TypeError("a field is not of its type")
     return found
 
 
 def folded(text: str) -> str:
-    """The text in one case and one form, without what a database cannot keep."""
+    """The text casefolded and normalised, without characters that a database rejects."""
     whole = text.encode(errors="replace").decode()
     return unicodedata.normalize("NFC", whole).casefold().translate(_ODD)
 
 
 def search_text(*parts: str) -> str:
-    """Everything that a record is to be found by."""
+    """The folded search text of a record."""
     return SEPARATOR.join(map(folded, parts))
 
 
@@ -130,7 +130,7 @@ def _parsed(row: Any, kind: type[T], given: Mapping[str, Any]) -> T:
     for name in (*REST, "state"):
         if name in values and not hasattr(kind, name):
             packed = {**packed, **values.pop(name)}
-    # A column is what queries go by, so it counts where both say something.
+    # Queries use the column, so it wins over the JSON body.
     return parsed_strictly(kind, {**packed, **values, **given})
 
 
@@ -169,7 +169,7 @@ def _check_cursor(request: PageRequest, by: Sequence[sa.Column[Any]]) -> None:
 
 
 def readable(rows: Sequence[Any], read: Callable[[Any], T]) -> list[T]:
-    """The records of those rows that can be read; the others are told to the log."""
+    """The records that decode; damaged rows are logged."""
     items = []
     for row in rows:
         try:
@@ -180,7 +180,7 @@ def readable(rows: Sequence[Any], read: Callable[[Any], T]) -> list[T]:
 
 
 def upsert_of(table: sa.Table) -> Mapping[str, sa.Insert]:
-    """The statement that writes a row, new or not, for each database; put together only once."""
+    """The upsert statement of a table for each database, built once."""
     return {
         "sqlite": _upsert(table, sqlite.insert(table)),
         "postgresql": _upsert(table, postgresql.insert(table)),
@@ -199,7 +199,7 @@ def _upsert(table: sa.Table, insert: Any) -> sa.Insert:
 
 
 def insert_new_of(table: sa.Table) -> Mapping[str, Any]:
-    """The statement that writes a row if it is new and answers its key, for each database."""
+    """The statement that inserts a row unless its key is taken, and returns the key."""
     values: dict[str, Any] = {column.name: sa.bindparam(column.name) for column in table.c}
     return {
         name: insert(table).values(values).on_conflict_do_nothing().returning(*table.primary_key)
@@ -208,14 +208,14 @@ def insert_new_of(table: sa.Table) -> Mapping[str, Any]:
 
 
 def insert_into(connection: sa.Connection, table: sa.Table) -> Any:
-    """An insert that can say what is to happen when the key is taken."""
+    """An insert construct that supports ON CONFLICT."""
     return INSERTS[connection.dialect.name](table)
 
 
 def insert_new(connection: sa.Connection, table: sa.Table, values: Mapping[str, Any]) -> bool:
     """Insert a row; False when its key is taken."""
     statement = insert_into(connection, table).values(dict(values)).on_conflict_do_nothing()
-    # What was inserted comes back; the row count of an insert is not known on every driver.
+    # RETURNING, because not every driver knows the row count of an insert.
     return connection.execute(statement.returning(*table.primary_key)).first() is not None
 
 

@@ -1,7 +1,7 @@
 """Run memories as JSON files in one directory, replaced atomically, readable by the owner alone.
 
-They are only written and removed within a unit that writes, so on SQLite, where there is one such
-unit at a time and one daemon per home, nobody meets a file that another is about to name.
+They are only written and deleted within a write unit. On SQLite there is one such unit at a time
+and one daemon per home, so no two writers race for a file name.
 """
 
 import errno

@@ -83,7 +83,7 @@ class RunMemoryIndex:
         return None if row is None else _read(row)
 
     def in_session(self, session_id: str, *, limit: int, skip: int = 0) -> tuple[Pointer, ...]:
-        """The pointers of a session past so many, newest first, ties by run id descending."""
+        """The pointers of a session after the first `skip`, newest first, ties by run id."""
         values = {"of": session_id, "limit": limit, "skip": skip}
         return tuple(map(_read, self._connection.execute(_IN_SESSION, values)))
 
@@ -127,8 +127,7 @@ class RunMemoryIndex:
     def over_limits(
         self, session_id: str, *, before_ms: int, beyond: int, limit: int
     ) -> tuple[tuple[Pointer, ...], tuple[Pointer, ...]]:
-        """Of a session, those made before a time, oldest first, and those beyond the newest so
-        many, newest first."""
+        """Pointers of a session that expired, oldest first, and those over its limit."""
         values = {"of": session_id, "before_ms": before_ms, "skip": beyond, "limit": limit}
         rows = self._connection.execute(_OVER_LIMITS, values).all()
         expired = sorted((row for row in rows if row.is_expired), key=_age)
@@ -136,7 +135,7 @@ class RunMemoryIndex:
         return tuple(map(_read, expired)), tuple(map(_read, past))
 
     def all(self) -> Iterable[tuple[Pointer, str]]:
-        """Every pointer with the stamp of its record; with none where the run says otherwise."""
+        """Every pointer with the stamp of its record; "" where the run contradicts the pointer."""
         for row in self._connection.execute(_ALL):
             yield _read(row), row.stamp if row.is_sound else ""
 
@@ -204,7 +203,7 @@ class RunMemoryIndex:
         )
 
     def given_up(self, *, since_ms: int) -> tuple[int, str | None]:
-        """How many captures were given up since a time, and why the last one was."""
+        """How many captures were given up since a time, and the reason of the last one."""
         captures = run_captures.c
         # A literal, to match the partial index.
         ended = sa.text("state = 'given_up'"), captures.at_ms >= since_ms
@@ -216,7 +215,7 @@ class RunMemoryIndex:
         )
 
     def postpone(self, run_id: str, *, reason: str, at_ms: int) -> None:
-        """Put a run into the backlog: its record is to be made later."""
+        """Put a run into the backlog: its record is made later."""
         values = {"run_id": run_id, "reason": reason, "at_ms": at_ms}
         insert_new(self._connection, run_memory_backlog, values)
 

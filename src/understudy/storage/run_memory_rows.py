@@ -1,4 +1,4 @@
-"""Run memories as rows, for daemons that share a database, and reading what was stored."""
+"""Run memories as rows, for daemons that share a database, and the decoder of stored records."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -49,12 +49,12 @@ class SqlRunMemories:
         return found
 
     def delete(self, run_ids: Sequence[str]) -> None:
-        """Remove records; one that is not there is fine."""
+        """Delete records; a missing one is ignored."""
         for some in batches(run_ids):
             self._connection.execute(_DELETE, {"run_ids": some})
 
     def is_there(self) -> bool:
-        """Always: it is a table."""
+        """Always true: the table exists."""
         return True
 
     def scan(self) -> Iterable[Found]:
@@ -96,7 +96,7 @@ def read_memory(run_id: str, load: Callable[[], Any]) -> RunMemoryRecord:
     try:
         return _of(run_id, load())
     except Exception as problem:
-        # Any error of one record is a damaged record, so that readers of many go on.
+        # Any error while decoding one record means a damaged record, so that bulk reads go on.
         kind = type(problem).__name__
         log.warning("run_memory.unreadable", run_id=run_id, problem=kind)
         raise coded_error("storage/record_damaged:run_memory", run_id=run_id) from problem
@@ -110,7 +110,7 @@ def _of(run_id: str, stored: Any) -> RunMemoryRecord:
 
 
 class OwnRunMemories:
-    """The run memories of runs that exist for the caller: files know no owner, their runs do."""
+    """The run memories of runs that the caller can see: files have no owner, their runs have."""
 
     def __init__(self, records: RunMemoryStore, connection: sa.Connection) -> None:
         self._records = records

@@ -1,4 +1,4 @@
-"""Where a run that ends has left something, asked in one statement: most runs did nowhere."""
+"""Finds the tables in which an ending run has rows, in one statement: most runs have none."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -45,6 +45,6 @@ _QUERY: Final = sa.select(*(is_there.label(trace) for trace, is_there in _IS_THE
 
 
 def traces_of(connection: sa.Connection, run: Run) -> frozenset[RunTrace]:
-    """Where there are rows of a run or, for its place among sessions, of its session."""
+    """The tables with rows of the run or, for sidechains, of its session."""
     found = connection.execute(_QUERY, {"of_run": run.run_id, "of_session": run.session_id}).one()
     return frozenset(trace for trace, is_there in zip(_IS_THERE, found, strict=True) if is_there)

@@ -37,11 +37,11 @@ class RunStore:
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
-        # As read with a locked row: nobody else changes them before the unit ends.
+        # Read with the locked row, so they stay valid until the unit ends.
         self._taints: dict[str, Any] = {}
 
     def get(self, run_id: str, *, lock: bool = False) -> Run | None:
-        """One run; `lock` holds its row until the unit ends."""
+        """One run; `lock` locks its row until the unit ends."""
         query = self._dialect.locked(_RUN) if lock else _RUN
         row = self._connection.execute(query, {"wanted": run_id}).first()
         return None if row is None else _read(row)
@@ -53,7 +53,7 @@ class RunStore:
         return (None, None) if row is None else (_read(row), row.first_in_line)
 
     def take(self, run_id: str) -> Run | None:
-        """The run with its row locked; None as well when somebody else holds it."""
+        """The run with its row locked; None if it does not exist or another unit holds the lock."""
         query = self._dialect.locked_if_free(_RUNS.where(runs.c.run_id == run_id))
         row = self._connection.execute(query).first()
         return None if row is None else _read(row)
@@ -83,7 +83,7 @@ class RunStore:
             found = self._connection.execute(_TAINTS, {"of": run_id}).scalar()
         if found is None:
             return {}
-        # A record that is torn says that there was one.
+        # A damaged record proves that there was one.
         return found if isinstance(found, dict) else {TaintSource.TOOL_RESULT: []}
 
     def update(
@@ -91,7 +91,7 @@ class RunStore:
     ) -> None:
         """Write the changing columns of a run whose row this unit has locked.
 
-        With `snapshot`, the prompt is stored as well; with `reports`, only they are left of it.
+        With `snapshot`, the prompt is stored as well; with `reports`, only they are kept of it.
         """
         row = _row(run)
         values = {name: row[name] for name in _CHANGING}
@@ -112,7 +112,7 @@ class RunStore:
         return read_record(row, _reports, what=f"snapshot of run {run_id}")
 
     def close(self, run_id: str, status: RunStatus, *, reason: str, at_ms: int) -> str | None:
-        """End a run whose row cannot be read; returns its session, or None when it had ended."""
+        """End a run whose row is damaged; returns its session, or None when it had ended."""
         statement = (
             sa.update(runs)
             .where(runs.c.run_id == run_id, runs.c.finished_at_ms.is_(None))
@@ -205,7 +205,7 @@ class RunStore:
         return self._connection.execute(query).scalar_one()
 
     def awake(self) -> dict[str, str]:
-        """Every run that has not ended and does not sleep: by the id of its work, oldest first."""
+        """Runs that have neither ended nor are asleep, by work id, oldest first."""
         query = (
             sa.select(runs.c.run_id, runs.c.wakes)
             .where(runs.c.finished_at_ms.is_(None), runs.c.asleep.is_(False))
@@ -214,7 +214,7 @@ class RunStore:
         return {work_id(run_id, wakes): run_id for run_id, wakes in self._connection.execute(query)}
 
     def left_in_line(self) -> tuple[str, ...]:
-        """Sessions in which a queued run sleeps though nothing is before it."""
+        """Sessions in which a queued run sleeps although no run is before it."""
         earlier = runs.alias("earlier")
         is_first = ~sa.exists().where(
             earlier.c.session_id == runs.c.session_id,
@@ -268,7 +268,7 @@ def _narrowed(
 
 # Without the snapshot, which can be long and which only the executor needs.
 _RUNS = sa.select(*(it for it in runs.c if it.name not in ("snapshot", "taints")))
-# Compiled once, because they are executed often.
+# Built once: they run often.
 _RUN = _RUNS.where(runs.c.run_id == sa.bindparam("wanted"))
 _SNAPSHOT = sa.select(runs.c.run_id, runs.c.snapshot).where(runs.c.run_id == sa.bindparam("of"))
 _TAINTS = sa.select(runs.c.taints).where(runs.c.run_id == sa.bindparam("of"))
@@ -309,7 +309,7 @@ _FOLLOWS_TAINTED = sa.select(
 )
 
 
-# Where a run stands beyond the columns.
+# State beyond the columns.
 _STATE: Final = ("error", "usage", "deliveries", "crashes", "progress", "nudged")
 _CHANGING: Final = (
     "status",
@@ -333,7 +333,7 @@ def _read(row: Any) -> Run:
     return from_row(row, Run)
 
 
-# The reports stand beside the other fields of a snapshot.
+# The reports are stored beside the other fields of a snapshot.
 _REPORTS: Final = ("memory", "skills", "evolution")
 
 
@@ -345,7 +345,7 @@ def _snapshot_json(snapshot: RunSnapshot) -> dict[str, Any]:
 def _snapshot(row: Any) -> RunSnapshot:
     stored = _stored_snapshot(row)
     reports = {name: stored[name] for name in _REPORTS if isinstance(stored.get(name), dict)}
-    # A report decides nothing: without one that is damaged, the run can go on.
+    # A report decides nothing: a run continues without a damaged one.
     known = {**stored, "withheld": stored.get("withheld") or [], "reports": reports}
     return parsed_strictly(RunSnapshot, known)
 

@@ -30,12 +30,12 @@ class RevisionStore:
         return None if row is None else from_row(row, Revision)
 
     def all(self) -> tuple[Revision, ...]:
-        """Kept revisions, newest first."""
+        """The stored revisions, newest first."""
         query = sa.select(runtime_revisions).order_by(runtime_revisions.c.revision.desc())
         return tuple(from_row(row, Revision) for row in self._connection.execute(query))
 
     def add(self, revision: Revision, *, keep: int) -> bool:
-        """Store the next revision and drop the oldest past `keep`; False when the number is taken."""
+        """Insert the next revision and delete the oldest beyond `keep`; False if it exists."""
         if not insert_new(self._connection, runtime_revisions, to_row(revision, runtime_revisions)):
             return False
         self._connection.execute(
@@ -46,12 +46,12 @@ class RevisionStore:
         return True
 
 
-# Asked before every tool call, so it is put together only once.
+# Built once: it runs before every tool call.
 _LATEST = sa.select(runtime_revisions).order_by(runtime_revisions.c.revision.desc()).limit(1)
 
 
 class ToolSwitchStore:
-    """Tool switches in a table; a tool that is not mentioned is on."""
+    """Tool switches in a table; a tool without a row is on."""
 
     def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
         self._connection = connection
@@ -74,5 +74,5 @@ class ToolSwitchStore:
         )
 
 
-# Asked before every tool call, so it is put together only once.
+# Built once: it runs before every tool call.
 _DISABLED = sa.select(tool_switches.c.name).where(tool_switches.c.enabled.is_(False))

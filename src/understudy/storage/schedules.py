@@ -1,4 +1,4 @@
-"""The schedule store."""
+"""The store of schedules and their executions."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -24,14 +24,14 @@ _FIRES = schedule_executions.c
 
 
 class ScheduleStore:
-    """Schedules by id, and what became of their fires."""
+    """Schedules by id, and their executions."""
 
     def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 
     def get(self, schedule_id: str, *, lock: bool = False) -> Schedule | None:
-        """One schedule; `lock` holds its row until the unit ends."""
+        """One schedule; `lock` locks its row until the unit ends."""
         query = sa.select(schedules).where(schedules.c.schedule_id == schedule_id)
         row = self._connection.execute(self._dialect.locked(query) if lock else query).first()
         return None if row is None else from_row(row, Schedule)
@@ -50,7 +50,7 @@ class ScheduleStore:
         )
 
     def cancel_unread(self, schedule_id: str, *, reason: str, at_ms: int) -> None:
-        """End a schedule without reading it, for one that cannot be read."""
+        """Cancel a damaged schedule without reading it."""
         self._connection.execute(
             sa.update(schedules)
             .where(schedules.c.schedule_id == schedule_id)
@@ -86,9 +86,9 @@ class ScheduleStore:
         )
 
     def open_of(self, owner_id: str) -> int:
-        """How many schedules of an owner have not ended; no other unit adds one meanwhile."""
+        """The number of open schedules of an owner; no other unit adds one until this one ends."""
         theirs = sa.and_(schedules.c.owner_id == owner_id, schedules.c.status.in_(OPEN))
-        # Two who count at once must not both find room: the oldest row stands for all of them.
+        # Locks the oldest row, so that two concurrent counts cannot both find room below the limit.
         oldest = sa.select(schedules.c.schedule_id).where(theirs)
         oldest = oldest.order_by(schedules.c.created_at_ms, schedules.c.schedule_id).limit(1)
         self._connection.execute(self._dialect.locked(oldest)).all()
@@ -96,11 +96,11 @@ class ScheduleStore:
         return self._connection.execute(counted).scalar_one()
 
     def next_due_ms(self) -> int | None:
-        """When the next schedule is to be looked at."""
+        """When the next schedule is due."""
         return self._connection.execute(_NEXT_DUE).scalar()
 
     def claim_due(self, now_ms: int) -> str | None:
-        """A schedule that is due and that nobody else holds; its row is held until the unit ends."""
+        """A due schedule whose row is free; the row is locked until the unit ends."""
         claimed = self._dialect.locked_if_free(_DUE)
         return self._connection.execute(claimed, {"now_ms": now_ms}).scalar()
 
@@ -112,7 +112,7 @@ class ScheduleStore:
         return tuple(self._connection.execute(query.order_by(_FIRES.schedule_id)).scalars())
 
     def unfinished(self, schedule_id: str) -> tuple[RunStatus, ...]:
-        """Where the runs of a schedule stand that have not ended, oldest first."""
+        """The status of the unfinished runs of a schedule, oldest first."""
         query = (
             sa.select(runs.c.status)
             .join(schedule_executions, _FIRES.run_id == runs.c.run_id)
@@ -122,7 +122,7 @@ class ScheduleStore:
         return tuple(RunStatus(status) for status in self._connection.execute(query).scalars())
 
     def record(self, execution: ScheduleExecution, *, keep: int) -> None:
-        """Store or replace an execution, and forget the oldest beyond `keep` whose runs have ended."""
+        """Insert or update an execution, and prune ended ones beyond the newest `keep`."""
         values = to_row(execution, schedule_executions)
         replaced = self._connection.execute(
             sa.update(schedule_executions)
@@ -134,7 +134,7 @@ class ScheduleStore:
         self._forget(execution.schedule_id, keep)
 
     def has_execution_for(self, schedule_id: str, scheduled_for_ms: int) -> bool:
-        """Whether one of the executions that are kept was meant for that time."""
+        """Whether a stored execution was scheduled for that time."""
         query = sa.select(_FIRES.number).where(
             _FIRES.schedule_id == schedule_id, _FIRES.scheduled_for_ms == scheduled_for_ms
         )
@@ -152,7 +152,7 @@ class ScheduleStore:
         )
 
     def _forget(self, schedule_id: str, keep: int) -> None:
-        """The overlap policy still needs those whose runs go on, however old they are."""
+        """Delete old executions; the overlap policy still needs those with unfinished runs."""
         newest_first = sa.select(_FIRES.number).where(_FIRES.schedule_id == schedule_id)
         newest_first = newest_first.order_by(_FIRES.number.desc()).offset(keep).limit(1)
         last = self._connection.execute(newest_first).scalar()
@@ -166,7 +166,7 @@ class ScheduleStore:
         )
 
 
-# Compiled once, because they are executed every second.
+# Built once: they run every second.
 _NEXT_DUE = sa.select(sa.func.min(schedules.c.due_at_ms)).where(schedules.c.due_at_ms.is_not(None))
 _DUE = (
     sa.select(schedules.c.schedule_id)

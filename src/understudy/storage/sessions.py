@@ -1,4 +1,4 @@
-"""The stores of sessions, and of the keys and MCP servers of each."""
+"""The stores of sessions, and of their bindings and MCP servers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -37,13 +37,13 @@ class SessionStore:
         self._dialect = dialect
 
     def get(self, session_id: str, *, lock: bool = False) -> Session | None:
-        """One session; `lock` holds its row until the unit ends."""
+        """One session; `lock` locks its row until the unit ends."""
         query = self._dialect.locked(_SESSION) if lock else _SESSION
         row = self._connection.execute(query, {"wanted": session_id}).first()
         return None if row is None else read_session(row)
 
     def hold_if_free(self, session_id: str) -> bool:
-        """Hold a session's row until the unit ends; False when somebody else holds it."""
+        """Lock a session's row until the unit ends; False when another unit holds it."""
         query = sa.select(sessions.c.session_id).where(sessions.c.session_id == session_id)
         held = self._connection.execute(self._dialect.locked_if_free(query)).first()
         return held is not None
@@ -53,9 +53,9 @@ class SessionStore:
         return insert_new(self._connection, sessions, _row(session))
 
     def update(self, session: Session, *, expected_version: int) -> None:
-        """Replace a session; raises `StaleVersion` when it changed meanwhile.
+        """Update a session; raises `StaleVersion` when it changed meanwhile.
 
-        The journal counts its own length.
+        `journal_length` is written by the journal alone.
         """
         values = {name: value for name, value in _row(session).items() if name != "journal_length"}
         replace_version(
@@ -95,17 +95,17 @@ class SessionStore:
         )
 
     def ids_of_persona(self, persona_id: str, *, limit: int) -> tuple[str, ...]:
-        """The newest sessions that a persona is bound to; readable or not."""
+        """The newest sessions bound to a persona, damaged ones included."""
         values = {"persona": persona_id, "limit": limit}
         return tuple(self._connection.execute(_OF_PERSONA, values).scalars())
 
     def persona_ids(self, session_ids: Sequence[str]) -> dict[str, str | None]:
-        """The persona of each of these sessions that there are; readable or not."""
+        """The persona of each of these sessions that exists, damaged ones included."""
         found = self._connection.execute(_PERSONAS, {"wanted": tuple(session_ids)})
         return {row.session_id: row.persona_id for row in found}
 
     def activity(self, session_id: str) -> SessionActivity:
-        """What keeps the session busy."""
+        """The unfinished runs and sidechains of a session."""
         own = self._unfinished(runs.c.session_id == session_id)
         below = self._unfinished(runs.c.session_id.in_(_descendants(session_id)))
         return SessionActivity(
@@ -117,7 +117,7 @@ class SessionStore:
         )
 
     def named(self, part: str, *, limit: int) -> tuple[Session, ...]:
-        """Sessions with a text in their id or thread, the last used first."""
+        """Sessions with a text in their id or thread id, last used first."""
         holds = (
             column.icontains(part, autoescape=True)
             for column in (sessions.c.session_id, sessions.c.thread_id)
@@ -183,7 +183,7 @@ def _descendants(session_id: str) -> sa.Select[Any]:
 
 
 def _title(wanted: object) -> str | None:
-    """The preview of what a run was asked; None where the row is damaged."""
+    """The preview of a run's request; None where the row is damaged."""
     request = wanted.get("request") if isinstance(wanted, dict) else None
     title = request.get("text_preview") if isinstance(request, dict) else None
     return title if isinstance(title, str) else None
@@ -195,7 +195,7 @@ def _row(session: Session) -> dict[str, Any]:
 
 
 _first = runs.alias("first")
-# Asked for each candidate that is published or shown.
+# Built once: it runs for each candidate that is published or shown.
 _OF_PERSONA = (
     sa.select(sessions.c.session_id)
     .where(sessions.c.persona_id == sa.bindparam("persona"))
@@ -227,19 +227,19 @@ _WORKDIRS_IN_USE = (
     .join(runs, runs.c.session_id == sessions.c.session_id)
     .where(runs.c.finished_at_ms.is_(None), sessions.c.workdir.is_not(None))
 )
-# Compiled once, because it is executed before every tool call.
+# Built once: it runs before every tool call.
 _SESSION = sa.select(sessions).where(sessions.c.session_id == sa.bindparam("wanted"))
 
 
 def read_session(row: Any) -> Session:
-    """A row of the table as a session."""
-    # A persona whose snapshot is gone is damage, not the absence of a persona.
+    """The session in a row."""
+    # A missing persona snapshot is damage, not the absence of a persona.
     persona = (row.persona or {}) if row.persona_id is not None else None
     return from_row(row, Session, persona=persona)
 
 
 class BindingStore:
-    """The keys that stand for sessions."""
+    """Bindings: keys of callers that stand for sessions."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -255,14 +255,14 @@ class BindingStore:
         return insert_new(self._connection, session_bindings, to_row(binding, session_bindings))
 
     def move(self, binding: SessionBinding, *, holder: str) -> bool:
-        """Let a key that stands for a session stand for another; False when it changed meanwhile."""
+        """Move a key to another session; False when it changed meanwhile."""
         table = session_bindings
         at = (table.c.binding_key == binding.binding_key, table.c.session_id == holder)
         changed = sa.update(table).where(*at).values(to_row(binding, table))
         return self._connection.execute(changed).rowcount > 0
 
     def count(self, session_id: str) -> int:
-        """How many keys stand for a session."""
+        """The number of keys bound to a session."""
         query = sa.select(sa.func.count()).where(session_bindings.c.session_id == session_id)
         return self._connection.execute(query).scalar_one()
 
@@ -278,14 +278,14 @@ class BindingStore:
 
 
 class SessionServerStore:
-    """The servers that sessions have for themselves."""
+    """The MCP servers of single sessions."""
 
     def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
         self._connection = connection
         self._cached = cached
 
     def of(self, session_id: str) -> tuple[SessionServer, ...]:
-        """A session's servers, by name; asked at the start of every run."""
+        """A session's servers, by name; read at the start of every run."""
         key = ("session_mcp_servers", session_id)
         return self._cached(key, (session_mcp_servers,), lambda: self._read(session_id))
 
@@ -301,7 +301,7 @@ class SessionServerStore:
         return tuple(sorted(self._connection.execute(query).scalars()))
 
     def replace(self, session_id: str, servers: Sequence[SessionServer]) -> None:
-        """Give a session these servers and no others."""
+        """Replace a session's servers."""
         self._connection.execute(
             sa.delete(session_mcp_servers).where(session_mcp_servers.c.session_id == session_id)
         )

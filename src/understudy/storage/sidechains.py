@@ -17,13 +17,13 @@ from understudy.storage.sessions import read_session
 
 
 class SidechainStore:
-    """Which sessions are below which, and what goes on there."""
+    """Parents and children of sessions, and their unfinished runs."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def add(self, spawn: Spawn) -> None:
-        """Keep how a sidechain came to be."""
+        """Insert the record of a sidechain."""
         values = {
             "session_id": spawn.session_id,
             "run_id": spawn.run_id,
@@ -34,7 +34,7 @@ class SidechainStore:
         self._connection.execute(sa.insert(sidechains).values(values))
 
     def spawn_of(self, session_id: str) -> Spawn | None:
-        """How a sidechain came to be, if a run made it."""
+        """The record of a sidechain, if a run spawned it."""
         query = sa.select(sidechains).where(sidechains.c.session_id == session_id)
         row = self._connection.execute(query).first()
         return None if row is None else _spawn(row)
@@ -60,20 +60,20 @@ class SidechainStore:
         )
 
     def depth(self, session_id: str) -> int:
-        """How many sessions are above a session."""
+        """The number of ancestors of a session."""
         return int(self._connection.execute(_DEPTH, {"below": session_id}).scalar_one())
 
     def parent_of(self, session_id: str) -> str | None:
-        """The session right above a session."""
+        """The parent of a session."""
         return self._connection.execute(_PARENT, {"child": session_id}).scalar()
 
     def root_of(self, session_id: str) -> str:
-        """The session above all others that are above a session; itself where none is."""
+        """The topmost ancestor of a session; itself without a parent."""
         found = self._connection.execute(_ROOT, {"below": session_id}).scalar()
         return session_id if found is None else str(found)
 
     def count_live(self, parent_session_id: str) -> int:
-        """How many children of a session have a run that has not ended."""
+        """The number of children of a session with an unfinished run."""
         query = (
             sa.select(sa.func.count())
             .select_from(sessions)
@@ -83,12 +83,12 @@ class SidechainStore:
         return self._connection.execute(query).scalar_one()
 
     def live_among(self, session_ids: Sequence[str]) -> frozenset[str]:
-        """Which of some sessions have a run that has not ended."""
+        """The sessions among these with an unfinished run."""
         query = sa.select(runs.c.session_id).where(runs.c.session_id.in_(session_ids), _UNFINISHED)
         return frozenset(self._all(query))
 
     def spawned_by(self, *run_ids: str) -> tuple[str, ...]:
-        """The sidechains that some runs made."""
+        """The sidechains that some runs spawned."""
         query = (
             sa.select(sidechains.c.session_id)
             .where(sidechains.c.run_id.in_(run_ids))
@@ -97,7 +97,7 @@ class SidechainStore:
         return self._all(query)
 
     def below(self, session_id: str) -> tuple[str, ...]:
-        """Every session below a session that has not ended, by id."""
+        """Every descendant of a session that has not ended, by id."""
         found = (
             sa.select(sessions.c.session_id, sessions.c.status)
             .where(sessions.c.parent_session_id == session_id)
@@ -115,7 +115,7 @@ class SidechainStore:
         return self._all(query)
 
     def unfinished_runs(self, session_ids: Sequence[str]) -> tuple[str, ...]:
-        """The runs of some sessions that have not ended, in the order of their lines."""
+        """The unfinished runs of some sessions, in queue order."""
         query = (
             sa.select(runs.c.run_id)
             .where(runs.c.session_id.in_(session_ids), _UNFINISHED)
@@ -124,7 +124,7 @@ class SidechainStore:
         return self._all(query)
 
     def latest_runs(self, session_ids: Sequence[str]) -> dict[str, str]:
-        """The newest run of each of some sessions that have one."""
+        """The newest run of each of these sessions that has one."""
         newest = (
             sa.select(runs.c.session_id, sa.func.max(runs.c.accepted_offset).label("newest"))
             .where(runs.c.session_id.in_(session_ids))
@@ -140,7 +140,7 @@ class SidechainStore:
         return {row.session_id: row.run_id for row in self._connection.execute(query)}
 
     def questions_for(self, parent_session_id: str) -> tuple[str, ...]:
-        """The open questions that the children of a session ask it, oldest first."""
+        """The pending questions of a session's children to it, oldest first."""
         query = (
             sa.select(requests.c.request_id)
             .join(sessions, sessions.c.session_id == requests.c.session_id)
@@ -156,7 +156,7 @@ class SidechainStore:
 
 
 class SignalStore:
-    """Signals in a table; they stay until they have been seen to."""
+    """Signals in a table, deleted once they are handled."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -164,7 +164,7 @@ class SignalStore:
     def add(
         self, kind: SignalKind, target: str, *, at_ms: int, due_at_ms: int | None = None
     ) -> None:
-        """Write down what is to be done; with `due_at_ms`, not before then."""
+        """Insert a signal; with `due_at_ms`, it is not due before."""
         values = {
             "kind": str(kind),
             "target": target,
@@ -174,7 +174,7 @@ class SignalStore:
         self._connection.execute(sa.insert(signals).values(values))
 
     def waiting(self, *, now_ms: int, limit: int) -> tuple[Signal, ...]:
-        """The oldest ones that are to be done by now."""
+        """The oldest due signals."""
         is_due = sa.or_(signals.c.due_at_ms.is_(None), signals.c.due_at_ms <= now_ms)
         query = sa.select(signals).where(is_due).order_by(signals.c.number).limit(limit)
         return tuple(
@@ -183,16 +183,16 @@ class SignalStore:
         )
 
     def next_due_ms(self) -> int | None:
-        """When the next of those that wait for their time is due."""
+        """When the next delayed signal is due."""
         return self._connection.execute(sa.select(sa.func.min(signals.c.due_at_ms))).scalar()
 
     def remove(self, number: int) -> None:
-        """Forget what has been seen to."""
+        """Delete a handled signal."""
         self._connection.execute(sa.delete(signals).where(signals.c.number == number))
 
 
 _UNFINISHED = runs.c.finished_at_ms.is_(None)
-# Asked at the end of every run, so it is put together only once.
+# Built once: it runs at the end of every run.
 _PARENT = sa.select(sessions.c.parent_session_id).where(
     sessions.c.session_id == sa.bindparam("child")
 )
@@ -248,7 +248,7 @@ class TaskStore:
         self._connection = connection
 
     def all(self, session_id: str) -> tuple[Task, ...]:
-        """The tasks of a session by number; one that cannot be read is left out."""
+        """The tasks of a session by number; damaged ones are left out."""
         query = sa.select(tasks).where(tasks.c.session_id == session_id).order_by(tasks.c.number)
         return tuple(readable(self._connection.execute(query).all(), partial(from_row, kind=Task)))
 
@@ -260,13 +260,13 @@ class TaskStore:
         return self._connection.execute(query).scalar_one()
 
     def of_call(self, call_digest: str) -> Task | None:
-        """The task that a tool call has made."""
+        """The task that a tool call created."""
         query = sa.select(tasks).where(tasks.c.call_digest == call_digest)
         row = self._connection.execute(query).first()
         return None if row is None else from_row(row, Task)
 
     def of_runs(self, run_ids: Sequence[str]) -> tuple[Task, ...]:
-        """The tasks that some runs made, oldest first."""
+        """The tasks that some runs created, oldest first."""
         query = (
             sa.select(tasks)
             .where(tasks.c.run_id.in_(run_ids))
@@ -275,7 +275,7 @@ class TaskStore:
         return tuple(readable(self._connection.execute(query).all(), partial(from_row, kind=Task)))
 
     def add(self, task: Task) -> None:
-        """Store a new task of a session whose row this unit holds locked."""
+        """Insert a task of a session whose row this unit has locked."""
         self._connection.execute(sa.insert(tasks).values(to_row(task, tasks)))
 
     def update(self, task: Task, *, expected_version: int) -> None:

@@ -1,7 +1,7 @@
-"""What a query finds for whom: rows that a caller may not know of are not there.
+"""Row-level visibility: rows that a caller may not see are not found.
 
-Each query is completed on its way to the database, so there is no store that could forget it. A
-change goes by what was found before it, and is left as it is.
+Each query is narrowed on its way to the database, so no store can forget it. Writes are not
+narrowed: they change rows that were read before.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ def _sessions(user_id: str) -> sa.Select[Any]:
 
 
 def _runs(user_id: str) -> sa.Select[Any]:
-    """A run is of whoever submitted it, and of the owner of its session."""
+    """A run belongs to its submitter, and to the owner of its session."""
     own = t.runs.alias("own_runs")
     is_own = sa.or_(own.c.user_id == user_id, own.c.session_id.in_(_sessions(user_id)))
     return sa.select(own.c.run_id).where(is_own)
@@ -42,7 +42,7 @@ def _session_keys(user_id: str) -> sa.Select[Any]:
 
 
 def _is_own_scope(c: Columns, user_id: str) -> Condition:
-    """A scope that is no session's is for all."""
+    """A scope other than a session's is visible to all."""
     is_session = sa.func.substr(c.scope_key, 1, len(SESSION_KEY)) == SESSION_KEY
     return sa.or_(sa.not_(is_session), c.scope_key.in_(_session_keys(user_id)))
 
@@ -83,19 +83,19 @@ def _of_background_task(c: Columns, user_id: str) -> Condition:
 
 
 def _of_claim(c: Columns, user_id: str) -> Condition:
-    """An asset is of everybody who uploaded its content."""
+    """An asset belongs to every user who uploaded its content."""
     claims = t.asset_owners.alias("own_assets")
     return c.asset_id.in_(sa.select(claims.c.asset_id).where(claims.c.owner_id == user_id))
 
 
 def _of_candidate(c: Columns, user_id: str) -> Condition:
-    """What was found in a run is of that run; what somebody proposed outright, of its scope."""
+    """A candidate belongs to its source run; one that was proposed directly, to its scope."""
     is_own_run = c.source_run_id.in_(_runs(user_id))
     return sa.or_(is_own_run, sa.and_(c.source_run_id.is_(None), _is_own_scope(c, user_id)))
 
 
 def _of_proposal(c: Columns, user_id: str) -> Condition:
-    """A proposal is of the run that made it, and of the agent's owner, who decides."""
+    """A proposal belongs to the run that made it, and to the agent's owner, who decides."""
     own = t.agents.alias("own_agents")
     agents = sa.select(own.c.agent_id).where(own.c.owner_id == user_id)
     return sa.or_(_of_run(c, user_id), c.agent_id.in_(agents))
@@ -111,12 +111,12 @@ def _of_review(c: Columns, user_id: str) -> Condition:
 
 
 def _nobodys(_: Columns, __: str) -> Condition:
-    """Sums over all users, which cannot be told apart."""
+    """Sums over all users, which cannot be split by user: visible to nobody."""
     return sa.false()
 
 
-# What exists for one user alone. A table that is not here holds what is shared, or what is only
-# reached through a row of one that is.
+# Visibility rules of the tables that belong to users. Other tables are shared, or only reached
+# through a row of one of these.
 OWNED: Final[Mapping[sa.Table, Rule]] = {
     t.sessions: _of_owner,
     t.runs: lambda c, user_id: sa.or_(_of_user(c, user_id), _of_session(c, user_id)),
@@ -153,7 +153,7 @@ OWNED: Final[Mapping[sa.Table, Rule]] = {
     t.skill_roots: _of_owner,
     t.audit: _of_actor,
 }
-# What a change has to count for everybody, and a reader only for themselves.
+# Tables that writes must count for all users, and readers only for themselves.
 OWNED_FOR_READERS: Final[Mapping[sa.Table, Rule]] = {
     t.asset_references: lambda c, user_id: sa.or_(
         c.ref_id.in_(_runs(user_id)), c.ref_id.in_(_sessions(user_id))
@@ -167,12 +167,12 @@ OWNED_FOR_READERS: Final[Mapping[sa.Table, Rule]] = {
     t.skill_listing_days: _nobodys,
 }
 SENSITIVE: Final = frozenset({t.learnings, t.learning_candidates})
-# The option of a connection that only reads.
+# Execution option of a read-only connection.
 READS: Final = "understudy_reads"
 
 
 def complete_queries(engine: sa.Engine) -> None:
-    """Have every query of an engine find only what its caller may know of."""
+    """Narrow every query of an engine to the rows that its caller may see."""
     if not sa.event.contains(engine, "before_execute", _completed):
         sa.event.listen(engine, "before_execute", _completed, retval=True)
 
@@ -187,7 +187,7 @@ def _completed(
 
 
 def narrowed(statement: Any, sight: Sight, *, reads: bool) -> Any:
-    """A query that finds only what the sight allows, in each of its parts."""
+    """A query narrowed by the sight, subqueries included."""
 
     def rules_of(part: Any) -> Iterator[Condition]:
         table: Any = part.element if isinstance(part, sa.Alias) else part
@@ -203,7 +203,7 @@ def narrowed(statement: Any, sight: Sight, *, reads: bool) -> Any:
                 select._where_criteria += tuple(rules_of(part))  # noqa: SLF001 - a copy of our own
 
     def complete_join(join: sa.Join) -> None:
-        # Outside of the join's own condition, a row without a partner would be lost.
+        # As part of WHERE, the condition would drop rows without a match.
         if join.isouter and isinstance(join.right, sa.Table | sa.Alias):
             join.onclause = sa.and_(
                 sa.true() if join.onclause is None else join.onclause, *rules_of(join.right)
@@ -215,7 +215,7 @@ def narrowed(statement: Any, sight: Sight, *, reads: bool) -> Any:
 
 
 def _required(source: Any) -> Iterator[Any]:
-    """The tables of a source without which there is no row."""
+    """The tables of a source that are not outer-joined."""
     if isinstance(source, sa.Join):
         yield from _required(source.left)
         if not source.isouter:
@@ -229,9 +229,9 @@ def _required(source: Any) -> Iterator[Any]:
 def require_existing(
     connection: sa.Connection, scope: LearningScope, source_run_id: str | None = None
 ) -> None:
-    """Refuse to learn for a session, or from a run, that does not exist for the caller.
+    """Refuse to learn for a session, or from a run, that the caller cannot see.
 
-    Whoever sees everything may prepare knowledge for a session that is yet to come.
+    A caller with unrestricted sight may prepare knowledge for a future session.
     """
     if current_sight.get().user_id is None:
         return
@@ -246,7 +246,7 @@ def _exists(connection: sa.Connection, table: sa.Table, row_id: str) -> bool:
     return connection.execute(sa.select(column).where(column == row_id)).first() is not None
 
 
-# The ids by which shared records name what belongs to users, and the rows that they name.
+# The ids by which shared records refer to records of users.
 NAMED: Final = tuple(
     table.primary_key.columns[0]
     for table in (
@@ -267,7 +267,7 @@ NAMED: Final = tuple(
 def foreign_among(
     connection: sa.Connection, session_ids: Sequence[str], ids: Sequence[str], user_id: str
 ) -> Iterator[str]:
-    """Those of the ids that name something which does not exist for a user."""
+    """The ids that refer to a record which a user cannot see."""
     given = [(t.sessions.c.session_id, session_ids), *((column, ids) for column in NAMED)]
     for column, names in given:
         table = column.table
@@ -281,9 +281,9 @@ def foreign_among(
 def sensitive_words(
     connection: sa.Connection, session_ids: Sequence[str], run_ids: Sequence[str]
 ) -> Iterator[str]:
-    """What the sensitive learnings and candidates say that came of these sessions and runs.
+    """The contents of sensitive learnings and candidates from these sessions and runs.
 
-    The summary of a run quotes nothing: the run is there to be read.
+    Run summaries are left out: the run itself can be read.
     """
     found, learned = t.learning_candidates, t.learnings
     in_sessions = sa.select(t.runs.c.run_id).where(t.runs.c.session_id.in_(session_ids))

@@ -1,4 +1,4 @@
-"""Copies of bundles on this machine, by their hash, where the bundles themselves are rows."""
+"""A cache of bundles on this machine, by digest, where the bundles themselves are rows."""
 
 import os
 import threading
@@ -35,7 +35,7 @@ class _Copy:
 class BundleCache:
     """An LRU cache of folders that are named by the digest of their bundle.
 
-    One for all units of a daemon, which alone writes here.
+    All units of a daemon share one; no other process writes here.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
 """Bundles as folders a person can open: `<slug>/<number>/`, and `.trash/<slug>.<seconds>/`.
 
-They are only named and moved within a unit that writes, so on SQLite, where there is one such unit
-at a time and one daemon per home, nobody meets a folder that another is about to name. What a unit
-did is taken back when it fails, also when it fails to commit: SQLite has rolled it back then. A
-crash may leave a version in the wrong place or one that no row knows; `settle` puts that right.
+They are only created and moved within a write unit. On SQLite there is one such unit at a time and
+one daemon per home, so no two writers race for a folder name. The changes of a unit are undone when
+it fails, also when its commit fails: SQLite has rolled it back then. A crash may leave a version in
+the wrong place or one without a row; `settle` repairs that.
 """
 
 import os
@@ -103,7 +103,7 @@ class FileSkillBundles:
             return None if again in {None, found} else self.get(slug, number)
 
     def read(self, slug: str, number: int, path: str) -> bytes | None:
-        """One of its files; None when there is none of that path, or it is a link."""
+        """One file of a version; None when there is none of that path, or it is a symlink."""
         with _or_unavailable("read"), self._version(slug, number) as version:
             return None if version is None else folders.content(version, path)
 
@@ -114,7 +114,7 @@ class FileSkillBundles:
             return None if place is None else self._directory.joinpath(*place, str(number))
 
     def numbers(self, slug: str) -> frozenset[int]:
-        """Every number in use, also in the trash and by bundles that no row knows."""
+        """Every number in use, including the trash and bundles without a row."""
         with _or_unavailable("read"), self._top() as top:
             if top is None:
                 return frozenset()
@@ -123,7 +123,7 @@ class FileSkillBundles:
         return found
 
     def trash(self, slug: str, *, at_ms: int) -> str:
-        """Move all versions of a slug to the trash; answers the name they have there."""
+        """Move all versions of a slug to the trash; returns their trash name."""
         check_slug(slug)
         with (
             _or_unavailable("moved"),
@@ -151,7 +151,7 @@ class FileSkillBundles:
             move_all(top, source, (slug,))
 
     def erase(self, slug: str, numbers: Collection[int]) -> None:
-        """Remove the files of versions wherever they are, also among those set aside."""
+        """Delete the files of versions wherever they are, also among lost ones."""
         with _or_unavailable("erased"), self._top() as top:
             if top is None:
                 return
@@ -304,7 +304,7 @@ def _or_unavailable(what: str) -> Iterator[None]:
 def set_aside(top: int, place: Place, slug: str, number: int) -> None:
     """Move one version out of a place.
 
-    Nothing waits for the disk here: what a crash undoes is done again at the next start.
+    No fsync: after a crash, the next start does it again.
     """
     with inside(top, *place) as folder, folders.made(LOST, within=top) as lost:
         if folder is not None:

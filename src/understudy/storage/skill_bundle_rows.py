@@ -1,4 +1,4 @@
-"""Bundles as rows, for daemons that share a database; each file is kept once, by its hash."""
+"""Bundles as rows, for daemons that share a database; each file is stored once, by its hash."""
 
 from collections.abc import Collection, Mapping
 from hashlib import sha256
@@ -57,7 +57,7 @@ class SqlSkillBundles:
             return None
 
     def read(self, slug: str, number: int, path: str) -> bytes | None:
-        """One of its files; None when there is none of that path."""
+        """One file of a version; None when there is none of that path."""
         if not is_path(path):
             # Some databases reject unprintable values.
             return None
@@ -83,7 +83,7 @@ class SqlSkillBundles:
         return frozenset(self._connection.execute(_NUMBERS, {"slug": slug}).scalars())
 
     def trash(self, slug: str, *, at_ms: int) -> str:
-        """A name in the trash for the versions of a slug, which stay where they are."""
+        """A name in the trash for the versions of a slug, whose bundles stay in place."""
         return free_name(check_slug(slug), at_ms // 1000, self._is_in_trash)
 
     def restore(self, slug: str, trash_name: str) -> None:
@@ -92,7 +92,7 @@ class SqlSkillBundles:
             raise coded_error("skills/skill_trash_not_found", trash_name=trash_name)
 
     def erase(self, slug: str, numbers: Collection[int]) -> None:
-        """Remove the files of versions, and copies of them on this machine; numbers stay in use."""
+        """Delete the files of versions, and cached copies of them; the numbers stay in use."""
         files, blobs, bundles = skill_bundle_files, skill_blobs, skill_bundles
         these = files.c.slug == slug, files.c.number.in_(numbers)
         named = self._connection.execute(sa.select(files.c.sha256).where(*these)).scalars().all()

@@ -28,7 +28,7 @@ class SkillRootStore:
         return None if row is None else from_row(row, SkillRoot)
 
     def all(self, owner_id: str | None = None) -> tuple[SkillRoot, ...]:
-        """The roots of an owner, or all of them, in the order they were added; asked every second."""
+        """The roots of an owner, or all, in the order they were added; read every second."""
         key = ("skill_roots", owner_id)
         return self._cached(key, (skill_roots,), lambda: self._read(owner_id))
 

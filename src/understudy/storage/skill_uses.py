@@ -126,9 +126,9 @@ class SkillUseStore:
         return self._totals(_LISTED, _USED, _since(since_ms))
 
     def sum_up(self, *, limit: int) -> int:
-        """Count what runs that have ended were told of by day, and no longer by run.
+        """Sum up the listings of ended runs by day, and delete them.
 
-        Tells how many of them that were; none when there is nothing left to do.
+        Returns how many were summed up; 0 when nothing is left to do.
         """
         gone = self._take(skill_listings, _HAS_ENDED, limit=limit)
         self._add(Counter((row.ref, row.version, day_of(row.at_ms)) for row in gone))
@@ -162,8 +162,8 @@ class SkillUseStore:
     ) -> Sequence[sa.Row[Any]]:
         """Delete and return rows, skipping those that another transaction has locked."""
         key = tuple(table.primary_key)
-        # Chosen once: PostgreSQL may look into a plain subquery again for each row, and each time
-        # find others that are free.
+        # A CTE is evaluated once: PostgreSQL may evaluate a plain subquery again for each row, and
+        # each time find others that are free.
         taken = self._dialect.locked_if_free(sa.select(*key).where(which).limit(limit)).cte()
         chosen = sa.tuple_(*key).in_(sa.select(taken))
         statement = sa.delete(table).where(chosen).returning(*table.c)
@@ -221,7 +221,7 @@ _LISTED: Final = (
     sa.select(skill_listings.c.ref, skill_listings.c.version, sa.func.count().label("runs"))
     .where(skill_listings.c.at_ms >= sa.bindparam("since_ms"))
     .group_by(skill_listings.c.ref, skill_listings.c.version),
-    # Not put together here, or SQLite would go through all days in the order of skills.
+    # Not aggregated here, or SQLite would scan all days in the order of skills.
     sa.select(days.c.ref, days.c.version, days.c.runs).where(
         days.c.day >= sa.bindparam("since_day")
     ),
@@ -230,7 +230,7 @@ _LISTED_ONE: Final = (
     _LISTED[0].where(skill_listings.c.ref == sa.bindparam("of")),
     _LISTED[1].where(days.c.ref == sa.bindparam("of")),
 )
-# A run that goes on may be told of the same once more, which must not count again.
+# An unfinished run may have the same skill listed again, which must not count twice.
 _HAS_ENDED: Final = ~sa.exists().where(
     runs.c.run_id == skill_listings.c.run_id, runs.c.finished_at_ms.is_(None)
 )
@@ -249,7 +249,7 @@ _USED: Final = (
 
 
 def _adding(insert: Any) -> Any:
-    """Add to what was counted on that day."""
+    """The upsert that adds to the count of a day."""
     statement = insert(days)
     more = days.c.runs + statement.excluded.runs
     return statement.on_conflict_do_update(
@@ -265,7 +265,7 @@ def _since(since_ms: int) -> dict[str, int]:
 
 
 def _is(ref: str, user_id: str | None = None) -> sa.ColumnElement[bool]:
-    """The uses of one skill, so that the index of skills is of use; with `user_id`, by them."""
+    """SQL condition of the uses of one skill, so that the skill index applies; or of one user's."""
     return sa.and_(_of_ref(ref), *_by_user(user_id))
 
 

@@ -156,8 +156,10 @@ class SkillStore:
         self._chains = chains
 
     def lock(self, slug: str) -> None:
-        """Lock a slug against changes by other processes and daemons until the unit ends. Rows that
-        were read before may have changed by then."""
+        """Lock a slug against changes by other processes and daemons until the unit ends.
+
+        Rows that were read before the lock may be stale.
+        """
         self._dialect.lock_slug(self._connection, slug)
 
     def lock_name(self, name: str) -> None:
@@ -257,8 +259,10 @@ class SkillStore:
         self._chains.add_version(version.skill_id, version.number)
 
     def version(self, skill_id: str, number: int) -> SkillVersion | None:
-        """One version, also of a deleted skill; None when it is in the trash of an earlier skill
-        with this slug."""
+        """One version, also of a deleted skill.
+
+        None when it is in the trash of an earlier skill with this slug.
+        """
         if not 0 < number <= _MOST_VERSIONS:
             return None
         row = self._connection.execute(_VERSION, {"skill": skill_id, "number": number}).first()
@@ -405,7 +409,7 @@ _SLUGS_AMONG: Final = sa.select(skills.c.slug).where(
 
 
 def _who(agent_id: str, user_id: str) -> dict[str, str]:
-    """The parameters of a query over grants; an unprintable id is nobody's."""
+    """The parameters of a query over grants; an unprintable id matches nobody."""
     named = {"agent": agent_id, "user": user_id}
     return {kind: who if who.isprintable() else "" for kind, who in named.items()}
 
@@ -459,7 +463,7 @@ _VERSION_AT: Final = (
     .order_by(_SERVED_AT.desc(), skill_versions.c.number.desc())
     .limit(1)
 )
-# What a decision changes of a version.
+# The columns of a version that a decision changes.
 _DECIDED: Final = ("state", "derived_from_untrusted", "decided_by", "decided_at_ms")
 _IS_DRAFT: Final = skill_versions.c.state == sa.literal_column("'draft'")
 _DRAFTS_OF: Final = _VERSIONS.where(

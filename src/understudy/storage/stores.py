@@ -55,7 +55,7 @@ S = TypeVar("S")
 
 
 def opened(by: Callable[["Stores"], S]) -> cached_property[S]:
-    """A store that is made on first use and kept as long as the unit."""
+    """A store that is built on first use and cached for the unit."""
     return cached_property(by)
 
 
@@ -74,7 +74,7 @@ class Stores:
         self._dialect = dialect
         self._cached = cached or CachedReads(connection, None, 0)
 
-    # Others are made with the chains, so they stand first.
+    # First, because other stores are built with the chains.
     chains = opened(lambda self: Chains(self.connection, self._dialect, self._heads))
     agents = opened(lambda self: AgentStore(self.connection, self._cached))
     user_files = opened(lambda self: UserFileStore(self.connection, self._cached))

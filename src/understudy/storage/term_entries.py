@@ -157,19 +157,19 @@ class TimedCache(Generic[K, V]):
         return len(self._values)
 
     def get(self, key: K) -> V | None:
-        """The value, unless it is too old."""
+        """The cached value, unless it is too old."""
         until, value = self._values.get(key, (0.0, None))
         return value if self._now() < until else None
 
     def put(self, values: Mapping[K, V]) -> None:
-        """Keep values from now on."""
+        """Cache values from now on."""
         if len(self._values) + len(values) > MAX_KEPT:
             self._values.clear()
         until = self._now() + COUNT_AGE_S
         self._values.update({key: (until, value) for key, value in values.items()})
 
     def clear(self) -> None:
-        """Keep nothing."""
+        """Clear the cache."""
         self._values.clear()
 
 
@@ -183,6 +183,6 @@ class TermCounts:
         self.totals: TimedCache[str, tuple[int, int]] = TimedCache(now)
 
     def clear(self) -> None:
-        """Count everything anew."""
+        """Clear the cached counts."""
         self.frequencies.clear()
         self.totals.clear()

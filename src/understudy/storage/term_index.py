@@ -64,7 +64,7 @@ class TermIndex:
         self._entries = TermEntries(connection)
         self._postings = POSTINGS[connection.dialect.name](connection)
         self._counts = counts
-        # Counts that this unit has asked for, until it writes.
+        # Counts cached by this unit, until it writes.
         self._asked: dict[bytes, int] = {}
         self._asked_totals: dict[str, tuple[int, int]] = {}
 
@@ -124,11 +124,11 @@ class TermIndex:
     def candidates(
         self, kind: str, *, scopes: Sequence[str], terms: Sequence[str], limit: int
     ) -> tuple[TermHit, ...]:
-        """What in any of the scopes holds some of the terms: the most and the rarest first.
+        """The entries in any of the scopes that hold some of the terms, by weight of those terms.
 
-        Entries of the same weight come in the order in which they were put, the last first. Where
-        the terms have more postings than `POSTINGS_BUDGET`, only the rarest are looked up. With no
-        more than `SCAN_LIMIT` entries in scope it is quicker to read and score them all.
+        Entries of the same weight come last put first. Where the terms have more postings than
+        `POSTINGS_BUDGET`, only the rarest are looked up. With no more than `SCAN_LIMIT` entries in
+        scope it is quicker to read and score them all.
         """
         within = _scope_tokens(kind, scopes)
         if not within:
@@ -161,7 +161,7 @@ class TermIndex:
     def newest(self, kind: str, *, scopes: Sequence[str], limit: int) -> tuple[str, ...]:
         """The sources that were put last in any of the scopes, the last first.
 
-        One that is put again keeps its place.
+        An entry that is put again keeps its place.
         """
         within = _scope_tokens(kind, scopes)
         held = self._frequencies(within)
@@ -172,7 +172,7 @@ class TermIndex:
         return tuple(each.source_id for each in candidates(rows, scopes))
 
     def look_ahead(self, kind: str, *, scopes: Sequence[str], terms: Sequence[str]) -> None:
-        """Count in one query what a prompt asks for next."""
+        """Count in one query the tokens that a prompt needs next."""
         self._frequencies([*_scope_tokens(kind, scopes), *(term_token(kind, it) for it in terms)])
 
     def statistics(self, kind: str, terms: Sequence[str]) -> TermStatistics:

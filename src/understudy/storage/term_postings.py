@@ -88,7 +88,7 @@ SQLITE_COUNT: Final = sa.text(
 
 
 class FullTextPostings:
-    """Tokens in a full-text table, which knows nothing of entries."""
+    """Tokens in a full-text table, which is independent of the entries table."""
 
     must_be_told = True
 
@@ -119,7 +119,7 @@ class FullTextPostings:
     def best(
         self, wanted: Mapping[bytes, int], *, scopes: Collection[bytes], limit: int
     ) -> Sequence[Any]:
-        """The entries in any of the scopes (none named: anywhere) whose tokens weigh the most."""
+        """The entries in any of the scopes (anywhere without any) whose tokens weigh the most."""
         weighed = [(_within(token, scopes), weight) for token, weight in wanted.items()]
         values = {"wanted": json.dumps(weighed), "limit": limit}
         return self._connection.execute(SQLITE_BEST, values).all()
@@ -127,7 +127,7 @@ class FullTextPostings:
     def newest(
         self, scopes: Collection[bytes], *, many: bool, limit: int, token: bytes | None = None
     ) -> Sequence[Any]:
-        """The entries that were put last in any of the scopes, and hold the token if one is named."""
+        """The entries put last in any of the scopes, with the token if one is given."""
         wanted = _any(scopes) if token is None else _within(token, scopes)
         return self._connection.execute(SQLITE_NEWEST, {"wanted": wanted, "limit": limit}).all()
 
@@ -204,7 +204,7 @@ POSTGRES_COUNT: Final = sa.text(
 
 
 class ArrayPostings:
-    """Tokens in an array column; those of an entry go with it, and are replaced with it."""
+    """Tokens in an array column; they are deleted and replaced with their entry."""
 
     must_be_told = False
 
@@ -216,10 +216,10 @@ class ArrayPostings:
         self._connection.execute(PUT, {"number": number, "tokens": _array([tokens])})
 
     def remove(self, entries: Mapping[int, bytes]) -> None:
-        """Nothing to do: their tokens go with them."""
+        """Nothing to do: the tokens are deleted with their entries."""
 
     def restart(self, kept: Iterable[tuple[int, bytes]]) -> None:
-        """Nothing to do: what was not deleted is still there."""
+        """Nothing to do: the remaining entries kept their tokens."""
 
     def frequencies(self, tokens: Collection[bytes]) -> Mapping[bytes, int]:
         """The number of entries with each token; tokens without entries are left out."""
@@ -230,7 +230,7 @@ class ArrayPostings:
     def best(
         self, wanted: Mapping[bytes, int], *, scopes: Collection[bytes], limit: int
     ) -> Sequence[Any]:
-        """The entries in any of the scopes (none named: anywhere) whose tokens weigh the most."""
+        """The entries in any of the scopes (anywhere without any) whose tokens weigh the most."""
         values = {"tokens": _array(wanted), "weights": list(wanted.values()), "limit": limit}
         if not scopes:
             return self._connection.execute(BEST_ANYWHERE, values).all()
@@ -239,9 +239,9 @@ class ArrayPostings:
     def newest(
         self, scopes: Collection[bytes], *, many: bool, limit: int, token: bytes | None = None
     ) -> Sequence[Any]:
-        """The entries that were put last in any of the scopes, and hold the token if one is named.
+        """The entries put last in any of the scopes, with the token if one is given.
 
-        `many` tells that very many do; the planner cannot know.
+        `many` hints that very many match; the planner cannot know.
         """
         tokens = _array([] if token is None else [token])
         values = {"tokens": tokens, "scopes": _array(scopes), "limit": limit}
@@ -255,5 +255,5 @@ class ArrayPostings:
 
 
 def _array(tokens: Iterable[bytes]) -> str:
-    """Tokens as an array literal; the driver takes ten times as long for a list."""
+    """Tokens as an array literal; the driver is ten times slower with a list."""
     return f"{{{','.join(map(str, as_numbers(b''.join(tokens))))}}}"

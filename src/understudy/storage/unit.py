@@ -36,13 +36,13 @@ from understudy.storage.unlearn import UnlearnStore
 
 # Enqueues a run in the durable engine within the caller's transaction.
 Enqueue = Callable[[sa.Connection, Run], None]
-# Stores within the transaction that the work on a run is done; returns what to do after the commit.
+# Stores within the transaction that the work on a run is done; returns an after-commit callback.
 Settle = Callable[[sa.Connection, Run], Callable[[], None] | None]
-# Where the bytes of assets are; in the database, unless told otherwise.
+# Opens the asset blobs; rows in the database by default.
 OpenBlobs = Callable[[sa.Connection], BlobStore]
-# Where run memories are; there as well.
+# Opens the run memories; rows in the database by default.
 OpenRunMemories = Callable[[sa.Connection], RunMemoryStore]
-# Where the bundles of skills are; there as well. Files need the unit, to be taken back with it.
+# Opens the skill bundles; rows in the database by default. Files need the unit for its rollback.
 OpenSkillBundles = Callable[["Unit"], BundleStore]
 
 
@@ -90,7 +90,7 @@ class Unit(Stores):
 
     @property
     def run_memories(self) -> RunMemoryStore:
-        """What runs left behind; files have no rows, so a narrowed sight asks the runs first."""
+        """The run memories; files have no owner, so a restricted sight checks the runs first."""
         found = self._run_memories(self.connection)
         return (
             found
@@ -123,7 +123,7 @@ class Unit(Stores):
         return self._skill_bundles(self)
 
     def traces(self, run: Run) -> frozenset[RunTrace]:
-        """Where a run that ends in this unit has left something; asked once."""
+        """The tables in which a run that ends in this unit has rows; cached."""
         if run.run_id not in self._traces:
             self._traces[run.run_id] = traces_of(self.connection, run)
         return self._traces[run.run_id]
@@ -136,15 +136,15 @@ class Unit(Stores):
     def foreign_among(
         self, session_ids: Sequence[str], ids: Sequence[str], user_id: str
     ) -> Iterator[str]:
-        """Those of the ids that name something which does not exist for a user."""
+        """The ids that refer to a record which a user cannot see."""
         return foreign_among(self.connection, session_ids, ids, user_id)
 
     def sensitive_words(self, session_ids: Sequence[str], run_ids: Sequence[str]) -> Iterator[str]:
-        """What the sensitive learnings and candidates say that came of sessions and runs."""
+        """The contents of sensitive learnings and candidates from sessions and runs."""
         return sensitive_words(self.connection, session_ids, run_ids)
 
     def contains(self, column: sa.ColumnElement[str], text: str) -> sa.ColumnElement[bool]:
-        """Whether a text is part of a column, whatever signs are in it."""
+        """SQL condition: `text` is a literal substring of the column."""
         return self._dialect.contains(column, text)
 
     def after_commit(self, act: Callable[[], None]) -> None:
@@ -166,7 +166,7 @@ class Unit(Stores):
             self.after_commit(noted)
 
 
-# Errors of the driver that say what we sent was wrong; all others are the database's own.
+# Driver errors caused by our statement; all others mean that the database is unavailable.
 OUR_FAULT: Final = (
     sa.exc.IntegrityError,
     sa.exc.DataError,
@@ -182,7 +182,7 @@ def reachable() -> Iterator[None]:
         yield
     except OUR_FAULT:
         raise
-    # The last is what a unit hears that goes on although its connection is gone.
+    # `PendingRollbackError` reaches a unit that continues after its connection was lost.
     except (sa.exc.DBAPIError, sa.exc.TimeoutError, sa.exc.PendingRollbackError) as problem:
         raise coded_error("storage/database_unavailable") from problem
 
@@ -213,11 +213,11 @@ class Units:
         # Wakes the engine's dispatcher after a commit that enqueued a run.
         self._enqueued = enqueued
         self._dialect = dialect_of(engine)
-        self.turn = self._dialect.turn  # for who writes beside the units
+        self.turn = self._dialect.turn  # for writers outside of units
         self._enqueue = enqueue
         self._settle = settle
         self._bell = bell
-        # What this process remembers of the index of terms, from one unit to the next.
+        # Cached counts of the term index, shared by the units of this process.
         self._term_counts = TermCounts()
         self._heads: dict[str, Head] = {}
         self._here = threading.local()
@@ -283,8 +283,7 @@ class Units:
 
     @contextmanager
     def _one_at_a_time(self) -> Iterator[None]:
-        """Refuse a unit within a unit: who holds a connection and waits for a second one, while all
-        the others do the same, waits for ever."""
+        """Refuse a nested unit: threads that hold a connection and wait for another deadlock."""
         if getattr(self._here, "is_open", False):
             raise RuntimeError("a unit of work is open on this thread; pass it on instead")
         self._here.is_open = True
@@ -295,7 +294,7 @@ class Units:
 
     @contextmanager
     def exclusively(self) -> Iterator[None]:
-        """Hold a lock that only one daemon has at a time, as for its start."""
+        """Hold the lock that only one daemon has at a time, as for its start."""
         if self.engine.dialect.name == "postgresql":
             with reachable(), hold_lock(self.engine, START_LOCK):
                 yield
@@ -304,7 +303,7 @@ class Units:
 
     @contextmanager
     def if_free(self, lock: int) -> Iterator[bool]:
-        """Do what one daemon does for all, unless another is at it; tells whether."""
+        """Take a lock for work that one daemon does for all; yields False if another holds it."""
         if self.engine.dialect.name == "postgresql":
             with reachable(), try_lock(self.engine, lock) as is_held:
                 yield is_held

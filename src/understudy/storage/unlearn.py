@@ -1,4 +1,4 @@
-"""The store of unlearnings: their records, and the rows that they erase, scrub or look for."""
+"""The store of unlearnings: their records, and the rows that they erase, scrub or search."""
 
 import json
 import re
@@ -51,14 +51,14 @@ if TYPE_CHECKING:
 
 R = Resource
 ONLY: Final = "receipts"
-# Tables that hold no content of people, or are dealt with as a whole.
+# Tables without content of people, or handled as a whole.
 EXEMPT: Final = frozenset({"unlearns", "unlearn_jobs", "term_entries", "tokens", "tool_switches"})
-# Reasons that the daemon writes: an id, perhaps behind a word.
+# Reasons that the daemon writes: an id, perhaps after a word.
 _MACHINE_MADE: Final = re.compile(r"(?:[a-z]+ )?[a-z]+_[0-9a-f]{32}(?:[.:@][\w-]+)?")
 
 
 class UnlearnStore:
-    """Unlearnings, and what they change."""
+    """Unlearnings, and the changes that they make."""
 
     def __init__(self, unit: "Unit") -> None:
         self._unit = unit
@@ -77,7 +77,7 @@ class UnlearnStore:
         return None if row is None else from_row(row, Unlearn)
 
     def update(self, unlearn: Unlearn) -> None:
-        """Replace an unlearning; only the holder of its job does."""
+        """Update an unlearning; only the holder of its job does."""
         self._connection.execute(
             sa.update(schema.unlearns)
             .where(schema.unlearns.c.unlearn_id == unlearn.unlearn_id)
@@ -96,16 +96,16 @@ class UnlearnStore:
         )
 
     def key(self) -> str | None:
-        """The key of digests; None before the first receipt."""
+        """The HMAC key of digests; None before the first receipt."""
         return self._connection.execute(sa.select(schema.unlearn_key.c.secret)).scalar()
 
     def keep_key(self, secret: str, *, at_ms: int) -> None:
-        """Keep the first key."""
+        """Store the first key."""
         values = {"name": ONLY, "secret": secret, "created_at_ms": at_ms}
         insert_new(self._connection, schema.unlearn_key, values)
 
     def under_way(self, target: UnlearnTarget, mode: UnlearnMode) -> Unlearn | None:
-        """An unlearning of a target that has not ended."""
+        """The unfinished unlearning of a target."""
         query = sa.select(schema.unlearns).where(
             schema.unlearns.c.mode == str(mode),
             schema.unlearns.c.status.in_(["pending", "running"]),
@@ -114,7 +114,7 @@ class UnlearnStore:
         return next((it for it in found if it.target == target), None)
 
     def radius(self, target: UnlearnTarget) -> BlastRadius:
-        """What came of a target; nothing when there is no such thing."""
+        """The blast radius of a target; empty when the target does not exist."""
         return RadiusFinder(self._unit).find(self._roots(target))
 
     def _roots(self, target: UnlearnTarget) -> Iterator[BlastItem]:
@@ -160,12 +160,12 @@ class UnlearnStore:
         return self._connection.execute(query).scalars()
 
     def widened(self, radius: BlastRadius, more: Iterable[BlastItem]) -> BlastRadius:
-        """A blast radius with further roots, and what came of these."""
+        """A blast radius with further roots, and the records derived from them."""
         whole = [it for it in radius.items if it.resource in ROOTS]
         return RadiusFinder(self._unit).find([*whole, *more])
 
     def quoting(self, radius: BlastRadius, texts: Collection[str]) -> list[BlastItem]:
-        """What later runs made that holds one of the texts, and is not in the radius."""
+        """Records of later runs that hold one of the texts and are not in the radius."""
         later, known = radius.ids(R.LATER_RUN), {(it.resource, it.id) for it in radius.items}
         if not later or not texts:
             return []
@@ -197,10 +197,10 @@ class UnlearnStore:
             if cutter.holds(record_json(record))
         ]
 
-    # What holds a text.
+    # Searches for texts.
 
     def holding(self, text: str) -> Iterator[BlastItem]:
-        """Records that hold a text: those that go as a whole, and runs that only lose the text."""
+        """Records that hold a text: those erased as a whole, and runs that only lose the text."""
         for resource, table, key in HOLDERS:
             for row in self._rows_with(table, text, key.label("blast_id")):
                 yield BlastItem(resource=resource, id=str(row.blast_id), relation="holds the text")
@@ -250,7 +250,7 @@ class UnlearnStore:
     def _rows_with(
         self, table: sa.Table, text: str, *wanted: sa.ColumnElement[Any]
     ) -> Iterator[Any]:
-        """The rows of a table that hold a text in any column that people or models write."""
+        """The rows of a table that hold a text in any column written by people or models."""
         spellings = tuple(dict.fromkeys((text, json.dumps(text)[1:-1])))
         columns = [sa.type_coerce(it, sa.Text) for it in written_columns(table)]
         if columns:
@@ -277,10 +277,10 @@ class UnlearnStore:
             if digest(str(id_)) in wanted:
                 yield str(id_)
 
-    # Texts to look for.
+    # Texts to search for.
 
     def texts(self, radius: BlastRadius) -> Iterator[str]:
-        """Every text in what is erased, as people and models wrote it."""
+        """Every text in the erased records, as people and models wrote it."""
         for resource, table, key in SPOKEN:
             for some in batches(radius.ids(resource)):
                 for row in self._connection.execute(sa.select(table).where(key.in_(some))):
@@ -304,14 +304,14 @@ class UnlearnStore:
         query = sa.select(schema.skills.c.slug).where(schema.skills.c.skill_id == skill_id)
         return self._connection.execute(query).scalar()
 
-    # What a revocation changes.
+    # Changes of a revocation.
 
     def withdraw(self, unlearn_id: str, radius: BlastRadius) -> int:
-        """Keep the events of some runs, and summaries of them, out of later prompts."""
+        """Withdraw the events of some runs, and summaries of them, from later prompts."""
         return self._mark(radius, {"withdrawn_by": unlearn_id})
 
     def unpin(self, radius: BlastRadius) -> None:
-        """Take back grants that are pinned to a version that went out of use."""
+        """Delete grants that are pinned to a version that is out of use."""
         grants = schema.skill_agent_grants
         pinned = (
             sa.cast(grants.c.skill_id, sa.Text)
@@ -345,10 +345,10 @@ class UnlearnStore:
                 marked += self._connection.execute(summaries.values(values)).rowcount
         return marked
 
-    # What an erasure removes.
+    # Deletions of an erasure.
 
     def work_ids(self, run_ids: Sequence[str]) -> list[str]:
-        """What the engine may call its work on some runs."""
+        """The ids of the engine's work on some runs."""
         runs, found = schema.runs.c, list[str]()
         for some in batches(run_ids):
             query = sa.select(runs.run_id, runs.wakes).where(runs.run_id.in_(some))
@@ -357,7 +357,7 @@ class UnlearnStore:
         return found
 
     def erase(self, unlearn_id: str, radius: BlastRadius, *, now_ms: int) -> int:
-        """Delete the rows and files of a blast radius; answers how many tombstones are left."""
+        """Delete the rows and files of a blast radius; returns the number of tombstones."""
         gone = {"kind": str(EventKind.ERASED), "data": {"unlearn_id": unlearn_id}, "key": None}
         tombstones = self._mark(radius, {**gone, "agent_id": None, "withdrawn_by": unlearn_id})
         for table, key, resource in DELETED:
@@ -384,7 +384,7 @@ class UnlearnStore:
             self.erase_versions(skill_id, numbers, now_ms=now_ms)
 
     def erase_versions(self, skill_id: str, numbers: Collection[int], *, now_ms: int) -> None:
-        """Remove the files of versions of a skill; their rows stay, with their digests."""
+        """Delete the files of versions of a skill; their rows stay, with their digests."""
         versions, slug = schema.skill_versions, self._slug(skill_id)
         if slug is None:
             return
@@ -397,7 +397,7 @@ class UnlearnStore:
         self._blank_skill(skill_id, slug, numbers)
 
     def _blank_skill(self, skill_id: str, slug: str, numbers: Collection[int]) -> None:
-        """Take its words from a deleted skill whose last version is erased, here and in the trash."""
+        """Blank the texts of a deleted skill whose last version is erased, also in the trash."""
         skills, trash = schema.skills, schema.skill_trash
         blank = {
             "name": slug,
@@ -434,7 +434,7 @@ class UnlearnStore:
                     self._unit.blobs.delete(asset.sha256)
 
     def _forget_answers(self, radius: BlastRadius) -> None:
-        """Drop stored answers of requests that name anything of the radius."""
+        """Delete stored responses of requests that name anything in the radius."""
         ids = {it.id for it in radius.items}
         responses = schema.responses
         for row in self._connection.execute(
@@ -446,7 +446,7 @@ class UnlearnStore:
                 )
 
     def _blank_reasons(self, radius: BlastRadius, *, now_ms: int) -> None:
-        """Take what people wrote from the audit of what is erased; rows and their digests stay."""
+        """Blank the reasons in audit entries of erased records; rows and their digests stay."""
         audit = schema.audit
         ids = sorted({it.id for it in radius.items if it.resource is not R.LATER_RUN})
         for some in batches(ids):
@@ -461,10 +461,10 @@ class UnlearnStore:
                         .values(reason=None, erased_at_ms=now_ms)
                     )
 
-    # What an erasure cuts out of records that stay.
+    # Texts that an erasure cuts out of records that stay.
 
     def scrub_runs(self, run_ids: Collection[str], texts: Collection[str], *, now_ms: int) -> int:
-        """Drop captured requests of some runs, and cut texts out of everything else they left."""
+        """Delete captured requests of some runs, and cut texts out of their other records."""
         cutter, changed = Cutter(texts), 0
         for some in batches(sorted(run_ids)):
             captures = schema.debug_requests

@@ -1,4 +1,4 @@
-"""Leaves nothing of deleted rows where a byte search of the database would find it."""
+"""Removes remains of deleted rows that a byte search of the database would find."""
 
 import time
 from typing import Final
@@ -12,7 +12,7 @@ from understudy.storage.schema import metadata
 
 log = structlog.get_logger()
 
-# A checkpoint has to find a moment in which nobody reads.
+# A checkpoint needs a moment without readers.
 TRIES: Final = 40
 PAUSE_S: Final = 0.05
 MERGE: Final = sa.text("INSERT INTO term_tokens (term_tokens) VALUES ('optimize')")
@@ -32,7 +32,7 @@ def _truncate_log(database: sa.Engine) -> None:
         connection.execute(MERGE)
     with database.connect() as connection:
         if not is_overwriting(connection):
-            # Free pages of a file from before `secure_delete` hold what was deleted then.
+            # Free pages of a file from before `secure_delete` still hold deleted content.
             connection.exec_driver_sql("VACUUM")
             mark_overwriting(connection)
     for _ in range(TRIES):
@@ -51,5 +51,5 @@ def _vacuum(database: sa.Engine) -> None:
         try:
             connection.exec_driver_sql(f"VACUUM {', '.join(names)}, term_tokens")
         except sa.exc.DBAPIError as problem:
-            # The account may not; the server's own vacuum comes in time.
+            # The account lacks the privilege; autovacuum comes in time.
             log.warning("unlearn.not_vacuumed", reason=type(problem.orig).__name__)

@@ -1,4 +1,4 @@
-"""Finds the blast radius of a target: the graph of what came of what, as a table of edges."""
+"""Finds the blast radius of a target: the graph of derived records, as a table of edges."""
 
 import json
 from collections import defaultdict
@@ -24,7 +24,7 @@ _T: Final = sa.Text
 
 
 def _joined(*parts: sa.ColumnElement[Any] | str) -> sa.ColumnElement[str]:
-    """Columns and signs put together as one text."""
+    """Columns and literals concatenated as text."""
     joined: sa.ColumnElement[str] = sa.literal("")
     for part in parts:
         joined = joined.concat(part if isinstance(part, str) else sa.cast(part, _T))
@@ -40,7 +40,7 @@ AGENT_FILE: Final = _joined(_agent_files.agent_id, "/", _agent_files.name, AT, _
 USER_FILE: Final = _joined(
     _user_files.agent_id, "/", _user_files.user_id, "/", _user_files.name, AT, _user_files.version
 )
-# The key of a context file among the two tables.
+# The key of a context file in each of the two tables.
 FILES: Final = ((schema.agent_files, AGENT_FILE), (schema.user_context_files, USER_FILE))
 CAPTURE: Final = _joined("dbg_", schema.debug_requests.c.number)
 MAX_RECALLED: Final = 200
@@ -48,7 +48,7 @@ MAX_RECALLED: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Rows of one resource that name one of another: they came of it."""
+    """Rows of one resource that refer to a row of another and derive from it."""
 
     source: Resource
     relation: str
@@ -58,7 +58,7 @@ class Edge:
     where: sa.ColumnElement[bool] | None = None
 
 
-# What is erased with its source.
+# Records that are erased with their source.
 EDGES: Final = (
     Edge(R.SESSION, "child session", R.SESSION, schema.sessions.c.session_id, schema.sessions.c.parent_session_id),
     Edge(R.SESSION, "run of the session", R.RUN, schema.runs.c.run_id, schema.runs.c.session_id),
@@ -80,7 +80,7 @@ EDGES: Final = (
     Edge(R.MESSAGE, "read the message", R.RUN, _messages.run_id, _messages.message_id),
     Edge(R.CANDIDATE, "published", R.LEARNING, _learnings.learning_id, _learnings.source_candidate_id),
     Edge(R.LEARNING, "candidate of the learning", R.CANDIDATE, _learnings.source_candidate_id, _learnings.learning_id),
-    # A replacement with a candidate of its own was said by somebody else.
+    # A replacement with its own candidate came from somebody else.
     Edge(R.LEARNING, "edited from the learning", R.LEARNING, _learnings.learning_id, _learnings.supersedes, _learnings.source_candidate_id.is_(None)),
     Edge(R.LEARNING, "promoted", R.ROLLOUT, schema.rollouts.c.skill_name, schema.rollouts.c.source_learning_id),
     Edge(R.ROLLOUT, "trial of the skill", R.TRIAL, schema.rollout_trials.c.trial_id, schema.rollout_trials.c.skill_name),
@@ -88,7 +88,7 @@ EDGES: Final = (
     Edge(R.ASSET, "had it as input", R.RUN, _references.ref_id, _references.asset_id, _references.kind == str(ReferenceKind.RUN)),
     Edge(R.ASSET, "has it as input", R.SCHEDULE, _references.ref_id, _references.asset_id, _references.kind == str(ReferenceKind.SCHEDULE)),
 )  # fmt: skip
-# What a source keeps of itself elsewhere; nothing came of these in turn.
+# Copies of a source elsewhere; nothing derives from them.
 LEAVES: Final = (
     Edge(R.RUN, "memory of the run", R.RUN_MEMORY, schema.run_memories.c.run_id, schema.run_memories.c.run_id),
     Edge(R.RUN, "output of a tool", R.ARTIFACT, schema.artifacts.c.artifact_id, schema.artifacts.c.run_id),
@@ -98,7 +98,7 @@ LEAVES: Final = (
     Edge(R.RUN, "index of run memories", R.INDEX_ENTRY, _joined(_terms.kind, "/", _terms.source_id), _terms.source_id, _terms.kind == MEMORY_TERMS),
     Edge(R.LEARNING, "index of learnings", R.INDEX_ENTRY, _joined(_terms.kind, "/", _terms.source_id), _terms.source_id, _terms.kind == LEARNING_TERMS),
 )  # fmt: skip
-# Runs that stay, but were told: they lose captured requests and copies of the text.
+# Runs that stay, but had the content: they lose captured requests and copies of the text.
 LATER: Final = (
     Edge(R.LEARNING, "was told the learning", R.LATER_RUN, schema.learning_uses.c.run_id, schema.learning_uses.c.learning_id),
     Edge(R.SKILL_VERSION, "used the skill", R.LATER_RUN, schema.skill_uses.c.run_id, _joined(schema.skill_uses.c.skill_id, AT, schema.skill_uses.c.version)),
@@ -127,7 +127,7 @@ class RadiusFinder:
         self._todo: list[tuple[Resource, Collection[str]]] = []
 
     def find(self, roots: Iterable[BlastItem]) -> BlastRadius:
-        """What came of the roots, themselves included."""
+        """The roots and all records derived from them."""
         for root in roots:
             self._add(root.resource, [root.id], root.relation)
         self._close()
@@ -169,7 +169,7 @@ class RadiusFinder:
             yield from self._connection.execute(query.where(edge.names.in_(some))).scalars()
 
     def _scoped(self, ids: Collection[str]) -> None:
-        """What was learned for some sessions alone."""
+        """Candidates and learnings whose scope is one of the sessions."""
         keys = [session_scope(id_).key for id_ in ids]
         for resource, table, key in (
             (R.CANDIDATE, schema.learning_candidates, "candidate_id"),
@@ -201,8 +201,7 @@ class RadiusFinder:
                 self._add(R.LEARNING, undone or (), "published and undone")
 
     def _later_versions(self, ids: Collection[str]) -> None:
-        """Versions that were made from one of these; a restored one was made from the version it
-        names."""
+        """Versions derived from one of these; a restored one derives from the version it names."""
         for skill_id in sorted({id_.rpartition(AT)[0] for id_ in ids}):
             query = (
                 sa.select(_versions.number, _versions.restored_from)
@@ -275,7 +274,7 @@ class RadiusFinder:
         self._follow(CAPTURES_OF_LATER, self._found[R.LATER_RUN])
 
     def _after_in_session(self) -> Iterator[str]:
-        """Runs whose history holds one of the runs."""
+        """Runs whose history includes one of the runs."""
         runs, first = schema.runs.c, dict[str, int]()
         for some in batches(sorted(self._found[R.RUN])):
             query = sa.select(runs.session_id, sa.func.min(runs.accepted_offset))
@@ -306,7 +305,7 @@ class RadiusFinder:
                     ).scalars()
 
     def _skill_names(self) -> list[str]:
-        """The names by which prompts list the skills."""
+        """The names under which prompts list the skills."""
         skills = schema.skills.c
         ids = sorted({id_.rpartition(AT)[0] for id_ in self._found[R.SKILL_VERSION]})
         slugs = (
@@ -319,7 +318,7 @@ class RadiusFinder:
         return [*slugs, *sorted(self._found[R.ROLLOUT])]
 
     def _reported(self, names: Sequence[str]) -> Iterator[str]:
-        """Runs whose injection report, or list of skills, has one of these names."""
+        """Runs whose injection report or list of skills has one of these names."""
         snapshot = sa.type_coerce(schema.runs.c.snapshot, _T)
         for some in batches(names, 20):
             named = [self._unit.contains(snapshot, json.dumps(name)) for name in some]
@@ -333,6 +332,6 @@ def _sender(body: Mapping[str, Any]) -> object:
 
 
 def lines_of(content: object) -> frozenset[str]:
-    """The lines of a text that say something."""
+    """The non-empty lines of a text, trimmed."""
     lines = content.splitlines() if isinstance(content, str) else ()
     return frozenset(line.strip() for line in lines if line.strip())

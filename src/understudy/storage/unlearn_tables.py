@@ -1,4 +1,4 @@
-"""Where each resource of a blast radius stands: its rows, its texts, and what counts as in use."""
+"""The tables of each resource of a blast radius: its rows, its texts, and when it is in use."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -17,7 +17,7 @@ TARGETS: Final[Mapping[TargetKind, sa.Column[Any]]] = {
     TargetKind.CANDIDATE: schema.learning_candidates.c.candidate_id,
     TargetKind.ASSET: schema.assets.c.asset_id,
 }
-# Records that go as a whole when they hold a text.
+# Records that are erased as a whole when they hold a text.
 HOLDERS: Final[tuple[tuple[Resource, sa.Table, sa.ColumnElement[Any]], ...]] = (
     (R.LEARNING, schema.learnings, schema.learnings.c.learning_id),
     (R.CANDIDATE, schema.learning_candidates, schema.learning_candidates.c.candidate_id),
@@ -31,7 +31,7 @@ HOLDERS: Final[tuple[tuple[Resource, sa.Table, sa.ColumnElement[Any]], ...]] = (
     *((R.CONTEXT_FILE, table, key) for table, key in FILES),
 )
 OWN_RESOURCE: Final = frozenset(table.name for _, table, _ in HOLDERS)
-# Where the texts of what is erased stand.
+# Tables with the texts of erased records.
 SPOKEN: Final[tuple[tuple[Resource, sa.Table, sa.ColumnElement[Any]], ...]] = (
     *HOLDERS,
     (R.RUN, schema.runs, schema.runs.c.run_id),
@@ -42,11 +42,11 @@ SPOKEN: Final[tuple[tuple[Resource, sa.Table, sa.ColumnElement[Any]], ...]] = (
 )
 DELETED: Final[tuple[tuple[sa.Table, sa.ColumnElement[Any], Resource], ...]] = (
     (schema.messages, schema.messages.c.message_id, R.MESSAGE),
-    # Takes its reactions along.
+    # Cascades to its reactions.
     (schema.channel_messages, schema.channel_messages.c.message_id, R.CHANNEL_MESSAGE),
     (schema.channel_leases, schema.channel_leases.c.active_run_id, R.RUN),
     (schema.tasks, schema.tasks.c.task_id, R.TASK),
-    # Takes its output along; its daemon ends what still runs.
+    # Cascades to its output; its daemon ends the process.
     (schema.background_tasks, schema.background_tasks.c.task_id, R.BACKGROUND_TASK),
     (schema.file_proposals, schema.file_proposals.c.proposal_id, R.PROPOSAL),
     (schema.learning_uses, schema.learning_uses.c.run_id, R.RUN),
@@ -61,12 +61,12 @@ MADE_BY_RUNS: Final[
     (R.CANDIDATE, _CANDIDATES, _CANDIDATES.c.candidate_id, _CANDIDATES.c.source_run_id),
     *((R.CONTEXT_FILE, table, key, table.c.run_id) for table, key in FILES),
 )
-# What others came of; the rest is found from these.
+# Resources that others derive from; the rest is found from these.
 ROOTS: Final = frozenset(it.found for it in EDGES) | {R.ASSET}
 
 
 def _stored() -> dict[Resource, list[sa.Select[Any]]]:
-    """Where the ids of each resource stand."""
+    """Queries for the ids of each resource."""
     versions = schema.skill_versions.c
     stored = {
         **{resource: [sa.select(key)] for resource, _, key in HOLDERS},

@@ -1,4 +1,4 @@
-"""The texts within rows: finding them, and cutting parts out of them."""
+"""Texts within rows: finding them, and cutting parts out of them."""
 
 import json
 import zlib
@@ -14,19 +14,19 @@ from understudy.patterns.linear import options
 from understudy.storage.rows import DAMAGED, Json, folded
 from understudy.unlearn.model import MARK
 
-# Texts that people or models write outside JSON; every JSON column is scrubbed as well.
+# Text columns that people or models write; every JSON column is scrubbed as well.
 WRITTEN: Final = frozenset(
     {"reason", "error", "last_error", "name", "display_name", "file_name", "title", "ended_reason"}
 )
-# What a row is found by: its texts once more, in the form in which they are compared.
+# The search column: the texts of a row once more, folded.
 SEARCHED: Final = "search"
-# Values of JSON fields that say what something is, and not what somebody said.
+# JSON fields whose values are identifiers, not text that somebody wrote.
 _NO_TEXT: Final = frozenset(
     {"type", "kind", "status", "state", "model", "media_type", "tool_name", "finish_reason", "role"}
     | {"source_plugin", "source_kind", "locale", "event", "plugin", "proof"}
 )
 PATTERNS_TOGETHER: Final = 2_000
-# A shortened copy of a text has at least so many characters of it.
+# Minimum length of a shortened copy that is recognised.
 MIN_BEGINNING: Final = 8
 _PATTERN_MEMORY: Final = 64 * 1024 * 1024
 
@@ -46,11 +46,11 @@ class Cutter:
         ]
 
     def folded(self) -> "Cutter":
-        """The same for texts in the form in which they are searched for."""
+        """The cutter for folded search text."""
         return Cutter({folded(text) for text in self._texts})
 
     def _without_beginning(self, text: str) -> str:
-        """A shortened text without the beginning of a text at its end."""
+        """A shortened text without the beginning of one of the texts at its end."""
         for beginning, whole in self._beginnings.items():
             at = text.rfind(beginning)
             if at >= 0 and whole.startswith(text[at : -len(ELLIPSIS)]):
@@ -62,7 +62,7 @@ class Cutter:
         return bool(self.cut(value) != value)
 
     def cut(self, value: Any) -> Any:
-        """The value without the texts; a mark stands where they were."""
+        """The value with a mark in place of each text."""
         if value is DAMAGED:
             return value
         if isinstance(value, str):
@@ -86,7 +86,7 @@ def written_columns(table: sa.Table) -> list[sa.Column[Any]]:
 
 
 def unpacked(content: bytes) -> str:
-    """The text of a packed artifact; nothing where that is damaged."""
+    """The text of a packed artifact; empty where it is damaged."""
     try:
         return zlib.decompress(content).decode(errors="replace")
     except zlib.error:
@@ -94,7 +94,7 @@ def unpacked(content: bytes) -> str:
 
 
 def leaves(value: Any, name: str, *, names: bool = False) -> Iterator[str]:
-    """The texts within a JSON value; ids only where `names` asks for them."""
+    """The texts within a JSON value; ids only with `names`."""
     if isinstance(value, str):
         if names or not (
             name.endswith(("_id", "_ids", "_key", "key", "digest")) or name in _NO_TEXT

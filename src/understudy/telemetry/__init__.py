@@ -1,1 +1,1 @@
-"""What the daemon tells its operator about itself."""
+"""Telemetry: logs and metrics of the daemon."""

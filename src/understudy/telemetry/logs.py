@@ -1,4 +1,4 @@
-"""Log events as lines on stderr: one pipeline for ours and for the libraries', scrubbed last."""
+"""Logging to stderr: one pipeline for our loggers and those of libraries, scrubbed last."""
 
 import logging
 import sys
@@ -12,12 +12,12 @@ from understudy.core.showable import Json
 
 ScrubJson = Callable[[Json], Json]
 
-# Libraries that tell a lot at info; what they say from warning on is wanted.
+# Libraries that log too much at info; their warnings are kept.
 CHATTY: Final = (
     "alembic", "anthropic", "dbos", "httpcore", "httpx", "httpx2", "openai", "uvicorn",
     "uvicorn.access", "uvicorn.error",
 )  # fmt: skip
-# The MCP library's: a server decides what they say, and how often. What matters of it, we say.
+# Loggers of the MCP library: a server controls their messages and rate, so we log our own.
 SILENT: Final = ("client", "mcp")
 FIRST_FIELDS: Final = ("ts", "level", "event")
 
@@ -27,7 +27,7 @@ def configure_logging(
 ) -> None:
     """Set up logging for the process; `json=None` means JSON unless stderr is a terminal.
 
-    `scrub` takes the secrets out of an event's fields, as `redaction.scrub_json` does.
+    `scrub` removes secrets from the fields of an event, as `redaction.scrub_json` does.
     """
     stream = stream or sys.stderr
     threshold = logging.getLevelNamesMapping()[level.upper()]
@@ -38,13 +38,13 @@ def configure_logging(
     quiet = max(threshold, logging.WARNING)
     for name in CHATTY:
         logger = logging.getLogger(name)
-        # Their own handler, because DBOS resets its logger's level and adds a handler of its
-        # own where it finds none.
+        # A handler of their own: DBOS resets its logger's level, and adds a handler where it
+        # finds none.
         _route(logger, _handler(stream, formatter, quiet), quiet)
         logger.propagate = False
     for name in SILENT:
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    # A record that cannot be written must not be printed unscrubbed instead.
+    # A record that fails to format must not be printed unscrubbed.
     logging.raiseExceptions = False
 
 
@@ -99,7 +99,7 @@ def _scrubbing(scrub: ScrubJson) -> Processor:
 
 
 def _plain(value: object) -> Json:
-    """The value as JSON, so that nothing is turned into text after it was scrubbed."""
+    """The value as JSON, so that nothing is converted to text after scrubbing."""
     match value:
         case None | bool() | int() | float():
             return value

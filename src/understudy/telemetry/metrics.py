@@ -1,4 +1,4 @@
-"""Counters an operator's Prometheus reads; every label comes from a closed set, never an id."""
+"""Prometheus counters; every label comes from a closed set, never an id."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from prometheus_client.registry import Collector
 CONTENT_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
 OTHER: Final = "other"
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-# From a scripted answer to a run that waited a day for a person.
+# From a scripted reply to a run that waited a day for a person.
 RUN_SECONDS: Final = (0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 21600, 86400)
-# What run memory counts, by the name that `/v1/status` knows it by.
+# The counters of run memory, by their names in `/v1/status`.
 RUN_MEMORY: Final[Mapping[str, tuple[str, str]]] = {
     "stored_total": ("understudy_run_memory_stored_total", "Records that were stored."),
     "injected_total": ("understudy_run_memory_injected_total", "Records that reached a prompt."),
@@ -47,7 +47,7 @@ RUN_MEMORY: Final[Mapping[str, tuple[str, str]]] = {
         "Records that were left out of a prompt for want of room.",
     ),
 }
-# What became of learnings in prompts.
+# The counters of learnings in prompts.
 SESSION_MEMORY: Final[Mapping[str, tuple[str, str]]] = {
     "injected_total": ("understudy_learning_injected_total", "Learnings that reached a prompt."),
     "prompt_limit_omitted_total": (
@@ -59,9 +59,9 @@ SESSION_MEMORY: Final[Mapping[str, tuple[str, str]]] = {
         "Learnings that matched an input and covered too little of it.",
     ),
 }
-# What is counted, and the label that it is counted by; none for a single number.
+# A counter and its label; an empty label means a single number.
 Labelled = Mapping[str, tuple[str, str, tuple[str, ...]]]
-# What the learning plane counts.
+# The counters of learnings, candidates and review.
 LEARNING: Final[Labelled] = {
     "candidates_total": (
         "understudy_learning_candidates_total",
@@ -85,7 +85,7 @@ LEARNING: Final[Labelled] = {
     ),
 }
 
-# What rollouts of promoted skills count.
+# The counters of rollouts.
 ROLLOUT: Final[Labelled] = {
     "events_total": (
         "understudy_rollout_events_total",
@@ -104,7 +104,7 @@ ROLLOUT: Final[Labelled] = {
     ),
 }
 
-# What the content guard counts.
+# The counters of the guard.
 GUARD: Final[Labelled] = {
     "rejections_total": (
         "understudy_guard_rejections_total",
@@ -115,7 +115,7 @@ GUARD: Final[Labelled] = {
 
 
 class Metrics:
-    """What has happened in this daemon since it started."""
+    """The metrics of this daemon since its start."""
 
     def __init__(self, tool_names: Iterable[str] = ()) -> None:
         self._tool_names = frozenset(tool_names)
@@ -165,76 +165,76 @@ class Metrics:
         )
 
     def run_started(self) -> None:
-        """A run began or was taken up again in this daemon."""
+        """Count a run that started or resumed in this daemon."""
         self._runs_active.inc()
 
     def run_left(self) -> None:
-        """A run is no longer under way in this daemon, ended or not."""
+        """Count a run that is no longer active in this daemon, ended or not."""
         self._runs_active.dec()
 
     def run_ended(self, status: str, *, seconds: float) -> None:
-        """A run reached a terminal status."""
+        """Count a run that reached a terminal status."""
         self._runs.labels(status=status).inc()
         self._run_seconds.observe(seconds)
 
     def model_called(self, provider: str, *, outcome: str) -> None:
-        """A model call came back, well or badly."""
+        """Count a model call by its outcome."""
         self._model_calls.labels(provider=provider, outcome=outcome).inc()
 
     def tool_called(self, tool: str, *, outcome: str) -> None:
-        """A tool call came back; a name the model made up counts as `other`."""
+        """Count a tool call by its outcome; a name that the model made up counts as `other`."""
         known = tool if tool in self._tool_names else OTHER
         self._tool_calls.labels(tool=known, outcome=outcome).inc()
 
     def tokens_used(self, *, input_tokens: int, output_tokens: int) -> None:
-        """A model call consumed tokens."""
+        """Count the tokens of a model call."""
         self._tokens.labels(direction="input").inc(input_tokens)
         self._tokens.labels(direction="output").inc(output_tokens)
 
     def http_answered(self, method: str, *, status: int) -> None:
-        """An HTTP request was answered."""
+        """Count an HTTP request that was answered."""
         known = method if method in METHODS else OTHER
         self._http_requests.labels(method=known, status_class=f"{status // 100}xx").inc()
 
     def delivery_tried(self, *, outcome: str) -> None:
-        """An attempt to deliver to a webhook came back: `delivered`, `retry` or `dead`."""
+        """Count a webhook delivery attempt: `delivered`, `retry` or `dead`."""
         self._deliveries.labels(outcome=outcome).inc()
 
     def watch_run_memory(self, snapshot: Callable[[], Mapping[str, int]]) -> None:
-        """Show what run memory counts, read when somebody asks."""
+        """Export the counters of run memory, read at each scrape."""
         self._registry.register(SumsCollector(snapshot, RUN_MEMORY))
 
     def watch_session_memory(self, snapshot: Callable[[], Mapping[str, int]]) -> None:
-        """Show what became of learnings in prompts, read when somebody asks."""
+        """Export the counters of learnings in prompts, read at each scrape."""
         self._registry.register(SumsCollector(snapshot, SESSION_MEMORY))
 
     def watch_learning(self, snapshot: Callable[[], Mapping[str, Mapping[str, int]]]) -> None:
-        """Show what the learning plane counts, read when somebody asks."""
+        """Export the counters of learning, read at each scrape."""
         self._registry.register(LabelledCollector(snapshot, LEARNING))
 
     def watch_rollouts(self, snapshot: Callable[[], Mapping[str, Mapping[str, int]]]) -> None:
-        """Show what rollouts count, read when somebody asks."""
+        """Export the counters of rollouts, read at each scrape."""
         self._registry.register(LabelledCollector(snapshot, ROLLOUT))
 
     def watch_guard(self, snapshot: Callable[[], Mapping[str, Mapping[str, int]]]) -> None:
-        """Show what the content guard refused, read when somebody asks."""
+        """Export the counters of the guard, read at each scrape."""
         self._registry.register(LabelledCollector(snapshot, GUARD))
 
     def render(self) -> bytes:
-        """Everything in the text format of Prometheus."""
+        """All metrics in the Prometheus text format."""
         return generate_latest(self._registry)
 
 
-# Registries know a collector by its identity.
+# `eq=False`: registries hash a collector by identity.
 @dataclass(frozen=True, slots=True, eq=False)
 class SumsCollector(Collector):
-    """Sums that are kept elsewhere, such as those of run memory."""
+    """Counters kept elsewhere, such as those of run memory."""
 
     snapshot: Callable[[], Mapping[str, int]]
     named: Mapping[str, tuple[str, str]]
 
     def collect(self) -> Iterator[CounterMetricFamily]:
-        """Each of them as it stands."""
+        """The current value of each counter."""
         counted = self.snapshot()
         for name, (metric, said) in self.named.items():
             yield CounterMetricFamily(metric, said, value=counted[name])
@@ -242,13 +242,13 @@ class SumsCollector(Collector):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelledCollector(Collector):
-    """Counters by a label that are kept elsewhere, such as those of the learning plane."""
+    """Labelled counters kept elsewhere, such as those of learning."""
 
     snapshot: Callable[[], Mapping[str, Mapping[str, int]]]
     named: Labelled
 
     def collect(self) -> Iterator[CounterMetricFamily]:
-        """Each of them as it stands."""
+        """The current value of each counter."""
         counted = self.snapshot()
         for name, (metric, said, labels) in self.named.items():
             family = CounterMetricFamily(metric, said, labels=labels)

@@ -1,1 +1,1 @@
-"""Doubles for tests, ours and our users': a fake model that speaks real HTTP."""
+"""Test doubles, for our tests and users': a fake model server over real HTTP."""

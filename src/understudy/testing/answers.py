@@ -1,4 +1,4 @@
-"""What the fake model is asked and what it is told to say, independent of the wire."""
+"""Requests and answers of the fake model, independent of the wire format."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,36 +12,36 @@ PartKind = Literal["text", "image", "file"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FakeCall:
-    """A tool call to answer with; a `str` in `arguments` goes out as it is, valid JSON or not."""
+    """A tool call of an answer; a `str` in `arguments` is sent unchanged, valid JSON or not."""
 
     name: str
     arguments: Mapping[str, object] | str = field(default_factory=dict)
-    # None: an id made from the conversation. "": no id at all, as some servers answer.
+    # None: derived from the conversation. "": no id at all, as some servers answer.
     call_id: str | None = None
 
     @property
     def raw_arguments(self) -> str:
-        """The arguments as the text that goes over the wire."""
+        """The arguments as sent over the wire."""
         return self.arguments if isinstance(self.arguments, str) else json.dumps(self.arguments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One reply of the fake model, including the ways in which a reply can go wrong."""
+    """One reply of the fake model, including its failure modes."""
 
     text: str = ""
-    # How a stream cuts the text; after every word when left out.
+    # The chunks of the stream; by default one per word.
     pieces: tuple[str, ...] = ()
     calls: tuple[FakeCall, ...] = ()
     finish_reason: str = ""
     input_tokens: int = 10
     output_tokens: int = 5
-    # What goes wrong.
+    # Failure modes.
     status: int = 200
     error: str = "the fake model was told to fail"
     headers: Mapping[str, str] = field(default_factory=dict)
     garbage: bytes | None = None
-    plain: bool = False  # one JSON body although a stream was asked for
+    plain: bool = False  # one JSON body although a stream was requested
     cut: bool = False  # half of the stream, then the connection drops
     stall: bool = False  # half of the stream, then silence
     delay_s: float = 0.0  # before the first byte
@@ -50,7 +50,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenPart:
-    """A piece of a message: a text, or an image or file with its bytes."""
+    """A part of a message: a text, or an image or file with its bytes."""
 
     kind: PartKind
     text: str = ""
@@ -61,18 +61,18 @@ class SeenPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One message of a conversation, reduced to what a rule needs to see."""
+    """One message of a conversation, reduced to what rules need."""
 
     role: Role
     text: str
     calls: int = 0
-    # What the message consists of, in order.
+    # The parts of the message, in order.
     parts: tuple[SeenPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenRequest:
-    """A request the fake model got."""
+    """A request that the fake model received."""
 
     path: str
     headers: Mapping[str, str]
@@ -83,38 +83,38 @@ class SeenRequest:
 
     @property
     def streams(self) -> bool:
-        """Whether the caller asked for a stream."""
+        """Whether a stream was requested."""
         return self.body.get("stream") is True
 
     @property
     def model(self) -> str:
-        """The model that was asked for."""
+        """The requested model."""
         return str(self.body.get("model", ""))
 
     @property
     def last_user(self) -> str:
-        """The last thing the user said."""
+        """The last user message."""
         return next((t.text for t in reversed(self.turns) if t.role == "user"), "")
 
     @property
     def system(self) -> str:
-        """The instructions that came with the conversation."""
+        """The system prompt of the conversation."""
         return "\n".join(t.text for t in self.turns if t.role == "system")
 
 
 def call(name: str, arguments: Mapping[str, object] | str | None = None, **more: str) -> Answer:
-    """An answer that asks for one tool."""
+    """An answer with one tool call."""
     fake = FakeCall(name=name, arguments={} if arguments is None else arguments, **more)
     return Answer(calls=(fake,))
 
 
 def call_id(fake: FakeCall, index: int, turns: int) -> str:
-    """The id of a call; it depends on the conversation only, so a restarted server repeats it."""
+    """The id of a call, derived from the conversation only, so a restarted server repeats it."""
     return f"call_{turns}_{index}" if fake.call_id is None else fake.call_id
 
 
 def pieces(answer: Answer) -> Sequence[str]:
-    """The text in the pieces a stream sends: words with the blank that follows them."""
+    """The chunks of a text stream: words with the blank after them."""
     if answer.pieces:
         return answer.pieces
     words = answer.text.split(" ")

@@ -1,4 +1,4 @@
-"""Anthropic's messages wire, from the server's side."""
+"""The server side of Anthropic's messages API."""
 
 import base64
 import json
@@ -19,7 +19,7 @@ _FILES: Final[Mapping[str, PartKind]] = {"image": "image", "document": "file"}
 
 
 def read_turns(body: Mapping[str, Any]) -> tuple[Turn, ...]:
-    """The conversation of a request; tool results come inside user messages on this wire."""
+    """The conversation of a request; tool results are inside user messages in this format."""
     turns = [Turn(role="system", text=_text(body["system"]))] if body.get("system") else []
     for message in body.get("messages", []):
         turns.extend(_message_turns(message))
@@ -58,12 +58,12 @@ def _text(content: str | list[Mapping[str, Any]]) -> str:
 
 
 def error_body(answer: Answer) -> dict[str, object]:
-    """A failure as this wire words it."""
+    """An error body in this format."""
     return {"type": "error", "error": {"type": "fake_error", "message": answer.error}}
 
 
 def plain_body(answer: Answer, request: SeenRequest) -> dict[str, object]:
-    """The whole answer in one JSON document."""
+    """The whole answer as one JSON document."""
     content: list[dict[str, object]] = []
     if answer.text:
         content.append({"type": "text", "text": answer.text})

@@ -1,11 +1,11 @@
-"""A clock that stands still until the test moves it."""
+"""A clock that stands still until a test moves it."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class FrozenClock:
-    """Always tells the same time; `advance` is the only thing that moves it."""
+    """A fixed time; only `advance` moves it."""
 
     ms: int = 1_700_000_000_000
 
@@ -14,6 +14,6 @@ class FrozenClock:
         return self.ms
 
     def advance(self, ms: int = 1) -> int:
-        """Move the time on and tell the new one."""
+        """Move the clock, and return the new time."""
         self.ms += ms
         return self.ms

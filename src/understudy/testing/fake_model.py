@@ -1,9 +1,10 @@
-"""A model that is not one: real HTTP, both wires, and every way a provider can misbehave.
+"""A fake model server: real HTTP, both wire formats, and the failure modes of providers.
 
 In a test: `with FakeModel() as fake:` and a route with `base_url = fake.url`. As a process:
 `python -m understudy.testing.fake_model --port 9900`. An answer comes from the queue, else from
-the rule, else from the plan in the conversation (see `plan`), else it is `ok`. Requests of capture,
-which a daemon sends after a run, are told that nothing was found, unless `script_captures` is set.
+the rule, else from the plan in the conversation (see `plan`), else it is `ok`. Capture requests,
+which a daemon sends after a run, are answered with an empty result unless `script_captures` is
+set.
 """
 
 import argparse
@@ -29,7 +30,7 @@ _WIRES = {"openai": openai_wire, "anthropic": anthropic_wire}
 
 
 def answer_by_plan(request: SeenRequest) -> Answer | None:
-    """The next answer of the plan in the conversation, if the running exchange has one."""
+    """The next answer of the plan in the current exchange, if it has one."""
     found = _current_plan(request.turns)
     if found is None:
         return None
@@ -50,10 +51,10 @@ def _current_plan(turns: Sequence[Turn]) -> tuple[dict[str, Any], int] | None:
     results = 0
     for turn in reversed(turns):
         if turn.role == "assistant" and not turn.calls:
-            return None  # that exchange was finished, whatever was planned before it
+            return None  # that exchange has ended, whatever was planned before it
         if turn.role == "tool":
             results += 1
-        # Other user texts may follow the plan (nudges), so look further back.
+        # Other user messages may follow the plan (nudges), so search further back.
         if turn.role == "user" and (plan := _read_plan(turn.text)) is not None:
             return plan, results
     return None
@@ -76,14 +77,14 @@ def _calls(turn: list[Any]) -> tuple[FakeCall, ...]:
 
 
 class FakeModel:
-    """The server and what the test tells it."""
+    """The fake model server, with its queue and rules."""
 
     def __init__(self, *, port: int = 0, rule: Rule | None = None, delay_s: float = 0.0) -> None:
         self.rule = rule
         self.requests: list[SeenRequest] = []
-        # Whether requests of capture are answered and listed like all others.
+        # Whether capture requests are answered and recorded like all others.
         self.script_captures = False
-        # The requests of capture that were told that nothing was found.
+        # The capture requests that got an empty result.
         self.captures: list[SeenRequest] = []
         self._delay_s = delay_s
         self._queue: deque[Answer] = deque()
@@ -101,15 +102,15 @@ class FakeModel:
 
     @property
     def url(self) -> str:
-        """The base URL for a route; `/v1` may follow it or not."""
+        """The base URL for a route, with or without `/v1`."""
         return self._server.url
 
     def queue(self, *answers: Answer | str) -> None:
-        """Answer the next requests with these, in order."""
+        """Queue answers for the next requests."""
         self._queue.extend(_as_answer(answer) for answer in answers)
 
     def forget(self) -> None:
-        """Drop the answers that nobody asked for."""
+        """Drop the queued answers."""
         self._queue.clear()
 
     def fail(self, status: int, *, times: int = 1, retry_after: str = "") -> None:
@@ -118,11 +119,11 @@ class FakeModel:
         self.queue(*[Answer(status=status, headers=headers)] * times)
 
     def hold(self) -> None:
-        """Keep every request waiting, before its first byte, until `release`."""
+        """Block every request before its first byte until `release`."""
         self._server.run(self._gate.clear)
 
     def release(self) -> None:
-        """Let the held requests and all later ones through."""
+        """Unblock the held requests and all later ones."""
         self._server.run(self._gate.set)
 
     def wait_for_requests(self, count: int, *, timeout_s: float = 10.0) -> None:
@@ -146,7 +147,7 @@ class FakeModel:
             self._arrived.notify_all()
         answer = self._answer(seen)
         await self._gate.wait()
-        # Pausing for zero seconds would still cost a turn of the loop.
+        # A sleep of zero seconds would still cost a turn of the event loop.
         if wait := answer.delay_s or self._delay_s:
             await asyncio.sleep(wait)
         await _speak(answer, seen, reply)
@@ -158,7 +159,7 @@ class FakeModel:
         return _as_answer(ruled) if ruled is not None else answer_by_plan(seen) or Answer(text="ok")
 
     async def _control(self, request: HttpRequest, reply: HttpReply) -> None:
-        """The controls for a test that runs the server as a process."""
+        """The control endpoints for a test that runs the server as a process."""
         if request.method == "GET" and request.path == "/requests":
             await reply.document([{"path": r.path, "body": r.body} for r in self.requests])
         elif request.method == "POST" and request.path == "/hold":
@@ -226,7 +227,7 @@ def _as_answer(answer: Answer | str) -> Answer:
 
 
 def main() -> None:
-    """Serve until the process is told to stop."""
+    """Serve until the process is stopped."""
     parser = argparse.ArgumentParser(description="A fake model for tests, on loopback only.")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--delay", type=float, default=0.0, help="seconds before each answer")

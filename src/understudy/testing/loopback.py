@@ -1,4 +1,4 @@
-"""A small HTTP/1.1 server on a thread of its own, so that synchronous tests can talk to it."""
+"""A small HTTP/1.1 server in its own thread, for synchronous tests."""
 
 import asyncio
 import contextlib
@@ -11,7 +11,7 @@ from http import HTTPStatus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest:
-    """One request as it arrived; header names are lower case."""
+    """One received request; header names are lower case."""
 
     method: str
     path: str
@@ -21,7 +21,7 @@ class HttpRequest:
 
 @dataclass(slots=True)
 class HttpReply:
-    """The way back to the client of one request."""
+    """The response to one request."""
 
     writer: asyncio.StreamWriter
     is_open: bool = field(default=True)
@@ -34,7 +34,7 @@ class HttpReply:
         content_type: str = "application/json",
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Answer with a complete body."""
+        """Send a complete body."""
         more = {"Content-Length": str(len(body))} | dict(headers or {})
         self.writer.write(_head(status, content_type, more) + body)
         await self.writer.drain()
@@ -42,20 +42,20 @@ class HttpReply:
     async def document(
         self, document: object, *, status: int = 200, headers: Mapping[str, str] | None = None
     ) -> None:
-        """Answer with JSON."""
+        """Send JSON."""
         await self.whole(json.dumps(document).encode(), status=status, headers=headers)
 
     async def begin_stream(self) -> None:
-        """Open a stream of server-sent events."""
+        """Begin a stream of server-sent events."""
         self.writer.write(_head(200, "text/event-stream", {"Transfer-Encoding": "chunked"}))
 
     async def send(self, piece: bytes) -> None:
-        """Send one piece of the stream."""
+        """Send one chunk of the stream."""
         self.writer.write(b"%x\r\n%b\r\n" % (len(piece), piece))
         await self.writer.drain()
 
     async def end_stream(self) -> None:
-        """End the stream as it should end."""
+        """End the stream properly."""
         self.writer.write(b"0\r\n\r\n")
         await self.writer.drain()
 
@@ -81,11 +81,11 @@ class LoopbackServer:
 
     @property
     def url(self) -> str:
-        """Where clients find the server."""
+        """The base URL of the server."""
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Listen; a port of 0 is replaced by the one that was free."""
+        """Listen; port 0 is replaced by a free one."""
         self._thread.start()
         asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
 
@@ -99,7 +99,7 @@ class LoopbackServer:
         self._loop.close()
 
     def run(self, action: Callable[[], None]) -> None:
-        """Do something on the server's thread and wait until it is done."""
+        """Run an action on the server's thread, and wait for it."""
 
         async def act() -> None:
             action()
@@ -123,7 +123,7 @@ class LoopbackServer:
         task.add_done_callback(self._connections.discard)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # A client that goes away in the middle is an everyday event in these tests.
+        # Disconnects of clients are normal in these tests.
         gone = (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError)
         try:
             with contextlib.suppress(*gone):

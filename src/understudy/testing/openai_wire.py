@@ -1,4 +1,4 @@
-"""OpenAI's chat-completions wire, from the server's side."""
+"""The server side of OpenAI's chat-completions API."""
 
 import base64
 import json
@@ -55,12 +55,12 @@ def _read_url(url: str) -> tuple[str, bytes]:
 
 
 def error_body(answer: Answer) -> dict[str, object]:
-    """A failure as this wire words it."""
+    """An error body in this format."""
     return {"error": {"message": answer.error, "type": "fake_error", "code": None}}
 
 
 def plain_body(answer: Answer, request: SeenRequest) -> dict[str, object]:
-    """The whole answer in one JSON document."""
+    """The whole answer as one JSON document."""
     message: dict[str, object] = {"role": "assistant", "content": answer.text or None}
     if answer.calls:
         message["tool_calls"] = _tool_calls(answer, request)

@@ -1,1 +1,1 @@
-"""What an agent can do in the world, each tool with its declared effect."""
+"""The tools of an agent, each with its declared effect."""

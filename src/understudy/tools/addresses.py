@@ -1,7 +1,7 @@
-"""Which addresses of the network are not for agents, and why.
+"""Network addresses that agents may not reach, and why (SSRF protection).
 
-Pure: a table and a walk over it. Who connects must check the address it connects to, not the name
-it was asked for.
+Pure: a table and a lookup. The connection must check the address it connects to, not the name it
+was asked for.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ _IPV4: Final = tuple(
         ("169.254.170.2/32", METADATA),  # containers on AWS
         ("169.254.170.23/32", METADATA),  # pods on AWS
         ("100.100.100.200/32", METADATA),  # Alibaba
-        ("168.63.129.16/32", METADATA),  # Azure; a public address that is not
+        ("168.63.129.16/32", METADATA),  # Azure; in a public range
         ("192.0.0.192/32", METADATA),  # Oracle
         ("0.0.0.0/32", UNSPECIFIED),
         ("0.0.0.0/8", RESERVED),
@@ -95,7 +95,7 @@ _ISATAP: Final = (0x0000_5EFE, 0x0200_5EFE)
 
 
 def blocked_by(address: Address) -> str | None:
-    """Why agents may not reach this address by themselves; None when it is public.
+    """Why agents may not reach this address; None when it is public.
 
     An IPv6 address that carries a blocked IPv4 address is `embeds_<reason>`.
     """
@@ -111,13 +111,13 @@ def blocked_by(address: Address) -> str | None:
 
 
 def explain(reason: str) -> str:
-    """A reason of `blocked_by` in words."""
+    """The message for a reason of `blocked_by`."""
     inner = reason.removeprefix("embeds_")
     return REASONS[inner] if inner == reason else f"{REASONS[inner]}, inside an IPv6 address"
 
 
 def _carried(address: IPv6Address) -> Iterator[IPv4Address]:
-    """The IPv4 addresses a tunnel or a translator would take out of this one."""
+    """The IPv4 addresses that a tunnel or translator would extract from this one."""
     bits = int(address)
     if any(address in network for network in _LAST_32) or (bits >> 32) & 0xFFFF_FFFF in _ISATAP:
         yield IPv4Address(bits & 0xFFFF_FFFF)

@@ -1,4 +1,4 @@
-"""The contract every tool keeps: what it is called, what it takes, what a repeat would do."""
+"""The contract of every tool: name, parameters, effect and approval."""
 
 import asyncio
 import hashlib
@@ -14,21 +14,21 @@ from pydantic import BaseModel, ConfigDict, Field
 from understudy.core.errors import UnderstudyError
 from understudy.core.principal import Principal, Role
 
-# In the workspace: the folders of sessions that work apart from it.
+# Folder within the workspace for sessions with a working directory of their own.
 WORKTREES: Final = ".understudy-procedural-worktrees"
 
 
 @dataclass(frozen=True, slots=True)
 class FolderPlace:
-    """A folder by where to begin and the names that lead on from there."""
+    """A folder as a root and the names below it."""
 
-    # The operator's own choice, so it alone may be reached through a link.
+    # Chosen by the operator, so it alone may be reached through a symlink.
     root: Path
     below: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
-        """The place as one path, to be shown and compared; never to be opened."""
+        """The folder as one path, for display and comparison; never for opening."""
         return self.root.joinpath(*self.below)
 
 
@@ -45,14 +45,14 @@ class Effect(StrEnum):
 
 
 class Approval(StrEnum):
-    """Whether a person must agree before a call runs."""
+    """Whether a call needs an approval."""
 
     NEVER = "never"
     ALWAYS = "always"
 
 
 class ToolError(UnderstudyError):
-    """The tool could not do it; the detail is meant for the model to read."""
+    """The tool failed; the detail is for the model."""
 
     def __init__(self, detail: str, *, code: str = "tool_failed") -> None:
         super().__init__(code, domain="tools", detail=detail)
@@ -66,10 +66,10 @@ class WaitsFor(StrEnum):
 
 
 class NotYet(Exception):
-    """The call cannot be answered yet: the run sleeps, and the call is made again when it wakes.
+    """The call has no result yet: the run sleeps, and repeats the call when it wakes.
 
-    A tool that raises this is of effect `read` or `idempotent`, and tells by `call_key` that it
-    was called before. With `until_ms` the run wakes by then, whatever happened.
+    A tool that raises this is of effect `read` or `idempotent`, and recognises a repeated call by
+    `call_key`. With `until_ms` the run wakes by then in any case.
     """
 
     def __init__(self, waits_for: WaitsFor, *, until_ms: int | None = None) -> None:
@@ -79,30 +79,30 @@ class NotYet(Exception):
 
 
 class OwnWords(str):
-    """An answer of a tool that holds no text of others: it does not taint the run that reads it."""
+    """A tool result without untrusted text: it does not taint the run that reads it."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """Where and for whom a call runs."""
+    """The run, user and folder of a tool call."""
 
     session_id: str
     run_id: str
     agent_id: str
     user_id: str
     call_id: str
-    # Names this call among all calls of all runs; models hand out the same call ids again.
+    # Unique among all calls of all runs; models reuse call ids.
     call_key: str
-    # The folder that the session works in; nothing beside it is touched.
+    # The working directory of the session; nothing outside of it is touched.
     workspace: Path
-    # How many of the last names of that folder are the daemon's own choice, not the operator's.
+    # How many of the folder's last names the daemon chose, not the operator.
     depth: int = 0
 
     @property
     def place(self) -> FolderPlace:
-        """The folder as it is opened: what the daemon chose is never reached through a link."""
+        """The folder as it is opened: the daemon's own names are never followed as symlinks."""
         if not self.depth:
             return FolderPlace(self.workspace)
         return FolderPlace(
@@ -121,7 +121,7 @@ class ToolContext:
 
 
 class Tool(Protocol):
-    """One thing an agent can do."""
+    """One tool of an agent."""
 
     name: str
     description: str
@@ -130,7 +130,7 @@ class Tool(Protocol):
     parameters: type[BaseModel]
 
     async def call(self, arguments: Any, context: ToolContext) -> str:
-        """Do it and answer with text for the model; raises `ToolError` when it cannot.
+        """Run the tool and return text for the model; raises `ToolError` on failure.
 
         `arguments` is an instance of `parameters`, already validated.
         """
@@ -138,7 +138,7 @@ class Tool(Protocol):
 
 
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do blocking work on a thread; who is cancelled leaves only when the work has ended."""
+    """Run blocking work on a thread; a cancelled caller returns only when the work has ended."""
     task = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -147,7 +147,7 @@ async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
         except asyncio.CancelledError as asked:
             cancelled = asked
     if cancelled is not None:
-        task.exception()  # looked at, so that nobody reports it as forgotten
+        task.exception()  # retrieved, so that asyncio does not log it as never retrieved
         raise cancelled
     return task.result()
 
@@ -156,7 +156,7 @@ async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
 def schema_of(parameters: type[BaseModel]) -> Mapping[str, object]:
     """The JSON schema of a tool's parameters, as models get it; shared, so never modify it."""
     schema = parameters.model_json_schema()
-    # Whoever has a schema of somebody else's keeps it.
+    # A schema that comes from an MCP server is kept.
     if "model_json_schema" not in vars(parameters):
         schema = _brief(schema)
         schema.pop("description", None)
@@ -166,9 +166,9 @@ def schema_of(parameters: type[BaseModel]) -> Mapping[str, object]:
 
 
 def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema without what tells a model nothing: every request pays for its words.
+    """A schema without what tells a model nothing: every request pays for its tokens.
 
-    A value that may be left out is not said to be null as well.
+    An optional value is not declared as nullable, too.
     """
     brief = {name: it for name, it in schema.items() if name != "title"}
     if brief.get("default", ...) is None and len(brief.get("anyOf", ())) > 1:
@@ -188,6 +188,6 @@ PathText = Annotated[str, Field(description="Path relative to the workspace, wit
 
 
 class Parameters(BaseModel):
-    """Parameters that nobody changes and that take no unknown names."""
+    """Immutable parameters that refuse unknown names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

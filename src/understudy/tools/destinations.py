@@ -16,7 +16,7 @@ from understudy.tools.paths import show
 
 Resolve = Callable[[str, int], Awaitable[Collection[Address]]]
 
-# Clouds answer for these on the machine itself, whatever address they have.
+# Cloud metadata names, which resolve on the machine itself to any address.
 METADATA_NAMES: Final = frozenset(
     {"metadata", "metadata.goog", "metadata.google.internal", "instance-data"}
 )
@@ -31,17 +31,17 @@ async def system_resolve(host: str, port: int) -> list[Address]:
 
 
 class Destinations:
-    """Knows what may be reached: what is public, and what the operator allowed besides."""
+    """Checks destinations: public addresses, and those that the operator allowed."""
 
     def __init__(self, allowed: Collection[str], resolve: Resolve = system_resolve) -> None:
         self._allowed = tuple(parse_allowance(entry) for entry in sorted(allowed))
         self._resolve = resolve
 
     async def addresses(self, target: Target) -> tuple[Address, ...]:
-        """The checked addresses of a target: connect to these, do not look the name up again."""
+        """The checked addresses of a target: connect to these, do not resolve the name again."""
         found = (target.address,) if target.address else await self._look_up(target)
         for address in found:
-            # One bad address among good ones is an attempt, not an accident.
+            # One blocked address among public ones is an attack, not an accident.
             reason = self._blocked_by(target, address)
             if reason is not None:
                 raise ToolError(
@@ -77,13 +77,13 @@ def parse_url(text: str) -> Target:
 
 
 def follow(base: Target, location: str) -> Target:
-    """Where a server sends on to; a reference without a host stays at the same server."""
+    """The target of a redirect; a reference without a host stays on the same server."""
     if _SCHEME.match(location):
         return parse_url(location)
     if location.startswith("//"):
         return parse_url(f"{base.scheme}:{location}")
     resource = location.partition("#")[0]
     if not resource.startswith("/"):
-        # Without its slash a path would become part of the host's name.
+        # Without its slash a path would become part of the host name.
         resource = "/" + urljoin(base.resource, resource).lstrip("/")
     return parse_url(f"{base.scheme}://{base.authority}{resource}")

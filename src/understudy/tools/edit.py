@@ -60,19 +60,20 @@ class EditFile:
         "Replace exact text in a UTF-8 file of the workspace. The old text must occur exactly "
         "once, unless replace_all is set; add the lines around it until it does."
     )
-    # A repeat is another edit: where the new text holds the old one it would match again, and
-    # where it does not the model would be told of a failure that was none.
+    # A repeat is another edit: if the new text contains the old one it would match again, and if
+    # not the model would be told of a failure that was none.
     effect = Effect.ONCE
     approval = Approval.NEVER
     parameters: type[BaseModel] = EditFileParameters
 
     def __init__(self, context_files: "AgentContextFiles | None" = None) -> None:
         self._context_files = context_files
-        # The calls of one reply run side by side; two edits of one file must not lose one.
+        # The calls of one reply run concurrently; two edits of one file must not overwrite each
+        # other.
         self._one_at_a_time = threading.Lock()
 
     async def call(self, arguments: EditFileParameters, context: ToolContext) -> str:
-        """How many places were changed, and where."""
+        """The number of replacements, and the path."""
         return await in_thread(self._edit, arguments, context)
 
     def _edit(self, wanted: EditFileParameters, context: ToolContext) -> str:
@@ -109,16 +110,16 @@ class _Edit:
 
     @classmethod
     def wanted(cls, arguments: EditFileParameters) -> "_Edit":
-        """The edit that a call asks for, or a `ToolError` when it is none."""
+        """The edit of a call, or a `ToolError` when it changes nothing."""
         old, new = encode(arguments.old_text), encode(arguments.new_text)
         if old == new:
             raise ToolError("old_text and new_text are the same", code="nothing_to_change")
         return cls(old, new, every=arguments.replace_all)
 
     def made_in(self, content: bytes) -> tuple[bytes, int]:
-        """The text that comes of it, and in how many places it differs."""
+        """The new content, and the number of replacements."""
         count = _places(content, self.old, every=self.every)
-        # Checked before it is made: a short text replaced often by a long one is enormous.
+        # Checked first: a short text replaced often by a long one may become enormous.
         check_size(len(content) + count * (len(self.new) - len(self.old)))
         return content.replace(self.old, self.new), count
 
@@ -142,7 +143,7 @@ def _places(content: bytes, old: bytes, *, every: bool) -> int:
             f"old_text does not occur in the file{_hint(content, old)}", code="no_match"
         )
     count = content.count(old)
-    # Places that overlap count once, but which of them was meant is as unclear.
+    # Overlapping matches count once, but which of them was meant is ambiguous.
     if not every and content.find(old, first + 1) >= 0:
         raise ToolError(
             f"old_text occurs in {max(count, 2)} places; add the lines around the one you mean, "

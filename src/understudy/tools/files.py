@@ -88,7 +88,7 @@ class ReadFile:
         name = files.named(wanted.path, context.workspace) if files else None
         kept = files.read(name, context) if files and name else None
         if kept is None:
-            # Nobody's instructions: whatever lies there under such a name is a file like others.
+            # A context file's name elsewhere is an ordinary file.
             return _read(context.place, parse_path(wanted.path), wanted)
         with io.BytesIO(kept.encode()) as stream:
             shown = _lines(stream, wanted)
@@ -96,7 +96,7 @@ class ReadFile:
 
 
 class WriteFile:
-    """Puts a file in place, whole or not at all."""
+    """Writes a file atomically."""
 
     name = "write_file"
     description = (

@@ -53,7 +53,7 @@ def _has_unprinted(text: str) -> bool:
 
 
 def _imitates_path_marks(text: str) -> bool:
-    """Whether a character would become `.`, `/` or a backslash when some system folds it."""
+    """Whether a character would become `.`, `/` or a backslash under Unicode normalisation."""
     if not _SLASH_LIKE.isdisjoint(text):
         return True
     folded = unicodedata.normalize("NFKC", text)
@@ -135,13 +135,13 @@ _OS_REASONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class WorkspacePath:
-    """A path whose text is safe: plain names below the workspace, none of them `..`."""
+    """A validated path: plain names below the workspace, none of them `..`."""
 
     parts: tuple[str, ...]
 
     @property
     def folder(self) -> tuple[str, ...]:
-        """The names that lead to the last one."""
+        """The names before the last one."""
         return self.parts[:-1]
 
     @property
@@ -177,13 +177,13 @@ def _refusal(code: str, reason: str, path: object) -> ToolError:
 
 
 def show(text: str) -> str:
-    """Text from outside, quoted, cut, and with everything invisible escaped."""
+    """Untrusted text, quoted, cut, and with invisible characters escaped."""
     return repr(text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + "…")
 
 
 @contextmanager
 def readable_errors(path: object) -> Iterator[None]:
-    """Turn what the operating system says into a `ToolError` about `path`."""
+    """Turn an `OSError` into a `ToolError` about `path`."""
     try:
         yield
     except OSError as problem:
@@ -226,14 +226,14 @@ def _open_place(place: FolderPlace) -> int:
 
 
 def open_child_directory(parent: int, name: str, *, create: bool = False) -> int:
-    """A descriptor of the directory `name` in `parent`, never through a link."""
+    """A descriptor of the directory `name` in `parent`, without following a symlink."""
     try:
         return os.open(name, _DIRECTORY_FLAGS, dir_fd=parent)
     except FileNotFoundError:
         if not create:
             raise
     except NotADirectoryError:
-        # Linux says "not a directory" for links too; look again only to word the refusal.
+        # Linux says "not a directory" for symlinks too; check again only to word the refusal.
         if _kind(parent, name) == stat.S_IFLNK:
             raise OSError(errno.ELOOP, "symbolic link") from None
         raise
@@ -245,7 +245,7 @@ def _make_directory(parent: int, name: str) -> None:
     try:
         os.mkdir(name, dir_fd=parent)
     except FileExistsError:
-        return  # made by somebody else meanwhile; opening it decides whether it will do
+        return  # created by another process meanwhile; opening it decides whether it is usable
 
 
 def _kind(parent: int, name: str) -> int | None:
@@ -256,8 +256,8 @@ def _kind(parent: int, name: str) -> int | None:
 
 
 def open_regular(parent: int, name: str) -> int:
-    """A descriptor for reading the regular file `name` in `parent`, which has no other name."""
-    # Opening a device can have effects of its own, so look before opening and again after.
+    """A descriptor for reading the regular file `name` in `parent`, without other hard links."""
+    # Opening a device can have side effects, so check before opening and again after.
     _check_regular(os.stat(name, dir_fd=parent, follow_symlinks=False), name)
     descriptor = os.open(name, _READ_FLAGS, dir_fd=parent)
     try:

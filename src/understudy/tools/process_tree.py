@@ -1,4 +1,4 @@
-"""The process tree below a child: found, stopped and killed. Imports nothing of ours."""
+"""The process tree below a child: found, stopped and killed. Imports no other module of ours."""
 
 import ctypes
 import os
@@ -15,7 +15,7 @@ PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
 HALT_WITHIN_S = 3.0
 END_WITHIN_S = 7.0
-# Only the daemon decides when one that watches over others ends.
+# Signals that a supervisor ignores: only the daemon decides when it ends.
 DEAF_TO = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
 PROC = Path("/proc")
@@ -23,12 +23,12 @@ IS_LINUX = sys.platform == "linux"
 
 
 def prctl(option: int, value: int = 0) -> int:
-    """Ask Linux for something about this process; what it answers."""
+    """Call `prctl` for this process; returns its result."""
     return int(ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), 0, 0, 0)) if IS_LINUX else 0
 
 
 def watch_over() -> None:
-    """Become one that watches over others: adopts what they leave, and ends when it is time."""
+    """Become a supervisor: adopt orphaned descendants, and ignore signals meant for them."""
     sys.excepthook = lambda *_: end_badly()
     for number in DEAF_TO:
         signal.signal(number, signal.SIG_IGN)
@@ -36,7 +36,7 @@ def watch_over() -> None:
 
 
 def be_watched() -> None:
-    """In a child just forked: have a session of its own, and end with who watches over it."""
+    """In a forked child: start a session, and die with the supervisor."""
     os.setsid()
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     for number in (*DEAF_TO, *PYTHON_IGNORES):
@@ -44,15 +44,15 @@ def be_watched() -> None:
 
 
 def end_badly() -> None:
-    """End in a way that tells the daemon to look for what is left."""
+    """Kill this process, so that the daemon looks for orphans."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 class ProcessTree:
-    """A child of this process that has a session of its own, and whatever comes of it.
+    """A child of this process with its own session, and all its descendants.
 
     On Linux those that left the session, or whose parents are gone, are found too, because this
-    process adopts them. Elsewhere only the process group is.
+    process is their subreaper. Elsewhere only the process group is found.
     """
 
     def __init__(self, pid: int) -> None:
@@ -60,7 +60,7 @@ class ProcessTree:
         self.status: int | None = None
 
     def reap(self) -> bool:
-        """Take leave of whoever ended; False when there is nobody left to wait for."""
+        """Reap ended processes; False when there is none left to wait for."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -72,13 +72,13 @@ class ProcessTree:
                 self.status = status
 
     def signal_all(self, number: int) -> None:
-        """Signal everything that can be found."""
+        """Signal every process that can be found."""
         self.signal_group(number)
         for pid in descendants():
             send(pid, number)
 
     def end(self) -> bool:
-        """End everything, and wait until it is gone; False when that takes too long."""
+        """Kill every process and wait until all are gone; False on timeout."""
         self.halt()
         until = time.monotonic() + END_WITHIN_S
         is_left = True
@@ -89,8 +89,8 @@ class ProcessTree:
         return not is_left
 
     def halt(self) -> None:
-        """Stop everything where it is, so that nothing starts another while it is ended."""
-        with suppress(OSError, AttributeError):  # a crowd must not keep it from its work
+        """Stop (SIGSTOP) every process, so that none forks while they are killed."""
+        with suppress(OSError, AttributeError):  # a fork bomb must not starve this process
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
         self.signal_group(signal.SIGSTOP)
         until = time.monotonic() + HALT_WITHIN_S
@@ -104,14 +104,14 @@ class ProcessTree:
                     halted.add(pid)
 
     def signal_group(self, number: int) -> None:
-        """Signal the child's process group at once, as long as the number is surely its own."""
+        """Signal the child's process group, as long as the id certainly belongs to it."""
         is_own = self.status is None or any(map(self.is_in_group, descendants()))
         if is_own or not IS_LINUX:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, number)
 
     def is_in_group(self, pid: int) -> bool:
-        """Whether a process is in the group that the child began with."""
+        """Whether a process is in the child's original process group."""
         try:
             return os.getpgid(pid) == self.pid
         except ProcessLookupError:
@@ -125,9 +125,9 @@ def send(pid: int, number: int) -> None:
 
 
 def descendants(without: Collection[int] = ()) -> Iterator[int]:
-    """Every process below this one, each before its own children are looked for.
+    """Every process below this one, each before its own children are searched.
 
-    Those in `without` are passed over, with all that is below them.
+    Those in `without` are skipped, with all their descendants.
     """
     own = os.getpid()
     is_listed = (PROC / str(own) / "task" / str(own) / "children").exists()
@@ -142,7 +142,7 @@ def descendants(without: Collection[int] = ()) -> Iterator[int]:
 
 
 def birth_of(pid: int) -> str | None:
-    """When a process began, and in which boot: with its number this names it for ever.
+    """Boot id and start time of a process: with its pid they identify it for ever.
 
     None where the kernel does not tell, or the process is gone.
     """
@@ -151,12 +151,12 @@ def birth_of(pid: int) -> str | None:
         boot = (PROC / "sys" / "kernel" / "random" / "boot_id").read_text().strip()
     except OSError:
         return None
-    # Of the fields after the name: the state comes first, the start as the twentieth.
+    # Fields after the name: the state is the first, the start time the twentieth.
     return None if told[0] == "Z" else f"{boot}/{told[19]}"
 
 
 def children_of(pid: int) -> list[int]:
-    """The processes that the threads of one started or adopted."""
+    """The processes that the threads of a process started or adopted."""
     children: list[int] = []
     with suppress(OSError):
         for thread in (PROC / str(pid) / "task").iterdir():
@@ -169,7 +169,7 @@ def family_tree() -> dict[int, list[int]]:
     tree: dict[int, list[int]] = {}
     for entry in PROC.iterdir() if IS_LINUX else ():
         with suppress(OSError, ValueError, IndexError):
-            # The name, in parentheses, may hold anything; state and parent follow it.
+            # The name, in parentheses, may contain anything; state and parent follow it.
             parent = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[1]
             tree.setdefault(int(parent), []).append(int(entry.name))
     return tree

@@ -1,4 +1,4 @@
-"""Child processes: those that this process starts, and orphans that the kernel hands to it."""
+"""Child processes: those that this process starts, and orphans that the kernel reparents to it."""
 
 import asyncio
 import os
@@ -24,21 +24,21 @@ from understudy.tools.process_tree import (
 POLL_S: Final = 0.01
 KILLED_WITHIN_S: Final = 2.0
 END_ORPHANS_WITHIN_S: Final = 5.0
-# Rounds without a pause: whoever forks as fast as they can is to lose the race.
+# Rounds without a pause, to win the race against a fork bomb.
 ROUNDS: Final = 10
-# Found from where we are, not from the environment or a site: nobody else's code gets in.
+# The path of our own package, not from the environment or a site: no foreign code is loaded.
 _ROOT: Final = str(Path(__file__).parents[2])
 _LAUNCH: Final = "import sys; sys.path.append(sys.argv.pop(1)); from {0} import main; main()"
 
 
 def own_program(module: ModuleType, *arguments: str) -> tuple[str, ...]:
-    """The command line that runs `main` of a module of ours in a process of its own."""
+    """The command line that runs `main` of one of our modules in a separate process."""
     return sys.executable, "-I", "-S", "-c", _LAUNCH.format(module.__name__), _ROOT, *arguments
 
 
 @dataclass(frozen=True, slots=True)
 class StartedProcess:
-    """A process that was started, with the pipes to it."""
+    """A started process with its pipes."""
 
     process: Process
     transport: asyncio.SubprocessTransport
@@ -52,37 +52,38 @@ class StartedProcess:
         return self.process.returncode is not None
 
     def signal(self, number: signal.Signals) -> None:
-        """Signal it, unless it is gone."""
-        # `send_signal` would look whether it ended, and take its exit code from who waits for it.
+        """Signal the process, unless it is gone."""
+        # `send_signal` would poll, and take the exit code from the waiter.
         if self.process.returncode is None:
             send(self.process.pid, number)
 
 
 class ChildProcesses:
-    """Knows the children of this process: all are started here.
+    """The registry of this process's children: all are started here.
 
-    Each watches over what it starts in turn, and ends that before it ends itself. Who kills it
-    from below to get away is handed over to us by the kernel, and ended here.
+    Each supervises its own descendants, and ends them before it ends itself. A descendant that
+    kills its supervisor is reparented to this process, and ended here.
     """
 
     def __init__(self) -> None:
         self._known: set[int] = set()
         self._starting = 0
-        # Held from the start of a child until it is registered, so no search takes it for an orphan.
+        # Held from the start of a child until it is registered, so no search takes it for an
+        # orphan.
         self._noting = threading.Lock()
         self._adopts = False
 
     def adopt(self) -> None:
-        """From now on what our children leave behind comes to this process; Linux only."""
+        """Become the subreaper of all descendants; Linux only."""
         if not IS_LINUX:
             return
-        # Child processes from before are not ours to reap.
+        # Children from before are not ours to reap.
         self._known.update(descendants())
         prctl(PR_SET_CHILD_SUBREAPER, 1)
         self._adopts = True
 
     async def start(self, *command: str, limit: int, **options: Any) -> StartedProcess:
-        """Start a process in a session of its own; `limit` bounds a line of its output."""
+        """Start a process in its own session; `limit` bounds a line of its output."""
         loop = asyncio.get_running_loop()
         self._starting += 1
         try:
@@ -113,14 +114,14 @@ class ChildProcesses:
         return process
 
     def forget(self, pid: int) -> None:
-        """Take no more account of one that has ended."""
+        """Remove an ended child from the registry."""
         self._known.discard(pid)
 
     async def leave(self, started: StartedProcess, *, within_s: float) -> bool:
-        """Let one end by itself, else end it; False when something of it could not be ended."""
+        """Let a child end by itself, else kill it; False when a descendant could not be killed."""
         if started.process.stdin is not None:
             started.process.stdin.close()
-        # It may have been stopped to keep it from its work.
+        # It may have been stopped by its own descendants.
         started.signal(signal.SIGCONT)
         if not await started.has_ended(within_s):
             started.signal(signal.SIGKILL)
@@ -133,7 +134,7 @@ class ChildProcesses:
         return (code is not None and code >= 0) or await self.end_orphans()
 
     async def end_orphans(self) -> bool:
-        """End every process that came to us without being started by us; False if one is left."""
+        """Kill every orphan that this process did not start; False if one is left."""
         if not self._adopts:
             return False
         with suppress(TimeoutError):
@@ -144,7 +145,7 @@ class ChildProcesses:
         return False
 
     def _end_those_found(self) -> bool:
-        """Kill and bury them; whether there may be more."""
+        """Kill and reap orphans; returns whether there may be more."""
         for _ in range(ROUNDS):
             with self._noting:
                 orphans = list(descendants(without=self._known))
@@ -153,6 +154,6 @@ class ChildProcesses:
             if not orphans:
                 return False
             for pid in orphans:
-                with suppress(ChildProcessError):  # one that came with a parent of its own
+                with suppress(ChildProcessError):  # one with a parent of its own
                     os.waitpid(pid, os.WNOHANG)
         return True

@@ -1,7 +1,7 @@
-"""Runs a program on this process's own pipes, and ends all it started; a program of its own.
+"""Runs a program on this process's own pipes, and ends all its descendants; a separate program.
 
-The arguments are the number of a pipe that the daemon holds the other end of, then the command
-line. When that pipe closes, because the program is to end or the daemon died, everything ends.
+The arguments are the number of a pipe whose other end the daemon holds, then the command line. When
+that pipe closes, because the program is to end or the daemon died, everything ends.
 """
 
 import os
@@ -19,14 +19,14 @@ from understudy.tools.process_tree import (
     watch_over,
 )
 
-# How long a program may take to end when it is asked.
+# Grace period between SIGTERM and SIGKILL.
 GRACE_S = 1.0
 LOOK_EVERY_S = 0.01
 CANNOT_START = 126
 
 
 def main() -> None:
-    """Run the program until it ends or the daemon lets go; its exit code is ours."""
+    """Run the program until it ends or the daemon closes the pipe; returns its exit code."""
     watch_over()
     lifeline, command = int(sys.argv[1]), sys.argv[2:]
     os.set_inheritable(lifeline, False)
@@ -55,14 +55,14 @@ def _wake_when_a_child_ends() -> int:
 
 
 def _let_go_of_pipes() -> None:
-    """They are the program's alone: whoever reads them is to notice when it closes them."""
+    """Close our copies of the pipes, so that readers notice when the program closes its own."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
 
 
 def _watch(tree: ProcessTree, lifeline: int, woken: int) -> None:
-    """Wait until the program has ended, or the daemon lets go."""
+    """Wait until the program has ended, or the daemon closes the pipe."""
     while tree.status is None:
         ready, _, _ = select.select([lifeline, woken], [], [])
         if lifeline in ready:
@@ -73,7 +73,7 @@ def _watch(tree: ProcessTree, lifeline: int, woken: int) -> None:
 
 
 def _ask_to_end(tree: ProcessTree) -> None:
-    """Ask everything to end, and give it a moment."""
+    """Send SIGTERM to everything, and wait for the grace period."""
     tree.signal_all(signal.SIGTERM)
     until = time.monotonic() + GRACE_S
     while any(descendants()) and time.monotonic() < until:
@@ -82,7 +82,7 @@ def _ask_to_end(tree: ProcessTree) -> None:
 
 
 def _become(command: list[str]) -> None:
-    """Turn this process, freshly forked, into the program."""
+    """Turn this forked process into the program."""
     try:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""Runs a program of the machine to its end, from a thread, within bounds and with no secrets."""
+"""Runs a program to its end, from a thread, with limits and without secrets in its environment."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from understudy.tools.shell import DEFAULT_PATH, LIMITS, MAX_MEMORY_BYTES, MAX_P
 
 MAX_OUTPUT_BYTES: Final = 64 * 1024
 MAX_FLOOD_BYTES: Final = 16 * 1024 * 1024
-# How long the supervisor may take to answer once the time is up, and then to leave.
+# Time for the supervisor to answer after the timeout, and then to exit.
 ANSWER_WITHIN_S: Final = 8.0
 LEAVE_WITHIN_S: Final = 15.0
 LOOK_EVERY_S: Final = 0.2
@@ -27,7 +27,7 @@ NO_MORE: Final[Mapping[str, str]] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramResult:
-    """How a program ended: `exit` with a code, or what it was stopped for."""
+    """How a program ended: `exit` with a code, or the limit that stopped it."""
 
     reason: str
     code: int | None = None
@@ -35,12 +35,12 @@ class ProgramResult:
 
     @property
     def is_well(self) -> bool:
-        """Whether it did what it was started for."""
+        """Whether it exited with code 0."""
         return self.reason == "exit" and self.code == 0
 
 
 class Programs:
-    """Starts programs under a supervisor that ends them with all that they started."""
+    """Starts programs under a supervisor that ends them with all their descendants."""
 
     def __init__(self, environment: Mapping[str, str], children: ChildProcesses) -> None:
         self._children = children
@@ -51,7 +51,7 @@ class Programs:
 
     @property
     def path(self) -> str:
-        """Where programs are looked for."""
+        """The PATH for programs."""
         return self._passed_on["PATH"]
 
     def run(
@@ -62,7 +62,7 @@ class Programs:
         timeout_s: float,
         environment: Mapping[str, str] = NO_MORE,
     ) -> ProgramResult:
-        """Run a program in a folder, which is its home too; `argv` begins with a whole path."""
+        """Run a program in a folder, which is its home too; `argv` begins with an absolute path."""
         if self._stopped.is_set():
             return ProgramResult(reason="stopped")
         try:
@@ -85,11 +85,11 @@ class Programs:
             self._leave(process)
 
     def stop(self) -> None:
-        """End what runs now, and start nothing more: the daemon leaves."""
+        """End the running programs and start no more: the daemon stops."""
         self._stopped.set()
 
     def _ask(self, process: "subprocess.Popen[bytes]", argv: Sequence[str], within: float) -> bytes:
-        """The answer of the supervisor; empty when it comes too late."""
+        """The answer of the supervisor; empty on timeout."""
         assert process.stdin is not None  # noqa: S101 - asked for as a pipe
         assert process.stdout is not None  # noqa: S101
         until = time.monotonic() + within + ANSWER_WITHIN_S
@@ -111,7 +111,7 @@ class Programs:
         return bytes(reply)
 
     def _leave(self, process: "subprocess.Popen[bytes]") -> None:
-        """Let the supervisor go: it ends everything when nobody is there any more."""
+        """Close the pipes of the supervisor, on which it ends everything."""
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The tools an agent may have, and the reading of what a model sends them."""
+"""The registry of tools, and the validation of their arguments."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ _UNFIT: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class ToolRegistry:
-    """Finds tools by name; what it says about them is worked out once."""
+    """Finds tools by name; their schemas are computed once."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
         self._tools = {tool.name: tool for tool in tools}
@@ -49,15 +49,15 @@ class ToolRegistry:
         return ToolRegistry([*self._tools.values(), *tools]) if tools else self
 
     def canonical(self, name: str) -> str:
-        """The name by which a tool is known here, whichever spelling a model used."""
+        """The canonical name of a tool, whichever spelling a model used."""
         return name if name in self._tools else self._by_wire_name.get(name, name)
 
     def wire_name(self, name: str) -> str:
-        """The name of a tool as models may be told it."""
+        """The name of a tool as models see it."""
         return wire_name(self.canonical(name))
 
     def get(self, name: str) -> Tool:
-        """The tool of that name, or a `ToolError` that lists the names there are."""
+        """The tool of that name, or a `ToolError` that lists the available names."""
         tool = self._tools.get(self.canonical(name))
         if tool is None:
             available = ", ".join(self._tools) or "none"
@@ -67,7 +67,7 @@ class ToolRegistry:
         return tool
 
     def schema(self, name: str) -> Mapping[str, object]:
-        """The JSON schema of a tool's parameters; shared, so not to be changed."""
+        """The JSON schema of a tool's parameters; shared, so do not modify it."""
         return self._schemas[self.get(name).name]
 
     def describe(self) -> list[dict[str, object]]:
@@ -84,11 +84,11 @@ class ToolRegistry:
         ]
 
     def validate(self, name: str, raw_json_arguments: str) -> BaseModel:
-        """The arguments as the tool's own model, or a `ToolError` the model can act on."""
+        """The arguments parsed into the tool's model, or a `ToolError` the model can act on."""
         return self.check(name, _parse(name, raw_json_arguments))
 
     def check(self, name: str, arguments: Mapping[str, Any]) -> BaseModel:
-        """Parsed arguments as the tool's own model, or a `ToolError` the model can act on."""
+        """Arguments validated by the tool's model, or a `ToolError` the model can act on."""
         tool = self.get(name)
         try:
             return tool.parameters.model_validate(arguments)
@@ -102,7 +102,7 @@ class ToolRegistry:
 def _parse(name: str, raw: str) -> dict[str, Any]:
     if len(raw) > MAX_ARGUMENT_CHARS:
         _refuse(name, f"are {len(raw)} characters long; at most {MAX_ARGUMENT_CHARS} are read")
-    # Some providers send nothing at all for a call without arguments.
+    # Some providers send an empty string for a call without arguments.
     try:
         value = json.loads(raw if raw.strip() else "{}", parse_constant=no_constant)
     except json.JSONDecodeError as problem:
@@ -149,7 +149,7 @@ def _feedback(name: str, problem: ValidationError, *, known: tuple[str, ...]) ->
 
 
 def _field(location: tuple[int | str, ...]) -> str:
-    # An unknown field's name is the model's own text: cut it and escape what is invisible.
+    # An unknown field's name is the model's own text: cut it and escape invisible characters.
     text = preview(".".join(str(part) for part in location) or "arguments", NAME_CHARS)
     return text if text.isprintable() else repr(text)
 
@@ -161,15 +161,15 @@ def _expectation(error: Mapping[str, Any]) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name as a model gave it, blanks around it included, in quotes and not too long."""
+    """A name as a model gave it, in quotes and cut."""
     return repr(name if len(name) <= MAX_QUOTED_CHARS else name[:MAX_QUOTED_CHARS] + ELLIPSIS)
 
 
 def wire_name(name: str) -> str:
     """The name in at most 64 letters, digits, `_` and `-`; `server/tool` becomes `server__tool`.
 
-    A name that loses something by this ends in a hash of the whole, so that two names which differ
-    only in what was lost stay apart.
+    A name that changes ends in a hash of the original, so that names which differ only in the lost
+    characters stay distinct.
     """
     spelled = name.replace("/", SEPARATOR, 1)
     fitting = _UNFIT.sub("_", spelled)

@@ -18,7 +18,7 @@ _TEXT_TYPES: Final = re.compile(
 )
 _HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
 _CHARSET: Final = re.compile(rb"""charset\s*=\s*["']?\s*([a-zA-Z0-9_.:-]{1,40})""", re.IGNORECASE)
-# Python also knows encodings that are none, and some that take very long.
+# Python also has codecs that are no text encodings, and some that are very slow.
 _CHARSETS: Final = re.compile(
     r"utf-8|utf-8-sig|utf-16.*|utf-32.*|ascii|iso8859-\d+|cp125\d|koi8-[rut]|"
     r"gb2312|gbk|gb18030|big5|shift_jis|cp932|euc_jp|euc_kr|cp949|iso2022_jp"
@@ -40,7 +40,7 @@ async def read_body(stream: AsyncIterable[bytes], coding: str) -> tuple[bytes, b
     arrived = 0
     async for chunk in stream:
         arrived += len(chunk)
-        # One byte more than fits tells that it does not fit; a bomb never gets further.
+        # One byte beyond the limit proves that it is exceeded; a zip bomb gets no further.
         body += unpack(chunk, MAX_BODY_BYTES + 1 - len(body))
         if len(body) > MAX_BODY_BYTES or arrived > MAX_BODY_BYTES:
             return bytes(body[:MAX_BODY_BYTES]), True
@@ -67,19 +67,19 @@ def _unpacker(coding: str) -> Callable[[bytes, int], bytes]:
 
 
 def check_is_text(content_type: str) -> None:
-    """Refuse what no model can read as text."""
+    """Refuse binary content."""
     kind = media_type(content_type)
     if kind and not _TEXT_TYPES.fullmatch(kind):
         raise ToolError(f"the answer is {kind[:80]!r}, not text", code="not_text")
 
 
 def media_type(content_type: str) -> str:
-    """The type alone, without its parameters."""
+    """The media type without its parameters."""
     return content_type.partition(";")[0].strip().lower()
 
 
 def text_of(body: bytes, content_type: str) -> str:
-    """The body as text to read; HTML without its markup."""
+    """The body as text; HTML without its markup."""
     is_html = media_type(content_type) in _HTML_TYPES
     named = content_type.encode(errors="replace")
     text = body.decode(_charset(named, body if is_html else b""), errors="replace")
@@ -98,11 +98,11 @@ def _charset(content_type: bytes, page: bytes) -> str:
     return name if _CHARSETS.fullmatch(name) else "utf-8"
 
 
-# Whose content is nothing to read.
+# Elements whose content is not text to read.
 _SKIPPED: Final = frozenset(
     {"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas"}
 )
-# Before and after these a new line begins.
+# Block elements, before and after which a line begins.
 _BLOCKS: Final = frozenset(
     """
     address article aside blockquote br dd details dialog div dl dt fieldset figcaption figure
@@ -113,7 +113,7 @@ _BLOCKS: Final = frozenset(
 _CELLS: Final = frozenset({"td", "th"})
 _MAX_ATTRIBUTE_CHARS: Final = 8192
 _TAG_NAME: Final = re.compile(r"/?([a-zA-Z][a-zA-Z0-9:-]{0,40})")
-# Up to the end of a tag; `>` may stand in a value that has quotes around it. Nothing is tried twice.
+# Up to the end of a tag; `>` may be inside a quoted value. Possessive, so there is no backtracking.
 _TAG_END: Final = re.compile(r"""(?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+>""")
 _HREF: Final = re.compile(r"""\shref\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""", re.IGNORECASE)
 _BLANKS: Final = re.compile(r"[ \t\r\f\v\u00a0]+")
@@ -132,18 +132,18 @@ def readable(page: str) -> str:
 
 @dataclass(slots=True)
 class _Reader:
-    """The text that was read so far."""
+    """The text read so far."""
 
     pieces: list[str] = field(default_factory=list)
     link: str | None = None
 
     def say(self, raw: str) -> None:
-        """Take in text between two pieces of markup."""
+        """Add text between two tags."""
         if raw:
             self.pieces.append(_BLANKS.sub(" ", _unescaped(raw).replace("\n", " ")))
 
     def markup(self, page: str, opening: int) -> int:
-        """Read what begins with `<`; where the text goes on."""
+        """Read the tag that begins at `<`; returns where the text continues."""
         if page.startswith("<!--", opening):
             return _after(page, "-->", opening + 4)
         if page.startswith(("<!", "<?"), opening):
@@ -177,13 +177,13 @@ class _Reader:
         self.link = None
 
     def text(self) -> str:
-        """All of it, without empty lines in a row."""
+        """The text without consecutive empty lines."""
         lines = (line.strip(" ") for line in "".join(self.pieces).split("\n"))
         return "\n".join(line for line in lines if line.strip("-| "))
 
 
 def _after(page: str, closing: str, start: int) -> int:
-    """Behind `closing`; what is never closed takes the rest of the page with it."""
+    """The position after `closing`; an unclosed element extends to the end of the page."""
     found = page.find(closing, start)
     return len(page) if found < 0 else found + len(closing)
 

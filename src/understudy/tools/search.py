@@ -39,14 +39,14 @@ MAX_ENTRIES: Final = 10_000
 MAX_FILE_BYTES: Final = 4 * 1024 * 1024
 MAX_TOTAL_BYTES: Final = 128 * 1024 * 1024
 MAX_SECONDS: Final = 20.0
-# The clock is looked at between windows.
+# The deadline is checked between windows.
 WINDOW_BYTES: Final = 64 * 1024
 BINARY_LOOK_BYTES: Final = 8 * 1024
-# Large, and not what anybody here wrote; who names one as the path does search it.
+# Large directories of generated files; naming one as the path does search it.
 SKIPPED_NAMES: Final = frozenset({".git", ".hg", ".venv", "__pycache__", "node_modules", WORKTREES})
-# Bounds the program a pattern becomes, and so the work per byte.
+# Memory limit of the compiled pattern, which also bounds the work per byte.
 _MAX_MEMORY: Final = 256 * 1024
-# `^` and `$` are the ends of lines.
+# `^` and `$` match at the ends of lines.
 _BY_LINE: Final = "(?m)"
 # The wildcards of a glob, longest first.
 _GLOB_MARKS: Final = (("**/", r"(?:.*/)?"), ("**", r".*"), ("*", r"[^/]*"), ("?", r"[^/]"))
@@ -99,7 +99,7 @@ class SearchFiles:
 
 
 class _Enough(Exception):
-    """A limit is reached: what was found so far is the answer."""
+    """A limit is reached: the matches so far are the answer."""
 
 
 def _run(search: "_Search", place: FolderPlace, path: WorkspacePath) -> str:
@@ -118,7 +118,7 @@ def _begin(search: "_Search", folder: int, path: WorkspacePath) -> None:
     try:
         child = open_child_directory(folder, path.name)
     except NotADirectoryError:
-        os.close(open_regular(folder, path.name))  # says why when it is not to be read
+        os.close(open_regular(folder, path.name))  # raises with the reason when it cannot be read
         search.look_into(folder, path.folder, path.name)
         return
     try:
@@ -129,7 +129,7 @@ def _begin(search: "_Search", folder: int, path: WorkspacePath) -> None:
 
 @dataclass(slots=True)
 class _Search:
-    """One search: what is looked for, what was found, and how much was read."""
+    """The state of one search: pattern, matches, and how much was read."""
 
     pattern: Any
     glob: Any
@@ -141,7 +141,7 @@ class _Search:
     read_bytes: int = 0
 
     def walk(self, folder: int, *, above: tuple[str, ...]) -> None:
-        """Look into every file in and below the directory `folder`, in the order of names."""
+        """Search every file in and below the directory `folder`, in the order of names."""
         with os.scandir(folder) as scan:
             entries = sorted(itertools.islice(scan, MAX_ENTRIES), key=lambda entry: entry.name)
             if next(scan, None) is not None:
@@ -170,7 +170,7 @@ class _Search:
             os.close(child)
 
     def look_into(self, folder: int, above: tuple[str, ...], name: str) -> None:
-        """Look into one file, when the glob takes it and it is text."""
+        """Search one file, when the glob matches and it is text."""
         path = "/".join((*above, name))
         if self.glob and not self.glob.fullmatch(os.fsencode(name if self.by_name else path)):
             return
@@ -222,17 +222,17 @@ class _Search:
             raise _Enough(f"{MAX_SECONDS:.0f} s are over; narrow the path or the glob")
 
     def note(self, text: str) -> None:
-        """Remember to tell something about the answer, once."""
+        """Add a note to the answer, once."""
         self.notes[text] = None
 
     def text(self) -> str:
-        """The answer as the model reads it."""
+        """The answer for the model."""
         lines = self.found or [f"[no match in {self.files} files]"]
         return "\n".join([*lines, *(f"[{note}]" for note in self.notes)])
 
 
 def _windows(content: bytes) -> Iterator[bytes]:
-    """The content in pieces of whole lines, as far as lines are not longer than a piece."""
+    """The content in windows of whole lines, unless a line is longer than a window."""
     start = 0
     while start < len(content):
         end = start + WINDOW_BYTES
@@ -248,7 +248,7 @@ def _shown(line: bytes) -> str:
 
 
 def compile_pattern(text: str, *, is_regex: bool, ignore_case: bool) -> Any:
-    """A pattern that is searched for in bytes, line by line."""
+    """A pattern that is searched in bytes, line by line."""
     try:
         return re2.compile(
             _BY_LINE + text if is_regex else text,

@@ -28,16 +28,17 @@ DEFAULT_TIMEOUT_S: Final = 60
 MAX_TIMEOUT_S: Final = 600
 # In the background; the settings may allow less.
 MAX_BACKGROUND_S: Final = 7 * 24 * 3600
-# One argument of a program is at most 128 KiB long on Linux, whatever the characters.
+# Linux limits one argument of a program to 128 KiB.
 MAX_COMMAND_CHARS: Final = 32_000
 MAX_OUTPUT_BYTES: Final = 1024 * 1024
 MAX_FLOOD_BYTES: Final = 64 * 1024 * 1024
 MAX_MEMORY_BYTES: Final = 4 * 1024**3
 MAX_PROCESSES: Final = 256
 MAX_STOPPED_CHARS: Final = 16 * 1024
-# How long the supervisor may take to end everything, and to leave.
+# Time for the supervisor to end everything and exit.
 LEAVE_WITHIN_S: Final = 15.0
-# How long after the command's time it may take to answer; the command may have tampered with it.
+# Time for the answer after the command's timeout; the command may have tampered with the
+# supervisor.
 ANSWER_WITHIN_S: Final = 8.0
 LOOK_EVERY_S: Final = 0.5
 # Timeout for reading the rest of the pipe after the process has ended.
@@ -45,13 +46,13 @@ REST_WITHIN_S: Final = 1.0
 
 LIMITS: Final = {
     "RLIMIT_CORE": 0,
-    # Memory in use; a limit on the address space would kill programs that only reserve it.
+    # Resident memory; a limit on the address space would kill programs that only reserve it.
     "RLIMIT_DATA": 2 * 1024**3,
     "RLIMIT_FSIZE": 1024**3,
     "RLIMIT_NPROC": 2 * MAX_PROCESSES,
 }
 
-# The variables a command sees of the daemon's own; keys and tokens are in none of them.
+# The daemon's environment variables that a command gets; none of them holds a secret.
 PASSED_ON: Final = frozenset({"PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "USER"})
 DEFAULT_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -68,7 +69,7 @@ class ShellParameters(Parameters):
     command: str = Field(
         min_length=1, max_length=MAX_COMMAND_CHARS, description="The command line to run."
     )
-    # Whoever is asked reads what is unusual.
+    # Omitted from an approval unless it is set.
     background: bool = Field(
         default=False,
         exclude_if=lambda is_on: not is_on,
@@ -100,12 +101,12 @@ class ShellParameters(Parameters):
 
     @property
     def seconds(self) -> int:
-        """How long a command may take that is waited for."""
+        """The timeout of a command in the foreground."""
         return self.timeout_s or DEFAULT_TIMEOUT_S
 
 
 class CommandEnd(BaseModel):
-    """How a command ended, as its supervisor tells; the command could tell it too."""
+    """How a command ended, as its supervisor reports; the command could forge it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -116,7 +117,7 @@ class CommandEnd(BaseModel):
 
 
 class ShellProgram:
-    """Starts the supervisor of a command, within the bounds that hold for every command."""
+    """Starts the supervisor of a command, with the limits of every command."""
 
     def __init__(self, environment: Mapping[str, str], children: ChildProcesses) -> None:
         self.children = children
@@ -125,7 +126,7 @@ class ShellProgram:
         }
 
     async def start(self, workspace: Path) -> StartedProcess:
-        """A supervisor that waits for its plan; `ToolError` when there is none to be had."""
+        """Start a supervisor that waits for its plan; `ToolError` on failure."""
         try:
             return await self.children.start(
                 *own_program(shell_supervisor),
@@ -143,7 +144,7 @@ class ShellProgram:
             raise ToolError(f"the command cannot be started: {reason}") from None
 
     def plan(self, command: str, timeout_s: int) -> dict[str, object]:
-        """What the supervisor is told."""
+        """The plan for the supervisor."""
         shell = shutil.which("bash", path=self._passed_on["PATH"]) or "/bin/sh"
         return {
             "argv": [shell, "-c", command],
@@ -156,17 +157,17 @@ class ShellProgram:
         }
 
     async def leave(self, started: StartedProcess) -> bool:
-        """End a command with all it started; False when something of it may run on."""
+        """End a command with all its descendants; False when one may still run."""
         leaving = self.children.leave(started, within_s=LEAVE_WITHIN_S)
         return await _undisturbed(leaving)
 
 
-# Has a command run in the background, and says so to the model.
+# Starts a command in the background; returns the text for the model.
 StartInBackground = Callable[[ShellParameters, ToolContext], Awaitable[str]]
 
 
 class Shell:
-    """Runs a command line and answers with its exit code and what it printed."""
+    """Runs a command line; returns its exit code and output."""
 
     name = "shell"
     description = (
@@ -215,12 +216,12 @@ class Shell:
 async def _converse(
     started: StartedProcess, plan: Mapping[str, object], timeout_s: int
 ) -> CommandEnd | None:
-    """Tell the supervisor what to do, and read how it went; None when it does not say."""
+    """Send the plan to the supervisor, and read its report; None without one."""
     try:
         async with asyncio.timeout(timeout_s + ANSWER_WITHIN_S):
             reply = await _ask(started, plan, timeout_s)
     except TimeoutError:
-        # Something keeps it from its work: what there is, is ended from here.
+        # Something blocks the supervisor: kill it from here.
         started.signal(signal.SIGKILL)
         return CommandEnd(reason="timeout")
     account, _, output = reply.partition(b"\n")
@@ -232,7 +233,7 @@ async def _converse(
 
 
 async def tell(started: StartedProcess, plan: Mapping[str, object]) -> None:
-    """Hand the supervisor its plan; it may be gone already."""
+    """Send the supervisor its plan; it may be gone already."""
     stdin = started.process.stdin
     assert stdin is not None  # noqa: S101 - asked for as a pipe
     with suppress(ConnectionError):
@@ -252,7 +253,7 @@ async def _ask(started: StartedProcess, plan: Mapping[str, object], timeout_s: i
         while not reading.done() and process.returncode is None:
             await asyncio.wait({reading}, timeout=LOOK_EVERY_S)
             if loop.time() > time_is_up:
-                # The command may have stopped it to get more time.
+                # The command may have stopped the supervisor to get more time.
                 started.signal(signal.SIGCONT)
         await asyncio.wait({reading}, timeout=REST_WITHIN_S)
     finally:
@@ -261,13 +262,13 @@ async def _ask(started: StartedProcess, plan: Mapping[str, object], timeout_s: i
 
 
 async def _read(stdout: asyncio.StreamReader, reply: bytearray) -> None:
-    # The command could write here too, so what is read is bounded as if it were its own.
+    # The command could write here too, so the reply is bounded like its output.
     while len(reply) < 2 * MAX_OUTPUT_BYTES and (chunk := await stdout.read(1024**2)):
         reply += chunk
 
 
 async def _undisturbed(work: Coroutine[Any, Any, T]) -> T:
-    """Do the work to its end; who is cancelled meanwhile leaves afterwards."""
+    """Await the work to its end; a cancellation is raised afterwards."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

@@ -1,10 +1,10 @@
-"""Runs one shell command and ends all it started; a program of its own.
+"""Runs one shell command and ends all its descendants; a separate program.
 
 `understudy.tools.shell` starts it, writes a plan as one line of JSON to its standard input, and
-keeps that open: when it closes, because the call was cancelled or the daemon died, everything
-ends. The answer on standard output is one line of JSON, then what the command printed. A command
-that is streamed is told of in pieces meanwhile: each is one line of JSON, and where that has a
-`size`, as many bytes of what the command printed.
+keeps that open: when it closes, because the call was cancelled or the daemon died, everything ends.
+The answer on standard output is one line of JSON, then the output of the command. A streamed
+command is reported in pieces meanwhile: each is one line of JSON, and where that has a `size`, as
+many bytes of output.
 """
 
 import json
@@ -30,18 +30,18 @@ from understudy.tools.process_tree import (
 )
 
 LOOK_EVERY_S = 0.05
-# How long what the command left behind may take to end by itself.
+# Grace period for processes that the command left behind.
 GRACE_S = 0.5
 CHUNK_BYTES = 64 * 1024
 
 
 def main() -> None:
-    """Follow the plan on standard input, and answer on standard output."""
+    """Execute the plan from standard input, and answer on standard output."""
     watch_over()
     plan = json.loads(sys.stdin.buffer.readline() or "null")
     if plan is None:
         return
-    with suppress(OSError):  # root's alone: others have a limit on their processes instead
+    with suppress(OSError):  # root only: other users have a process limit instead
         os.nice(-5)
     command = StreamedCommand(plan) if plan.get("is_streamed") else Command(plan)
     ended, output = command.run()
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def write(told: dict[str, object], output: bytes = b"") -> bool:
-    """Tell the daemon something; False when it is gone."""
+    """Write a report to the daemon; False when it is gone."""
     try:
         sys.stdout.buffer.write(json.dumps(told).encode() + b"\n" + output)
         sys.stdout.buffer.flush()
@@ -63,7 +63,7 @@ def write(told: dict[str, object], output: bytes = b"") -> bool:
 
 
 class HeadAndTail:
-    """The first and the last of what was printed, within a bound."""
+    """The head and the tail of the output, within a limit."""
 
     def __init__(self, limit: int) -> None:
         self.half = limit // 2
@@ -72,7 +72,7 @@ class HeadAndTail:
         self.total = 0
 
     def add(self, chunk: bytes) -> None:
-        """Take in what was printed next."""
+        """Add output."""
         self.total += len(chunk)
         room = self.half - len(self.head)
         self.head += chunk[:room]
@@ -89,7 +89,7 @@ class HeadAndTail:
 
 
 class Command:
-    """One command, from its start until nothing of it is left."""
+    """One command, from its start until none of its processes is left."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
         self.plan = plan
@@ -107,7 +107,7 @@ class Command:
         os.close(inner)
 
     def run(self) -> tuple[dict[str, object], bytes]:
-        """Watch it until it ends or must be ended; how it ended, and what it printed."""
+        """Run until it ends or must be ended; returns the report and the output."""
         reason = None
         while reason is None and self.tree.status is None:
             reason = self.wait(LOOK_EVERY_S if self.is_open else LOOK_EVERY_S / 2)
@@ -120,11 +120,11 @@ class Command:
         return self.account(reason, left), self.rest()
 
     def rest(self) -> bytes:
-        """What goes with the account."""
+        """The output that follows the report."""
         return self.kept.text()
 
     def wait(self, seconds: float) -> str | None:
-        """Read what is printed; `cancelled` when the daemon let go."""
+        """Read output for some time; `cancelled` when the daemon closed the pipe."""
         sources = [0, self.output] if self.is_open else [0]
         ready, _, _ = select.select(sources, [], [], seconds)
         if self.output in ready:
@@ -132,7 +132,7 @@ class Command:
         return "cancelled" if 0 in ready and not os.read(0, 1) else None
 
     def read(self) -> bool:
-        """Take one piece of output; False when there is no more to come."""
+        """Read one chunk of output; False at the end."""
         try:
             chunk = os.read(self.output, CHUNK_BYTES)
         except BlockingIOError:
@@ -141,11 +141,11 @@ class Command:
         return bool(chunk)
 
     def keep(self, chunk: bytes) -> None:
-        """Note what was printed next."""
+        """Store a chunk of output."""
         self.kept.add(chunk)
 
     def excess(self) -> str | None:
-        """Which bound was passed, if any."""
+        """The limit that was exceeded, if any."""
         now = time.monotonic()
         if now >= self.deadline:
             return "timeout"
@@ -162,7 +162,7 @@ class Command:
         return None
 
     def settle(self) -> int:
-        """Let what the command left behind end by itself for a moment; how many did not."""
+        """Wait briefly for processes that the command left behind; returns how many remain."""
         until = time.monotonic() + GRACE_S
         most = self.plan["max_processes"]
         while 0 < len(left := list(descendants())) <= most and time.monotonic() < until:
@@ -172,38 +172,38 @@ class Command:
         return len(left)
 
     def drain(self) -> None:
-        """Read what is still in the pipe."""
+        """Read the rest of the pipe."""
         while self.is_open and self.kept.total <= self.plan["max_flood_bytes"]:
             before = self.kept.total
             self.is_open = self.read() and self.kept.total > before
 
     def account(self, reason: str | None, left: int) -> dict[str, object]:
-        """How the command ended."""
+        """The report on how the command ended."""
         status = self.tree.status
         code = None if status is None else os.waitstatus_to_exitcode(status)
         return {"reason": reason or "exit", "code": code, "left": left}
 
 
 class StreamedCommand(Command):
-    """A command whose output is passed on while it runs, and kept by whoever reads it."""
+    """A command whose output is streamed while it runs, and stored by the reader."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
         super().__init__(plan)
         self.has_reader = write({"pid": self.tree.pid, "birth": birth_of(self.tree.pid)})
 
     def keep(self, chunk: bytes) -> None:
-        """Pass on what was printed next."""
+        """Stream a chunk of output."""
         self.kept.total += len(chunk)
         if chunk and self.has_reader:
             self.has_reader = write({"size": len(chunk)}, chunk)
 
     def rest(self) -> bytes:
-        """Nothing: it was passed on."""
+        """Nothing: it was streamed."""
         return b""
 
 
 def become(plan: dict[str, Any], output: int) -> None:
-    """Turn this process, freshly forked, into the command."""
+    """Turn this forked process into the command."""
     try:
         be_watched()
         silence = os.open(os.devnull, os.O_RDONLY)
@@ -212,7 +212,7 @@ def become(plan: dict[str, Any], output: int) -> None:
         for name, value in plan["limits"].items():
             set_limit(name, value)
         os.nice(10)
-        # Should memory run out, the kernel takes this one before the daemon.
+        # On memory shortage the kernel kills this process before the daemon.
         with suppress(OSError):
             (PROC / "self" / "oom_score_adj").write_text("500")
         os.execv(plan["argv"][0], plan["argv"])  # noqa: S606 - the first of them is the shell
@@ -221,10 +221,10 @@ def become(plan: dict[str, Any], output: int) -> None:
 
 
 def set_limit(name: str, value: int) -> None:
-    """Lower one limit; what is lower already stays."""
+    """Lower one resource limit, unless it is lower already."""
     number = getattr(resource, name, None)
     if name == "RLIMIT_NPROC":
-        # It counts what the user runs already, which only Linux tells.
+        # The limit counts all processes of the user, which only Linux reports.
         number = number if IS_LINUX else None
         value += processes_of_user()
     if number is None:
@@ -236,7 +236,7 @@ def set_limit(name: str, value: int) -> None:
 
 
 def processes_of_user() -> int:
-    """How many threads this user runs now: the limit counts those as well."""
+    """The number of threads of this user, which the limit counts as well."""
     count = 0
     for entry in PROC.iterdir() if IS_LINUX else ():
         with suppress(OSError, ValueError):
@@ -252,10 +252,10 @@ KIB = 1024
 
 
 def memory_of(pids: Sequence[int], limit: int) -> int:
-    """The bytes that some processes use; exact only where that is more than `limit`.
+    """The memory of some processes; exact only where it exceeds `limit`.
 
-    What several share counts for each of them at first. Only when that is too much is it divided
-    among them: finding out how costs the kernel a walk through all of their memory.
+    Shared memory is first counted for each process. Only when that is too much is it divided among
+    them, because the kernel then has to walk all of their memory.
     """
     at_most = sum(map(_roughly, pids))
     return at_most if at_most <= limit else sum(map(_fairly, pids))
@@ -271,12 +271,12 @@ def _fairly(pid: int) -> int:
 
 
 def _sum(pid: int, file: str, names: Sequence[str]) -> int | None:
-    """None when the kernel does not tell all of them, or the process is gone."""
+    """The sum of some fields; None when one is missing, or the process is gone."""
     try:
         lines = (PROC / str(pid) / file).read_text(errors="replace").splitlines()
     except OSError:
         return None
-    # Lines begin with a word of the kernel's; only what follows may be the process's own.
+    # Each line begins with a field name of the kernel; only the value may be the process's own.
     told = dict(line.split(":", 1) for line in lines if line.partition(":")[0] in names)
     if len(told) < len(names):
         return None

@@ -14,8 +14,8 @@ _NEW_FILE_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | 
 
 
 def decode(content: bytes, *, is_cut: bool = False) -> str:
-    """The text of a file, or a `ToolError` when it is none."""
-    # A cut may fall inside a character; the decoder then leaves the incomplete one out.
+    """The text of a file, or a `ToolError` when it is binary."""
+    # A cut may split a character; the decoder then leaves the incomplete one out.
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         text = decoder.decode(content, final=not is_cut)
@@ -27,7 +27,7 @@ def decode(content: bytes, *, is_cut: bool = False) -> str:
 
 
 def encode(content: str) -> bytes:
-    """The bytes of a file to write, or a `ToolError` when they are no text or too many."""
+    """The bytes to write, or a `ToolError` when they are no valid text or too many."""
     try:
         encoded = content.encode()
     except UnicodeEncodeError:
@@ -46,9 +46,9 @@ def check_size(size: int) -> None:
 
 
 def replace(folder: int, name: str, content: bytes, *, mode: int | None) -> None:
-    """Write beside the target and rename over it: readers see the old or the new, never a part.
+    """Write a temporary file and rename it over the target: readers see the old or the new one.
 
-    A rename replaces a link that appeared meanwhile, it does not write through it.
+    A rename replaces a symlink that appeared meanwhile, it does not write through it.
     """
     temporary = f".understudy-{secrets.token_hex(8)}.tmp"
     descriptor = os.open(temporary, _NEW_FILE_FLAGS, 0o666, dir_fd=folder)

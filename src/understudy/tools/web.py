@@ -1,4 +1,4 @@
-"""The tool that fetches a page from the web, and from nowhere else."""
+"""The tool that fetches a page from the public web only."""
 
 import asyncio
 import ssl
@@ -51,7 +51,7 @@ _HEADERS: Final = {
     "Connection": "close",
 }
 
-# Opens a way to a server; without a context there is no TLS.
+# Opens a connection to a server; without a context there is no TLS.
 Transport = Callable[[ssl.SSLContext | None], httpx2.AsyncBaseTransport]
 
 
@@ -66,7 +66,7 @@ class RedirectCheck(Protocol):
         *,
         began_as: Mapping[str, Any] | None,
     ) -> Awaitable[None]:
-        """`began_as` is the call itself, where the redirect stays on its site."""
+        """`began_as` is the original call, if the redirect stays on its site."""
         ...
 
 
@@ -79,7 +79,7 @@ class FetchUrlParameters(Parameters):
 
 
 def open_transport(context: ssl.SSLContext | None) -> httpx2.AsyncBaseTransport:
-    """A connection for one request: no proxy, no cookies, nothing kept."""
+    """A connection for one request: no proxy, no cookies, no reuse."""
     return httpx2.AsyncHTTPTransport(verify=context or False, trust_env=False)
 
 
@@ -90,14 +90,14 @@ async def everywhere(
     *,
     began_as: Mapping[str, Any] | None,
 ) -> None:
-    """Go on wherever a server sends."""
+    """Follow every redirect."""
 
 
 class FetchUrl:
-    """Gets one address of the web and answers with its text.
+    """Fetches one URL and returns its text.
 
-    A host is looked up once per hop, every address it has is checked, and the connection goes to
-    a checked address: a name that changes its mind meanwhile changes nothing.
+    A host is resolved once per hop, every address of it is checked, and the connection goes to a
+    checked address: DNS rebinding changes nothing.
     """
 
     name = "fetch_url"
@@ -127,7 +127,7 @@ class FetchUrl:
         return httpx2.create_ssl_context()
 
     async def call(self, arguments: FetchUrlParameters, context: ToolContext) -> str:
-        """Where the text came from, its status and type, and the text."""
+        """The final URL, its status and media type, and the text."""
         try:
             async with asyncio.timeout(MAX_SECONDS):
                 return await self._fetch(parse_url(arguments.url), context)
@@ -189,7 +189,7 @@ async def _first_answer(
 
 
 def _request(target: Target, address: Address) -> httpx2.Request:
-    """A request that goes to the address, but speaks to the host it was found under."""
+    """A request that connects to the address, with the host name in `Host` and SNI."""
     place = f"[{address}]" if isinstance(address, IPv6Address) else str(address)
     return httpx2.Request(
         "GET",

@@ -1,1 +1,1 @@
-"""Unlearning: the blast radius of a target, taking it out of use or erasing it, and the receipt."""
+"""Unlearning: the blast radius of a target, its revocation or erasure, and the receipt."""

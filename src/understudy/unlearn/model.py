@@ -10,14 +10,14 @@ from understudy.core.records import HIDDEN, Omitted
 
 MIN_TEXT: Final = 4
 MAX_TEXT: Final = 2_000
-# What stands where a text was cut out of a record that stays.
+# The placeholder for a text that was cut out of a record.
 MARK: Final = "[erased]"
-# Between a skill and the number of a version, an agent's file and its version.
+# The separator between a skill or file and its version number.
 AT: Final = "@"
 
 
 class TargetKind(StrEnum):
-    """What can be unlearned."""
+    """The kinds of targets."""
 
     RUN = "run"
     SESSION = "session"
@@ -27,21 +27,21 @@ class TargetKind(StrEnum):
     SKILL = "skill"
     SKILL_VERSION = "skill_version"
     ASSET = "asset"
-    # Every run that came by a source plugin, or of `user:ID` or `agent:ID`.
+    # Every run of a source plugin, or of `user:ID` or `agent:ID`.
     SOURCE = "source"
-    # Everything that holds a text.
+    # Every record that contains a text.
     USER_TEXT = "user_text"
 
 
 class UnlearnMode(StrEnum):
-    """What becomes of the blast radius."""
+    """Whether the blast radius is revoked or erased."""
 
-    REVOKE = "revoke"  # out of use, history kept
-    ERASE = "erase"  # the text is gone
+    REVOKE = "revoke"  # revoked, with its history
+    ERASE = "erase"  # deleted, with its text
 
 
 class UnlearnStatus(StrEnum):
-    """Where an unlearning stands."""
+    """The status of an unlearning."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -50,16 +50,16 @@ class UnlearnStatus(StrEnum):
 
 
 class UnlearnStep(StrEnum):
-    """The steps of an unlearning, in order; each is repeated whole after a crash."""
+    """The steps of an unlearning, in order; after a crash a step is repeated as a whole."""
 
-    COLLECT = "collect"  # the blast radius is written down
-    RETIRE = "retire"  # learnings, candidates, rollouts, skills and files go out of use
-    WITHDRAW = "withdraw"  # no later prompt is told of the runs
-    READ = "read"  # what came of it meanwhile, and the texts to look for
-    ERASE = "erase"  # rows and files go
-    SCRUB = "scrub"  # copies of the texts are cut out of what stays
-    SIGN = "sign"  # the receipt is written, the texts to look for go
-    COMPACT = "compact"  # free pages and the write-ahead log hold nothing of it
+    COLLECT = "collect"  # store the blast radius
+    RETIRE = "retire"  # revoke learnings, candidates, rollouts, skills and files
+    WITHDRAW = "withdraw"  # keep the runs out of later prompts
+    READ = "read"  # add what was derived meanwhile, and the texts to search for
+    ERASE = "erase"  # delete rows and files
+    SCRUB = "scrub"  # cut copies of the texts out of remaining records
+    SIGN = "sign"  # write the receipt, drop the search texts
+    COMPACT = "compact"  # remove deleted content from free pages and the write-ahead log
     END = "end"
 
 
@@ -76,7 +76,7 @@ STEPS: Final[Mapping[UnlearnMode, tuple[UnlearnStep, ...]]] = {
 
 
 class Resource(StrEnum):
-    """What a blast radius consists of."""
+    """The kinds of records in a blast radius."""
 
     SESSION = "session"
     RUN = "run"
@@ -104,30 +104,30 @@ class Resource(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnlearnTarget:
-    """What is to be unlearned."""
+    """A target of an unlearning."""
 
     kind: TargetKind
-    # Its id; the text itself for `user_text`, and no more than a digest once that is erased.
+    # Its id; for `user_text` the text itself, replaced by a digest once it is erased.
     id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlastItem:
-    """One thing that came of a target, and how."""
+    """One record derived from a target, and its relation."""
 
     resource: Resource
     id: str
-    # `target` itself, or how it came of something else in the list.
+    # `target` itself, or how it was derived from another item.
     relation: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlastRadius:
-    """Everything that came of a target. A run of `later_prompts` stays, without copies of the text."""
+    """All records derived from a target. Runs in `later_prompts` stay, with copies cut out."""
 
     items: tuple[BlastItem, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
-    # Runs whose prompt may have held what is unlearned.
+    # Runs whose prompt may have contained the unlearned content.
     later_prompts: int = 0
 
     def ids(self, resource: Resource) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ class BlastRadius:
 
 
 def blast_radius(items: Iterable[BlastItem]) -> BlastRadius:
-    """The items in a stable order, with their numbers."""
+    """The items in a stable order, with counts."""
     ordered = tuple(sorted(items, key=lambda it: (tuple(Resource).index(it.resource), it.id)))
     counts = Counter(str(item.resource) for item in ordered)
     return BlastRadius(
@@ -150,7 +150,7 @@ class UnlearnReceipt:
 
     unlearn_id: str
     kind: TargetKind
-    # Keyed digest of the target's id, or of the text.
+    # The keyed digest of the target's id, or of the text.
     target: str
     mode: UnlearnMode
     actor: str
@@ -160,17 +160,17 @@ class UnlearnReceipt:
     # Journal events that became tombstones, and records from which a text was cut.
     tombstones: int = 0
     scrubbed: int = 0
-    # Keyed digests of the items, by resource; only this database's key makes them.
+    # Keyed digests of the items, by resource; only this database has the key.
     digests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    # Copies that no daemon can reach.
+    # Copies that the daemon cannot reach.
     out_of_reach: tuple[str, ...] = ()
-    # Keyed digest of all of the above.
+    # The keyed digest over all fields above.
     signature: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnlearnVerification:
-    """Whether the stores still hold anything that a receipt names."""
+    """Whether the stores still contain anything that a receipt names."""
 
     ok: bool
     found: tuple[BlastItem, ...] = ()
@@ -178,7 +178,7 @@ class UnlearnVerification:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnlearnWork:
-    """What the steps of an unlearning pass on; dropped when it is signed, for it holds content."""
+    """The data that steps pass on; dropped when the receipt is signed, as it has content."""
 
     items: tuple[BlastItem, ...] = ()
     texts: tuple[str, ...] = ()
@@ -188,7 +188,7 @@ class UnlearnWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unlearn:
-    """One unlearning, as far as it has come."""
+    """One unlearning and its progress."""
 
     unlearn_id: str
     target: UnlearnTarget
@@ -199,7 +199,7 @@ class Unlearn:
     created_at_ms: int
     updated_at_ms: int
     reason: Omitted[str] = None
-    # Why the last try of the step came to nothing.
+    # Why the last attempt of the step failed.
     error: Omitted[str] = None
     receipt: Omitted[UnlearnReceipt] = None
     work: Annotated[UnlearnWork | None, HIDDEN] = None

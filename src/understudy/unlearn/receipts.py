@@ -1,4 +1,4 @@
-"""Receipts: keyed digests of what was unlearned, and whether the stores still hold it."""
+"""Receipts: keyed digests of unlearned records, and their verification."""
 
 import hmac
 import json
@@ -33,7 +33,7 @@ OUT_OF_REACH: Final = (
 
 
 def key_of(unit: "Unit", *, now_ms: int) -> bytes:
-    """The key of this database's receipts, made for the first one."""
+    """The receipt key of this database, created on first use."""
     known = unit.unlearns.key()
     if known is None:
         unit.unlearns.keep_key(secrets.token_hex(KEY_BYTES), at_ms=now_ms)
@@ -42,13 +42,13 @@ def key_of(unit: "Unit", *, now_ms: int) -> bytes:
 
 
 def digest_of(key: bytes, *parts: str) -> str:
-    """A digest that only this database can make."""
+    """A keyed digest, which only this database can compute."""
     text = "\x1f".join(parts).encode(errors="surrogatepass")
     return hmac.new(key, text, sha256).hexdigest()[:DIGEST_CHARS]
 
 
 def receipt_of(unlearn: Unlearn, radius: BlastRadius, key: bytes, *, now_ms: int) -> UnlearnReceipt:
-    """The signed receipt of an unlearning that has only its end before it."""
+    """The signed receipt of an unlearning whose content is removed."""
     digests: dict[str, list[str]] = {}
     for item in radius.items:
         if item.resource is not Resource.LATER_RUN:
@@ -78,7 +78,7 @@ def _signature(receipt: UnlearnReceipt, key: bytes) -> str:
 
 
 def verify(unit: "Unit", receipt: UnlearnReceipt, *, text: str | None) -> UnlearnVerification:
-    """What of a receipt's items is still there or in use, and what holds a text that is told."""
+    """The items of a receipt that are still stored or in use, and records with the given text."""
     key = bytes.fromhex(unit.unlearns.key() or "")
     if not key or not hmac.compare_digest(receipt.signature, _signature(receipt, key)):
         raise coded_error("unlearn/receipt_invalid", pointer="/receipt/signature")
@@ -103,5 +103,5 @@ def _digester(key: bytes, name: str) -> Callable[[str], str]:
 
 
 def plain(receipt: UnlearnReceipt) -> dict[str, Any]:
-    """A receipt as JSON carries it."""
+    """A receipt as a JSON object."""
     return asdict(receipt)

@@ -1,4 +1,4 @@
-"""Takes a blast radius out of use: learnings, candidates, rollouts, skills and context files."""
+"""Revokes a blast radius: learnings, candidates, rollouts, skills and context files."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ from understudy.unlearn.model import AT, BlastRadius, Resource, Unlearn
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
-# What somebody else has ended, changed or deleted meanwhile is out of use already.
+# A record that was ended, changed or deleted meanwhile is already out of use.
 OVER = (NotFound, Conflict)
 VERSIONS_READ = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retirer:
-    """Ends what later prompts could be told, by the rules of each service; repeating changes nothing."""
+    """Revokes what could reach later prompts, through the services; idempotent."""
 
     units: "Units"
     clock: Clock
@@ -37,7 +37,7 @@ class Retirer:
     skills: SkillService
 
     def retire(self, principal: Principal, unlearn: Unlearn, radius: BlastRadius) -> None:
-        """Take everything of a blast radius out of use."""
+        """Revoke everything in a blast radius."""
         reason = _reason(unlearn)
         for act in (
             *(self._learning(it) for it in radius.ids(Resource.LEARNING)),
@@ -47,7 +47,7 @@ class Retirer:
             try:
                 act(principal, reason)
             except (Invalid, *OVER):
-                # A rollout is revoked with its learning, and not twice.
+                # A rollout that was revoked with its learning is not revoked twice.
                 continue
         with self.units.write() as unit:
             unit.unlearns.unpin(radius)
@@ -65,7 +65,7 @@ class Retirer:
         return lambda by, why: self.rollouts.revoke(by, skill_name, reason=why)
 
     def _skills(self, radius: BlastRadius) -> Iterator[tuple[Skill, int | None]]:
-        """Skills whose current version goes, and the newest version that stays."""
+        """Skills whose current version is affected, with the newest version that is not."""
         bad: dict[str, set[int]] = {}
         for id_ in radius.ids(Resource.SKILL_VERSION):
             skill_id, _, number = id_.rpartition(AT)
@@ -87,12 +87,12 @@ class Retirer:
             yield skill, max(good, default=None)
 
     def _fall_back(self, author: Author, skill: Skill, good: int | None) -> None:
-        """Bring the newest version back that stays; a skill without one goes to the trash."""
+        """Restore the newest unaffected version; delete a skill that has none."""
         if good is not None:
             try:
                 self.skills.restore(author, skill.slug, good)
             except (Invalid, Rejected, *OVER):
-                # The guard of today may refuse what it let pass then.
+                # The current guard may reject a version that it once accepted.
                 pass
             else:
                 return
@@ -102,7 +102,7 @@ class Retirer:
             return
 
     def _clean_files(self, principal: Principal, unlearn: Unlearn, radius: BlastRadius) -> None:
-        """Write a new version of each context file whose newest one goes, without what was added."""
+        """Write a new version of each affected context file, without the added lines."""
         bad = {it.id: it.relation for it in radius.items if it.resource is Resource.CONTEXT_FILE}
         with self.units.write() as unit:
             for owner in sorted({id_.rpartition(AT)[0] for id_ in bad}):
@@ -140,7 +140,7 @@ def _reason(unlearn: Unlearn) -> str:
 
 
 def _added(unit: "Unit", owner: str, number: int) -> Iterator[str]:
-    """The lines that a version has and the one before it does not."""
+    """The lines of a version that the previous version lacks."""
     agent_id, user_id, name = _owner(owner)
     file = stored_version(unit, agent_id, user_id, name, number)
     before = stored_version(unit, agent_id, user_id, name, number - 1)
@@ -151,6 +151,6 @@ def _added(unit: "Unit", owner: str, number: int) -> Iterator[str]:
 
 
 def _owner(owner: str) -> tuple[str, str | None, str]:
-    """Agent, user and name of a context file's id without its version."""
+    """Agent, user and name in a context file's id without its version."""
     agent_id, *user, name = owner.split("/")
     return agent_id, user[0] if user else None, name

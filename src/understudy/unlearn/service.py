@@ -1,4 +1,4 @@
-"""Unlearning: preview, start, look, verify; and the steps that a durable job works through."""
+"""Unlearning: preview, start, get, verify; and the steps of its durable job."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 TOPIC: Final = "unlearns"
 WAITS_MS: Final = (500, 2_000, 8_000, 30_000)
 MOST_NAMED: Final = 5
-# How often what quotes a text is looked for among what was found by quoting.
+# The most rounds of searching for records that quote a text, including quotes of quotes.
 MOST_ROUNDS: Final = 5
 UNFINISHED: Final = frozenset({UnlearnStatus.PENDING, UnlearnStatus.RUNNING})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnlearnService:
-    """What an admin asks for: what came of something, and to have it unlearned."""
+    """Operations for admins: the blast radius of a target, and its unlearning."""
 
     units: "Units"
     clock: Clock
@@ -68,7 +68,7 @@ class UnlearnService:
     def start(
         self, principal: Principal, target: UnlearnTarget, mode: UnlearnMode, reason: str | None
     ) -> Unlearn:
-        """Queue an unlearning; one of the same target and mode that is under way is answered."""
+        """Queue an unlearning; returns an unfinished one of the same target and mode."""
         checked, given = check_target(target), check_reason(reason)
         self.guard.check_reason(given)
         now = self.clock.now_ms()
@@ -108,7 +108,7 @@ class UnlearnService:
             return unit.unlearns.page(request)
 
     def verify(self, receipt: UnlearnReceipt, *, text: str | None = None) -> UnlearnVerification:
-        """Whether the stores still hold what a receipt names, or a text that the caller knows."""
+        """Whether the stores still contain a receipt's items, or a text that the caller knows."""
         if text is not None:
             check_text(text, pointer="/text")
         with self.units.read() as unit:
@@ -124,7 +124,7 @@ def require_unlearn(unit: "Unit", unlearn_id: str) -> Unlearn:
 
 
 def check_target(target: UnlearnTarget) -> UnlearnTarget:
-    """A target that names something; a text that would match everything is refused."""
+    """Validate a target; a text that would match everything is refused."""
     if target.kind is TargetKind.USER_TEXT:
         check_text(target.id, pointer="/target/id")
     elif target.kind is TargetKind.SKILL_VERSION and not target.id.rpartition("@")[2].isdecimal():
@@ -133,14 +133,14 @@ def check_target(target: UnlearnTarget) -> UnlearnTarget:
 
 
 def check_text(text: str, *, pointer: str) -> None:
-    """Refuse a text that is a word of our own records, or too long to be looked for."""
+    """Refuse a text that is a keyword of our records, or has the wrong length."""
     is_name = text.isascii() and text.replace("_", "").isalpha() and text.islower()
     if not MIN_TEXT <= len(text.strip()) <= MAX_TEXT or is_name:
         raise coded_error("unlearn/invalid_text", pointer=pointer, least=MIN_TEXT, most=MAX_TEXT)
 
 
 def radius_of(unit: "Unit", target: UnlearnTarget) -> BlastRadius:
-    """What came of a target, and what later runs made that quotes it word for word."""
+    """The records derived from a target, and those of later runs that quote it verbatim."""
     radius = unit.unlearns.radius(target)
     for _ in range(MOST_ROUNDS):
         quoting = unit.unlearns.quoting(radius, parts_of(unit.unlearns.texts(radius)))
@@ -165,15 +165,15 @@ def _require_ended(unit: "Unit", radius: BlastRadius) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnlearnDuty:
-    """Works through the steps of unlearnings; each is one transaction, or can be repeated."""
+    """Executes the steps of unlearnings; each is one transaction, or idempotent."""
 
     units: "Units"
     clock: Clock
     retirer: Retirer
     keeper: Keeper
-    # Deletes the engine's records of work.
+    # Deletes the engine's workflow records.
     forget_work: Callable[[Sequence[str]], None]
-    # Leaves nothing of deleted rows in free pages and logs of the database.
+    # Removes deleted rows from free pages and logs of the database.
     compact: Callable[[], None]
 
     name: ClassVar[str] = "unlearn"
@@ -186,7 +186,7 @@ class UnlearnDuty:
         return unit.unlearn_queue
 
     def is_on(self, _: "Unit") -> bool:
-        """Always."""
+        """Always on."""
         return True
 
     def startup(self) -> int:
@@ -194,12 +194,12 @@ class UnlearnDuty:
         return 0
 
     async def do(self, job: Job) -> None:
-        """Do the steps that are left, one after the other."""
+        """Execute the remaining steps in order, under the job's lease."""
         await while_held(in_thread(self.work, job.job_id), partial(self._extend, job))
         await in_thread(self._finish, job)
 
     def work(self, unlearn_id: str, *, most: int = len(UnlearnStep)) -> Unlearn:
-        """Do up to so many steps; answers how far the unlearning has come."""
+        """Execute up to so many steps; returns the unlearning."""
         for _ in range(most):
             with self.units.read() as unit:
                 unlearn = require_unlearn(unit, unlearn_id)
@@ -210,13 +210,13 @@ class UnlearnDuty:
             return require_unlearn(unit, unlearn_id)
 
     def is_hopeless(self, unit: "Unit", job: Job, problem: Exception) -> bool:
-        """Only what is refused before anything was changed; else it is tried until it is done."""
+        """Only if it is refused before any change; otherwise it is retried until it succeeds."""
         unlearn = unit.unlearns.get(job.job_id)
         is_new = unlearn is None or unlearn.step is UnlearnStep.COLLECT
         return is_new and isinstance(problem, Invalid | NotFound | Conflict)
 
     def give_up(self, unit: "Unit", job: Job, problem: Exception) -> None:
-        """Note that nothing came of it."""
+        """Mark the unlearning as failed."""
         unit.unlearn_queue.done(job)
         unlearn = unit.unlearns.get(job.job_id)
         if unlearn is not None:
@@ -241,24 +241,24 @@ class UnlearnDuty:
     # The steps.
 
     def collect(self, unlearn: Unlearn) -> None:
-        """Write the blast radius down."""
+        """Store the blast radius."""
         with self.units.write() as unit:
             radius = radius_of(unit, unlearn.target)
             _require_ended(unit, radius)
             self._advance(unit, unlearn, UnlearnWork(items=radius.items))
 
     def retire(self, unlearn: Unlearn) -> None:
-        """Take everything out of use."""
+        """Revoke everything in the blast radius."""
         by = Principal(user_id=unlearn.actor, role=Role.ADMIN)
         self.retirer.retire(by, unlearn, _radius(unlearn))
         with self.units.write() as unit:
             self._advance(unit, unlearn, unlearn.work)
 
     def withdraw(self, unlearn: Unlearn) -> None:
-        """Keep the runs out of later prompts, and forget their memories."""
+        """Keep the runs out of later prompts, and delete their run memories."""
         radius = _radius(unlearn)
         if unlearn.mode is UnlearnMode.REVOKE:
-            # Runs that hold a text are out of use as a whole.
+            # Runs that contain the text are revoked as a whole.
             holding = [it.id for it in radius.items if it.relation == "holds the text"]
             radius = blast_radius(
                 [
@@ -273,7 +273,7 @@ class UnlearnDuty:
             self._advance(unit, unlearn, work)
 
     def read(self, unlearn: Unlearn) -> None:
-        """Write down what came of it meanwhile, and the texts to look for."""
+        """Add what was derived meanwhile, and the texts to search for."""
         with self.units.write() as unit:
             radius = _joined(_radius(unlearn), radius_of(unit, unlearn.target))
             texts = parts_of(unit.unlearns.texts(radius))
@@ -294,8 +294,7 @@ class UnlearnDuty:
             self._advance(unit, unlearn, replace(_work(unlearn), tombstones=left))
 
     def scrub(self, unlearn: Unlearn) -> None:
-        """Cut copies of the texts out of what stays, once the runs that have them in their prompt
-        have ended."""
+        """Cut copies of the texts out of remaining records, once the runs with them have ended."""
         later, texts = _radius(unlearn).ids(Resource.LATER_RUN), _work(unlearn).texts
         now = self.clock.now_ms()
         with self.units.write() as unit:
@@ -309,7 +308,7 @@ class UnlearnDuty:
             self._advance(unit, unlearn, replace(_work(unlearn), scrubbed=scrubbed))
 
     def sign(self, unlearn: Unlearn) -> None:
-        """Write the receipt, and drop everything that holds content."""
+        """Write the receipt, and drop everything with content."""
         now = self.clock.now_ms()
         with self.units.write() as unit:
             key = key_of(unit, now_ms=now)
@@ -320,7 +319,7 @@ class UnlearnDuty:
             self._advance(unit, replace(unlearn, receipt=receipt, target=target), None)
 
     def clean(self, unlearn: Unlearn) -> None:
-        """Leave nothing in free pages and logs of the database."""
+        """Remove deleted content from free pages and logs of the database."""
         self.compact()
         with self.units.write() as unit:
             self._advance(unit, unlearn, None)
@@ -371,7 +370,7 @@ def _run(run_id: str) -> BlastItem:
 
 
 def _joined(first: BlastRadius, second: BlastRadius) -> BlastRadius:
-    """Everything of either; a run that is erased is no later run."""
+    """The union of both; an erased run does not count as a later run."""
     items = {(it.resource, it.id): it for it in (*second.items, *first.items)}
     erased = {id_ for resource, id_ in items if resource is Resource.RUN}
     return blast_radius(

@@ -1,20 +1,20 @@
-"""Which parts of a text are looked for in records that stay."""
+"""The parts of a text that are searched for in other records."""
 
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-# A whole text, and a line or sentence of one, must have so many characters to tell anything.
+# The minimum length of a whole text, and of a line or sentence, to be distinctive.
 MIN_WHOLE: Final = 8
 MIN_PART: Final = 16
 MAX_PARTS: Final = 20_000
-# Names of our own are in every record.
+# Identifiers of our own occur in every record.
 _A_NAME: Final = re.compile(r"[a-z_]+|[a-z]+_[0-9a-f]{32}")
 _SENTENCES: Final = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s*(?=\s|[^\x00-\x7f])|[\r\n]+")
 
 
 def parts_of(texts: Iterable[str]) -> tuple[str, ...]:
-    """Whole texts, and their lines and sentences, longest first; what says too little is left out."""
+    """The texts, their lines and sentences, longest first; indistinct ones are left out."""
     found = {part for text in texts for part in _parts(text)}
     return tuple(sorted(found, key=lambda it: (-len(it), it))[:MAX_PARTS])
 

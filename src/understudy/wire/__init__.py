@@ -1,1 +1,1 @@
-"""What goes over the wire: request, response and event models, shared by the API and its clients."""
+"""Wire models: requests, responses and events, shared by the API and its clients."""

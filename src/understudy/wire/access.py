@@ -1,4 +1,4 @@
-"""What callers send about tokens and keys."""
+"""Request bodies of tokens and keys."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ MAX_PEM_CHARS: Final = 4000
 
 
 class CreateKey(RequestBody):
-    """A new key of this daemon; the name says who signs with it."""
+    """A new key of this daemon; the name is that of its signer."""
 
     name: str
 
@@ -23,9 +23,9 @@ class TrustKey(CreateKey):
 
 
 class CreateToken(RequestBody):
-    """Who the token stands for, and what it may do."""
+    """The user and role of a new token."""
 
     user_id: str
     role: Lax[Role]
-    # `en`, `vi` or `zh`: what its user reads, where a request does not say.
+    # `en`, `vi` or `zh`: the language of its user, where a request names none.
     locale: str | None = Field(default=None, max_length=64)

@@ -1,4 +1,4 @@
-"""Agents, their context files and proposals for these, on the wire."""
+"""Agents, their context files and proposals on the wire."""
 
 from typing import Annotated
 
@@ -20,7 +20,7 @@ from understudy.wire.base import (
 
 
 class AgentBody(RequestBody):
-    """The parts of an agent; what is left out keeps its value, an empty route clears it.
+    """The fields of an agent; an omitted one keeps its value, an empty route clears it.
 
     Keys of `other_config` are merged; null clears all of it, back to the defaults.
     """
@@ -44,7 +44,7 @@ class CreateAgent(AgentBody):
 class UpdateAgent(AgentBody, Update):
     """Changes to an agent; an id must be that of the path.
 
-    What `switches` and `files` say follows from the rest, so they are ignored.
+    `switches` and `files` are derived, so they are ignored.
     """
 
     agent_id: str | None = None
@@ -64,9 +64,9 @@ class AgentView(View):
     other_config: JsonObject
     permissions: JsonObject
     owner_id: Omitted[str] = None
-    # What of `other_config` counts for its next run, and what that costs.
+    # The effective switches of its next run, and their cost.
     switches: list[SwitchInForce] = Field(default_factory=list)
-    # Its context files, with content or not, and what its runs may do with each.
+    # Its context files, with content or not, and the access of its runs to each.
     files: list[FileAccess] = Field(default_factory=list)
     version: int
     created_at_ms: int
@@ -81,12 +81,12 @@ class FileContent(RequestBody):
 
     content: str
     version: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
-    # Why, for the history of the file.
+    # The reason, for the history of the file.
     reason: str | None = Field(default=None, max_length=1000)
 
 
 class RestoreFile(RequestBody):
-    """Which earlier version to bring back."""
+    """The earlier version to restore."""
 
     version: VersionNumber
 
@@ -99,13 +99,13 @@ class FileVersionView(View):
     run_id: str | None
     created_at_ms: int
     size: int
-    # Whether this version took the file out of force; it has no content then.
+    # Whether this version deleted the file; it has no content then.
     deleted: bool = False
-    # Who looked at the text of a run before it came into force.
+    # Who reviewed the text of a run before it came into force.
     reviewed_by: Omitted[str] = None
-    # Why it was written, as who wrote it said; or the version that it restores.
+    # The reason given by its author, or the version that it restores.
     reason: Omitted[str] = None
-    # Whether a run wrote it that had read text of others, and from where.
+    # Whether the writing run had read untrusted text, and from which sources.
     derived_from_untrusted: bool = False
     untrusted_sources: list[str] = Field(default_factory=list)
 
@@ -130,13 +130,13 @@ class FileVersionDetail(FileView):
 
 
 class RejectProposal(RequestBody):
-    """Why it is not wanted."""
+    """The reason of the rejection."""
 
     reason: str | None = Field(default=None, max_length=1000)
 
 
 class ProposalView(View):
-    """What a run wants a file of its agent to become; `base_version` is 0 where there was none."""
+    """A change that a run proposes for a file of its agent; `base_version` is 0 for a new file."""
 
     proposal_id: str
     agent_id: str
@@ -151,15 +151,15 @@ class ProposalView(View):
     decided_at_ms: Omitted[int] = None
     reason: Omitted[str] = None
     file_version: Omitted[int] = None
-    # Whose copy it is for; absent: the agent's own file, for all.
+    # The user whose copy it is for; absent: the agent's own file.
     user_id: Omitted[str] = None
-    # From where the run had text of others that proposes it.
+    # The untrusted sources of the proposing run.
     untrusted_sources: list[str] = Field(default_factory=list)
     actions: list[str]
 
 
 class ProposalDetail(ProposalView):
-    """The same with its text, and what it changes of the version it was made from."""
+    """A proposal with its text, and the diff to its base version."""
 
     content: str
     diff: str

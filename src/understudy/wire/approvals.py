@@ -11,7 +11,7 @@ Words = Annotated[str, Field(max_length=16_000)]
 
 
 class ApprovalResolution(RequestBody):
-    """What somebody decides about one tool call, or says to one offer: `allow` accepts it."""
+    """The decision on one tool call or offer: `allow` accepts it."""
 
     request_id: Id
     behavior: Literal["allow", "deny"]
@@ -38,7 +38,7 @@ class AnswerBody(RequestBody):
 
 
 class QuestionResolutionBody(RequestBody):
-    """The answers to one request, or that they are declined."""
+    """The answers to one request, or a refusal to answer."""
 
     request_id: Id
     answers: list[AnswerBody] = Field(default_factory=list, max_length=100)
@@ -76,10 +76,10 @@ class ApprovalView(View):
     input: JsonObject
     # Whether long texts of the input are left out here; the approval itself has them.
     input_cut: Omitted[bool] = None
-    # The level whose rule asks: tool, daemon, agent or session. An offer is asked of the user.
+    # The level whose rule asks: tool, daemon, agent or session. An offer is for the user.
     scope: str
     reason: str
-    # Of offers only: who is asked, to do what with a skill, and what led to it.
+    # Only for offers: the user, the purpose, and the origin.
     user_id: Omitted[str] = None
     purpose: Omitted[str] = None
     origin: Omitted[str] = None
@@ -114,8 +114,10 @@ class AskedView(View):
 
 
 class QuestionView(View):
-    """Questions that wait, or waited, for answers. `audience` is who is asked, `actions` what the
-    caller can do about it now."""
+    """Questions that wait, or waited, for answers.
+
+    `audience` is who is asked, `actions` what the caller can do about it now.
+    """
 
     id: str
     run_id: str

@@ -1,4 +1,4 @@
-"""What callers send about assets, and what a collection of them answers."""
+"""Request bodies of assets, and the answer of a collection."""
 
 from pydantic import Field
 
@@ -6,7 +6,7 @@ from understudy.wire.base import RequestBody, View
 
 
 class UploadAsset(RequestBody):
-    """A file; without a media type it is found out."""
+    """A file; without a media type it is detected."""
 
     file_name: str = Field(min_length=1, max_length=4096)
     media_type: str | None = Field(default=None, max_length=255)
@@ -14,14 +14,14 @@ class UploadAsset(RequestBody):
 
 
 class CollectAssets(RequestBody):
-    """Which assets to collect: those nothing refers to, uploaded at least that long ago."""
+    """The assets to collect: unreferenced ones, uploaded at least that long ago."""
 
     dry_run: bool = False
     older_than_ms: int | None = None
 
 
 class CollectedView(View):
-    """What was collected, or would be; `has_more` says that another call finds more."""
+    """The collected assets, or those that would be; `has_more`: another call finds more."""
 
     dry_run: bool
     asset_ids: list[str]

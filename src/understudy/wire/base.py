@@ -1,4 +1,4 @@
-"""The habits all wire models share."""
+"""The base classes of all wire models."""
 
 from dataclasses import asdict, is_dataclass
 from typing import Annotated, Any, Generic, Self, TypeAlias, TypeVar
@@ -13,26 +13,25 @@ T = TypeVar("T")
 
 JsonObject: TypeAlias = dict[str, Any]
 ScopeLists: TypeAlias = dict[str, list[str]]
-# A field that takes what JSON can say of it: the name of an enum's member, a list for a tuple. Strict
-# models would want the member and the tuple themselves.
+# A field that accepts its JSON form: an enum's value, a list for a tuple. Strict models would
+# require the member and the tuple themselves.
 Lax: TypeAlias = Annotated[T, Field(strict=False)]
-# The id of a thing in a request body.
+# An id in a request body.
 Id = Annotated[str, Field(max_length=500)]
-# Numbers of this range fit every database.
+# Integers that fit every database.
 Int32 = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
-# The number of a version of something.
+# A version number.
 VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
 class RequestBody(BaseModel):
-    """What a caller sends; a field nobody reads and a value of another type are mistakes, so they
-    are refused."""
+    """A request body; unknown fields and values of a wrong type are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Update(RequestBody):
-    """Changes to a record. What the daemon decides may come back as it was shown: it is ignored."""
+    """Changes to a record. Fields that the daemon sets may be sent back: they are ignored."""
 
     version: int | None = None
     created_at_ms: int | None = None
@@ -41,13 +40,13 @@ class Update(RequestBody):
 
 
 class View(BaseModel):
-    """An answer that differs from the record it is about; a client ignores fields it does not know."""
+    """An answer that differs from its record; a client ignores unknown fields."""
 
     model_config = ConfigDict(frozen=True)
 
     @classmethod
     def of(cls, record: object, **more: Any) -> Self:
-        """The view of a record: its fields of the same names, and what is said beside them."""
+        """The view of a record: its fields of the same names, and `more`."""
         names = {name for name in cls.model_fields if hasattr(record, name)} - set(more)
         return cls(**{name: _plain(getattr(record, name)) for name in names}, **more)
 
@@ -58,7 +57,7 @@ class View(BaseModel):
 
 
 def _plain(value: Any) -> Any:
-    """A value as a view is made from: records within it as their fields."""
+    """A value for a view: nested records as their fields."""
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     return [_plain(each) for each in value] if isinstance(value, tuple) else value
@@ -72,6 +71,6 @@ class Items(View, Generic[T]):
 
 
 class Deleted(View):
-    """The thing is gone."""
+    """The record was deleted."""
 
     deleted: bool = True

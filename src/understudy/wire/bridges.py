@@ -1,4 +1,4 @@
-"""What callers send about bridges of channels."""
+"""Request bodies of bridges."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from understudy.wire.base import Id, JsonObject, Lax, RequestBody, Update
 
 
 class BridgeFields(RequestBody):
-    """The parts of a bridge; what is left out keeps its value."""
+    """The fields of a bridge; an omitted one keeps its value."""
 
     is_enabled: bool | None = None
     outgoing_url: str | None = Field(default=None, max_length=2_000)

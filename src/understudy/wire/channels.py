@@ -1,4 +1,4 @@
-"""What callers send about channels."""
+"""Request bodies of channels."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ from understudy.wire.runs import InputItem
 
 
 class AutonomyPolicyBody(RequestBody):
-    """How much agents may say; what is left out takes its default, or keeps its value."""
+    """The autonomy policy; an omitted field takes its default, or keeps its value."""
 
     max_parallel_public_speakers: Int32 | None = None
     max_agent_replies_per_human_message: Int32 | None = None
@@ -40,7 +40,7 @@ class PutChannelMember(RequestBody):
 
 
 class ChannelFields(RequestBody):
-    """The parts of a channel besides its title; what is left out keeps its value."""
+    """The fields of a channel besides its title; an omitted one keeps its value."""
 
     description: str | None = Field(default=None, max_length=65_536)
     purpose: str | None = Field(default=None, max_length=4_096)
@@ -67,7 +67,7 @@ class UpdateChannel(ChannelFields, Update):
 
 
 class PostChannelMessage(RequestBody):
-    """A message, of the caller unless it says otherwise. Either `content` or `input_items`."""
+    """A message, by default of the caller. Either `content` or `input_items`."""
 
     content: str = ""
     input_items: list[InputItem] = Field(default_factory=list, max_length=256)
@@ -81,14 +81,14 @@ class PostChannelMessage(RequestBody):
 
 
 class React(RequestBody):
-    """An emoji, of the caller unless it says otherwise."""
+    """An emoji, by default of the caller."""
 
     emoji: str = Field(max_length=256)
     actor_id: Id | None = None
 
 
 class CreateStimulus(RequestBody):
-    """Something that is to be said in a channel, now or later."""
+    """A post for a channel, now or later."""
 
     scope: Literal["channel", "thread"] = "channel"
     kind: Lax[StimulusKind]

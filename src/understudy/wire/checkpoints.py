@@ -4,7 +4,7 @@ from understudy.wire.base import Omitted, View
 
 
 class CheckpointView(View):
-    """A summary that stands in prompts for everything in the journal up to `upto_offset`."""
+    """A summary that replaces everything in the journal up to `upto_offset` in prompts."""
 
     offset: int
     at_ms: int

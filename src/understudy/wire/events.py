@@ -1,4 +1,4 @@
-"""Journal events, run events, and what the streams send."""
+"""Journal events, run events, and stream events."""
 
 from typing import Final, Literal, TypeAlias
 
@@ -41,7 +41,7 @@ class RunEventView(View):
 
 
 class RunUpdated(RunEventView):
-    """Stream event `run_updated`: a run moved on; the last one has a terminal status."""
+    """Stream event `run_updated`: the status of a run changed; the last one is terminal."""
 
     status: str
 
@@ -54,7 +54,7 @@ class Delta(View):
 
 
 class DeltaReset(View):
-    """Stream event `delta_reset`: the text sent for this step is void; it is sent anew."""
+    """Stream event `delta_reset`: the text sent for this step is void, and is sent again."""
 
     step: int
 
@@ -78,7 +78,7 @@ class SessionStateChanged(View):
 
 
 class LearningUpdated(View):
-    """Stream event `learning_updated`: a candidate or a learning of this session moved on."""
+    """Stream event `learning_updated`: a candidate or a learning of this session changed."""
 
     session_id: str
     timestamp_ms: int
@@ -86,13 +86,13 @@ class LearningUpdated(View):
 
 
 class CandidatesAdded(StepEvent):
-    """Stream event `candidates_added`: a run left candidates, which wait for a review."""
+    """Stream event `candidates_added`: a run left candidates for review."""
 
     candidate_ids: list[str]
 
 
 class Hint(StepEvent):
-    """Stream event `hint`: a setting that stands in the way of what the user asked for.
+    """Stream event `hint`: a setting prevents what the user asked for.
 
     `text` says what to switch on and how, in the language of the run.
     """

@@ -1,4 +1,4 @@
-"""Generation settings: what a model call may be told besides its messages."""
+"""Generation settings of model calls."""
 
 from typing import Annotated, Any
 
@@ -9,7 +9,7 @@ from understudy.wire.base import Int32, RequestBody
 
 
 def _word_or_words(value: Any) -> Any:
-    """Refuse anything else at once, so that one mistake is told as one."""
+    """Refuse other types first, so that one mistake gives one error."""
     if not isinstance(value, str | list):
         raise PydanticCustomError("stop_type", "must be text or a list of texts")
     return value
@@ -19,7 +19,7 @@ Stop = Annotated[str | list[str], BeforeValidator(_word_or_words)]
 
 
 class Generation(RequestBody):
-    """Settings of model calls; what is left out or null takes the route's own."""
+    """Settings of model calls; an omitted or null one takes the route's own."""
 
     model: str | None = Field(default=None, max_length=500, pattern=r"\S")
     temperature: float | None = Field(default=None, ge=0, le=2)

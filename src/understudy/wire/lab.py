@@ -15,7 +15,7 @@ from understudy.wire.policies import RuleTraceView
 
 
 class InspectText(RequestBody):
-    """A text to look at, and how it would have come about as a candidate."""
+    """A text to try, and the circumstances it would have as a candidate."""
 
     text: str = Field(min_length=1, max_length=MAX_LAB_CHARS)
     # A second statement to compare it with.
@@ -29,7 +29,7 @@ class InspectText(RequestBody):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabVerdictView:
-    """What the policy in force would do with the statement, rule by rule."""
+    """The result of the policy in force for the statement, rule by rule."""
 
     policy_revision: int
     outlook: CandidateOutlook
@@ -39,10 +39,10 @@ class LabVerdictView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabReportView:
-    """What every part makes of a text."""
+    """The results of all parts for a text."""
 
     redaction: LabRedaction
     guard: LabGuard
     statement: LabStatement
-    # Absent for a text that may not be stored: no policy gets to see it.
+    # Absent for a text that may not be stored.
     policy: Annotated[LabVerdictView | None, OMIT] = None

@@ -1,4 +1,4 @@
-"""Candidates and learnings on the wire: request bodies, and the answers that are no records."""
+"""Candidates and learnings on the wire: request bodies, and answers that are no records."""
 
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -28,14 +28,14 @@ Millis = Annotated[int, Field(ge=0, le=2**53 - 1)]
 
 
 class ScopeBody(RequestBody):
-    """What the knowledge is kept for; the workspace has the id `default`."""
+    """The scope of the knowledge; the workspace has the id `default`."""
 
     kind: Lax[ScopeKind]
     id: str
 
 
 class SourceBody(RequestBody):
-    """Where something was said."""
+    """The source of a statement."""
 
     run_id: Id | None = None
     session_id: Id | None = None
@@ -46,7 +46,7 @@ class SourceBody(RequestBody):
 
 
 class EvidenceRefBody(RequestBody):
-    """What speaks for it."""
+    """One piece of evidence."""
 
     run_id: Id | None = None
     artifact_id: Id | None = None
@@ -54,13 +54,13 @@ class EvidenceRefBody(RequestBody):
 
 
 class CreateCandidate(RequestBody):
-    """Something that might be worth knowing."""
+    """A candidate to propose."""
 
     scope: ScopeBody
     kind: Lax[Kind]
     content: str
     sensitivity: Lax[Sensitivity] = Sensitivity.SCOPED
-    # What is left out is proposed by its content: `always` for a standing instruction.
+    # By default from the content: `always` for a standing instruction.
     applies: Lax[Applies | None] = None
     confidence: int = 80
     source: SourceBody = SourceBody()
@@ -69,7 +69,7 @@ class CreateCandidate(RequestBody):
 
 
 class CreateLearning(RequestBody):
-    """Something to know from now on, for the whole workspace unless a scope is named."""
+    """A learning to publish, for the whole workspace unless a scope is named."""
 
     content: str
     kind: Lax[Kind]
@@ -79,7 +79,7 @@ class CreateLearning(RequestBody):
 
 
 class PublishCandidate(RequestBody):
-    """How to publish a candidate; what is left out is taken from it."""
+    """How to publish a candidate; an omitted field is taken from it."""
 
     scope: ScopeBody | None = None
     kind: Lax[Kind | None] = None
@@ -90,14 +90,14 @@ class PublishCandidate(RequestBody):
     expires_at_ms: Millis | None = None
     publish_tier: Lax[Tier | None] = None
     evidence_refs: list[EvidenceRefBody] | None = Field(default=None, max_length=MAX_EVIDENCE)
-    # The learning that it takes the place of.
+    # The learning that it supersedes.
     supersedes: Id | None = None
     # The version that was shown: if somebody decided since, the call is refused.
     version: Millis | None = None
 
 
 class RejectCandidate(RequestBody):
-    """Why it is not worth knowing, for whoever looks later."""
+    """The reason of the rejection, for later readers."""
 
     reason: str | None = None
     # The version that was shown: if somebody decided since, the call is refused.
@@ -105,19 +105,19 @@ class RejectCandidate(RequestBody):
 
 
 class ReopenCandidate(RequestBody):
-    """Why the decision is taken back."""
+    """The reason for taking the decision back."""
 
     reason: str | None = None
 
 
 class SnoozeCandidate(RequestBody):
-    """Until when the queue of review leaves it out; a time that is over wakes it."""
+    """Until when the queue of review skips it; a time in the past wakes it."""
 
     until_ms: Millis
 
 
 class CandidateFilterBody(RequestBody):
-    """Which candidates; what is left out does not narrow."""
+    """A filter of candidates; an omitted field does not narrow."""
 
     query: str | None = Field(default=None, max_length=MAX_QUERY_CHARS)
     scope_kind: Lax[ScopeKind | None] = None
@@ -147,12 +147,12 @@ class BulkDecision(RequestBody):
     filter: CandidateFilterBody | None = None
     publish_tier: Lax[Tier | None] = None
     reason: str | None = None
-    # Only tell what would become of each.
+    # Only return what would happen to each.
     dry_run: bool = False
 
 
 class SupersedeLearning(RequestBody):
-    """What takes the place of a learning; what is left out stays as it is."""
+    """The replacement of a learning; an omitted field keeps its value."""
 
     content: str
     scope: ScopeBody | None = None
@@ -164,22 +164,22 @@ class SupersedeLearning(RequestBody):
 
 
 class ChangeLearning(RequestBody):
-    """What to change of a learning that stays; what is left out is kept."""
+    """The changes to a learning that stays; an omitted field keeps its value."""
 
     applies: Lax[Applies | None] = None
     sensitivity: Lax[Sensitivity | None] = None
-    # `null` takes its end away.
+    # `null` removes the expiry.
     expires_at_ms: Millis | None = None
 
 
 class RevokeLearning(RequestBody):
-    """Why it no longer holds."""
+    """The reason of the revocation."""
 
     reason: str | None = None
 
 
 class LearningFilterBody(RequestBody):
-    """Which learnings; what is left out does not narrow."""
+    """A filter of learnings; an omitted field does not narrow."""
 
     query: str | None = Field(default=None, max_length=MAX_QUERY_CHARS)
     scope_kind: Lax[ScopeKind | None] = None
@@ -198,12 +198,12 @@ class LearningFilterBody(RequestBody):
 
 
 class RevokeMatching(LearningFilterBody):
-    """Which learnings to take back; at least one filter, or `all`."""
+    """The learnings to revoke; at least one filter, or `all`."""
 
     reason: str | None = None
     # Only list them.
     dry_run: bool = False
-    # Every one there is; for admins.
+    # Every learning; for admins.
     all: bool = False
 
 

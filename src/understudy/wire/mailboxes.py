@@ -1,10 +1,10 @@
-"""What callers send to mailboxes."""
+"""Request bodies of mailboxes."""
 
 from understudy.wire.base import JsonObject, RequestBody
 
 
 class PostMessage(RequestBody):
-    """A message to a session or to an agent, to one of them."""
+    """A message to exactly one session or agent."""
 
     session_id: str | None = None
     agent_id: str | None = None

@@ -42,13 +42,13 @@ class SessionMcpServer(RequestBody):
 
 
 class SetSessionMcpServers(RequestBody):
-    """The servers of a session, by name; those it had before go."""
+    """The servers of a session, by name; they replace the previous ones."""
 
     mcp_servers: dict[ServerName, SessionMcpServer] = Field(max_length=16)
 
 
 class SessionMcpServerView(View):
-    """A server of a session, as it was set and as it stands."""
+    """A server of a session, as it was set, with its state."""
 
     command: Omitted[str] = None
     args: Omitted[list[str]] = None
@@ -68,7 +68,7 @@ class SessionMcpServerView(View):
 
 
 class SessionMcpServersView(View):
-    """The servers that a session has for itself, by name."""
+    """The servers of one session, by name."""
 
     session_id: str
     mcp_servers: dict[str, SessionMcpServerView]

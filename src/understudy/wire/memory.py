@@ -11,7 +11,7 @@ from understudy.wire.skills import OfferedSkill
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedEntry:
-    """A learning as the prompt tells of it."""
+    """A learning as it is injected into the prompt."""
 
     learning_id: str
     kind: Kind
@@ -22,16 +22,16 @@ class LearnedEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedContext:
-    """The learnings that the next prompt would tell of: those of every task, then best first."""
+    """The learnings that the next prompt would have injected: standing ones, then best first."""
 
     entries: tuple[LearnedEntry, ...]
-    # Whether there were more than a prompt may tell of.
+    # Whether there were more than the limit of a prompt.
     truncated: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoveredEntry:
-    """A run of the past as the prompt tells of it."""
+    """A run memory as it is injected into the prompt."""
 
     run_id: str
     recorded_at_ms: int
@@ -41,22 +41,22 @@ class RecoveredEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoveredMemory:
-    """The runs that the next prompt would tell of, best first."""
+    """The run memories that the next prompt would have injected, best first."""
 
     entries: tuple[RecoveredEntry, ...]
-    # Whether there were more than the policy lets through.
+    # Whether there were more than the policy's limit.
     truncated: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryContextView:
-    """What the next run of a session would be given to remember."""
+    """The memory that the next run of a session would have injected."""
 
     session_id: str
     effective_capability_scope: Omitted[ScopeLists] = None
     learning_scopes: tuple[LearningScope, ...]
     learned_context: Omitted[LearnedContext] = None
     recovered_memory: Omitted[RecoveredMemory] = None
-    # The first of them by name, and how many there are.
+    # The first skills by name, and the number of all.
     visible_skills: tuple[OfferedSkill, ...]
     visible_skill_count: int

@@ -1,4 +1,4 @@
-"""The overview on the wire: what runs and learning did day by day, who used what, and settings."""
+"""The overview on the wire: runs and learning by day, usage, and settings."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from understudy.wire.base import Omitted, View
 
 
 class RunDay(View):
-    """The runs that were submitted on a day, by how they stand now."""
+    """The runs submitted on a day, by their current status."""
 
-    # The beginning of the day, in UTC.
+    # The start of the day, in UTC.
     day_at_ms: int
     completed: int = 0
     failed: int = 0
@@ -21,24 +21,24 @@ class RunDay(View):
 
 
 class LearningDay(View):
-    """What was proposed and decided on a day, and how many runs were told of something learned."""
+    """Candidates proposed and decided on a day, and runs that had a learning injected."""
 
     day_at_ms: int
     proposed: int = 0
     published: int = 0
     rejected: int = 0
-    # Of the rejected: nobody decided in time.
+    # Of the rejected: expired without a decision.
     expired: int = 0
     told_runs: int = 0
     # Of the told runs: those that completed.
     helped_runs: int = 0
-    # Decisions of people that are what automation would have decided, and that are not.
+    # Decisions of people that agree with automation, and that do not.
     agreed: int = 0
     disagreed: int = 0
 
 
 class UsageShare(View):
-    """What an agent used of a model."""
+    """The usage of a model by an agent."""
 
     agent_id: str
     route_id: str
@@ -47,7 +47,7 @@ class UsageShare(View):
     failed_runs: int
     input_tokens: int
     output_tokens: int
-    # At the price of the route, or at the list price; left out where no price is known.
+    # At the price of the route, or the list price; omitted where no price is known.
     cost_usd: Omitted[float] = None
 
 
@@ -59,7 +59,7 @@ class OverviewView(View):
     runs: list[RunDay]
     learning: list[LearningDay]
     usage: list[UsageShare]
-    # Usage is of so many of the newest runs at most, and agreement of as many decisions.
+    # The maximum number of newest runs that usage covers, and of decisions that agreement covers.
     usage_runs: int
 
 

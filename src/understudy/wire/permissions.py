@@ -1,4 +1,4 @@
-"""Permission rules, and what they decide, on the wire."""
+"""Permission rules and verdicts on the wire."""
 
 from pydantic import Field
 
@@ -7,7 +7,7 @@ from understudy.wire.base import Int32, JsonObject, Lax, Omitted, RequestBody, V
 
 
 class PermissionRule(RequestBody):
-    """What to do with the calls that match; in patterns `*` is any text and `?` one character."""
+    """The decision for the calls that match; in patterns `*` is any text and `?` one character."""
 
     tool: str = Field(description="a tool's name, or a pattern of names")
     decision: Lax[PermissionDecision]
@@ -18,19 +18,19 @@ class PermissionRule(RequestBody):
 
 
 class SetSessionPermissions(RequestBody):
-    """The rules that shall hold in a session."""
+    """The rules to set for a session."""
 
     rules: list[PermissionRule]
 
 
 class SetPermissions(SetSessionPermissions):
-    """The rules that shall hold for every agent."""
+    """The rules to set for every agent."""
 
     expected_revision: Int32 | None = None
 
 
 class PermissionsView(View):
-    """The rules that hold for every agent, and the runtime revision they are part of."""
+    """The rules for every agent, and their runtime revision."""
 
     rules: list[CallRule]
     revision: int
@@ -46,7 +46,7 @@ class SessionPermissionsView(View):
 
 
 class CheckTool(RequestBody):
-    """A tool call that nobody makes: what would become of it?"""
+    """A hypothetical tool call, to get its verdict."""
 
     tool: str
     arguments: JsonObject = Field(default_factory=dict)
@@ -55,9 +55,9 @@ class CheckTool(RequestBody):
 
 
 class TraceView(View):
-    """How one rule fared; `index` is its place among the rules of its level, from 0.
+    """The result of one rule; `index` is its place among the rules of its level, from 0.
 
-    `owner` is the agent or session it is of, where that is not the one the call is made in.
+    `owner` is the agent or session that has the rule, if not that of the call.
     """
 
     level: Level
@@ -69,9 +69,9 @@ class TraceView(View):
 
 
 class VerdictView(View):
-    """What would become of a call, and which rule says so; no rule is the tool's own default.
+    """The verdict for a call, and the rule that was applied; no rule is the tool's own default.
 
-    `above` is the session above whose rules are so strict.
+    `above` is the ancestor session whose rules are the strictest.
     """
 
     decision: PermissionDecision
@@ -93,5 +93,5 @@ class SessionToolView(View):
     decision: PermissionDecision
     level: Level
     reason: str
-    # Whether there are rules about what the tool is called with.
+    # Whether any rule matches on the arguments.
     depends_on_arguments: bool

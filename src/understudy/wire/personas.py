@@ -1,4 +1,4 @@
-"""What callers send about personas."""
+"""Request bodies of personas."""
 
 from pydantic import Field
 
@@ -13,7 +13,7 @@ class DefaultSkillBody(RequestBody):
 
 
 class PersonaBody(RequestBody):
-    """The parts of a persona; what is left out keeps its value."""
+    """The fields of a persona; an omitted one keeps its value."""
 
     display_name: str | None = Field(default=None, max_length=200)
     soul: str | None = Field(default=None, max_length=262_144)

@@ -17,13 +17,13 @@ from understudy.wire.runs import RunView, SubmitInput
 
 
 class ManifestBody(RequestBody):
-    """A manifest; what is in it is checked as a whole, and every mistake is named."""
+    """A manifest; it is validated as a whole, and every mistake is reported."""
 
     manifest: JsonObject
 
 
 class ManifestProblem(View):
-    """One thing that is wrong with a manifest, or odd about it."""
+    """An error or a warning about a manifest."""
 
     pointer: str
     code: str
@@ -40,7 +40,7 @@ class ManifestVerdict(View):
 
 
 class EvidenceBody(RequestBody):
-    """Something that shows what was done."""
+    """One piece of evidence."""
 
     kind: str = Field(max_length=100)
     id: str = Field(max_length=500)
@@ -48,7 +48,7 @@ class EvidenceBody(RequestBody):
 
 
 class PublishPlaybook(RequestBody):
-    """Which version is released how far, and what shows that it may be."""
+    """The version to release, its status, and the evidence for it."""
 
     version: Id
     digest: str = Field(max_length=200)
@@ -57,7 +57,7 @@ class PublishPlaybook(RequestBody):
 
 
 class RevokePlaybook(RequestBody):
-    """Which version nobody may start any more, and why."""
+    """The version to revoke, and why."""
 
     version: Id
     digest: str = Field(max_length=200)
@@ -66,7 +66,7 @@ class RevokePlaybook(RequestBody):
 
 
 class PlaybookRefBody(RequestBody):
-    """One version of a playbook, named by its digest, too."""
+    """One version of a playbook, identified by its digest, too."""
 
     playbook_id: Id
     version: Id
@@ -93,7 +93,7 @@ class AttestFlow(RequestBody):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowView:
-    """A flow as it stands: computed from its run, its sidechains, their tasks and requests."""
+    """The state of a flow: computed from its run, its sidechains, their tasks and requests."""
 
     flow_id: str
     status: FlowStatus

@@ -1,4 +1,4 @@
-"""Policies on the wire: the records themselves, with the revision that they are part of."""
+"""Policies on the wire: the records themselves, with their revision."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class PolicyView(Generic[P]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyRevisionView(PolicyView[P]):
-    """A policy as it stood after one change."""
+    """A policy after one change."""
 
     actor: str
     setting: str
@@ -37,9 +37,9 @@ class PolicyRevisionView(PolicyView[P]):
 
 
 def policy_schema(kind: PolicyKind[Any]) -> JsonObject:
-    """The schema of a policy as it is sent: as it is, or wrapped beside the revision it follows.
+    """The schema of a policy in a request: plain, or wrapped with the expected revision.
 
-    The body is read by hand, because whatever is wrong with a policy has one code.
+    The body is parsed by hand, because every error of a policy has one code.
     """
     made = kind.adapter.json_schema()
     policy = _closed(made, made.get("$defs", {})) | {"minProperties": 1}
@@ -70,7 +70,7 @@ def _closed(schema: Any, definitions: Mapping[str, Any]) -> Any:
     }
     if "properties" in schema:
         closed["additionalProperties"] = False
-    # What an answer leaves out may be sent as null.
+    # A field that an answer omits may be sent as null.
     return {"anyOf": [closed, {"type": "null"}]} if OMITTED_MARK in schema else closed
 
 
@@ -111,13 +111,13 @@ class CandidateExplainView:
 
 
 class DryRunLearningPolicy(RequestBody):
-    """A policy to try on what waits, and on what was decided in the last days."""
+    """A policy to try on open candidates, and on those decided in the last days."""
 
     policy: JsonObject
     days: int = Field(default=7, ge=1, le=MAX_DAYS)
 
 
 class TryRunMemoryPolicy(RequestBody):
-    """A run-memory policy to try on the records that there are."""
+    """A run-memory policy to try on the existing records."""
 
     policy: JsonObject

@@ -8,7 +8,7 @@ TYPE_PREFIX = "urn:understudy:problem:"
 
 
 class Problem(View):
-    """Why a request was not done. `domain/code` names the reason for good."""
+    """Why a request failed. `domain/code` is a stable name of the reason."""
 
     type: str
     title: str

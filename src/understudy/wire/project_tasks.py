@@ -1,4 +1,4 @@
-"""What callers send about the tasks of a project."""
+"""Request bodies of project tasks."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from understudy.wire.base import Id, JsonObject, Lax, RequestBody, Update
 
 
 class AssignmentBody(RequestBody):
-    """Who is to do it: exactly one of a member, a session that is one, or an agent with one of them."""
+    """The assignee: exactly one of a member, a session that is one, or an agent of one."""
 
     assignee_member_id: Id | None = None
     assignee_session_id: Id | None = None
@@ -17,7 +17,7 @@ class AssignmentBody(RequestBody):
 
 
 class ProjectTaskFields(RequestBody):
-    """The parts of a task besides its title."""
+    """The fields of a task besides its title."""
 
     description: str | None = None
     status: Lax[TaskStatus] | None = None
@@ -39,7 +39,7 @@ class CreateProjectTask(ProjectTaskFields):
 
 
 class UpdateProjectTask(ProjectTaskFields, Update):
-    """Changes to a task; what is left out keeps its value, and `blocked_by` replaces what there is."""
+    """Changes to a task; an omitted field keeps its value, and `blocked_by` is replaced."""
 
     title: str | None = None
     blocked_by: list[Id] | None = Field(default=None, max_length=1000)
@@ -51,7 +51,7 @@ class UpdateProjectTask(ProjectTaskFields, Update):
 
 
 class StartProjectTask(RequestBody):
-    """How the run of a task is started: another route or model, and what is kept with the run."""
+    """How the run of a task is started: another route or model, and metadata for the run."""
 
     provider: str | None = None
     model: str | None = Field(default=None, max_length=500)

@@ -1,4 +1,4 @@
-"""What callers send about projects."""
+"""Request bodies of projects."""
 
 from pydantic import Field
 
@@ -21,7 +21,7 @@ class AddMember(RequestBody):
 
 
 class LinkChannel(RequestBody):
-    """A channel that belongs to a project."""
+    """A channel to link to a project."""
 
     channel_id: str = Field(max_length=500)
     default_for_new_tasks: bool = False
@@ -29,7 +29,7 @@ class LinkChannel(RequestBody):
 
 
 class ProjectFields(RequestBody):
-    """The parts of a project besides its name; what is left out keeps its value."""
+    """The fields of a project besides its name; an omitted one keeps its value."""
 
     description: str | None = Field(default=None, max_length=65_536)
     status: Lax[ProjectStatus] | None = None
@@ -47,9 +47,9 @@ class CreateProject(ProjectFields):
 
 
 class UpdateProject(ProjectFields, Update):
-    """Changes to a project; an id must be that of the path, members replace those there are.
+    """Changes to a project; an id must be that of the path, members are replaced.
 
-    How many tasks it has follows from the tasks, so the counts are ignored.
+    The task counts are derived, so they are ignored.
     """
 
     project_id: str | None = None

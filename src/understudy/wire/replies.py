@@ -1,4 +1,4 @@
-"""What a run answers, and where the answer goes."""
+"""Outputs of runs, and their reply targets."""
 
 from pydantic import Field
 

@@ -30,7 +30,7 @@ class RolloutState(View):
     description: str
     when_to_use: Omitted[str] = None
     version: Omitted[str] = None
-    # What the skill tells an agent to do.
+    # The instructions for an agent.
     instructions: str
     runtime: RuntimeSettings
     definition_fingerprint: str
@@ -42,7 +42,7 @@ class RolloutState(View):
     is_demoted: bool
     revoked_at_ms: Omitted[int] = None
     revoked_reason: Omitted[str] = None
-    # Whether it may repeat text of others, and nobody has activated it since; whose text that is.
+    # Whether it may repeat untrusted text and nobody has activated it since; and the sources.
     derived_from_untrusted: bool = False
     untrusted_path: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
 
@@ -52,7 +52,7 @@ class RolloutSummary(RolloutState):
 
     skill_name: str
     source_scope: LearningScope
-    # Of the files that an active skill has.
+    # The digest of an active skill's files.
     digest: str
     verification_status: Verification
     successful_run_count: int
@@ -62,7 +62,7 @@ class RolloutSummary(RolloutState):
     real_daemon_verified: bool
     # The workspace's commit when the skill was last executed with success, if it has one.
     last_verified_workspace_digest: str | None = None
-    # How many of the runs executed this very definition.
+    # How many of the runs executed exactly this definition.
     executed_run_count: int
     canary_success_count: int
     canary_failure_count: int
@@ -75,12 +75,12 @@ class RolloutSummary(RolloutState):
     skill_path: Omitted[str] = None
     skill_root: Omitted[str] = None
     actions: list[RolloutAction]
-    # The stage that comes next and what is missing for it; left out where none comes.
+    # The next stage and what is missing for it; omitted where there is none.
     next: Omitted[NextStage] = None
 
 
 class RolloutView(RolloutSummary):
-    """A promoted skill with how its uses ended, and what has no effect in it."""
+    """A promoted skill with the outcomes of its uses, and settings without effect."""
 
     uses: Uses
     warnings: list[Caveat]
@@ -101,7 +101,7 @@ class TrialCaseView(View):
     # Only in the answer for one trial, not in a list.
     without_run_id: Omitted[str] = None
     with_run_id: Omitted[str] = None
-    # Whose text the recorded run had read.
+    # The untrusted sources of the recorded run.
     untrusted_path: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
 
 
@@ -114,8 +114,8 @@ class TrialView(View):
     state: TrialState
     definition_fingerprint: str
     attempt: int
-    # What the output had to contain, also where that was taken from the trial before; left out where
-    # any output that is not blank passes.
+    # The marker that the output had to contain, also if it was taken from the trial before; omitted
+    # where any output that is not blank passes.
     expected_output_contains: Omitted[str] = None
     # Why the trial failed, or is no evidence.
     reason: Omitted[str] = None
@@ -124,7 +124,7 @@ class TrialView(View):
     # A trial with cases is a replay.
     cases: list[TrialCaseView]
     report: Omitted[ReplayReport] = None
-    # Whether the skill, or a recorded run, has the mark of untrusted text; whose text that is.
+    # Whether the skill, or a recorded run, has the taint mark; and the sources.
     derived_from_untrusted: bool = False
     untrusted_path: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
     actor: str
@@ -133,7 +133,7 @@ class TrialView(View):
 
 
 class PromoteSkill(RequestBody):
-    """What a procedure is to become; sent again, it moves the skill to another stage."""
+    """The promotion of a procedure; sent again, it moves the skill to another stage."""
 
     skill_name: Id
     instructions: str
@@ -147,16 +147,16 @@ class PromoteSkill(RequestBody):
     provider: str | None = None
     model: str | None = None
     fallback_model: str | None = None
-    # A draft where it is left out; a skill that is active stays so.
+    # By default a draft; a skill that is active stays so.
     status: Lax[Stage] | None = None
 
 
 class AdvanceSkill(RequestBody):
-    """Which stage a skill goes to, with the definition that it has."""
+    """The stage to advance to, with the current definition."""
 
     # By default the next one.
     to: Lax[Stage] | None = None
-    # Refused when the definition is another one by now.
+    # Refused when the definition has changed.
     definition_fingerprint: Id | None = None
 
 
@@ -165,9 +165,9 @@ class RolloutResult(RequestBody):
 
     kind: Lax[EvidenceKind]
     run_id: Id
-    # What its last output has to contain.
+    # The marker that its last output has to contain.
     expected_output_contains: str
-    # Refused when the definition is another one by now.
+    # Refused when the definition has changed.
     definition_fingerprint: Id | None = None
 
 
@@ -175,34 +175,35 @@ class TrialCase(RequestBody):
     """A recorded run whose input is to run again."""
 
     run_id: Id
-    # What the outputs have to contain; by default `expected_output_contains` of the trial.
+    # The marker that the outputs have to contain; by default `expected_output_contains` of the
+    # trial.
     marker: str | None = None
 
 
 class StartTrial(RequestBody):
-    """What the daemon is to try: exactly the current definition."""
+    """The trial of exactly the current definition."""
 
-    # What the output has to contain. Without it, it is what the newest trial of this definition
-    # expected; if none expected anything, a trial passes if its run completes with any output
-    # at all. A replay leaves it to the judge, or to how its runs end.
+    # The marker that the output has to contain. By default that of the newest trial of this
+    # definition; if none had one, a trial passes if its run completes with any output at all. A
+    # replay leaves it to the judge, or to how its runs end.
     expected_output_contains: str | None = None
     # With cases it is a replay: each runs again, with the skill and without.
     cases: list[TrialCase] | None = Field(default=None, min_length=1, max_length=MAX_CASES)
-    # By default what the stage asks for next.
+    # By default the kind that the stage needs next.
     kind: Lax[EvidenceKind] | None = None
-    # What the skill is given, as `use_skill` would be.
+    # The parameters of the skill, as for `use_skill`.
     params: JsonObject | str | None = None
     definition_fingerprint: Id | None = None
 
 
 class RolloutReason(RequestBody):
-    """Why, for whoever reads the record later."""
+    """The reason, for later readers of the record."""
 
     reason: str | None = None
 
 
 class RollBackSkill(RolloutReason):
-    """Which earlier version is to be active again, and why."""
+    """The earlier version to activate again, and why."""
 
     # Its number in the history, the `version` of its definition, or its place among the versions that
     # were active (1 is the first); by default the version before, of a revoked skill the last one

@@ -46,7 +46,7 @@ class AttachedAsset(RequestBody):
 
 
 class BoardReferenceItem(RequestBody):
-    """A board: a kind of item that is known, and refused."""
+    """A board: a known kind of item that is refused."""
 
     type: Literal["board_reference"]
     board_id: str
@@ -60,7 +60,7 @@ InputItem: TypeAlias = Annotated[
 
 
 def _shape(given: Any) -> str:
-    """Which form of an attachment this is, so that only that one is complained about."""
+    """The form of an attachment, so that errors are about that form only."""
     if isinstance(given, str):
         return "id"
     named = given if isinstance(given, dict) else getattr(type(given), "model_fields", ())
@@ -76,7 +76,7 @@ Attachment: TypeAlias = Annotated[
 
 
 class SubmitInput(RequestBody):
-    """What a run is to work on, and how. Either `content` (with attachments) or `input_items`."""
+    """The input of a run, and its options. Either `content` (with attachments) or `input_items`."""
 
     content: str = ""
     input_items: list[InputItem] = Field(default_factory=list, max_length=256)
@@ -93,17 +93,18 @@ class SubmitInput(RequestBody):
     reply_address: str | None = None
     max_tool_iterations: Int32 | None = None
     debug_level: DebugLevel | None = None
-    # Of what the daemon itself says: en, vi or zh, with a region or without; anything else is en.
+    # The language of the daemon's own texts: en, vi or zh, with a region or without; anything else
+    # is en.
     locale: str | None = Field(default=None, max_length=64)
     idempotency_key: str | None = None
-    # Keys that stand for this session from now on; one that another session has is a conflict.
+    # Keys to bind to this session; one that another session has is a conflict.
     binding_keys: list[str] = Field(default_factory=list, max_length=256)
-    # Refused unless it is empty: what a run must bring about is checked by a playbook's contract.
+    # Refused unless it is empty: requirements on a run are checked by a playbook's contract.
     completion_requirements: Any = None
 
 
 class RunRequestView(View):
-    """Who asked, through what, and the route and model that were pinned."""
+    """The origin of a run, and its pinned route and model."""
 
     source_plugin: str
     source_kind: str
@@ -133,7 +134,7 @@ class RunCounts(View):
 
 
 class RunView(View):
-    """A run as it stands."""
+    """The current state of a run."""
 
     run_id: str
     session_id: str
@@ -158,10 +159,10 @@ class RunView(View):
     deliveries: list[Delivery] = Field(default_factory=list)
     error: Omitted[str] = None
     usage: UsageView = Field(default_factory=UsageView)
-    # How much of the provider traffic is kept; `/v1/runs/{id}/debug` has what was kept.
+    # How much of the provider traffic is captured; see `/v1/runs/{id}/debug`.
     debug_level: DebugLevel = "off"
-    # Which definition of a promoted skill it carries out, if it does.
+    # The definition of a promoted skill that it executes, if any.
     skill_fingerprint: Omitted[str] = None
-    # The trial or replay that its session is a part of.
+    # The trial or replay of its session.
     trial_id: Omitted[str] = None
     actions: list[str] = Field(default_factory=list)

@@ -10,7 +10,7 @@ from understudy.wire.base import DebugLevel, Int32, JsonObject, Lax, Omitted, Re
 
 
 class RouteView(View):
-    """Where model calls can go; never with a key."""
+    """A route of model calls; never with its key."""
 
     route_id: str
     provider: str
@@ -21,19 +21,19 @@ class RouteView(View):
     context_window_source: WindowSource
     ready: bool
     reason: Omitted[str] = None
-    # Files that its model takes beside text: `image`, `document`.
+    # Kinds of files that its model takes besides text: `image`, `document`.
     accepts: list[str] = Field(default_factory=list)
     default: bool
 
 
 class ChangeRuntime(RequestBody):
-    """Runtime settings to change; what is left out stays."""
+    """Runtime settings to change; an omitted one stays."""
 
     default_route: str | None = None
     # Another name of `default_route`.
     route_id: str | None = None
     debug_level: DebugLevel | None = None
-    # What needs the approval of two people; an empty list: nothing.
+    # Changes that need the approval of two people; an empty list: none.
     require_two_approvers: list[Lax[TwoApprovers]] | None = Field(default=None, max_length=3)
     # Whether uploads of skills need the signature of a known key.
     require_signed_uploads: bool | None = None
@@ -41,7 +41,7 @@ class ChangeRuntime(RequestBody):
 
 
 class RollBackRuntime(RequestBody):
-    """Which revision to bring back; the one before when none is named."""
+    """The revision to restore; by default the previous one."""
 
     target_revision: Int32 | None = None
     expected_revision: Int32 | None = None
@@ -85,7 +85,7 @@ class SetTool(RequestBody):
 
 
 class StatusView(View):
-    """What the daemon is and does; more parts than these are shown."""
+    """The state of the daemon; there may be more parts than these."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 

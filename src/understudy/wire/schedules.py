@@ -12,14 +12,14 @@ from understudy.wire.runs import SubmitInput
 
 
 class OnceCadence(RequestBody):
-    """At one moment."""
+    """At one time."""
 
     type: Literal["once"]
     fire_at_ms: int
 
 
 class IntervalCadence(RequestBody):
-    """Every so many seconds, at least 5."""
+    """At a fixed interval in seconds, at least 5."""
 
     type: Literal["interval"]
     every_seconds: int
@@ -39,13 +39,13 @@ Cadence: TypeAlias = Annotated[
 
 
 class MisfirePolicyBody(RequestBody):
-    """What to do about times that passed while no daemon could fire."""
+    """The policy for times that passed while no daemon could fire."""
 
     type: Lax[MisfirePolicyType]
 
 
 class CreateSchedule(RequestBody):
-    """A new schedule; `request` is what each run is submitted with, without an idempotency key."""
+    """A new schedule; `request` is the submission of each run, without an idempotency key."""
 
     name: str
     target_session_id: str
@@ -67,13 +67,13 @@ class CadenceView(View):
 
 
 class MisfirePolicyView(View):
-    """What is done about times that passed while no daemon could fire."""
+    """The policy for times that passed while no daemon could fire."""
 
     type: MisfirePolicyType
 
 
 class ScheduledRequestView(View):
-    """What each run is submitted with; what is left out is decided when it fires."""
+    """The submission of each run; omitted fields are decided when it fires."""
 
     input_items: list[JsonObject]
     text_preview: Omitted[str] = None
@@ -88,7 +88,7 @@ class ScheduledRequestView(View):
 
 
 class ScheduleView(View):
-    """A schedule as it stands."""
+    """The current state of a schedule."""
 
     schedule_id: str
     name: str
@@ -111,7 +111,7 @@ class ScheduleView(View):
 
 
 class ScheduleAnswer(View):
-    """A schedule after something was done with it; `execution` when that was a fire."""
+    """A schedule after an operation; `execution` if that was a fire."""
 
     schedule: ScheduleView
     execution: Omitted[ScheduleExecution] = None

@@ -12,7 +12,7 @@ from understudy.wire.replies import OutputView, ReplyTargetBody
 
 
 class CreateSession(RequestBody):
-    """A new session, or the existing one of that id when nothing asked for differs."""
+    """A new session, or the existing one of that id if the request does not differ."""
 
     session_id: str | None = None
     agent_id: str | None = None
@@ -24,19 +24,19 @@ class CreateSession(RequestBody):
 
 
 class BindPersona(RequestBody):
-    """Which persona to copy into the session."""
+    """The persona to bind to the session."""
 
     persona_id: str
 
 
 class SetCapabilityScope(RequestBody):
-    """What the session may see."""
+    """The capability scope of the session."""
 
     capability_scope: JsonObject
 
 
 class SetCredentialScope(RequestBody):
-    """Which credentials the session may use."""
+    """The credential scope of the session."""
 
     credential_scope: JsonObject
 
@@ -55,20 +55,20 @@ class SetRoutePolicy(RequestBody):
 
 
 class ActivateSkill(RequestBody):
-    """A skill for each prompt of the session, by its slug, id or name."""
+    """A skill to activate in the session, by its slug, id or name."""
 
     name: str = Field(min_length=1, max_length=200)
     args: str | None = Field(default=None, max_length=4096)
 
 
 class SetReplyTargets(RequestBody):
-    """Where the outputs of future runs go."""
+    """The reply targets of future runs."""
 
     reply_targets: list[ReplyTargetBody] = Field(max_length=32)
 
 
 class EndSession(RequestBody):
-    """Why the session ends."""
+    """The reason for ending the session."""
 
     reason: str | None = Field(default=None, max_length=2000)
 
@@ -88,7 +88,7 @@ class SessionPersonaView(View):
 
 
 class BoundPersona(View):
-    """Which persona snapshot a session carries."""
+    """The persona snapshot of a session, in short."""
 
     persona_id: str
     persona_version: int
@@ -97,7 +97,7 @@ class BoundPersona(View):
 
 
 class LastRun(View):
-    """How the newest run stands, or that of an inline submit."""
+    """The status of the newest run, or of that of an inline submit."""
 
     run_id: str
     status: RunStatus
@@ -106,7 +106,7 @@ class LastRun(View):
 
 
 class SessionSnapshot(View):
-    """What the session is doing right now."""
+    """The current activity of the session."""
 
     status: model.SessionStatus
     journal_length: int
@@ -131,9 +131,9 @@ class SessionView(View):
     thread_id: Omitted[str] = None
     parent_session_id: Omitted[str] = None
     ended_reason: Omitted[str] = None
-    # Where in the workspace it works and stays; without one, in all of it.
+    # Working directory of its tools within the workspace; omitted for the whole workspace.
     workdir: Omitted[str] = None
-    # The trial or replay that it is a part of, itself or by a session above it.
+    # The trial or replay that it belongs to, itself or through a parent.
     trial_id: Omitted[str] = None
     route_policy: Omitted[model.RoutePolicy] = None
     capability_scope: Omitted[ScopeLists] = None
@@ -141,7 +141,7 @@ class SessionView(View):
     credential_scope: Omitted[ScopeLists] = None
     effective_credential_scope: Omitted[ScopeLists] = None
     persona: Omitted[BoundPersona] = None
-    # The skills whose instructions each prompt has; `active-skills` says which of them can be used.
+    # The active skills; `active-skills` says which of them are usable.
     active_skills: Omitted[list[model.ActiveSkill]] = None
     reply_targets: Omitted[list[model.ReplyTarget]] = None
     # The newest outputs of its runs, newest last; lists of sessions leave them out.
@@ -150,7 +150,7 @@ class SessionView(View):
 
 
 class InterruptView(View):
-    """Whether there was something to interrupt, and how the session stands."""
+    """Whether a run was interrupted, and the state of the session."""
 
     interrupted: bool
     snapshot: SessionSnapshot

@@ -1,4 +1,4 @@
-"""Skills on the wire: answers that differ from the records, and what callers send."""
+"""Skills on the wire: answers that differ from the records, and request bodies."""
 
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
@@ -21,17 +21,17 @@ from understudy.skills.usage import UsageFigures
 from understudy.skills.versions import StoredSkill
 from understudy.wire.base import Int32, Items, Lax, Omitted, RequestBody, VersionNumber, View
 
-# More findings than this nobody has looked at one by one.
+# Nobody reviews more findings than this one by one.
 MAX_ACKNOWLEDGED: Final = 50
 MAX_USER_ID_CHARS: Final = 255
 MAX_REASON_CHARS: Final = 1000
 MAX_PATH_CHARS: Final = 4000
-# What a SKILL.md may say and mostly does not.
+# A manifest field that is usually empty.
 Unsaid: TypeAlias = Annotated[str, OMIT_EMPTY]
 
 
 class SkillView(View):
-    """A skill as it stands; `actions` are what the caller may do with it."""
+    """The current state of a skill; `actions` are what the caller may do with it."""
 
     id: str
     slug: str
@@ -91,7 +91,7 @@ class SkillKept(SkillView):
     """A skill after a version was stored; `unchanged` says that it had this content already."""
 
     unchanged: bool
-    # The number of the version, where it is a draft that waits for a person.
+    # The number of the version, if it is a draft that waits for a person.
     draft_version: Omitted[int] = None
     deps_warning: Omitted[str] = None
     # Of an upload: who signed it.
@@ -112,14 +112,14 @@ class SkillKept(SkillView):
 
 
 class SkillPatched(SkillKept):
-    """A skill after a patch: how often the text was there, and how often it was replaced."""
+    """A skill after a patch: the number of matches and of replacements."""
 
     matches: int
     replaced: int
 
 
 class SkillDetail(SkillView):
-    """A skill with what it tells an agent to do."""
+    """A skill with its instructions."""
 
     instructions: str
     runtime: RuntimeSettings
@@ -129,15 +129,15 @@ class SkillDetail(SkillView):
     version_label: Unsaid = ""
     license: Unsaid = ""
     compatibility: Unsaid = ""
-    # Where its files lie on the daemon's machine; only an admin is told.
+    # The folder of its files on the daemon's machine; for admins only.
     path: Omitted[str] = None
-    # Its SKILL.md, and of a promoted skill the folder that all of them lie in.
+    # Its SKILL.md, and for a promoted skill the root of all mounts.
     skill_path: Omitted[str] = None
     skill_root: Omitted[str] = None
 
 
 class OfferedSkill(View):
-    """A skill that an agent may use in a session, and why it may."""
+    """A skill that an agent may use in a session, and the reason."""
 
     slug: str
     name: str
@@ -147,7 +147,7 @@ class OfferedSkill(View):
     context: SkillContext
     reason: AccessReason
     missing_deps: list[str]
-    # Why nobody can use it now, where that is so.
+    # Why it is unusable now, if it is.
     unusable: Omitted[str] = None
     id: Omitted[str] = None
     # As in `SkillView`.
@@ -161,7 +161,7 @@ class OfferedSkill(View):
 
 
 class AgentSkillView(View):
-    """A skill that the caller may know of, and what an agent has of it."""
+    """A skill that is visible to the caller, and an agent's grant and access."""
 
     id: str
     slug: str
@@ -186,7 +186,7 @@ class SkillVersionView(View):
     run_id: Omitted[str] = None
     restored_from: Omitted[int] = None
     state: VersionState
-    # Whether its text may repeat what others said, and the codes of where that came from.
+    # Whether its text may repeat untrusted text, and the codes of the sources.
     derived_from_untrusted: bool
     untrusted_path: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
     decided_by: Omitted[str] = None
@@ -202,7 +202,7 @@ class SkillVersions(Items[SkillVersionView]):
 
 
 class SkillFile(View):
-    """The content of a file; what is not text comes as base64."""
+    """The content of a file; binary content is base64."""
 
     path: str
     size: int
@@ -243,7 +243,7 @@ class TrashedSkillView(View):
 
 
 class AcknowledgedFinding(RequestBody):
-    """A finding of the content guard that an admin takes upon themselves, and why."""
+    """A finding of the content guard that an admin acknowledges, and why."""
 
     rule_id: str = Field(min_length=1, max_length=100)
     path: str = Field(default="SKILL.md", min_length=1, max_length=1000)
@@ -259,15 +259,17 @@ class _Guarded(RequestBody):
 
 
 class CreateSkill(_Guarded):
-    """A skill of one file; without a slug it is in the front matter, or made from the name."""
+    """A skill of one file; the slug defaults to the front matter's, or is made from the name."""
 
     content: str
     slug: str | None = Field(default=None, max_length=200)
 
 
 class PatchSkill(_Guarded):
-    """Put `replace` in the place of `find` in SKILL.md: its first place, all of them, or with
-    `strict` only where there is just one."""
+    """Replace `find` by `replace` in SKILL.md.
+
+    The first match, all of them, or with `strict` only if there is exactly one.
+    """
 
     find: str
     replace: str
@@ -277,7 +279,7 @@ class PatchSkill(_Guarded):
 
 
 class UpdateSkill(RequestBody):
-    """Changes to a skill; what is left out keeps its value, and nothing else can be changed."""
+    """Changes to a skill; an omitted field keeps its value, and nothing else can be changed."""
 
     name: str | None = None
     description: str | None = None
@@ -286,25 +288,25 @@ class UpdateSkill(RequestBody):
 
 
 class ToggleSkill(RequestBody):
-    """Whether the skill is offered at all."""
+    """Whether the skill is enabled."""
 
     enabled: bool
 
 
 class RestoreSkill(_Guarded):
-    """Which earlier version to bring back, as a new one."""
+    """The earlier version to restore, as a new one."""
 
     version: VersionNumber
 
 
 class RejectDraft(RequestBody):
-    """Why a draft is decided so, for the audit."""
+    """The reason of a decision on a draft, for the audit."""
 
     reason: str = Field(default="", max_length=MAX_REASON_CHARS)
 
 
 class AcceptDraft(RejectDraft, _Guarded):
-    """How a draft becomes the current version."""
+    """The acceptance of a draft as the current version."""
 
 
 class AddSkillRoot(RequestBody):
@@ -314,7 +316,7 @@ class AddSkillRoot(RequestBody):
 
 
 class UndeleteSkill(_Guarded):
-    """How a deleted skill comes back."""
+    """The restoration of a deleted skill."""
 
 
 class RevokeAgent(RequestBody):
@@ -340,6 +342,6 @@ class GrantUser(RevokeUser):
 
 
 class InstallDependency(RequestBody):
-    """One thing that skills miss, such as `pip:requests` or `npm:left-pad`."""
+    """One missing dependency, such as `pip:requests` or `npm:left-pad`."""
 
     dep: str

@@ -1,4 +1,4 @@
-"""What callers send about tasks of a session."""
+"""Request bodies of session tasks."""
 
 from typing import Annotated
 
@@ -20,7 +20,7 @@ class CreateTask(RequestBody):
 
 
 class UpdateTask(Update):
-    """Changes to a task; what is left out keeps its value, an empty description removes it."""
+    """Changes to a task; an omitted field keeps its value, an empty description removes it."""
 
     title: str | None = Field(default=None, max_length=500)
     description: str | None = Field(default=None, max_length=8000)

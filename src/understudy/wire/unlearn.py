@@ -17,7 +17,7 @@ Digest = Annotated[str, Field(max_length=64)]
 
 
 class TargetBody(RequestBody):
-    """What to unlearn; the text itself where the kind is `user_text`."""
+    """The target to unlearn; the text itself where the kind is `user_text`."""
 
     kind: Lax[TargetKind]
     id: str = Field(min_length=1, max_length=MAX_TEXT)
@@ -29,13 +29,13 @@ class TargetBody(RequestBody):
 
 
 class PreviewUnlearn(RequestBody):
-    """Ask what came of a target."""
+    """The target whose blast radius is requested."""
 
     target: TargetBody
 
 
 class StartUnlearn(RequestBody):
-    """Have a target unlearned."""
+    """The target to unlearn, and the mode."""
 
     target: TargetBody
     mode: Lax[UnlearnMode]
@@ -61,8 +61,8 @@ class ReceiptBody(RequestBody):
 
 
 class VerifyUnlearn(RequestBody):
-    """Look whether the stores hold what a receipt names."""
+    """Check whether the stores still hold what a receipt names."""
 
     receipt: ReceiptBody
-    # A text that the caller knows, to be looked for as well; it is not stored.
+    # A text that the caller knows, to be searched as well; it is not stored.
     text: str | None = Field(default=None, max_length=MAX_TEXT)

@@ -1,7 +1,7 @@
-"""What a text on the wire does not tell: ids of others in what is shared, and sensitive words that a run quotes.
+"""Veils answers: ids of other users in shared records, and sensitive statements in journals.
 
-Rows that do not exist for a caller are left out by the stores. This is about the rest: a record that
-everybody may read names the run of somebody else, or a journal holds the sentence that was learned.
+Rows that a caller cannot see are left out by the stores. This covers the rest: a shared record that
+names another user's run, or a journal with the sentence that was learned.
 """
 
 import json
@@ -26,7 +26,7 @@ _SESSION: Final = re.compile(
 _MEMBERS: Final = re.compile(r'"\w*member_ids"\s*:\s*\[[^\]]+\]')
 _STRING: Final = re.compile(r'(")([^"\\]{1,200})"')
 _ID: Final = re.compile(r"\b[a-z]{2,4}_[0-9a-f]{32}\b")
-# A shorter sentence is a word that occurs anywhere.
+# A shorter statement would match ordinary words.
 _LEAST_CHARS: Final = 4
 _BETWEEN: Final = r"(?:\s|\\[nrt])+"
 
@@ -67,7 +67,7 @@ def veil(units: "Units", sight: Sight, text: str, asked: str = "") -> str:
 class Mask:
     """Covers the sensitive statements of a run with as many characters, for a reader of parts of a text.
 
-    A part that begins or ends within a statement does not show its shape, so the whole is masked.
+    A part may begin or end within a statement, where it would not match, so the whole is masked.
     """
 
     _patterns: tuple[re.Pattern[str], ...]
@@ -89,7 +89,7 @@ class Mask:
 
 
 def _patterns(words: Iterable[str]) -> Iterable[re.Pattern[str]]:
-    """Each statement as it may stand in a text or in JSON: in any case, with other blanks, without its full stop."""
+    """The pattern of each statement in a text or in JSON: any case and whitespace, no full stop."""
     for statement in set(words):
         bare = statement.strip().rstrip(".!?\N{IDEOGRAPHIC FULL STOP}")
         if len(bare) < _LEAST_CHARS:

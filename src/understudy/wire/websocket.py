@@ -1,4 +1,4 @@
-"""What goes over the WebSocket: the frames, and what each method takes and answers."""
+"""WebSocket frames, and the parameters and results of each method."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -27,7 +27,7 @@ ErrorCode: TypeAlias = Literal[
 
 
 class RequestFrame(BaseModel):
-    """What a client asks for."""
+    """The request of a client."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -38,7 +38,7 @@ class RequestFrame(BaseModel):
 
 
 class FrameError(View):
-    """Why something was not done; `details` has the domain and code that HTTP would name."""
+    """Why a request failed; `details` has the domain and code that HTTP would return."""
 
     code: ErrorCode
     message: str
@@ -48,8 +48,11 @@ class FrameError(View):
 
 
 class ConnectParams(RequestBody):
-    """Who calls. There are no paired devices and no tenants here, so `sender_id` and `tenant_hint`
-    have no effect, and a `tenant_id` is refused."""
+    """The credentials of the caller.
+
+    There are no paired devices and no tenants here, so `sender_id` and `tenant_hint` have no
+    effect, and a `tenant_id` is refused.
+    """
 
     token: str | None = Field(default=None, max_length=1000)
     user_id: str | None = None
@@ -60,14 +63,14 @@ class ConnectParams(RequestBody):
 
 
 class ServerHello(View):
-    """Who answers."""
+    """The server's name and version."""
 
     name: str
     version: str
 
 
 class Connected(View):
-    """Who the caller is from now on."""
+    """The authenticated caller."""
 
     protocol: int = PROTOCOL
     role: Role
@@ -78,7 +81,7 @@ class Connected(View):
 
 
 class ListSkillsParams(RequestBody):
-    """Where a list goes on, and how much of it is wanted."""
+    """The cursor and the limit of a list."""
 
     limit: Int32 | None = None
     cursor: str | None = None
@@ -91,7 +94,7 @@ class GetSkillParams(RequestBody):
 
 
 class UpdateSkillParams(RequestBody):
-    """A skill by its slug or id, and what is to change."""
+    """A skill by its slug or id, and the changes."""
 
     name: str | None = None
     id: str | None = None
@@ -99,7 +102,7 @@ class UpdateSkillParams(RequestBody):
 
 
 class NamedSkill(View):
-    """What every answer says of a skill; `source` is its origin."""
+    """The fields of a skill in every answer; `source` is its origin."""
 
     id: str
     slug: str
@@ -130,8 +133,10 @@ class SkillContent(NamedSkill):
 
 
 class SkillUpdated(View):
-    """It is done, or waits for a second person; `ok` is text, as the protocol of skills has always
-    had it."""
+    """The result of an update: done, or waiting for a second approval.
+
+    `ok` is text, as the protocol of skills has always had it.
+    """
 
     ok: Literal["true", "false"] = "true"
     waiting: Omitted[WaitingForSecond] = None
@@ -150,7 +155,7 @@ class GetFileParams(ListFilesParams):
 
 
 class SetFileParams(GetFileParams):
-    """What it is to hold, and whether users who have a copy of their own get it too."""
+    """The new content, and whether users' own copies get it too."""
 
     content: str
     propagate: bool = False
@@ -173,13 +178,13 @@ class ListedFiles(View):
 
 
 class AgentFile(View):
-    """One of them."""
+    """One context file of an agent."""
 
     agentId: str  # noqa: N815
     file: FileState
 
 
 class AgentFileSet(AgentFile):
-    """The file as it is now, and how many copies of users changed with it."""
+    """The file after the change, and how many users' copies changed with it."""
 
     propagated: int

@@ -1,1 +1,1 @@
-"""Work in the background: claim due items, do them, retry after a failure or an outage."""
+"""Background work: claim due items, do them, retry after a failure or an outage."""

@@ -19,9 +19,9 @@ LONGEST_WAIT_S: Final = 5.0
 
 
 async def run_blocking(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do blocking work to its end, so that a run that is stopped sees what it made.
+    """Run blocking work to its end, so that a stopped run sees what it made.
 
-    What stands against it is told to the model.
+    A domain error becomes a `ToolError` for the model.
     """
     try:
         return await finish_despite_db_outage(work, *args, **kwargs)

@@ -33,7 +33,7 @@ log = structlog.get_logger()
 T = TypeVar("T")
 
 LEASE_MS: Final = 8_000
-# Bytes of chance in a claim.
+# Random bytes in a claim.
 CLAIM_BYTES: Final = 16
 RENEWED_EVERY_S: Final = 2.5
 
@@ -59,7 +59,7 @@ class Job:
     claim: str
     # Whether it was claimed from the lane of jobs that need a model.
     may_ask: bool = False
-    # Whether it was put under its claim, by who queued it; it is put only once.
+    # Whether the row was inserted under this claim by its producer, which happens only once.
     is_handed_over: bool = False
     # What who handed it over knows of it, so that the duty need not read it.
     brought: object = None
@@ -100,7 +100,7 @@ async def while_held(
 
 
 class QueueDuty(Protocol):
-    """What is done with the jobs of one queue."""
+    """How the jobs of one queue are done."""
 
     @property
     def name(self) -> str:
@@ -158,13 +158,13 @@ class QueueWorker:
     jitter: Callable[[], float] = random.SystemRandom().random
     # Jobs claimed by this worker: never claimed twice, given back at shutdown.
     held: dict[str, Job] = field(default_factory=dict, init=False)
-    # Those of them that were handed over with their claim, and that no lane has taken yet.
+    # Jobs of `held` that were handed over with their claim and that no lane has taken yet.
     handed: dict[bool, deque[Job]] = field(
         default_factory=lambda: {may_ask: deque() for may_ask in AT_ONCE}, init=False
     )
-    # When the next job of a lane is due, by the last look.
+    # When the next job of a lane is due, as of the last poll.
     due: dict[bool, int | None] = field(default_factory=dict, init=False)
-    # How often the topic had rung before that look, and when it was.
+    # Ring count of the topic before that poll, and when the poll was.
     looked: dict[bool, tuple[int, int]] = field(default_factory=dict, init=False)
     is_open: threading.Event = field(default_factory=threading.Event, init=False)
 
@@ -184,8 +184,8 @@ class QueueWorker:
     def new_claim(self, job_id: str, *, may_ask: bool, brought: object = None) -> Job | None:
         """A claim for a job that is about to be queued; None where its lane has no room.
 
-        Such a job is put under the claim and handed over after the commit: nobody has to look for
-        it. Should this daemon die first, the lease runs out.
+        The job is inserted under the claim and handed over after the commit, so no poll is needed.
+        Should this daemon die first, the lease runs out.
         """
         waiting = sum(job.may_ask is may_ask for job in tuple(self.held.values()))
         if waiting >= AT_ONCE[may_ask] or not self.is_open.is_set():
@@ -201,7 +201,7 @@ class QueueWorker:
         )
 
     def hand_over(self, job: Job) -> None:
-        """Do a job that was put under its claim; may be called from any thread."""
+        """Do a job that was inserted under its claim; may be called from any thread."""
         self.held[job.job_id] = job
         self.handed[job.may_ask].append(job)
         self.bell.ring(lane_topic(self.duty.topic, may_ask=job.may_ask))
@@ -221,7 +221,7 @@ class QueueWorker:
         return replace(found, items=(*taken, *found.items))
 
     def _must_look(self, *, may_ask: bool) -> bool:
-        """Whether the queue may have a due job: jobs that are handed over must not hide it."""
+        """Whether the queue may have a due job: handed-over jobs must not starve it."""
         now, due = self.clock.now_ms(), self.due.get(may_ask)
         rings, at_ms = self.looked.get(may_ask, (-1, now))
         is_fresh = 0 <= now - at_ms < self.look_s * 1000
@@ -230,7 +230,7 @@ class QueueWorker:
 
     def _claim_queued(self, limit: int, *, may_ask: bool) -> Claim[Job]:
         now, besides = self.clock.now_ms(), tuple(self.held)
-        # Counted before the look: a ring during the look must not be missed.
+        # Counted before the poll: a ring during the poll must not be missed.
         self.looked[may_ask] = (self.bell.count(self.duty.topic), now)
         with self.units.read() as unit:
             if not self.duty.is_on(unit):
@@ -255,7 +255,7 @@ class QueueWorker:
         return Claim(items=jobs, due_at_ms=due)
 
     async def work(self, job: Job) -> None:
-        """Do one job; its failure holds up no other."""
+        """Do one job; a failure does not affect the others."""
         is_over = False
         try:
             await self.duty.do(job)
@@ -284,7 +284,7 @@ class QueueWorker:
         try:
             await retry_while_db_down(self._put_back, job, problem)
         except Exception:
-            # The lease runs out, and the job is tried again then.
+            # The lease runs out, and then the job is retried.
             log.exception(self._event("not_settled"), **self._id_of(job))
 
     def _put_back(self, job: Job, problem: Exception) -> None:

@@ -1,4 +1,4 @@
-"""Removes records that are older than the settings keep them, a batch at a time."""
+"""Retention: deletes records past their retention time, a batch at a time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 LOOK_EVERY_S: Final = 3600.0
-# Rows that one transaction removes at most, so that no writer waits for long.
+# Maximum rows deleted per transaction, so that no writer waits long for the lock.
 BATCH: Final = 500
-# Between two batches, so that other writers get their turn.
+# Pause between two batches, so that other writers get the lock.
 BREATH_MS: Final = 100
 SLEEP: Final = WorkerSleep(topics=(), longest_s=LOOK_EVERY_S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionDuty:
-    """Prunes each kind of record; a batch is one transaction, and leaves no item to do."""
+    """Prunes each kind of record; a batch is one transaction, done within the claim."""
 
     units: "Units"
     clock: Clock
@@ -34,7 +34,7 @@ class RetentionDuty:
     sleep: WorkerSleep = SLEEP
 
     def claim(self, _: int, /) -> Claim[None]:
-        """Remove one batch of each kind; sleep until there may be more."""
+        """Delete one batch of each kind; sleep until there may be more."""
         now = self.clock.now_ms()
         is_behind = False
         for kind, days in self.days.items():
@@ -48,4 +48,4 @@ class RetentionDuty:
         return Claim(due_at_ms=now + BREATH_MS if is_behind else None)
 
     async def do(self, _: None, /) -> None:
-        """Nothing is left to do."""
+        """Never has work: `claim` does everything."""

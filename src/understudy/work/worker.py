@@ -12,7 +12,7 @@ from understudy.work.db_retry import finish_despite_db_outage
 T = TypeVar("T")
 
 SHORTEST_SLEEP_S: Final = 0.05
-# How often a worker looks although nothing was committed: in case a ring was lost.
+# How often a worker polls although nothing was committed: in case a ring was lost.
 LONGEST_DOZE_S: Final = 30.0
 
 
@@ -24,15 +24,15 @@ class WorkerSleep:
     topics: tuple[str, ...]
     longest_s: float
     # The tables of which a change may make something due, where no other daemon changes them.
-    # None given: any commit may.
+    # Empty: any commit may.
     tables: tuple[str, ...] = ()
     shortest_s: float = SHORTEST_SLEEP_S
-    # Slept in any case before a topic is heard, so that one look serves many rings.
+    # Minimum sleep before a topic is heard, so that one poll serves many rings.
     pause_s: float = 0.0
 
     @property
     def news(self) -> tuple[str, ...]:
-        """Bell topics without which a look finds nothing that it has not found before."""
+        """Bell topics without which a poll finds nothing new."""
         return tuple(map(TABLE.format, self.tables)) or (COMMITS,)
 
 
@@ -43,7 +43,7 @@ class Claim(Generic[T]):
     items: tuple[T, ...] = ()
     # When the next item is due; None when none is known.
     due_at_ms: int | None = None
-    # Replaces the duty's own sleep; hears no topic and no table that the other does not hear.
+    # Replaces the duty's own sleep; its topics and tables are a subset of the duty's.
     sleep: WorkerSleep | None = None
     # Whether to sleep after these items instead of claiming more at once.
     is_all: bool = False
@@ -134,7 +134,7 @@ class Worker(Generic[T]):
             await self._doze(claim, heard | news, every_s=sleep.longest_s)
 
     async def _doze(self, claim: Claim[T], seen: Mapping[str, int], *, every_s: float) -> None:
-        """Sleep on while there is no news: the last look still holds.
+        """Sleep on while there is no news: the last poll still holds.
 
         The clock is read now and then, because it may be set, or the machine suspended.
         """

@@ -1,1 +1,1 @@
-"""The RPC over a WebSocket: requests, answers and events as JSON frames."""
+"""RPC over a WebSocket: requests, answers and events as JSON frames."""

@@ -1,4 +1,4 @@
-"""One WebSocket connection: frames, requests in order, answers and events through one queue."""
+"""One WebSocket connection: requests in order, answers and events through one queue."""
 
 import asyncio
 import json
@@ -38,19 +38,19 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# Journal events that clients of all sessions hear of, with the names that streams use.
+# Journal events sent to every client, under the names of the streams.
 RUN_EVENTS: Final = (EventKind.CANDIDATES_ADDED, EventKind.HINT)
-# How often a token is asked for where nothing happens.
+# The interval at which the token of an idle connection is checked.
 LOOK_EVERY_S: Final = 15.0
 MAX_RUN_EVENTS: Final = 100
 
 Audience = Callable[[SkillLibrary, Principal, SkillEvent], bool]
-# Nothing here has presence or health to count yet; the protocol has a place for both.
+# Presence and health are reserved fields of the protocol, unused here.
 STATE_VERSION: Final = {"presence": 0, "health": 0}
 
 
 def knows_the_skill(library: SkillLibrary, principal: Principal, event: SkillEvent) -> bool:
-    """Whether the caller may see the skill."""
+    """Whether the skill is visible to the caller."""
     if event.slug is None:
         return False
     try:
@@ -65,7 +65,7 @@ def is_admin(_: SkillLibrary, principal: Principal, __: SkillEvent) -> bool:
     return principal.role.includes(Role.ADMIN)
 
 
-# An event that is not here, no client hears of.
+# Events without an entry are sent to no client.
 AUDIENCES: Final[Mapping[SkillEventName, Audience]] = {
     SkillEventName.DEPS_CHECKED: knows_the_skill,
     SkillEventName.DEPS_COMPLETE: is_admin,
@@ -79,12 +79,12 @@ AUDIENCES: Final[Mapping[SkillEventName, Audience]] = {
 def audible(
     library: SkillLibrary, principal: Principal, events: Iterable[SkillEvent]
 ) -> list[SkillEvent]:
-    """The events that a principal may see."""
+    """The events that are visible to a principal."""
     return [event for event in events if AUDIENCES[event.name](library, principal, event)]
 
 
 class Inbox:
-    """Events that came in and were not looked at yet; they may come from any thread."""
+    """A bounded queue of skill events, which may arrive from any thread."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -94,12 +94,12 @@ class Inbox:
         self._is_over = False
 
     def note(self, event: SkillEvent) -> None:
-        """Take an event, on the thread on which it happened."""
+        """Add an event; called on the thread of its sender."""
         if event.name in AUDIENCES and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._add, event)
 
     async def take(self) -> list[SkillEvent] | None:
-        """The events since the last call; waits for the first one. None after an overflow."""
+        """Wait for the events since the last call; None after an overflow."""
         await self._arrived.wait()
         if self._is_over:
             return None
@@ -115,7 +115,7 @@ class Inbox:
 
 
 class BadFrame(Exception):
-    """A frame that is no request; the id is None where it has none that could be answered."""
+    """An invalid request frame; the id is None if it has none that could be answered."""
 
     def __init__(self, frame_id: FrameId, cause: UnderstudyError) -> None:
         super().__init__(cause.code)
@@ -124,7 +124,7 @@ class BadFrame(Exception):
 
 
 def request_of(text: str) -> RequestFrame:
-    """The request in a frame, or `BadFrame`."""
+    """Parse the request in a frame; raises `BadFrame`."""
     frame_id: FrameId = None
     try:
         value = load(text)
@@ -143,7 +143,7 @@ def request_of(text: str) -> RequestFrame:
 
 
 def _id_of(value: object) -> FrameId:
-    """The id of a frame, whatever else is wrong with it; None for none that we would repeat."""
+    """The id of a frame, even if it is otherwise invalid; None without a usable id."""
     match value:
         case {"id": bool()}:
             return None
@@ -156,7 +156,7 @@ def _id_of(value: object) -> FrameId:
 
 
 def _is_fine(value: int | str) -> bool:
-    """Whether it can be sent back: a number that is not too large, or whole characters."""
+    """Whether an id can be sent back: a number in range, or text without lone surrogates."""
     try:
         check(value)
     except Invalid:
@@ -165,7 +165,7 @@ def _is_fine(value: int | str) -> bool:
 
 
 def answer_frame(frame_id: FrameId, payload: JsonObject) -> str:
-    """The answer as a frame; `LimitExceeded` when it is too large for one."""
+    """An answer frame; `LimitExceeded` if it is too large."""
     text = _encode({"type": "res", "id": frame_id, "ok": True, "payload": payload})
     if not fits(text):
         raise coded_error("ws/answer_too_large", limit_bytes=MAX_FRAME_BYTES)
@@ -173,20 +173,20 @@ def answer_frame(frame_id: FrameId, payload: JsonObject) -> str:
 
 
 def error_frame(frame_id: FrameId, error: FrameError) -> str:
-    """Why it was not done."""
+    """An error frame."""
     return _encode(
         {"type": "res", "id": frame_id, "ok": False, "error": error.model_dump(mode="json")}
     )
 
 
 def run_event_payload(event: JournalEvent) -> dict[str, object]:
-    """What a client is told of a journal event: the data of the stream event of that name."""
+    """The payload for a journal event: the same as in the stream event of that name."""
     where = {"session_id": event.session_id, "timestamp_ms": event.at_ms}
     return {**event.data, "run_id": event.run_id, **where}
 
 
 def event_frame(name: str, payload: Mapping[str, object], seq: int) -> str:
-    """Something that happened; `seq` counts the events of a connection."""
+    """An event frame; `seq` counts the events of a connection."""
     return _encode(
         {
             "type": "event",
@@ -199,7 +199,7 @@ def event_frame(name: str, payload: Mapping[str, object], seq: int) -> str:
 
 
 def fits(text: str) -> bool:
-    """Whether a frame may hold this."""
+    """Whether a text fits into a frame."""
     return len(text) <= MAX_FRAME_BYTES and len(text.encode()) <= MAX_FRAME_BYTES
 
 
@@ -209,7 +209,7 @@ def _encode(frame: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """The last that is sent: a code of RFC 6455, and why."""
+    """The close frame: a status code of RFC 6455, and the reason."""
 
     code: int
     reason: str
@@ -226,7 +226,7 @@ BEHIND: Final = Close(1013, "more happened than could be told")
 
 
 class TooSlow(Exception):
-    """A client takes less than it is sent."""
+    """The client reads more slowly than it is sent to."""
 
 
 class WebSocketConnection:
@@ -244,11 +244,11 @@ class WebSocketConnection:
         self._outbox: asyncio.Queue[str | Close] = asyncio.Queue(limits.queue)
         self._inbox = Inbox(limits.backlog)
         self._unsubscribe = services.skills.events.subscribe(self._inbox.note)
-        # How many events were sent.
+        # The number of events sent.
         self._seq = 0
 
     async def serve(self) -> None:
-        """Go on until one of the two ends it; what was promised is sent before."""
+        """Serve until one side closes; queued frames are sent first."""
         writing = asyncio.create_task(self._write())
         work = (self._read(), self._tell(), self._tell_of_runs(), self._stop())
         feeding = [asyncio.create_task(task) for task in work]
@@ -267,7 +267,7 @@ class WebSocketConnection:
             await asyncio.gather(writing, *feeding, return_exceptions=True)
 
     async def _read(self) -> Close | None:
-        """Answer one request after another; None when the client left."""
+        """Answer one request after another; None if the client disconnected."""
         by = asyncio.get_running_loop().time() + self._limits.auth_timeout_s
         while True:
             try:
@@ -285,7 +285,7 @@ class WebSocketConnection:
                 return last
 
     async def _take(self, text: str) -> Close | None:
-        """Answer one frame; what ends the connection, if it does."""
+        """Answer one frame; returns a close frame if the connection must end."""
         if not self._caller.is_known:
             self._attempts += 1
             if self._attempts > self._limits.attempts:
@@ -300,7 +300,7 @@ class WebSocketConnection:
         return NO_LONGER_KNOWN if was_known and isinstance(error, Unauthenticated) else None
 
     def _reply(self, text: str) -> tuple[str, Exception | None]:
-        """The frame that answers a frame, and what went wrong."""
+        """The reply to a frame, and the error if any."""
         try:
             frame = request_of(text)
         except BadFrame as bad:
@@ -312,7 +312,7 @@ class WebSocketConnection:
             return error_frame(frame.id, error_of(error, self._caller.locale)), error
 
     async def _tell(self) -> Close | None:
-        """Pass on what happens, to whoever may hear it at that moment."""
+        """Forward skill events that are visible to the caller at that moment."""
         while True:
             events = await self._inbox.take()
             if events is None:
@@ -326,7 +326,7 @@ class WebSocketConnection:
                 return NO_LONGER_KNOWN
 
     async def _tell_of_runs(self) -> Close | None:
-        """Pass on what runs have left for people since the connection was opened."""
+        """Forward run events since the connection was opened."""
         bell = self._services.resources.bell
         after = await retry_while_db_down(self._last_sequence)
         while True:
@@ -347,14 +347,14 @@ class WebSocketConnection:
             return unit.journal.last_sequence()
 
     async def _run_events(self, after: int, rung: int) -> tuple[int, tuple[JournalEvent, ...]]:
-        """The next events of runs, and the place in the journal up to which there are no others.
+        """The next run events, and the journal cursor up to which they were read.
 
-        All connections at one place share the read; each asks for its own caller.
+        Connections at the same cursor share the read, for callers with the same sight.
         """
         read = partial(self._read_events, after)
         reads = partial(self._services.resources.reads.once, ("ws", after), rung, read)
         principal = await retry_while_db_down(self._caller.principal)
-        # Of this task: what it reads is narrowed to what the caller may see.
+        # Set in this task, so that the read returns only rows visible to the caller.
         current_sight.set(sight_of(principal, self._services.resources.settings.isolation))
         return await repeat_while_db_down(reads)
 
@@ -365,7 +365,7 @@ class WebSocketConnection:
         return _place(after, newest, events), events
 
     def _veiled(self, frame: str, *, asked: str = "") -> str:
-        """A frame as its reader may see it; what a request itself said may stand in its answer."""
+        """A frame masked for its reader; text of the request itself may appear in its answer."""
         sight = current_sight.get()
         if sight == WHOLE:
             return frame
@@ -385,13 +385,13 @@ class WebSocketConnection:
         return audible(self._services.skills.library, self._caller.principal(), events)
 
     async def _stop(self) -> Close:
-        """Wait until the daemon stops; a request under way is answered first."""
+        """Wait for shutdown of the daemon; a running request is answered first."""
         await self._services.resources.shutting_down.wait()
         async with self._answering:
             return STOPPING
 
     async def _put(self, frame: str | Close) -> None:
-        """Have something sent after all that waits already."""
+        """Queue a frame for sending; raises `TooSlow` after a timeout."""
         try:
             async with asyncio.timeout(self._limits.write_timeout_s):
                 await self._outbox.put(frame)
@@ -399,7 +399,7 @@ class WebSocketConnection:
             raise TooSlow from None
 
     async def _write(self) -> None:
-        """Send what is to be sent; ends with the last, or with a client that does not take it."""
+        """Send queued frames until a close frame, a timeout or a disconnect."""
         try:
             while True:
                 frame = await self._outbox.get()
@@ -411,21 +411,21 @@ class WebSocketConnection:
         except TimeoutError:
             log.info("ws.too_slow")
         except (WebSocketDisconnect, RuntimeError):
-            # The server closed it before, on what was no WebSocket frame or on a missed ping.
+            # Already closed by the server: an invalid frame or a missed ping.
             log.debug("ws.caller_left")
 
 
 def _place(after: int, newest: int, events: Sequence[JournalEvent]) -> int:
-    """How far the journal is read; `newest` was asked for before the events.
+    """The new journal cursor; `newest` was read before the events.
 
-    PostgreSQL shows each statement what is committed then, so an event may be newer than `newest`.
+    PostgreSQL reads committed data per statement, so an event may be newer than `newest`.
     """
     sent = events[-1].sequence if events else after
     return sent if len(events) == MAX_RUN_EVENTS else max(newest, sent)
 
 
 def _last_words(tasks: Iterable["asyncio.Task[Close | None]"]) -> Close | None:
-    """The close frame of the first task that ended; None when the client is gone."""
+    """The close frame of the first task that ended; None if the client is gone."""
     for task in tasks:
         if not task.done():
             continue

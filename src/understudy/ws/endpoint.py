@@ -1,4 +1,4 @@
-"""The WebSocket endpoint: who may open a connection, and how many may be open."""
+"""The WebSocket endpoint: checks of the origin, and the connection quota."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -24,7 +24,7 @@ STATUS: Final[Mapping[type[UnderstudyError], int]] = {Rejected: 403, Unavailable
 
 
 class WebSocketEndpoint:
-    """Opens connections, and counts them."""
+    """Accepts connections within the quota."""
 
     def __init__(self, services: "Services", limits: Limits) -> None:
         self._services = services
@@ -32,10 +32,10 @@ class WebSocketEndpoint:
         self._quota = ConnectionQuota(limits)
 
     async def serve(self, socket: WebSocket) -> None:
-        """Serve one connection to its end, or refuse it before it is one."""
+        """Serve one connection to its end, or refuse it before it is accepted."""
         with ExitStack() as stack:
             try:
-                # A browser lets every page open a socket anywhere, and read what comes.
+                # Browsers let any site open a socket and read from it: check the origin (CSRF).
                 refuse_other_sites(socket.headers)
                 slot = stack.enter_context(self._quota.enter())
             except (Rejected, Unavailable) as error:
@@ -46,7 +46,7 @@ class WebSocketEndpoint:
 
 
 def mount(app: FastAPI, services: "Services", limits: Limits = LIMITS) -> None:
-    """Have an app answer at `/ws`."""
+    """Mount the endpoint at `/ws` of an app."""
     app.router.routes.append(
         WebSocketRoute(PATH, WebSocketEndpoint(services, limits).serve, name="ws")
     )

@@ -69,7 +69,7 @@ def _details(error: UnderstudyError) -> dict[str, Any]:
 
 
 def wrong_values(error: ValidationError, *under: str) -> UnderstudyError:
-    """The error for values that are not what they have to be, `under` some place in the frame."""
+    """The error for invalid values, with pointers `under` some place in the frame."""
     found = mistakes_of(error)
     errors = tuple(
         FieldError(
@@ -83,5 +83,5 @@ def wrong_values(error: ValidationError, *under: str) -> UnderstudyError:
 
 
 def within(error: Invalid, place: str) -> Invalid:
-    """The error with its pointers below a place in the frame."""
+    """The error with its pointers prefixed by a place in the frame."""
     return error.moved(lambda pointer: place + pointer)

@@ -1,4 +1,4 @@
-"""Authentication of a connection, and whether its token still holds."""
+"""Authentication of a connection, repeated for each request."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -20,8 +20,7 @@ SERVER_NAME = "understudy"
 
 
 class Caller:
-    """The one who connected. A token may be deleted meanwhile, so nothing of it is remembered but
-    the token itself."""
+    """The caller of a connection. Only the token is kept, as it may be deleted meanwhile."""
 
     def __init__(self, services: "Services", headers: Mapping[str, str], slot: QuotaSlot) -> None:
         self._services = services
@@ -34,11 +33,11 @@ class Caller:
         self.locale = from_accept_language(headers.get("accept-language"))
 
     def connect(self, params: ConnectParams) -> Connected:
-        """Let somebody in, by the token of the frame or of the request that opened the socket."""
+        """Authenticate by the token of the frame, or of the request that opened the socket."""
         if self.is_known:
             raise coded_error("ws/already_connected")
         if params.locale is not None:
-            # Before anything else, for it may be refused in that language, too.
+            # Before anything else, so that a refusal is in that language, too.
             self.locale = locale_of(params.locale)
         if params.tenant_id:
             raise coded_error("ws/no_tenants", pointer="/params/tenant_id")
@@ -55,13 +54,13 @@ class Caller:
         )
 
     def principal(self) -> Principal:
-        """The principal of the next request; raises once its token is gone."""
+        """The principal for the next request; raises once its token is deleted."""
         if not self.is_known:
             raise coded_error("auth/unauthorized:connect_first")
         return self._authenticate()
 
     def _other_user(self, user_id: str | None) -> str | None:
-        """The user to act for; whoever names themselves asks for nothing."""
+        """The user to act for; None if it is the caller."""
         self._act_for = None
         return user_id if user_id and self._authenticate().user_id != user_id else None
 
@@ -69,6 +68,6 @@ class Caller:
         if self._token is None and self._services.resources.settings.is_loopback:
             refuse_foreign_host(self._headers)
         principal = self._services.tokens.authenticate(self._token, act_for=self._act_for)
-        # Everything that is read for this caller is read after this, on the same thread.
+        # All later reads for this caller happen on the same thread, under this sight.
         current_sight.set(sight_of(principal, self._services.resources.settings.isolation))
         return principal

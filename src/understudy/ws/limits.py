@@ -5,7 +5,7 @@ from typing import Final
 
 MAX_FRAME_BYTES: Final = 512 * 1024
 PING_S: Final = 30.0
-# A client that has not answered a ping by then has said nothing for 60 s.
+# The timeout of a pong: by then, a client has been silent for 60 s.
 PONG_S: Final = 30.0
 
 
@@ -14,18 +14,18 @@ class Limits:
     """The limits of a connection."""
 
     connections: int = 500
-    # Connections that are not authenticated yet, and how long they may stay so.
+    # The most unauthenticated connections, and the timeout for authentication.
     unauthenticated: int = 50
     auth_timeout_s: float = 10.0
-    # Connections of one user.
+    # The most connections of one user.
     per_user: int = 50
-    # How long a frame may wait for a client to take it, or to find room in the queue.
+    # The timeout for a client to read a frame, or for room in the queue.
     write_timeout_s: float = 10.0
-    # Frames that wait for a client.
+    # The most frames queued for a client.
     queue: int = 256
-    # Events whose visibility is not decided yet, shared by all connections.
+    # The most undelivered skill events of a connection.
     backlog: int = 4096
-    # Requests before authentication: how many, and the size of each.
+    # Requests before authentication: the most, and the size of each.
     attempts: int = 10
     first_frame_chars: int = 16 * 1024
 

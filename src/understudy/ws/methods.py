@@ -1,4 +1,4 @@
-"""WebSocket methods: what a client can call and in which role; what is not in the table, nobody can."""
+"""WebSocket methods: parameters, role and function of each; no others can be called."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -53,11 +53,11 @@ from understudy.ws.limits import MAX_FRAME_BYTES
 if TYPE_CHECKING:
     from understudy.daemon.services import Services
 
-# The size of a frame without what surrounds the list.
+# The frame size without the envelope of a list.
 ROOM: Final = MAX_FRAME_BYTES - 4096
 CONNECT: Final = "connect"
 OF_SKILLS: Final = "skills."
-# How the audit names somebody who is not known.
+# The audit's name for an unauthenticated caller.
 NOBODY: Final = Principal(user_id="anonymous", role=Role.VIEWER)
 
 
@@ -156,13 +156,13 @@ def _made_public(
     ref: str,
     given: UpdateSkill,
 ) -> SkillUpdated:
-    """Make a skill public, where two people have to with the second of them."""
+    """Make a skill public; with two approvers required, record or complete the approval."""
     change = GatedChange(
         units=services.resources.units,
         clock=services.resources.clock,
         principal=principal,
         subject=TwoApprovers.SKILL_ACTIVATION,
-        # As the same call over HTTP is named, so that either can be the second.
+        # The name of the same call over HTTP, so that either can be the second approval.
         operation="skills.update",
         values={"skill_id": ref},
         body=given.model_dump(mode="json", exclude_unset=True),
@@ -174,7 +174,7 @@ def _made_public(
 
 
 def _ref(params: UpdateSkillParams) -> str:
-    """The one skill that is named."""
+    """The one skill that is named, by id or name."""
     named = [ref for ref in (params.id, params.name) if ref]
     if len(named) != 1:
         raise coded_error("ws/bad_request:skill_name", pointer="/params")
@@ -182,7 +182,7 @@ def _ref(params: UpdateSkillParams) -> str:
 
 
 def _name(name: str) -> str:
-    """A name as it is; one that no skill could have is that of none, unlike a malformed id."""
+    """A valid name; `NotFound` for a name that no skill could have."""
     try:
         is_id(name)
     except Invalid:
@@ -201,13 +201,13 @@ def _named_skill(skill: Skill) -> NamedSkill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """One thing a client can ask for."""
+    """One method that clients can call."""
 
     params: type[RequestBody]
     answer: Callable[["Services", Principal, Any], View]
-    # The default is admin: a method without a role is closed to others.
+    # Admin by default: a method without a role is closed to others.
     role: Role = Role.ADMIN
-    # The name by which the audit knows a change; None where nothing changes.
+    # The audit action of a change; None for reads.
     action: str | None = None
 
 
@@ -232,7 +232,7 @@ METHODS: Final[Mapping[str, Method]] = {
 
 
 def answer(services: "Services", caller: Caller, frame: RequestFrame) -> View:
-    """Do what a frame asks for; a change that is refused is in the audit."""
+    """Execute the request in a frame; refused changes are recorded in the audit."""
     if frame.method == CONNECT:
         return _connect(services, caller, frame)
     method = METHODS.get(frame.method)
@@ -278,7 +278,7 @@ def _record(
     frame: RequestFrame,
     error: UnderstudyError,
 ) -> None:
-    """Write down who was told no; a daemon that cannot do something now refuses nobody."""
+    """Record a refusal in the audit; `Unavailable` is no refusal."""
     is_told = (
         not isinstance(error, Unauthenticated)
         or services.tokens.strangers.refused(f"websocket, {action}") is not None

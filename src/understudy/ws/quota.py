@@ -1,4 +1,4 @@
-"""Connection quota: how many connections are open in all, before authentication, and of each user."""
+"""Connection quota: the number of open connections in total, unauthenticated, and per user."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from understudy.ws.limits import Limits
 
 
 class ConnectionQuota:
-    """Counts open connections; unauthenticated ones take no slot from authenticated users."""
+    """Counts open connections; unauthenticated ones take no slot of authenticated users."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -20,7 +20,7 @@ class ConnectionQuota:
 
     @contextmanager
     def enter(self) -> Iterator["QuotaSlot"]:
-        """Let a stranger in, until they leave; `Unavailable` when there is no room."""
+        """Take a slot for an unauthenticated caller; `Unavailable` if none is free."""
         with self._lock:
             is_full = self._unauthenticated + self._users.total() >= self._limits.connections
             if is_full or self._unauthenticated >= self._limits.unauthenticated:
@@ -33,7 +33,7 @@ class ConnectionQuota:
             self._leave(slot)
 
     def introduce(self, slot: "QuotaSlot", user_id: str) -> None:
-        """Have a stranger be a user; `LimitExceeded` when that one is there often enough."""
+        """Move a slot to a user; `LimitExceeded` over the user's limit."""
         with self._lock:
             if self._users[user_id] >= self._limits.per_user:
                 raise coded_error("ws/too_many_connections:user", per_user=self._limits.per_user)
@@ -47,7 +47,7 @@ class ConnectionQuota:
                 self._unauthenticated -= 1
                 return
             self._users[slot.user_id] -= 1
-            # No entry is kept for a user without connections.
+            # Drop entries of users without connections.
             self._users += Counter()
 
 
@@ -59,5 +59,5 @@ class QuotaSlot:
         self.user_id: str | None = None
 
     def is_now(self, user_id: str) -> None:
-        """Say who it is; once."""
+        """Assign the connection to a user; call it once."""
         self._quota.introduce(self, user_id)

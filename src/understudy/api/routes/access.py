@@ -89,8 +89,10 @@ def verify_audit(
 
 
 def _told_to(caller: Principal, page: Page[AuditEntry], library: SkillLibrary) -> Page[AuditEntry]:
-    """The page without what others did with skills that look to this caller as if missing, and
-    without what was done with a skill before it was deleted and made anew, perhaps by another."""
+    """The page without entries about skills that are hidden from this caller.
+
+    Entries of an earlier, deleted skill with the same slug are left out, too.
+    """
     if caller.role.includes(Role.ADMIN):
         return page
 

@@ -137,7 +137,7 @@ def restore_file(
 
 
 def file_version_detail(shown: ShownVersion) -> FileVersionDetail:
-    """One version of a context file with its content, and what it changed."""
+    """One version of a context file with its content and its diff."""
     file, before = shown.file, shown.before
     was = None if before is None or before.deleted else before.content
     return FileVersionDetail.of(file, diff=text_diff(was, file.content, file.name))

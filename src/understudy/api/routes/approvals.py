@@ -1,4 +1,4 @@
-"""What runs wait for: approvals and questions, for one run or for what a session is doing."""
+"""Approvals and questions, of one run or of a session's current runs."""
 
 from functools import partial
 from typing import Annotated, Final

@@ -20,7 +20,7 @@ from understudy.wire.base import Deleted
 router = APIRouter(tags=["assets"], route_class=GatedRoute)
 AssetId = Annotated[str, Path(description="id of the asset")]
 ONE: Final = "/v1/assets/{asset_id}"
-# What bytes are said to be; anything else could be run by whoever opens it.
+# Media types that are sent as they are; others could execute in a browser.
 SHOWN_TYPES: Final = (*MAGIC, PLAIN_TEXT, UNKNOWN)
 RAW: Final[dict[int | str, dict[str, Any]]] = {
     200: {"content": {kind: {} for kind in SHOWN_TYPES}, "description": "The bytes"}
@@ -98,7 +98,7 @@ def delete(asset_id: AssetId, services: Services, caller: Caller) -> Deleted:
 
 
 def _raw_response(content: AssetContent) -> Response:
-    """The bytes, to be saved and not opened; only types that run nothing keep theirs."""
+    """The bytes as a download; only types that cannot execute keep their media type."""
     name = quote(content.asset.file_name, safe="", errors="replace")
     return Response(
         content.data,
@@ -113,5 +113,5 @@ def _raw_response(content: AssetContent) -> Response:
 def _shown_type(media_type: str) -> str:
     if media_type in MAGIC:
         return media_type
-    # Whatever text it is, markup and scripts among it: shown as the letters it consists of.
+    # Any text, markup and scripts included, is sent as plain text.
     return f"{PLAIN_TEXT}; charset=utf-8" if kind_of(media_type) is MediaKind.TEXT else UNKNOWN

@@ -1,4 +1,4 @@
-"""Shell commands in the background: what runs, what it printed, and its end."""
+"""Background tasks: list, output, stop."""
 
 from typing import Annotated, Final
 

@@ -1,4 +1,4 @@
-"""Bridges of channels, and the door that the world outside knocks at."""
+"""Bridges of channels, and the endpoint for inbound messages."""
 
 from typing import Annotated, Any, Final
 
@@ -112,5 +112,5 @@ async def _heard(bridge_id: str, request: Request, services: Services) -> JSONRe
 
 
 def _fields(body: BridgeFields) -> dict[str, Any]:
-    """The fields that were given."""
+    """The fields that were set."""
     return body.model_dump(include=set(BridgeFields.model_fields), exclude_none=True)

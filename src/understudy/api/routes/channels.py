@@ -255,7 +255,7 @@ def _member(body: PutChannelMember) -> ChannelMember:
 
 
 def _fields(body: ChannelFields, policy: AutonomyPolicy) -> dict[str, Any]:
-    """The fields that were given; those of a policy replace the ones in force."""
+    """The fields that were set; those of a policy replace the current ones."""
     names = set(ChannelFields.model_fields) - {"autonomy_policy"}
     fields = body.model_dump(include=names, exclude_none=True)
     if body.autonomy_policy is not None:

@@ -18,7 +18,7 @@ from understudy.wire.base import Items
 from understudy.wire.checkpoints import CheckpointView
 
 router = APIRouter(tags=["sessions"], route_class=GatedRoute)
-# Beyond any journal.
+# An offset beyond any journal.
 FROM_THE_END: Final = 2**31 - 1
 
 
@@ -50,7 +50,7 @@ def _before(page: PageRequest) -> int:
 
 
 def _view(event: JournalEvent) -> CheckpointView | None:
-    """What an event records; None when that is damaged."""
+    """The checkpoint of an event; None if it is damaged."""
     checkpoint = checkpoint_of(event)
     if checkpoint is None:
         return None

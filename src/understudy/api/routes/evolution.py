@@ -1,4 +1,4 @@
-"""How an agent came to be what it is, and the changes to its context files that wait for a decision."""
+"""The evolution history of an agent, and the proposals for its context files."""
 
 from typing import Annotated, Final
 
@@ -37,7 +37,7 @@ def list_entries(
 
 
 @router.get(ALL, operation_id="agents.proposals")
-# What was not approved may hold what one user told an agent.
+# Unapproved texts may contain one user's words.
 @operator()
 def list_proposals(
     agent_id: AgentId,

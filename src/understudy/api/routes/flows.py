@@ -111,7 +111,7 @@ async def stream(
 
 
 def flow_view(detail: FlowDetail, reader: Principal) -> FlowView:
-    """A flow as it stands."""
+    """A flow with its current status."""
     flow, reading = detail.flow, detail.reading
     ended = reading.status in FLOW_ENDED
     return reduced(

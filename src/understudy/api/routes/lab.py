@@ -1,4 +1,4 @@
-"""The lab: parts of the product on a text that nobody stores."""
+"""The lab: scanners and parsers applied to a text that is not stored."""
 
 from fastapi import APIRouter
 
@@ -15,7 +15,7 @@ router = APIRouter(tags=["lab"], route_class=GatedRoute)
 
 
 @router.post("/v1/lab/inspect", operation_id="lab.inspect")
-# Nothing changes, but it keeps a processor busy.
+# Read-only, but CPU-bound, so viewers may not call it.
 @operator(scans=True)
 def inspect(body: InspectText, services: Services) -> LabReportView:
     """What redaction, guard, statements and the policy make of a text; nothing is stored."""

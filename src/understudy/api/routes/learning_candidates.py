@@ -1,4 +1,4 @@
-"""Candidates: what might be worth knowing, and what becomes of it."""
+"""Candidates: list, propose, publish, reject."""
 
 from dataclasses import replace
 from typing import Annotated, Any, Final

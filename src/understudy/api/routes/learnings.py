@@ -1,4 +1,4 @@
-"""Learnings: what is known, where it came from, and how it is taken back."""
+"""Learnings: list, lineage, changes, revocation."""
 
 from typing import Annotated, Final
 
@@ -42,7 +42,7 @@ from understudy.wire.learnings import (
 
 router = APIRouter(tags=["learning"], route_class=GatedRoute)
 LearningId = Annotated[str, Path(description="id of the learning")]
-# The last time that every database can hold.
+# The largest time that every database can store.
 LAST_MS: Final = 2**53 - 1
 ALL: Final = "/v1/learnings"
 ONE: Final = ALL + "/{learning_id}"
@@ -139,7 +139,7 @@ def create(body: CreateLearning, services: Services, caller: Caller) -> Publishe
 
 
 @router.post(ALL + "/revoke-matching", operation_id="learnings.revoke_matching")
-# With `all` only an admin may.
+# `all` requires the role admin.
 @operator(action="learnings.revoke")
 def revoke_matching(
     services: Services, caller: Caller, body: RevokeMatching | None = None

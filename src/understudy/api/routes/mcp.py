@@ -90,7 +90,7 @@ def _view(
 
 
 def _own_view(server: SessionServer, status: ServerStatus) -> SessionMcpServerView:
-    # Empty parts are left out, so that the answer can be sent back as it came.
+    # Empty fields are omitted, so that the answer can be sent back unchanged.
     set_parts = {key: value for key, value in asdict(server).items() if value not in (None, (), {})}
     return SessionMcpServerView.model_validate({**set_parts, **asdict(status)})
 

@@ -1,4 +1,4 @@
-"""Memory: what prompts of a session get and why, what it can find, and the records of runs."""
+"""Memory: what is injected into prompts of a session and why, search, and run memories."""
 
 from typing import Annotated, Final
 
@@ -28,7 +28,7 @@ from understudy.wire.skills import OfferedSkill
 
 router = APIRouter(tags=["memory"], route_class=GatedRoute)
 Asked = Annotated[str | None, Query(description="what the next input might say, or ask for")]
-# How many skills are shown, by name; `/v1/sessions/{id}/skills` has them all.
+# The most skills shown; `/v1/sessions/{id}/skills` lists them all.
 MAX_SKILLS: Final = 200
 
 
@@ -130,7 +130,7 @@ def forget_run_memory(run_id: RunId, services: Services, caller: Caller) -> Dele
 
 
 def context_view(context: MemoryContext) -> MemoryContextView:
-    """What the next run would be given, in the form of an answer."""
+    """The memory context of the next run in its wire format."""
     learned, recovered = context.learned, context.recovered
     return MemoryContextView(
         session_id=context.session.session_id,

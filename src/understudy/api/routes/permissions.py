@@ -1,4 +1,4 @@
-"""Which tool calls may run: the rules of the daemon and of a session."""
+"""Permission rules of the daemon and of a session."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -70,7 +70,7 @@ def clear_session_permissions(
 
 
 def _rules(given: Iterable[PermissionRule]) -> tuple[CallRule, ...]:
-    """The rules a caller sent, checked."""
+    """The validated rules of a request."""
     return read_rules([rule.model_dump(exclude_none=True) for rule in given])
 
 

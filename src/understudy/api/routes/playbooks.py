@@ -106,5 +106,5 @@ def revoke(
 
 
 def evidence_of(bodies: Sequence[EvidenceBody]) -> tuple[PlaybookEvidence, ...]:
-    """Evidence from what a caller sent."""
+    """The evidence records of a request."""
     return tuple(PlaybookEvidence(**each.model_dump()) for each in bodies)

@@ -139,7 +139,7 @@ def start(
 
 
 def _links(body: ProjectTaskFields) -> dict[str, Any]:
-    """The assignment and the discussion that a body names."""
+    """The assignment and the discussion of a body."""
     assignment = body.assignment
     pair = (body.discussion_channel_id, body.discussion_thread_root_message_id)
     if (pair[0] is None) != (pair[1] is None):

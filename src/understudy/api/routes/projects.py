@@ -157,5 +157,5 @@ def _member(body: AddMember) -> ProjectMember:
 
 
 def _fields(body: ProjectFields) -> dict[str, Any]:
-    """The fields that were given."""
+    """The fields that were set."""
     return body.model_dump(include=set(ProjectFields.model_fields), exclude_none=True)

@@ -68,7 +68,7 @@ TrialId = Annotated[str, InPath(description="id of the trial")]
 ALL: Final = "/v1/learning-skills"
 ONE: Final = ALL + "/{skill_name}"
 MAX_WAIT_MS: Final = 60_000
-# Shorter than an idempotency key is held, or a repeat would start another trial.
+# Shorter than an idempotency key is held, or a retry would start another trial.
 KEYED_WAIT_MS: Final = CUT_OFF_MS - 15_000
 # A trial is a whole run: polling more often would not end it sooner.
 POLL_S: Final = 0.25
@@ -283,7 +283,7 @@ async def _over_within(services: Services, request: Request, trial: Trial, wait_
     most = KEYED_WAIT_MS if HEADER in request.headers else MAX_WAIT_MS
     until = time.monotonic() + min(wait_ms, most) / 1000
     while trial.state is TrialState.PENDING and (left := until - time.monotonic()) > 0:
-        # A shutdown of the daemon is no reason to fail: the trial goes on after the restart.
+        # A shutdown does not fail the trial: it continues after the restart.
         if services.resources.shutting_down.is_set() or await request.is_disconnected():
             break
         await asyncio.sleep(min(POLL_S, left))
@@ -298,22 +298,22 @@ def _trial_request(given: StartTrial | None) -> TrialRequest:
 
 
 def _shown(services: Services, caller: Principal, detail: RolloutDetail) -> RolloutView:
-    """A rollout as this caller may see it."""
+    """A rollout as visible to this caller."""
     return rollout_view(detail, home=_home(services, caller))
 
 
 def _home(services: Services, caller: Principal) -> Path | None:
-    """Only an admin is told of folders of the machine."""
+    """The home for file paths in answers; None unless the caller is an admin."""
     return services.resources.settings.home if caller.role.includes(Role.ADMIN) else None
 
 
 def summary_view(counted: CountedRollout, *, home: Path | None = None) -> RolloutSummary:
-    """A rollout in a list; with the home, also where its files are."""
+    """A rollout in a list; with the home, also the paths of its files."""
     return RolloutSummary.of(counted.record, **_told(counted, home))
 
 
 def rollout_view(detail: RolloutDetail, *, home: Path | None = None) -> RolloutView:
-    """A rollout with everything about it; with the home, also where its files are."""
+    """A rollout in full; with the home, also the paths of its files."""
     more = {"uses": detail.uses, "warnings": detail.warnings}
     return RolloutView.of(detail.record, **_told(detail, home), **more)
 

@@ -93,12 +93,12 @@ def _route(route: RouteInfo, *, default: str) -> RouteView:
 
 
 def _default_route(services: Services, revision: Revision) -> str:
-    """The route of runs that nobody chose one for."""
+    """The default route of runs."""
     return str(revision.document.get("default_route") or services.resources.settings.default_route)
 
 
 def _changes(services: Services, body: ChangeRuntime) -> dict[str, Any]:
-    """The settings a caller changes, checked."""
+    """The validated settings of a change."""
     given = body.model_dump(mode="json", exclude={"expected_revision"}, exclude_none=True)
     if SETTING in given:
         given[SETTING] = sorted(set(given[SETTING]))

@@ -42,32 +42,32 @@ SetRunMemoryPolicy = Annotated[Any, WithJsonSchema(policy_schema(RUN_MEMORY_POLI
 SetLearningPolicy = Annotated[Any, WithJsonSchema(policy_schema(LEARNING_POLICY)), Body()]
 
 EXPECTED: Final = "expected_revision"
-# More than any policy has; what is beyond is not worth naming one by one.
+# More fields than any policy has; further errors are not listed.
 MAX_FIELDS: Final = 50
 MAX_NAME_CHARS: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyChange:
-    """The fields of a policy, and where in the body they stood."""
+    """The fields of a policy, and their place in the body."""
 
     given: Mapping[str, Any]
     expected_revision: int | None = None
     path: tuple[str, ...] = ()
 
     def located(self) -> AbstractContextManager[None]:
-        """Let errors about a field point to where it stood in the body."""
+        """Prefix the pointers of field errors with their place in the body."""
         return located(*self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyBodies:
-    """Reads the bodies of one kind of policy; whatever is wrong with one has one code."""
+    """Parses the bodies of one kind of policy; every error has the same code."""
 
     kind: PolicyKind[Any]
 
     def change(self, body: object) -> PolicyChange:
-        """A policy as it is sent: whole, or wrapped beside the revision that it is to follow."""
+        """The policy of a body: bare, or wrapped beside its expected revision."""
         if not isinstance(body, dict):
             raise self._refused("", "must be an object that holds a policy")
         if "policy" in body:
@@ -76,7 +76,7 @@ class PolicyBodies:
         return self._change(given, body, path=())
 
     def proposal(self, given: Mapping[str, Any]) -> PolicyChange:
-        """A policy that is only tried, from a body that has it under `policy`."""
+        """The policy of a dry run, under `policy` in its body."""
         return self._change(given, {}, path=("policy",))
 
     def _wrapped(self, body: Mapping[str, Any]) -> PolicyChange:
@@ -184,7 +184,7 @@ def roll_back_run_memory_policy(
 
 
 @router.post(RUN_MEMORY + "/dry-run", operation_id="run_memory_policy.dry_run")
-# Nothing changes, but it keeps a processor busy.
+# Read-only, but CPU-bound, so viewers may not call it.
 @operator()
 def dry_run_run_memory_policy(services: Services, body: TryRunMemoryPolicy) -> RunMemoryDryRun:
     """The records that a policy would delete at once; nothing changes."""
@@ -228,7 +228,7 @@ def roll_back_learning_policy(
 
 
 @router.post(LEARNING + "/dry-run", operation_id="learning_policy.dry_run")
-# Nothing changes, but it keeps a processor busy.
+# Read-only, but CPU-bound, so viewers may not call it.
 @operator()
 def dry_run_learning_policy(body: DryRunLearningPolicy, services: Services) -> DryRun:
     """What a policy would make of what waits, and of what was decided lately; nothing changes."""

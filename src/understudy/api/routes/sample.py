@@ -1,4 +1,4 @@
-"""The sample workspace: whether there is one, loading it, removing it."""
+"""The sample workspace: state, load, remove."""
 
 from typing import Any, Final
 
@@ -39,7 +39,7 @@ async def remove(services: Services, caller: Caller, request: Request) -> Sample
 
 
 def _caller_of(request: Request, caller: Principal) -> Call:
-    """Calls of operations in the name of whoever loads the sample."""
+    """A function that calls operations as the caller who loads the sample."""
     calls = InProcessCalls(request.app)
 
     async def call(operation: str, /, *, body: object = None, **ids: str) -> Any:

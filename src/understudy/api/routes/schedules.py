@@ -140,7 +140,7 @@ def _request(body: SubmitInput, accept_language: str | None) -> Submission:
 
 
 def schedule_view(schedule: model.Schedule) -> ScheduleView:
-    """A schedule as it stands."""
+    """A schedule in its current state."""
     return ScheduleView.of(
         schedule,
         cadence=_cadence_view(schedule.cadence),
@@ -181,6 +181,6 @@ def _request_view(request: Submission) -> ScheduledRequestView:
 
 def _given(item: InputItem) -> dict[str, object]:
     shown = {name: value for name, value in asdict(item).items() if value is not None}
-    # A file is shown by its id, however it came.
+    # A file is shown by its asset id, however it was uploaded.
     shown.pop("given_as", None)
     return shown

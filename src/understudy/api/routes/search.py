@@ -1,4 +1,4 @@
-"""Search over everything that has a page."""
+"""Search over every kind of record that has a console page."""
 
 from typing import Annotated
 

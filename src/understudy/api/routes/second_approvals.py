@@ -1,4 +1,4 @@
-"""Changes that wait for a second person."""
+"""Pending changes that need a second approver."""
 
 import json
 from typing import Annotated, cast

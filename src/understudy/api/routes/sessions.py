@@ -54,7 +54,7 @@ ONE: Final = "/v1/sessions/{session_id}"
 
 
 def _view(services: Services, changed: Session) -> SessionView:
-    """The session as it stands now: its journal grew with the change."""
+    """The session read again: its journal grew with the change."""
     with services.resources.units.read() as unit:
         session = require_session(unit, changed.session_id)
         return session_view(unit, session, outputs=newest_outputs(unit, session))

@@ -1,4 +1,4 @@
-"""What is in a skill: versions, files, what changed between two versions, and how it was used."""
+"""The content of skills: versions, files, diffs, exports, and usage."""
 
 import base64
 from typing import Annotated, Any, Final, Literal
@@ -145,7 +145,7 @@ def export(
         headers={
             **RAW_HEADERS,
             "Content-Type": "application/zip",
-            # The name has only letters that a header can have.
+            # The file name is safe in a header.
             "Content-Disposition": f'attachment; filename="{exported.file_name}"',
         },
     )

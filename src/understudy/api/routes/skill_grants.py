@@ -1,4 +1,4 @@
-"""Who may use a skill: grants, the answer to who may, and what agents and sessions have."""
+"""Grants of skills, access checks, and the skills of agents and sessions."""
 
 from typing import Annotated, Final
 
@@ -187,7 +187,7 @@ def _agent_skill_view(held: AgentSkill) -> AgentSkillView:
 
 
 def _grantee(field: str, in_query: str | None, in_body: str | None) -> str:
-    """Whose grant is revoked, named in one of two places."""
+    """The grantee of a revocation, from the query or the body."""
     named = {name for name in (in_query, in_body) if name}
     where = f"name one {field}: in the path, in the query or in the body"
     if not named:

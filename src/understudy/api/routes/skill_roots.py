@@ -1,4 +1,4 @@
-"""Skill roots: the folders of the daemon's machine that operators switch on for themselves."""
+"""Skill roots: local folders that operators add for themselves."""
 
 from typing import Annotated, Final
 

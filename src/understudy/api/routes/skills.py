@@ -1,4 +1,4 @@
-"""Skills: which there are, changing them, and what they need of the daemon's machine."""
+"""Skills: list, change, upload, and dependencies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ ALL: Final = "/v1/skills"
 TRASH: Final = ALL + "/trash"
 RECENT_DAYS: Final = 30
 ONE: Final = ALL + "/{skill_id}"
-# What a detail says as the SKILL.md does.
+# Fields of a detail that come from SKILL.md.
 _FROM_MANIFEST: Final = (
     "allowed_tools",
     "when_to_use",
@@ -101,7 +101,7 @@ UPLOAD_BODY: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upload:
-    """What was uploaded."""
+    """An uploaded archive and its form fields."""
 
     archive: bytes
     slug: str | None
@@ -109,7 +109,7 @@ class Upload:
 
 
 def upload_of(request: Request) -> Upload:
-    """The fields of the form, which the gate has read."""
+    """The fields of the form, which the gate has parsed."""
     fields = cast("Form", request.state.form).fields
     if "file" not in fields:
         raise coded_error("skills/upload_missing", pointer="/file")
@@ -285,7 +285,7 @@ def delete(skill_id: SkillRef, services: Services, caller: Caller) -> SkillDelet
 
 
 @router.post(ONE + "/patch", operation_id="skills.patch")
-# Whose skill it is, the service knows.
+# The service checks the owner.
 @operator(scans=True)
 def patch(skill_id: SkillRef, body: PatchSkill, services: Services, caller: Caller) -> SkillPatched:
     """Replace a text in SKILL.md, as a new version with the same companions."""
@@ -328,7 +328,7 @@ def restore(
 
 
 def acknowledged(given: Sequence[AcknowledgedFinding]) -> tuple[Acknowledged, ...]:
-    """The findings that a caller takes upon themselves."""
+    """The findings that a caller acknowledges."""
     return tuple(Acknowledged(**finding.model_dump()) for finding in given)
 
 
@@ -343,7 +343,7 @@ def _trashed_view(trashed: TrashedSkill) -> TrashedSkillView:
 
 
 def _places(detail: SkillWithManifest) -> dict[str, str]:
-    """Where the files of a skill lie, as far as the caller is told."""
+    """The paths of a skill's files, as far as the caller may see them."""
     if detail.path is None:
         return {}
     folder = FilePath(detail.path)

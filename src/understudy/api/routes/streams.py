@@ -21,7 +21,7 @@ from understudy.api.sse import (
 
 router = APIRouter(tags=["streams"], route_class=GatedRoute)
 Cursor = Annotated[str | None, Query(description="the id of the last event received")]
-# As a browser sees one: the data are JSON, and a heartbeat has no id.
+# An event as parsed by a browser: the data are JSON, and a heartbeat has no id.
 EVENT: Final = {
     "type": "object",
     "properties": {
@@ -37,7 +37,7 @@ EVENT: Final = {
 EVENT_STREAM: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "Server-sent events; `Last-Event-ID` takes up where a reader left off",
-        # OpenAPI 3.1 has no schema for the events of a stream (3.2 has `itemSchema`): an extension tells.
+        # OpenAPI 3.1 has no schema for stream events (3.2 has `itemSchema`), hence an extension.
         "content": {"text/event-stream": {"x-event-schema": EVENT}},
     }
 }

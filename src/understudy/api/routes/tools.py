@@ -1,4 +1,4 @@
-"""The tools there are, how a session has them, and what a call would get."""
+"""Tools: the list, their availability in a session, and the permission check of a call."""
 
 from fastapi import APIRouter
 

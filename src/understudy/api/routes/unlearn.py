@@ -1,4 +1,4 @@
-"""Unlearning: what came of something, having it unlearned, and checking the receipt."""
+"""Unlearning: preview, start, status, and verification of the receipt."""
 
 from dataclasses import replace
 from typing import Annotated, Final
@@ -18,7 +18,7 @@ from understudy.wire.unlearn import PreviewUnlearn, StartUnlearn, VerifyUnlearn
 router = APIRouter(tags=["unlearn"], route_class=GatedRoute)
 ALL: Final = "/v1/unlearn"
 UnlearnId = Annotated[str, InPath(description="id of the unlearning")]
-# The counts say how many there are.
+# The most items shown; the counts have the total.
 MOST_SHOWN: Final = 2_000
 
 

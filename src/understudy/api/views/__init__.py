@@ -1,1 +1,1 @@
-"""From domain records to what the wire shows."""
+"""Conversion of domain records to wire formats."""

@@ -16,15 +16,15 @@ from understudy.wire.events import RunEventView
 from understudy.wire.replies import OutputView
 from understudy.wire.runs import RunRequestView, RunView
 
-# Parts of an event's data that the envelope around it already tells.
+# Fields of an event's data that its envelope already has.
 LOCATED: Final = frozenset({"agent_id"})
 
-# How much of a long text in an input lists and runs show; the approval itself shows all of it.
+# The preview length of texts in lists and runs; the approval itself has the full text.
 PREVIEW_CHARS: Final = 4_000
 
 
 def run_view(detail: RunDetail, reader: Principal) -> RunView:
-    """A run as it stands."""
+    """A run in its current state."""
     run = detail.run
     approvals = [each for each in detail.pending if each.kind is RequestKind.APPROVAL]
     questions = [each for each in detail.pending if each.kind is RequestKind.QUESTION]
@@ -55,13 +55,13 @@ def _request(run: Run, *, approvals: int, questions: int) -> RunRequestView:
 
 
 def step_of(event: JournalEvent) -> int | None:
-    """The step of a run that an event belongs to; None when that is damaged."""
+    """The step of an event; None if it is damaged."""
     step = event.data.get("step")
     return step if type(step) is int else None
 
 
 def output_view(event: JournalEvent, *, run_id: str | None = None) -> OutputView:
-    """A text for the user."""
+    """An output."""
     return OutputView(
         text=str(event.data.get("text", "")),
         at_ms=event.at_ms,
@@ -71,7 +71,7 @@ def output_view(event: JournalEvent, *, run_id: str | None = None) -> OutputView
 
 
 def run_event_view(event: JournalEvent, *, agent_id: str) -> RunEventView:
-    """One event in the life of a run."""
+    """One event of a run."""
     return RunEventView(
         timestamp_ms=event.at_ms,
         run_id=event.run_id or "",
@@ -82,19 +82,19 @@ def run_event_view(event: JournalEvent, *, agent_id: str) -> RunEventView:
 
 
 def event_body(event: JournalEvent) -> dict[str, Any]:
-    """What happened, with its `type`."""
+    """The data of an event, with its `type`."""
     if event.kind is EventKind.OUTPUT:
         return {"type": "output", "output": output_view(event).model_dump()}
     return {name: value for name, value in event.data.items() if name not in LOCATED}
 
 
 def approval_view(request: PersonRequest, reader: Principal) -> ApprovalView:
-    """A tool call that waits, or waited, for a person to agree; or an offer."""
+    """An approval or an offer, pending or decided."""
     return ApprovalView(**_shown(request), actions=[*actions_of(request, reader)])
 
 
 def approval_preview(request: PersonRequest, reader: Principal) -> ApprovalView:
-    """The same with long texts in its input cut, for where many are shown."""
+    """An approval with long texts truncated, for lists."""
     view = _shown(request)
     shortened = _shortened(view["input"])
     is_cut = shortened != view["input"]
@@ -125,7 +125,7 @@ def _shortened(value: Any) -> Any:
 
 
 def question_view(request: PersonRequest, reader: Principal) -> QuestionView:
-    """Questions that wait, or waited, for answers."""
+    """Questions, pending or answered."""
     return QuestionView(
         **shown(request),
         audience=request.audience,

@@ -1,4 +1,4 @@
-"""Sessions and their events as the wire shows them."""
+"""Sessions and their events in their wire format."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -37,9 +37,9 @@ def session_view(
     outputs: Sequence[OutputView] = (),
     standing: SessionStanding | None = None,
 ) -> SessionView:
-    """A session with what it is doing right now; `inline` is the run just waited for.
+    """A session with its current activity; `inline` is the run just waited for.
 
-    Lists look up the standings of all their sessions at once.
+    Lists read the standings of all their sessions in one query.
     """
     standing = standing or _standing(unit, session)
     return SessionView.of(
@@ -59,7 +59,7 @@ def session_view(
 
 
 def newest_outputs(unit: "Unit", session: Session) -> list[OutputView]:
-    """What the runs of a session answered last, newest last."""
+    """The last outputs of a session, newest last."""
     newest = unit.journal.read_back(
         session.session_id,
         before_offset=session.journal_length + 1,
@@ -76,7 +76,7 @@ def snapshot_view(
     inline: RunDetail | None = None,
     standing: SessionStanding | None = None,
 ) -> SessionSnapshot:
-    """What a session is doing right now."""
+    """The current activity of a session."""
     standing = standing or _standing(unit, session)
     return SessionSnapshot.of(
         session,
@@ -92,7 +92,7 @@ def _standing(unit: "Unit", session: Session) -> SessionStanding:
 
 
 def reply_targets_view(session: Session) -> ReplyTargetsView:
-    """Where the outputs of a session go."""
+    """The reply targets of a session."""
     return ReplyTargetsView(
         session_id=session.session_id, reply_targets=list(session.reply_targets)
     )

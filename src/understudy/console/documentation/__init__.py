@@ -1,1 +1,1 @@
-"""The documentation and the API reference: one build for the daemon's `/docs` and for a static site."""
+"""The documentation and the API reference: one build for `/docs` and for a static site."""

@@ -13,9 +13,9 @@ PREFIX: Final = "#/components/schemas/"
 METHODS: Final = ("get", "post", "put", "patch", "delete")
 FOLDER: Final = "openapi"
 ACRONYMS: Final = {"mcp": "MCP"}
-# What the document says where a route says nothing.
+# FastAPI's default description of an answer, for a route that has none.
 UNSAID: Final = "Successful Response"
-# How deep an example goes into records of records.
+# The maximum nesting of records in an example.
 MAX_DEPTH: Final = 3
 LIMITS: Final = {
     "minLength": "at least {} characters",
@@ -26,7 +26,7 @@ LIMITS: Final = {
     "maxItems": "at most {} items",
     "maxProperties": "at most {} entries",
 }
-# Made-up values by the end of a field's name and by its type.
+# Example values by the suffix of a field's name and by its type.
 EXAMPLE_MS: Final = 1_767_225_600_000
 EXAMPLES: Final[Mapping[str, Any]] = {
     "string": "…",
@@ -39,7 +39,7 @@ EXAMPLES: Final[Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiField:
-    """A parameter, or a field of a record; `kind` is what its value is, in words and names of records."""
+    """A parameter or a field of a record; `kind` is its type, in words and names of records."""
 
     name: str
     kind: str
@@ -50,7 +50,7 @@ class ApiField:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiContent:
-    """What is sent or answered."""
+    """The body of a request or an answer."""
 
     status: str
     words: str
@@ -62,7 +62,7 @@ class ApiContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiOperation:
-    """An operation."""
+    """One operation of the API."""
 
     name: str
     method: str
@@ -78,7 +78,7 @@ class ApiOperation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRecord:
-    """A record that operations take or answer, or a list of words."""
+    """A record that operations take or answer, or an enum."""
 
     name: str
     description: str
@@ -126,7 +126,7 @@ class ApiReference:
         )
 
     def sections(self) -> Iterator[DocsSection]:
-        """Each operation as a search finds it."""
+        """Each operation as a section of the search index."""
         for tag, operations in self.tags.items():
             for each in operations:
                 taken = (*each.parameters, *(each.body.fields if each.body else ()))
@@ -206,7 +206,7 @@ class ApiReference:
             notes.append(f"default {json.dumps(default, ensure_ascii=False)}")
         return ApiField(
             name=name,
-            # What may be left out may be null as well.
+            # An optional field may always be null.
             kind=kind if is_required else kind.removesuffix(" or null"),
             where=where,
             is_required=is_required,
@@ -222,7 +222,7 @@ class ApiReference:
     def _example(self, schema: Mapping[str, Any], name: str, depth: int) -> Any:
         schema = self._resolved(schema)
         for given in ("const", "default"):
-            # A default that is empty shows nothing.
+            # An empty default makes no useful example.
             if schema.get(given):
                 return schema[given]
         if "enum" in schema:
@@ -245,13 +245,13 @@ class ApiReference:
             return {}
         required = schema.get("required", ())
         fields: Mapping[str, Any] = schema["properties"]
-        # Of what may be left out, an example shows nothing but the first field of an empty record.
+        # Examples have the required fields only, or the first field of a record that requires none.
         shown = [name for name in fields if name in required] or list(fields)[:1]
         return {name: self._example(fields[name], name, depth + 1) for name in shown}
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
-    """What a value is, in words and names of records."""
+    """The type of a value, in words and names of records."""
     if "$ref" in schema:
         return str(schema["$ref"].removeprefix(PREFIX))
     for either in ("anyOf", "oneOf"):
@@ -268,7 +268,7 @@ def _kind(schema: Mapping[str, Any]) -> str:
 
 
 def slug(tag: str) -> str:
-    """The name of a tag in an address."""
+    """A tag as a part of a URL."""
     return re.sub(r"\W+", "-", tag)
 
 

@@ -1,4 +1,4 @@
-"""The pages of `docs/`: read, put in order, rendered, cut into sections for the search."""
+"""The pages of `docs/`: loaded, ordered, rendered, and split into sections for the search."""
 
 import posixpath
 import re
@@ -25,7 +25,7 @@ Href = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocsSection:
-    """A heading and what stands under it: the unit that a search finds."""
+    """A heading with its text: the unit that a search finds."""
 
     page: str
     title: str
@@ -45,7 +45,7 @@ class DocsHeading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocsPage:
-    """A page: `name` is its path without the suffix, `group` the heading that it is listed under."""
+    """A page: `name` is its path without the suffix, `group` the heading it is listed under."""
 
     name: str
     title: str
@@ -58,7 +58,7 @@ class DocsPage:
 class Documentation:
     """Every page, in the order of the navigation.
 
-    `href` gives the address of a page or a file by its path in `docs/`, without the suffix `.md`.
+    `href` gives the URL of a page or a file by its path in `docs/`, without the suffix `.md`.
     """
 
     def __init__(self, page_href: Callable[[str], Href]) -> None:
@@ -109,7 +109,7 @@ def docs_folder() -> Traversable:
 
 
 def images() -> dict[str, bytes]:
-    """The pictures that pages show, by their path in the folder."""
+    """The images that pages show, by their path in the folder."""
     folder = docs_folder().joinpath("images")
     found = folder.iterdir() if folder.is_dir() else ()
     return {f"images/{each.name}": each.read_bytes() for each in found}
@@ -135,7 +135,7 @@ def _listed(config: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _resolved(page: str, target: str, href: Href) -> str:
-    """The address of a link's target: of a page, of a file beside the pages, or elsewhere."""
+    """The URL of a link's target: a page, a file beside the pages, or an external site."""
     path, mark, anchor = target.partition("#")
     if ":" in path or not path:
         return target

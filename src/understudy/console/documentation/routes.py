@@ -1,4 +1,4 @@
-"""The documentation and the API reference in a daemon; no sign-in is needed to read them."""
+"""The routes of the documentation and the API reference in a daemon; they need no sign-in."""
 
 import json
 import mimetypes
@@ -19,12 +19,12 @@ from understudy.console.documentation.search import MAX_QUERY_CHARS, DocsIndex
 from understudy.console.documentation.site import SEARCH, DocsSite, in_daemon
 from understudy.console.visits import language_of
 
-# Pages change with the version of the daemon only.
+# Pages change only with the version of the daemon.
 CACHE: Final = "no-cache"
 
 
 class DocsRoutes:
-    """The routes; pages are made when the first of them is asked for."""
+    """The routes; pages are rendered on first use."""
 
     def __init__(self, document: Callable[[], bytes], headers: dict[str, str]) -> None:
         self._document = document
@@ -43,7 +43,7 @@ class DocsRoutes:
         ]
 
     async def page(self, request: Request) -> Response:
-        """A page of the documentation, or a picture."""
+        """A page of the documentation, or an image."""
         name = request.path_params.get("name", START)
         site = await run_in_threadpool(self._made)
         if name in self._images:
@@ -55,7 +55,7 @@ class DocsRoutes:
         return self._html(await run_in_threadpool(site.page, page, language_of(request, None)))
 
     async def search(self, request: Request) -> Response:
-        """What a search finds in the pages and among the operations."""
+        """The search results among the pages and the operations."""
         query = request.query_params.get("q", "")[:MAX_QUERY_CHARS]
         html = await run_in_threadpool(self._search, query, language_of(request, None))
         return self._html(html)
@@ -94,7 +94,7 @@ class DocsRoutes:
             return self._site
 
     def _reference(self) -> ApiReference:
-        # Parsed for each page: as a tree the document takes many times the memory of its text.
+        # Parsed for each page, not cached: the tree takes many times the memory of the text.
         return ApiReference(json.loads(self._document()))
 
     def _search(self, query: str, language: str) -> str:

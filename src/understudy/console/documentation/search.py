@@ -1,4 +1,4 @@
-"""The search of the documentation: sections that hold every word of a query, the best first."""
+"""The search of the documentation: sections that contain every word of a query, by score."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from understudy.console.documentation.content import DocsSection
 MAX_QUERY_CHARS: Final = 200
 MAX_WORDS: Final = 8
 MAX_RESULTS: Final = 40
-# Where a word is found counts: in the title of a page, in the heading of a section, in its text.
+# The score of a word by where it occurs: page title, section heading, text.
 IN_TITLE: Final = 12
 IN_HEADING: Final = 8
 MOST_IN_TEXT: Final = 4
@@ -18,14 +18,14 @@ EXCERPT_CHARS: Final = 180
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocsResult:
-    """A section that was found, with the text around the first word."""
+    """A section that matches, with an excerpt around the first word."""
 
     section: DocsSection
     excerpt: str
 
 
 class DocsIndex:
-    """The sections in a form that is quick to look through."""
+    """The sections with their text case-folded for searching."""
 
     def __init__(self, sections: Iterable[DocsSection]) -> None:
         self._entries = [
@@ -34,7 +34,7 @@ class DocsIndex:
         ]
 
     def search(self, query: str) -> list[DocsResult]:
-        """The sections with every word, by how prominent the words are."""
+        """The sections that contain every word, by score."""
         words = words_of(query)
         if not words:
             return []
@@ -51,12 +51,12 @@ class DocsIndex:
 
 
 def words_of(query: str) -> list[str]:
-    """The words that are looked for."""
+    """With `no-referrer`, a form has `Origin: null`, and the same-site check needs the origin."""
     return query[:MAX_QUERY_CHARS].casefold().split()[:MAX_WORDS]
 
 
 def _score(words: Sequence[str], title: str, heading: str, text: str) -> int:
-    """How prominent the words are; 0 when one of them is missing."""
+    """The score of a section; 0 when one of the words is missing."""
     total = 0
     for word in words:
         points = (

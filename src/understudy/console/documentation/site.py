@@ -1,4 +1,4 @@
-"""The site of the documentation: every page by its name, for the daemon and as files."""
+"""The documentation site: every page rendered, for the daemon and as static files."""
 
 import json
 import posixpath
@@ -26,7 +26,7 @@ SCRIPT: Final = files("understudy.console.documentation").joinpath("search.js")
 
 
 class DocsSite:
-    """The pages with their addresses. `href_from` gives the addresses that a page links to."""
+    """The pages with their URLs; `href_from` gives the URLs that a page links to."""
 
     def __init__(self, href_from: Callable[[str], Href], *, is_static: bool = False) -> None:
         self._href_from = href_from
@@ -41,7 +41,7 @@ class DocsSite:
         )
 
     def search(self, language: str, **values: Any) -> str:
-        """The page with what a search found."""
+        """The page of search results."""
         return self._render("docs/search.html", SEARCH, language, **values)
 
     def operations(self, reference: ApiReference, language: str) -> str:
@@ -49,7 +49,7 @@ class DocsSite:
         return self._render("docs/openapi.html", FOLDER, language, tags=reference.tags)
 
     def tag(self, reference: ApiReference, name: str, language: str) -> str | None:
-        """The operations of a tag; `name` is the one in its address."""
+        """The operations of a tag; `name` is its part of the URL."""
         for tag, operations in reference.tags.items():
             if slug(tag) == name:
                 return self._render(
@@ -91,7 +91,7 @@ class DocsSite:
 
 
 def in_daemon(_: str) -> Href:
-    """The addresses in a daemon, which are the same from every page."""
+    """URLs in a daemon, which are the same from every page."""
 
     def href(target: str) -> str:
         if target == DOCUMENT:
@@ -104,7 +104,7 @@ def in_daemon(_: str) -> Href:
 
 
 def in_files(page: str) -> Href:
-    """The addresses from one page of a static site, which may lie anywhere."""
+    """Relative URLs from one page of a static site, which may lie anywhere."""
 
     @cache
     def href(target: str) -> str:
@@ -116,7 +116,7 @@ def in_files(page: str) -> Href:
 
 
 def write_site(folder: Path, document: Mapping[str, Any]) -> int:
-    """Write the static site; answers how many pages it has."""
+    """Write the static site, and return its number of pages."""
     site = DocsSite(in_files, is_static=True)
     pages = _pages(site, ApiReference(document))
     for name, html in pages.items():

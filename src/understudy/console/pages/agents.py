@@ -13,7 +13,7 @@ FORBIDDEN: Final = 403
 NOT_FOUND: Final = 404
 Ids = dict[str, str]
 Parts = dict[str, Any]
-# As many as one screen shows.
+# The number of versions that fit on one screen.
 VERSIONS: Final = 50
 ENTRIES: Final = 30
 PROPOSALS: Final = 10
@@ -43,7 +43,7 @@ async def _agents(visit: Visit) -> Parts | str:
 
 
 async def _agent(visit: Visit) -> Parts | str:
-    """One agent; the tab is in the address."""
+    """One agent, with the tab that the URL names."""
     ids = {"agent_id": visit.request.path_params["id"]}
     tab = visit.query.get("tab", "general")
     tab = tab if tab in TABS else "general"
@@ -68,7 +68,7 @@ async def _agent(visit: Visit) -> Parts | str:
 
 
 async def _change(visit: Visit, ids: Ids) -> str:
-    """Carry out a form of the page; answers where to look after it."""
+    """Apply a form of the page, and return the path to redirect to."""
     form = dict(visit.form)
     body: Parts
     match form.pop("_do", ""):
@@ -87,7 +87,7 @@ async def _change(visit: Visit, ids: Ids) -> str:
             await visit.call("agents.write_file", body=body, name=name, **ids)
             return _at(ids, tab="files", file=name, done="file")
         case _:
-            # An empty route or owner clears it; an empty name would be none.
+            # An empty route or owner clears it; an empty display name means no change.
             body = {
                 **_filled(form),
                 "route": form.get("route", ""),
@@ -102,7 +102,7 @@ def _at(ids: Ids, **query: str) -> str:
 
 
 def _filled(form: Mapping[str, str]) -> Parts:
-    """The fields of an agent that a form names."""
+    """The fields of an agent that a form sets."""
     body: Parts = {name: value for name, value in form.items() if value}
     if "max_tool_iterations" in body:
         body["max_tool_iterations"] = number_of(body["max_tool_iterations"])
@@ -128,7 +128,7 @@ async def _files(visit: Visit, ids: Ids, record: Parts) -> Parts:
         "sizes": {each["name"]: each["size"] for each in kept["items"]},
         "name": name,
         "file": file,
-        # An emptied file has a version, too.
+        # An emptied file still has a version.
         "version": newest["items"][0]["version"] if newest["items"] else 0,
     }
 
@@ -155,7 +155,7 @@ async def _history(visit: Visit, ids: Ids, record: Parts) -> Parts:
 
 
 async def _version(visit: Visit, ids: Ids, name: str, number: int) -> Parts | None:
-    """A version of a file; None where there is none or it is gone."""
+    """A version of a file; None if it does not exist or is deleted."""
     if number < 1:
         return None
     try:
@@ -174,7 +174,7 @@ def _file_name(visit: Visit, record: Parts) -> str:
 
 
 async def _prompt(visit: Visit, ids: Ids, record: Parts) -> Parts:
-    """The prompt of the next run, in a session or in a new one."""
+    """The prompt of the next run, in an existing session or a new one."""
     found = (await visit.call("sessions.list", limit=SESSIONS))["items"]
     own = [each["session_id"] for each in found if each["agent_id"] == ids["agent_id"]]
     asked = {"query": visit.query["query"]} if "query" in visit.query else {}
@@ -204,7 +204,7 @@ async def _tools(visit: Visit, ids: Ids, record: Parts) -> Parts:
 
 
 async def _evolution(visit: Visit, ids: Ids, record: Parts) -> Parts:
-    """What waits for a decision, and what happened."""
+    """The proposals that wait for a decision, and the history."""
     cursor = {"cursor": visit.query["cursor"]} if "cursor" in visit.query else {}
     page = await visit.call("agents.evolution", limit=ENTRIES, **cursor, **ids)
     return {
@@ -216,7 +216,7 @@ async def _evolution(visit: Visit, ids: Ids, record: Parts) -> Parts:
 
 
 async def _proposals(visit: Visit, ids: Ids) -> list[Parts]:
-    """The proposals that wait; none for somebody who does not decide about this agent."""
+    """The proposals that wait; empty for a caller who may not decide about this agent."""
     try:
         listed = await visit.call("agents.proposals", state="pending", limit=PROPOSALS, **ids)
     except OperationRefused as refused:

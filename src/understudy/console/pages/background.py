@@ -10,7 +10,7 @@ SHOWN_CHARS: Final = MAX_SLICE_CHARS // 2
 
 
 async def _task(visit: Visit) -> dict[str, Any]:
-    """A task with the last of what it printed."""
+    """A background task with the end of its output."""
     ids = {"task_id": visit.request.path_params["id"]}
     record = await visit.call("background_tasks.get", **ids)
     offset = max(record["output_chars"] - SHOWN_CHARS, 0)

@@ -1,4 +1,4 @@
-"""The daemon itself: its status, the audit, and who has access."""
+"""The daemon: its status, the audit, tokens and signing keys."""
 
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ SEVERITIES: Final = ("error", "warning", "info")
 
 
 async def _status(visit: Visit) -> dict[str, Any]:
-    """What the daemon is, what deserves a look, and the settings for whoever may see them."""
+    """The status of the daemon, its warnings, and the settings for callers who may read them."""
     status = await visit.call("status.read")
     may_see = visit.may("settings.read")
     return {

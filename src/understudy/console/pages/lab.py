@@ -1,4 +1,4 @@
-"""The lab: what every part of the product makes of a pasted text."""
+"""The lab: the result of every scanner and parser for a pasted text."""
 
 from typing import Any, Final
 
@@ -30,7 +30,7 @@ async def _lab(visit: Visit) -> dict[str, Any]:
         "problem": problem,
         "http_status": status,
         "kinds": kinds.choices,
-        # Of a text that nobody stores there is no address.
+        # The pasted text is not stored, so it has no URL.
         "twin_operation": "learning_policy.get",
         "twin": {},
     }

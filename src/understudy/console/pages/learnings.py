@@ -1,4 +1,4 @@
-"""Learnings: what was published, where it came from, and which prompts were told."""
+"""Learnings: the published ones, each with its lineage and the prompts it was injected into."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -19,13 +19,13 @@ COLUMNS: Final = (
 )
 # Filters that few people need.
 SELDOM: Final = ("scope_id", "policy_decision", "policy_actor", "matched_rule_name")
-# As many prompts as the page lists.
+# The number of prompts that the page lists.
 USES: Final = 20
-# What a page lists at once.
+# Page size of the list.
 PAGE: Final = 50
-# The fields that a change sets, which the address names as they were before it.
+# The editable fields; after a change, the query has their previous values for the undo.
 CHANGED: Final = ("applies", "sensitivity", "expires_at_ms")
-# Where an operation that makes a learning leads.
+# The redirect after an operation that creates a learning.
 TO_NEW: Final = "/learnings/{learning_id}"
 
 
@@ -56,7 +56,7 @@ async def _learning(visit: Visit) -> dict[str, Any]:
 
 
 def _undo(query: Mapping[str, str], lineage: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The operation that takes back what was just done; None where nothing was, or none does."""
+    """The operation that undoes the last action; None if there was none or it cannot be undone."""
     record = lineage["learning"]
     here, ids = f"/learnings/{record['learning_id']}", {"learning_id": record["learning_id"]}
     is_live = "supersede" in record["actions"]
@@ -83,7 +83,7 @@ def _way_back(done: str, operation: str, values: dict[str, Any], to: str) -> dic
 
 
 def _can_be_taught(record: Mapping[str, Any]) -> bool:
-    """Whether teaching it again loses nothing that limits it: who may see it, where it is from."""
+    """Whether recreating it loses no restriction: its sensitivity and its untrusted source."""
     is_limited = record["sensitivity"] != "scoped" or record.get("derived_from_untrusted")
     return not is_limited and record["kind"] != "run_summary"
 

@@ -1,4 +1,4 @@
-"""The memory inspector: what the next prompt would have, word for word, and why."""
+"""The memory inspector: the memory injected into the next prompt, word for word, and why."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -6,10 +6,10 @@ from typing import Any, Final
 from understudy.console.page import ConsolePage
 from understudy.console.visits import Visit
 
-# As many sessions, agents and runs as there are to choose from.
+# The number of sessions, agents and runs to choose from.
 CHOICES: Final = 50
 VIEWS: Final = ("chosen", "prompt", "then")
-# Colours of the parts of a prompt; what has no colour of its own shares one.
+# Colours of the prompt sections; all others share one.
 TONES: Final = {
     "Base instructions": "6",
     "Persona": "5",
@@ -19,12 +19,12 @@ TONES: Final = {
     "recovered_memory": "2",
 }
 
-# The sections that tell of them.
+# The prompt section of each kind of entry.
 SECTIONS: Final = {"learnings": "learned_context", "runs": "recovered_memory"}
 
 
 async def _memory(visit: Visit) -> dict[str, Any]:
-    """The prompt of a session or an agent for an input, and what was chosen for it."""
+    """The prompt of a session or an agent for an input, and the entries chosen for it."""
     sessions = (await visit.call("sessions.list", limit=CHOICES))["items"]
     agents = (await visit.call("agents.list", limit=CHOICES))["items"]
     of = _chosen(visit.query, sessions, agents)
@@ -67,7 +67,7 @@ def _chosen(
     sessions: Iterable[Mapping[str, Any]],
     agents: Iterable[Mapping[str, Any]],
 ) -> tuple[str, str] | None:
-    """Whose prompt is looked at: as the address says, else of the newest session, or an agent."""
+    """The session or agent to inspect: from the URL, else the newest session, else an agent."""
     noun, _, named = query.get("of", "").partition(":")
     if noun in ("session", "agent") and named:
         return noun, named
@@ -80,7 +80,7 @@ def _chosen(
 
 
 def _input_of(run: Mapping[str, Any] | None) -> str:
-    """The input of a run that the page compares with."""
+    """The input of the run that the page compares with."""
     return str(run["request"].get("text_preview") or "") if run else ""
 
 
@@ -94,7 +94,7 @@ def _parts(prompt: Mapping[str, Any]) -> list[tuple[str, int, str]]:
 
 
 def _group(name: str, kind: str, prompt: Mapping[str, Any], *, most: str) -> dict[str, Any]:
-    """The entries of one kind, and the limits that their section is held to."""
+    """The entries of one kind, their tokens, and the limit on their number."""
     memory = prompt["memory"]
     told, others = _in_and_out([it for it in memory["entries"] if it["kind"] == kind], "injected")
     section = SECTIONS[name]
@@ -103,7 +103,7 @@ def _group(name: str, kind: str, prompt: Mapping[str, Any], *, most: str) -> dic
 
 
 def _in_and_out(entries: Iterable[Any], is_in: str) -> tuple[list[Any], list[Any]]:
-    """The entries that the prompt has, and the others: those that lacked room come first."""
+    """The entries in the prompt, and the others: those over a limit come first."""
     listed = list(entries)
     out = [each for each in listed if not each[is_in]]
     out.sort(key=lambda each: not any(code.startswith("over_") for code in each["reasons"]))
@@ -113,7 +113,7 @@ def _in_and_out(entries: Iterable[Any], is_in: str) -> tuple[list[Any], list[Any
 def _changes(
     report: Mapping[str, Any], entries: Iterable[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """What a run was told against what the next one would be: what came in, went out, stayed."""
+    """The entries injected into a run against those of the next: added, removed, unchanged."""
     learned = report.get("learned", {}).get("entries", ())
     then = {each["learning_id"]: each for each in learned}
     then |= {each["run_id"]: each for each in report["entries"]}

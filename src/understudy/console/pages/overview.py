@@ -1,4 +1,4 @@
-"""The overview: what needs somebody, what happened lately, and the first page of an empty home."""
+"""The overview: what waits for a person, recent activity, and the first steps in an empty home."""
 
 import asyncio
 from typing import Any, Final
@@ -14,7 +14,7 @@ TOLD: Final = {"helped_runs": "good", "other_runs": "look"}
 
 
 async def _front(visit: Visit) -> str:
-    """The review page when something waits, else the overview."""
+    """The path of the review page when the inbox has items, else of the overview."""
     waiting = await visit.call("inbox.list", limit=1)
     return "/review" if waiting["items"] else "/overview"
 
@@ -57,13 +57,13 @@ async def _overview(visit: Visit) -> dict[str, Any]:
 
 
 def agreement_of(days: list[dict[str, Any]]) -> tuple[int, int]:
-    """How many decisions of people automation would have taken, and of how many."""
+    """The number of human decisions that automation agrees with, and the number compared."""
     agreed = sum(day["agreed"] for day in days)
     return agreed, agreed + sum(day["disagreed"] for day in days)
 
 
 def _cost(usage: list[dict[str, Any]]) -> float | None:
-    """The cost of all that has a price; None where nothing has."""
+    """The total cost of the usage that has a price; None if none has."""
     known = [each["cost_usd"] for each in usage if "cost_usd" in each]
     return sum(known) if known else None
 

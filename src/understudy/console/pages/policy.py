@@ -26,7 +26,7 @@ QUARANTINE: Final = "/publication/quarantined_rule_names"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyDocument:
-    """A document of the runtime settings, and the operations on it."""
+    """A policy or the runtime document, and the operations on it."""
 
     get: str
     set: str
@@ -37,17 +37,17 @@ class PolicyDocument:
     names: tuple[str, ...] = ()
 
     def of(self, view: Mapping[str, Any]) -> Parts:
-        """The document in an answer."""
+        """The document in an answer of the API."""
         if not self.names:
             return dict(view["policy"])
         return {name: view[name] for name in self.names if name in view}
 
     def at(self, revision: Mapping[str, Any]) -> Parts:
-        """The document as it stood after a change."""
+        """The document as of a revision."""
         return dict(revision["document"]) if self.names else dict(revision["policy"])
 
     def body(self, document: object, expected_revision: int | str) -> Parts:
-        """What saves it."""
+        """The request body that saves the document."""
         if self.names and isinstance(document, dict):
             return {**document, "expected_revision": expected_revision}
         return {"policy": document, "expected_revision": expected_revision}
@@ -80,11 +80,11 @@ TABS: Final[Mapping[str, PolicyDocument]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyDraft:
-    """What somebody made of a document."""
+    """An edited document that is not saved yet."""
 
     document: object
     text: str
-    # The line of the text that is no JSON.
+    # The line at which the text is not valid JSON.
     wrong_line: int | None = None
 
 
@@ -147,7 +147,7 @@ async def _agreement(visit: Visit) -> Parts:
 
 
 def _schema(visit: Visit, kind: PolicyDocument) -> Mapping[str, Any]:
-    """The schema of the document: of a policy the one beside its revision, else what is edited."""
+    """The JSON schema of the document: a policy's is one field of its request body."""
     schema = visit.surface.schema(kind.set)
     if not kind.names:
         found: Mapping[str, Any] = schema["anyOf"][0]["properties"]["policy"]
@@ -157,7 +157,7 @@ def _schema(visit: Visit, kind: PolicyDocument) -> Mapping[str, Any]:
 
 
 def _edited(form: Mapping[str, str], schema: Mapping[str, Any], current: Parts) -> PolicyDraft:
-    """The text of a form with what was changed in its fields, and the change of a button."""
+    """The text of a form with its changed fields merged in, and the change of a button applied."""
     text = form.get("text", "")
     try:
         document = json.loads(text)
@@ -182,7 +182,7 @@ def _edited(form: Mapping[str, str], schema: Mapping[str, Any], current: Parts) 
 
 
 async def _act(visit: Visit, tab: str, draft: PolicyDraft) -> Parts | str:
-    """Try or save a draft, where a button says so; answers what to show, or where to look."""
+    """Dry-run or save a draft, if a button asks for it; return values to show, or a redirect."""
     kind, action = TABS[tab], visit.form.get("_do", "")
     if draft.wrong_line is not None or action not in ("dry_run", "save"):
         return {}
@@ -208,13 +208,13 @@ async def _act(visit: Visit, tab: str, draft: PolicyDraft) -> Parts | str:
 
 
 def _chosen(visit: Visit, revisions: list[Parts]) -> Parts | None:
-    """The revision that somebody looks at."""
+    """The revision that the URL names."""
     wanted = visit.query.get("revision", "")
     return next((each for each in revisions if str(each["revision"]) == wanted), None)
 
 
 def _began_with(visit: Visit, revisions: list[Parts]) -> Parts | None:
-    """The revision that a draft was made from: the newest up to the one that its form names."""
+    """The revision that a draft is based on: the newest up to the one that its form names."""
     wanted = number_of(visit.form.get("revision", ""))
     if isinstance(wanted, str):
         return None

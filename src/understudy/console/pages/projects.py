@@ -1,4 +1,4 @@
-"""Projects: the board of their tasks with what waits for what, and each task."""
+"""Projects: the board of their tasks with dependencies, and each task."""
 
 from typing import Any, Final
 from urllib.parse import quote
@@ -8,12 +8,12 @@ from understudy.console.task_graph import MOST_TASKS, graph_of_tasks
 from understudy.console.visits import Visit
 
 STATUSES: Final = ("pending", "in_progress", "blocked", "completed", "failed", "cancelled")
-# A project has no more tasks than ten of these.
+# Page size; a project has at most ten pages of tasks.
 PAGE: Final = 200
 
 
 async def _project(visit: Visit) -> dict[str, Any]:
-    """A project with its tasks by status, and how they hang together."""
+    """A project with its tasks by status, and their dependency graph."""
     ids = {"project_id": visit.request.path_params["id"]}
     record = await visit.call("projects.get", **ids)
     tasks = await _tasks(visit, ids)
@@ -22,7 +22,7 @@ async def _project(visit: Visit) -> dict[str, Any]:
         "record": record,
         "ids": ids,
         "tasks": tasks,
-        # What ended otherwise has a lane only where there is something in it.
+        # Lanes of other final states are shown only if they have tasks.
         "lanes": [lane for lane in lanes if lane[1] or lane[0] in STATUSES[:4]],
         "graph": graph_of_tasks(tasks, f"/projects/{quote(ids['project_id'], safe='')}/tasks"),
         "not_drawn": max(len(tasks) - MOST_TASKS, 0),

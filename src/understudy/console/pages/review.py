@@ -1,4 +1,4 @@
-"""Review: everything that waits for a person, one beside the list of all."""
+"""Review: everything that waits for a person, one item beside the queue."""
 
 import hashlib
 import time
@@ -17,30 +17,30 @@ QUEUE: Final = 50
 NOT_FOUND: Final = 404
 Found = dict[str, Any]
 MANIFEST: Final = "SKILL.md"
-# What names a thing beside its id.
+# Query parameters that identify an item beside its id.
 IN_ADDRESS: Final[Mapping[str, tuple[str, ...]]] = {
     "soul_proposal": ("agent_id",),
     "skill_draft": ("version",),
 }
-# How long somebody counts as looking at a thing after they opened it.
+# A user counts as looking at an item for this long after opening it.
 LOOKING_S: Final = 60.0
-# As many things as are remembered; nobody waits for the rest.
+# The most items remembered; the oldest are dropped.
 MAX_LOOKED_AT: Final = 1_000
 
 
 class ReviewWatch:
-    """Who looks at what, so that two reviewers do not read the same thing; in memory alone."""
+    """Who looks at which item, so that two reviewers do not read the same one; in memory only."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._seen: dict[tuple[str, str], dict[str, float]] = {}
 
     def others(self, kind: str, id_: str, user_id: str) -> list[str]:
-        """The other users who look at a thing; this user counts as one from now on."""
+        """The other users who look at an item; records this user, too."""
         now = self._clock()
         here = self._seen.pop((kind, id_), {})
         fresh = {who: at for who, at in here.items() if now - at < LOOKING_S}
-        # The one looked at last is dropped last.
+        # Reinserted at the end: the least recently opened item is evicted first.
         self._seen[kind, id_] = {**fresh, user_id: now}
         while len(self._seen) > MAX_LOOKED_AT:
             del self._seen[next(iter(self._seen))]
@@ -48,7 +48,7 @@ class ReviewWatch:
 
 
 async def _review(visit: Visit) -> Found:
-    """What waits, the thing that is looked at, and what was decided last."""
+    """The queue, the chosen item, and the last decision."""
     kind = visit.query.get("kind")
     listed = await visit.call("inbox.list", kind=kind, limit=QUEUE)
     items = listed["items"]
@@ -56,7 +56,7 @@ async def _review(visit: Visit) -> Found:
     place = None if chosen is None else _place(items, chosen)
     shown = {} if chosen is None else await DETAILS[chosen["kind"]](visit, chosen)
     counts = listed["counts"]
-    # After the last comes the first; so it does after one that was decided meanwhile.
+    # The item after the last is the first, as after an item that was decided meanwhile.
     others = [each for each in items if place is None or each is not items[place - 1]]
     following = others[(place - 1) % len(others)] if place and others else _first(others)
     return {
@@ -78,24 +78,24 @@ async def _review(visit: Visit) -> Found:
 
 
 def _address(item: Mapping[str, Any] | None, **query: Any) -> str:
-    """The page of a thing that waits, or of whatever is first."""
+    """The URL of an item's review page, or of the first item."""
     path = "/review"
     if item is not None:
         kind = "" if item["kind"] == "candidate" else f"/{item['kind']}"
         path = f"/review{kind}/{quote(item['id'], safe='')}"
         query |= {name: item.get(name) for name in IN_ADDRESS.get(item["kind"], ())}
     said = {name: value for name, value in query.items() if value}
-    # Braces stand for fields of an answer.
+    # Braces are placeholders for fields of an answer.
     return f"{path}?{urlencode(said, safe='{}')}" if said else path
 
 
 def _mark(item: Mapping[str, Any]) -> str:
-    """What ids on the page of a thing end with; a selector can hold it, whatever its id is."""
+    """The suffix of HTML ids for an item: a hash, so that a CSS selector can contain it."""
     return hashlib.sha256(f"{item['kind']}/{item['id']}".encode()).hexdigest()[:12]
 
 
 def _chosen(visit: Visit) -> Found | None:
-    """The thing that the address names; without a kind it is a candidate."""
+    """The item that the URL names; without a kind it is a candidate."""
     values = visit.request.path_params
     if "id" not in values:
         return None
@@ -123,7 +123,7 @@ def _place(items: list[Found], chosen: Mapping[str, Any]) -> int | None:
 
 
 async def _done(visit: Visit) -> Found | None:
-    """The candidate that was decided last, for its notice; one that is gone has none."""
+    """The candidate that was decided last, for the notice; None if it is gone."""
     if "done" not in visit.query:
         return None
     try:
@@ -164,7 +164,7 @@ async def _proposal(visit: Visit, chosen: Mapping[str, Any]) -> Found:
 
 
 async def _draft(visit: Visit, chosen: Mapping[str, Any]) -> Found:
-    """A draft beside the version that is served; the whole SKILL.md where none is."""
+    """A draft beside the current version; the whole SKILL.md if there is none."""
     ids = {"skill_id": chosen["id"]}
     skill = await visit.call("skills.get", **ids)
     listed = await visit.call("skills.versions", **ids, limit=200)
@@ -208,7 +208,7 @@ DETAILS: Final[Mapping[str, Callable[[Visit, Mapping[str, Any]], Awaitable[Found
 }
 
 
-# The decisions about many candidates, by the last part of the address.
+# The bulk decisions, by the last part of the URL.
 BULK: Final[Mapping[str, Mapping[str, str]]] = {
     "publish": {"action": "publish"},
     "provisional": {"action": "publish", "publish_tier": "provisional"},
@@ -217,7 +217,7 @@ BULK: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 async def _bulk(visit: Visit) -> Found | str:
-    """What one decision about many candidates would do; nothing is decided yet."""
+    """The dry run of one decision about many candidates."""
     chosen = visit.request.query_params.getlist("id")
     if not chosen:
         return "/review"

@@ -9,7 +9,7 @@ from understudy.console.visits import Visit
 
 Part = Callable[[Visit, Mapping[str, str], Mapping[str, Any]], Awaitable[dict[str, Any]]]
 STAGES: Final = ("draft", "verified", "canary", "active", "revoked")
-# Cards in a column of the board, and where one column is looked at alone.
+# Cards in a column of the board, and in a column shown alone.
 CARDS: Final = 12
 ALONE: Final = 50
 # Rollouts that are read at once for the whole board.
@@ -56,7 +56,7 @@ async def _column(visit: Visit, stage: str, limit: int, cursor: str | None) -> d
 
 
 async def _rollout(visit: Visit) -> dict[str, Any]:
-    """A rollout with the tab that the address names."""
+    """A rollout with the tab that the URL names."""
     ids = {"skill_name": visit.request.path_params["id"]}
     record = await visit.call("rollouts.get", **ids)
     tab = visit.query.get("tab", "")
@@ -84,7 +84,7 @@ async def _evidence(
 async def _replays(
     visit: Visit, ids: Mapping[str, str], _record: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The trials, and the report of the one that is chosen: by default the newest replay."""
+    """The trials, and the report of the chosen one: by default the newest replay."""
     listed = await visit.call("rollouts.trials", limit=50, **ids)
     replays = [each["trial_id"] for each in listed["items"] if each["cases"]]
     chosen = visit.query.get("trial") or next(iter(replays), None)
@@ -101,7 +101,7 @@ async def _replays(
 
 
 def _measures(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What a replay compares, as bars of one scale for each measure."""
+    """The measures of a replay as bars, one scale for each measure."""
     values: dict[str, Callable[[Mapping[str, Any]], int]] = {
         "success": lambda side: side["successes"],
         "tokens": lambda side: side["input_tokens"] + side["output_tokens"],
@@ -119,7 +119,7 @@ def _measures(report: Mapping[str, Any]) -> list[dict[str, Any]]:
 async def _definition(
     visit: Visit, ids: Mapping[str, str], _record: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The earlier revisions, and what changed between the two that are chosen."""
+    """The earlier revisions, and the diff of the two chosen ones."""
     history = await visit.call("rollouts.history", limit=50, **ids)
     query = {name: visit.query[name] for name in ("from", "to") if name in visit.query}
     return {
@@ -131,7 +131,7 @@ async def _definition(
 async def _rollback(
     visit: Visit, ids: Mapping[str, str], _record: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What a rollback would change, or why there is none."""
+    """The changes of a rollback, or the reason why there is none."""
     to_version = visit.query.get("to_version")
     try:
         preview = await visit.call("rollouts.rollback_preview", to_version=to_version, **ids)

@@ -1,4 +1,4 @@
-"""Runs: how one went, what it was sent and told, what was learned from it."""
+"""Runs: the timeline, steps and prompt of each, and the candidates captured from it."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
@@ -8,16 +8,16 @@ from understudy.console.page import ConsolePage
 from understudy.console.pages.sessions import agents, candidates_of, waiting_in
 from understudy.console.visits import Visit
 
-# The most of a run's journal that a page reads, and how much at once.
+# The most journal events that a page reads of a run, and how many at once.
 MAX_EVENTS: Final = 1_000
 AT_ONCE: Final = 200
-# The filters of a list that its counts take, too.
+# The filters that the list's counts take, too.
 COUNTED: Final = ("session_id", "agent_id")
 Record = Mapping[str, Any]
 
 
 async def _runs(visit: Visit) -> dict[str, Any]:
-    """The list, and how many runs have each status."""
+    """The list, and the number of runs per status."""
     page = await visit.call("runs.list", **{"limit": 50, **visit.query})
     narrowed = {name: visit.query[name] for name in COUNTED if name in visit.query}
     return {
@@ -29,7 +29,7 @@ async def _runs(visit: Visit) -> dict[str, Any]:
 
 
 async def _run(visit: Visit) -> dict[str, Any]:
-    """A run, with what the chosen tab shows."""
+    """A run, with the data of the chosen tab."""
     ids = {"run_id": visit.request.path_params["id"]}
     record = await visit.call("runs.get", **ids)
     events, is_cut = await _journal_of(visit, record)
@@ -53,7 +53,7 @@ async def _run(visit: Visit) -> dict[str, Any]:
 
 
 async def _journal_of(visit: Visit, record: Record) -> tuple[list[Any], bool]:
-    """The events of a run from its beginning, and whether there are more."""
+    """The journal events of a run from its beginning, and whether there are more."""
     events: list[Any] = []
     cursor = None
     while len(events) < MAX_EVENTS:
@@ -104,7 +104,7 @@ async def _steps(visit: Visit, record: Record, turn: RunTurn | None) -> dict[str
 
 
 async def _prompt(visit: Visit, record: Record, turn: RunTurn | None) -> dict[str, Any]:
-    """The requests that were kept; only admins may read them."""
+    """The recorded model requests; only admins may read them."""
     may_read = visit.may("runs.debug")
     wanted = {"run_id": record["run_id"], "limit": 50, "cursor": visit.query.get("cursor")}
     found = await visit.call("runs.debug", **wanted) if may_read else {"items": ()}
@@ -125,7 +125,7 @@ async def _nothing(visit: Visit, record: Record, turn: RunTurn | None) -> dict[s
 
 
 Load = Callable[[Visit, Record, RunTurn | None], Awaitable[dict[str, Any]]]
-# The tabs in their order, each with what it needs beside the run and its journal.
+# The tabs in their order, each with the function that loads its data.
 TABS: Final[Mapping[str, Load]] = {
     "timeline": _timeline,
     "steps": _steps,

@@ -1,4 +1,4 @@
-"""Search: the way to any page or thing, with or without the dialog for it."""
+"""Search: quick navigation to any page or record, with or without the dialog."""
 
 from itertools import groupby
 from typing import Any, Final
@@ -6,7 +6,7 @@ from typing import Any, Final
 from understudy.console.page import ConsolePage
 from understudy.console.visits import Visit
 
-# Where things of a kind have their pages.
+# The page path of each kind of record.
 PLACES: Final = {
     "agent": "/agents/{}",
     "session": "/sessions/{}",

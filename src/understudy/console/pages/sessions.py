@@ -1,4 +1,4 @@
-"""Sessions: the conversation and what waits in it, the journal, scopes, and what else they hold."""
+"""Sessions: the conversation and its open requests, the journal, the scopes, and the bindings."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
@@ -7,11 +7,11 @@ from understudy.console.conversation import turns_of
 from understudy.console.page import ConsolePage
 from understudy.console.visits import Visit
 
-# The end of a journal that a page shows.
+# The newest journal events that a page shows.
 JOURNAL_EVENTS: Final = 200
-# Agents and personas that a form offers.
+# The number of agents and personas that a form offers.
 CHOICES: Final = 200
-# What a scope is about, and whether a persona has a part in it.
+# The kinds of names that each scope lists.
 SCOPES: Final[Mapping[str, tuple[str, ...]]] = {
     "capability_scope": ("skill", "mcp_server", "mcp_tool"),
     "credential_scope": ("route", "connector", "connector_credential", "mcp_server"),
@@ -40,13 +40,13 @@ ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "sessions.end",
     ),
 }
-# The states of a candidate that waits for a decision.
+# The states of a candidate that is open.
 OPEN: Final = ("pending", "escalated")
 Record = Mapping[str, Any]
 
 
 async def _sessions(visit: Visit) -> dict[str, Any]:
-    """The list, and the agents with whom a session can begin."""
+    """The list, and the agents for a new session."""
     page = await visit.call("sessions.list", **{"limit": 50, **visit.query})
     return {
         "items": page["items"],
@@ -63,7 +63,7 @@ async def agents(visit: Visit) -> list[str]:
 
 
 async def _session(visit: Visit) -> dict[str, Any]:
-    """A session, with what the chosen tab shows."""
+    """A session, with the data of the chosen tab."""
     ids = {"session_id": visit.request.path_params["id"]}
     record = await visit.call("sessions.get", **ids)
     chosen = visit.query.get("tab", "")
@@ -81,7 +81,7 @@ async def _session(visit: Visit) -> dict[str, Any]:
 
 
 async def _conversation(visit: Visit, record: Record) -> dict[str, Any]:
-    """The end of the journal, which may be long, and what waits."""
+    """The end of the journal, the queued runs, the open requests and candidates."""
     ids = {"session_id": record["session_id"]}
     after = max(record["snapshot"]["journal_length"] - JOURNAL_EVENTS, 0)
     journal = await visit.call("sessions.events", **ids, after=after, limit=JOURNAL_EVENTS)
@@ -97,13 +97,13 @@ async def _conversation(visit: Visit, record: Record) -> dict[str, Any]:
         "is_cut": after > 0,
         "waiting": await waiting_in(visit, is_live="active_run_id" in record["snapshot"], **ids),
         "candidates": candidates,
-        # The newest that waits is the one that keys decide.
+        # Keyboard shortcuts decide the newest open candidate.
         "decided_by_key": open_ones[-1] if open_ones else "",
     }
 
 
 async def _journal(visit: Visit, record: Record) -> dict[str, Any]:
-    """The newest page, or the page that the address names; of one kind from its beginning."""
+    """The newest page of the journal, or the page at the cursor; of one kind from its beginning."""
     wanted: dict[str, Any] = {
         name: visit.query.get(name) for name in ("kind", "cursor", "after") if name in visit.query
     }
@@ -123,7 +123,7 @@ async def _journal(visit: Visit, record: Record) -> dict[str, Any]:
 
 
 async def _scopes(visit: Visit, record: Record) -> dict[str, Any]:
-    """Each gate as the persona sets it, as the session sets it, and what both let through."""
+    """The scopes of the persona, of the session, and their intersection."""
     persona = (await _persona(visit, record))["persona"] or {}
     rows = {}
     for name, kinds in SCOPES.items():
@@ -137,7 +137,7 @@ async def _scopes(visit: Visit, record: Record) -> dict[str, Any]:
 
 
 def _gate(scope: Mapping[str, Sequence[str]], kind: str) -> Mapping[str, Any]:
-    """What a scope says about a kind: nothing, or what it allows and what it denies."""
+    """The allow and deny lists of a scope for one kind of name."""
     return {"allow": scope.get(f"{kind}_allow"), "deny": scope.get(f"{kind}_deny")}
 
 
@@ -147,7 +147,7 @@ async def _persona(visit: Visit, record: Record) -> dict[str, Any]:
 
 
 async def _bound(visit: Visit, record: Record) -> dict[str, Any]:
-    """The persona, and the skills that are active, whoever chose them."""
+    """The persona snapshot and the active skills, whoever activated them."""
     skills = await _items(visit, "sessions.active_skills", record)
     return {**await _persona(visit, record), "skills": skills}
 
@@ -180,7 +180,7 @@ async def _items(visit: Visit, operation: str, record: Record) -> Any:
     return found["items"]
 
 
-# The tabs in their order, each with what it needs beside the session.
+# The tabs in their order, each with the function that loads its data.
 TABS: Final[Mapping[str, Callable[[Visit, Record], Awaitable[dict[str, Any]]]]] = {
     "conversation": _conversation,
     "journal": _journal,
@@ -204,7 +204,7 @@ async def waiting_in(visit: Visit, *, is_live: bool, **ids: str) -> dict[str, An
 
 
 async def candidates_of(visit: Visit, ids: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Candidates by id, as they stand now."""
+    """Candidates by id, in their current state."""
     wanted = [each for some in ids for each in some][-CHOICES:]
     if not wanted:
         return {}

@@ -1,4 +1,4 @@
-"""Skills: what each says, its files and versions, who may use it, what the guard finds, its uses."""
+"""Skills: instructions, files, versions, grants, guard findings, and usage of each."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -13,7 +13,7 @@ from understudy.core.clock import DAY_MS
 
 Part = Callable[[Visit, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 MANIFEST: Final = "SKILL.md"
-# A file that is longer is cut on the page; its JSON has all of it.
+# A longer file is cut on the page; its JSON twin has all of it.
 MAX_SHOWN_CHARS: Final = 200_000
 PERIODS: Final = (7, 30, 90)
 
@@ -35,7 +35,7 @@ async def _plain(operation: str, visit: Visit) -> dict[str, Any]:
 
 
 async def _skill(visit: Visit) -> dict[str, Any]:
-    """A skill with the tab that the address names."""
+    """A skill with the tab that the URL names."""
     ref = visit.request.path_params["id"]
     record = await visit.call("skills.get", skill_id=ref)
     tab = visit.query.get("tab", "")
@@ -48,7 +48,7 @@ async def _skill(visit: Visit) -> dict[str, Any]:
         "tab": tab,
         "tabs": tuple(TABS),
         "part": found,
-        # The same page after an action: the tab stays open.
+        # The redirect after an action: the tab stays open.
         "here": f"/skills/{quote(ref, safe='')}" + (f"?tab={tab}" if "tab" in visit.query else ""),
         "twin_operation": operation,
         "twin": {"skill_id": ref, **twin},
@@ -89,7 +89,7 @@ async def _files(visit: Visit, record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _versions(visit: Visit, record: Mapping[str, Any]) -> dict[str, Any]:
-    """The versions, and what changed between the two that are chosen: by default the newest two."""
+    """The versions, and the diff of the two chosen ones: by default the newest two."""
     skill_id = record["id"]
     query = {"cursor": visit.query.get("cursor")}
     listed = await visit.call("skills.versions", skill_id=skill_id, limit=50, **query)
@@ -109,7 +109,7 @@ async def _versions(visit: Visit, record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _before(visit: Visit, record: Mapping[str, Any], listed: list[Mapping[str, Any]]) -> int | None:
-    """The version that was current before what was just done, where it can be restored."""
+    """The version that was current before the last action, if it can be restored."""
     served = {str(each["version"]): each for each in listed if each["state"] == "served"}
     was = served.get(visit.query.get("was", ""))
     is_undone = was is None or was["version"] == record["version"]
@@ -117,7 +117,7 @@ def _before(visit: Visit, record: Mapping[str, Any], listed: list[Mapping[str, A
 
 
 async def _grants(visit: Visit, record: Mapping[str, Any]) -> dict[str, Any]:
-    """Who may use it, and the answer for the agent and the user that were asked about."""
+    """The grants, and the access check for the chosen agent and user."""
     skill_id = record["id"]
     asked = {name: visit.query.get(name) for name in ("agent_id", "user_id")}
     found: dict[str, Any] = {"asked": asked, "access": None, "items": None, "problem": None}
@@ -151,7 +151,7 @@ async def _usage(visit: Visit, record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _series(used: list[dict[str, Any]], days: int) -> list[dict[str, Any]]:
-    """A bar for each day of a period, also for those without a use."""
+    """A bar for each day of a period, also for days without a use."""
     today = time.time_ns() // 1_000_000 // DAY_MS
     by_day = {each["day_at_ms"] // DAY_MS: each for each in used}
     nothing = {"used": 0, "succeeded": 0, "failed": 0, "abandoned": 0}

@@ -1,4 +1,4 @@
-"""Unlearning: what came of something, having it unlearned, and the receipt."""
+"""Unlearning: the preview of everything derived from a target, the unlearning, and its receipt."""
 
 from typing import Any, Final
 
@@ -7,13 +7,13 @@ from understudy.console.page import ConsolePage
 from understudy.console.visits import Visit
 from understudy.unlearn.model import TargetKind
 
-# What a page lists at once.
+# Page size of the list.
 PAGE: Final = 30
 MOST_SHOWN: Final = 200
 
 
 async def _unlearn(visit: Visit) -> dict[str, Any] | str:
-    """The form, the preview of the target in the address, and what was unlearned before."""
+    """The form, the preview for the target in the URL, and earlier unlearnings."""
     named = visit.form or visit.query
     target = {"kind": named.get("kind", TargetKind.RUN), "id": named.get("id", "")}
     preview, problem, status = None, None, 200

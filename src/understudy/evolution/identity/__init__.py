@@ -1,1 +1,1 @@
-"""Which texts would say who an agent is, where only its tone may be spoken of."""
+"""Detection of texts that set an agent's identity, where only its tone may change."""

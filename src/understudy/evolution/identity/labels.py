@@ -1,4 +1,4 @@
-"""Whether a few words are a label of who an agent is, such as `Your new name`."""
+"""Detects labels of an agent's identity, such as `Your new name`."""
 
 import re
 import unicodedata
@@ -24,13 +24,13 @@ _IN_BRACKETS: Final = re.compile(r"\([^()]*\)|\[[^\[\]]{2,}\](?=\s*\S)")
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SIGN: Final = re.compile(r"[^\w\s'\u2019]")
 _HAN_OR_KANA: Final = re.compile(f"[{HAN_AND_KANA}]")
-# At the head of a line: numbers and letters that count.
+# Enumeration at the start of a line: numbers and letters.
 _COUNTING: Final = re.compile(r"\d+|[a-z]|[ivx]{2,4}|[一二三四五六七八九十]")
 _STUCK: Final = re.compile(r"\d+(?=[^\W\d])")
 
 
 class IdentityKind(StrEnum):
-    """What a field says of an agent."""
+    """The kinds of identity fields."""
 
     NAME = "name"
     ROLE = "role"
@@ -41,7 +41,7 @@ class IdentityKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class IdentityLabel:
-    """What a label says, and the words behind it that are no part of it."""
+    """The kind of a label, and the words after it that are no part of it."""
 
     kind: IdentityKind
     rest: str = ""
@@ -49,13 +49,13 @@ class IdentityLabel:
 
 @cache
 def _kinds(language: str) -> Mapping[str, IdentityKind]:
-    """What each label of a language says."""
+    """The kind of each label of a language."""
     return {word: kind for kind in IdentityKind for word in WORDS(f"fields.{language}.{kind}")}
 
 
 @cache
 def _cautious() -> frozenset[str]:
-    """Words that also say how one speaks: they set something only alone, or with words of one's own."""
+    """Words that also describe tone: labels only alone, or with a possessive."""
     languages = ("english", "vietnamese", "chinese")
     contacts = (WORDS(f"fields.{language}.{IdentityKind.CONTACT}") for language in languages)
     return WORDS.set("labels.cautious").union(*contacts)
@@ -78,19 +78,19 @@ def _unmarked(text: str) -> str:
 
 @cache
 def _unmarked_labels() -> Mapping[str, str]:
-    """Vietnamese labels by how they are written without marks; one short word alone could be any."""
+    """Vietnamese labels by their spelling without marks; a single short word would be ambiguous."""
     return {_unmarked(word): word for word in _kinds("vietnamese") if " " in word}
 
 
 @cache
 def _longest() -> int:
-    """The words of the longest label, and one more: letters may stand apart in parts of it."""
+    """The length of the longest label in words, plus one: its letters may be spaced."""
     return 1 + max(len(word.split()) for word in (*_kinds("english"), *_kinds("vietnamese")))
 
 
 @lru_cache(maxsize=4096)
 def label_of(text: str, *, is_heading: bool = False) -> IdentityLabel | None:
-    """What a text says as a label; None when it is none. A heading may go on behind its label."""
+    """The label that a text is; None if it is none. A heading may continue after its label."""
     if len(text) > MAX_LABEL_CHARS:
         return None
     words = _words(_IN_BRACKETS.sub(" ", text)) or _words(text)
@@ -112,7 +112,7 @@ def _words(text: str) -> list[str]:
 
 
 def _spelled(words: Sequence[str]) -> Iterator[IdentityLabel]:
-    """A label whose letters stand apart."""
+    """A label with spaced letters."""
     kind = _kinds("english").get("".join(words)) if all(len(word) == 1 for word in words) else None
     if kind is not None:
         yield IdentityLabel(kind)
@@ -151,12 +151,12 @@ def _english(
 
 @cache
 def _behind() -> frozenset[str]:
-    """What may stand behind a label and adds nothing to it."""
+    """Words after a label that add nothing to it."""
     return WORDS.set("labels.own") | WORDS.set("labels.behind")
 
 
 def _forms(said: str) -> Iterator[str]:
-    """The ways in which a word may be written: with other marks, or in parts as in `e-mail`."""
+    """The possible spellings of a word: with other marks, or split as in `e-mail`."""
     yield said
     if not said.isascii():
         yield _unmarked(said)
@@ -200,7 +200,7 @@ def _chinese(text: str) -> IdentityLabel | None:
 
 
 def _chinese_heading(text: str, *, is_heading: bool) -> IdentityLabel | None:
-    """A label with a value behind a blank."""
+    """A label with its value after a space."""
     head, _, rest = text.strip().partition(" ")
     label = _chinese(head) if is_heading and rest else None
     is_plain = label is not None and label.kind in {IdentityKind.NAME, IdentityKind.ROLE}

@@ -1,4 +1,4 @@
-"""Finds where a text says who an agent is: its name, role, purpose, and how it is reached."""
+"""Finds the identity fields in a text: name, role, purpose, and contact of an agent."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ Said = tuple[IdentityKind, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityField:
-    """One thing that a text says of an agent, on a line that counts from 1."""
+    """One identity field of a text, with its line from 1."""
 
     kind: IdentityKind
     value: str
@@ -27,15 +27,15 @@ class IdentityField:
 
     @property
     def key(self) -> tuple[IdentityKind, str]:
-        """What it says, wherever it stands."""
+        """Kind and value, wherever it stands."""
         return self.kind, self.value
 
 
 @dataclass(frozen=True, slots=True)
 class LineReading:
-    """What a line says by itself, and the labels in it whose values stand below."""
+    """The fields of one line, and its labels whose values follow below."""
 
-    # Without marks and tags, with single blanks.
+    # The text without marks and tags, with single spaces.
     prose: str = ""
     said: tuple[Said, ...] = ()
     opens: tuple[IdentityLabel, ...] = ()
@@ -43,7 +43,7 @@ class LineReading:
 
 
 _BLANK: Final = LineReading()
-# Blocks of a page stand apart like cells, some tags only dress words up, others are labels.
+# HTML blocks separate text like cells, some tags are only formatting, others are labels.
 _BLOCK: Final = re.compile(
     r"</?(?:t[dhr]|d[ltd]|li|[ou]l|p|div|br|hr|h[1-6]|table)\b[^<>]*>", re.IGNORECASE
 )
@@ -56,7 +56,7 @@ _CLOSING_TAG: Final = re.compile(r"</[a-z][^<>]*>", re.IGNORECASE)
 _DRESS: Final = str.maketrans("", "", "*`~")
 _BRACKETS: Final = str.maketrans(dict.fromkeys("()[]{}", " "))
 _COLONS: Final = str.maketrans(dict.fromkeys("\u2236\ua789\u02d0\u0589\u05c3\u0703\u1365", ":"))
-# Between a label and its value: all signs but those of prose, some where they stand apart, gaps.
+# Separators between a label and its value: signs other than those of prose, and gaps.
 _DASHES: Final = r"\u2010-\u2013-"
 _PROSE: Final = (
     r"'\u2019.,;!?()\[\]{}\"\u201c\u201d\u2018\u300c\u300d&@#%+$/\\\u00bb\u203a<>\u3001\u3002\uff0c"
@@ -65,9 +65,9 @@ _BETWEEN: Final = re.compile(
     rf"(?<![-=])[-=]+>|[^\w\s{_PROSE}{_DASHES}]+|(?<=\s)[>\u00bb\u203a/{_DASHES}]+(?=\s)"
     r"|\t|(?<=[\w)]) {2,}|\.{2,}|_{2,}"
 )
-# Those after which the value may stand on the next line.
+# Separators after which the value may be on the next line.
 _COLON_LIKE: Final = re.compile(r"[:=|]")
-# Where what stands before a label ends.
+# Ends of the text before a label.
 _BEFORE: Final = re.compile(r"[.;,!?{(](?=[\s\"'])|[\u3002\uff0c\u3001\uff01\uff1b]")
 _DRESSED: Final = re.compile(
     r"[^\w*`]*(?P<mark>\*{1,3}|__|`)(?P<label>[^*`]{1,80}?)(?P=mark)\s+(?P<value>\w.*)"
@@ -82,7 +82,7 @@ MAX_CELLS: Final = 20
 
 
 def fields_of(text: str) -> tuple[IdentityField, ...]:
-    """Everything of that sort in a text, in order."""
+    """All identity fields in a text, in order."""
     lines = text.splitlines()
     known = {line: _reading(line) if line.strip() else _BLANK for line in {*lines}}
     readings = [known[line] for line in lines]
@@ -114,7 +114,7 @@ def _said_at(
 def _below(
     index: int, readings: Sequence[LineReading], opens: Sequence[tuple[IdentityLabel, ...]]
 ) -> Iterator[str]:
-    """The lines below a heading, up to the next."""
+    """The lines below a heading, up to the next one."""
     for at in range(index + 1, len(readings)):
         if readings[at].is_heading or opens[at]:
             return
@@ -123,7 +123,7 @@ def _below(
 
 
 def _opened_by(following: str, reading: LineReading) -> tuple[IdentityLabel, ...]:
-    """The labels of a line that the next makes a heading of, or the head of a table or a definition."""
+    """The labels of a line that the next one marks as a heading, table head or definition."""
     is_defined = following.lstrip().startswith(":")
     if not reading.prose or not (is_defined or _UNDERLINE.fullmatch(following)):
         return ()
@@ -146,7 +146,7 @@ def _reading(line: str) -> LineReading:
 
 
 def _labelled(line: str, *, is_heading: bool) -> tuple[list[Said], list[IdentityLabel]]:
-    """The labels of a line with their values, and those without any."""
+    """The labels of a line with their values, and those without one."""
     found = [*_labels(line)]
     ends = (*(start for start, _, _ in found[1:]), len(line))
     said, opens = [], []
@@ -165,14 +165,14 @@ def _labelled(line: str, *, is_heading: bool) -> tuple[list[Said], list[Identity
 
 
 def _labels(line: str) -> Iterator[tuple[int, IdentityLabel, re.Match[str]]]:
-    """Where labels begin, what they say, and what stands between them and their values."""
+    """The offset of each label, its kind, and the separator before its value."""
     start = 0
     for between in _BETWEEN.finditer(line):
         begin = max(start, between.start() - 2 * MAX_LABEL_CHARS)
         cuts = [cut.end() for cut in _BEFORE.finditer(line, begin, between.start())]
         begin = cuts[-1] if cuts else begin
         text = line[begin : between.start()].strip("# \t")
-        # A gap behind a sentence only parts it from the next.
+        # A gap after a sentence only separates it from the next.
         ends_there = not between[0].strip() and text.endswith((".", "!", "?"))
         label = None if ends_there else label_of(text)
         if label is not None:
@@ -181,7 +181,7 @@ def _labels(line: str) -> Iterator[tuple[int, IdentityLabel, re.Match[str]]]:
 
 
 def _side_by_side(dressed: str, bare: str) -> Iterator[Said]:
-    """A label with its value right behind it: the one is dressed up, or the other is a name."""
+    """A label directly before its value: the label is formatted, or the value is a name."""
     found = _DRESSED.fullmatch(dressed)
     if found is not None and (label := label_of(found["label"])) is not None:
         yield label.kind, found["value"].translate(_DRESS)

@@ -1,4 +1,4 @@
-"""Finds sentences that say who an agent is, in the languages that we speak."""
+"""Finds sentences that set an agent's identity, in the supported languages."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -10,16 +10,16 @@ from typing import Final
 from understudy.evolution.identity.labels import WORDS, IdentityKind
 from understudy.evolution.requests.grammar import LANGUAGES
 
-# So much of a line may belong to a sentence that goes on below it.
+# Maximum part of a line that may belong to a sentence continued below.
 MAX_BEFORE_CHARS: Final = 60
 MAX_VALUE_CHARS: Final = 200
 
 _REST: Final = r"(?P<value>[^.;!?\n\u3002\uff01\uff1b]{1,200})"
-# Up to the next comma: what follows may be something else.
+# Up to the next comma.
 _PART: Final = r"(?P<value>[^.,;!?\n\u3002\uff0c\u3001\uff01\uff1b]{1,200})"
-# The same, and what the sentence goes on with.
+# The same, with the rest of the sentence.
 _PART_OF: Final = rf"{_PART}(?=(?P<more>[^.;!?\n\u3002\uff01\uff1b]{{0,200}}))"
-# The same, with what follows where it has another name.
+# The same, with a following part that has another name.
 _NAMED: Final = r"(?P<value>[^.,;!?\n]{1,100}(?:,[^.;!?\n]{0,100}(?-i:[A-Z])[^.;!?\n]{0,100})?)"
 _OURS: Final = (
     r"\b(?:(?:your|my|its|our)(?: (?:new|full|real|core|main|sole|first|true|only|primary|official))*"
@@ -37,7 +37,7 @@ _SHI: Final = (
     r"(?:是|乃是)(?!否|不是|在|为了|為了|因|说|說|指|用|怎|什|如)"
 )
 _SOMEBODY_ZH: Final = "他|她|它|用户|用戶|客户|客戶|对方|對方|大家|别人|別人|人|停|好"
-# Nouns that say how somebody is.
+# Nouns of manner.
 _MANNERS: Final = frozenset(
     [
         "bit",
@@ -76,7 +76,7 @@ _MANNERS: Final = frozenset(
 _PHRASE_ENDS: Final = re.compile(
     r"[,.:]| (?:of|who|that|which|with|in|for|and|to|at|on|when|but|as|or)\b"
 )
-# Those of them that may have a task.
+# Those that may have a task.
 _TASKED: Final = re.compile(
     r"\b(?:helper|friend|companion|partner|listener|speaker|person|guest)s?"
     r" (?:who|that|which|(?:for|to)(?! (?:all|people|users?|every\w*|any\w*|the user)\b))\b"
@@ -92,7 +92,7 @@ _ROLE_ZH: Final = re.compile(
 _MANNER_ZH: Final = re.compile(r".*(?:的|的人|的时候|的時候|地|得)$|(?:很|非常|最|更)")
 _ARTICLE: Final = re.compile(r"(?:a|an|the|một)\s+|一?[个個名位]\s*", re.IGNORECASE)
 _APPOSITION: Final = re.compile(r",\s*(?:a|an|the)\s+", re.IGNORECASE)
-# How a line ends on which such a sentence has only begun.
+# The end of a line on which such a sentence has only begun.
 _UNFINISHED: Final = re.compile(
     r"(?:\b(?:your|my|its|our|the|this|agent|agents|bot|assistant|new|full|real|name|role|job|title|purpose|mission"
     r"|is|will|be|shall|now|you|i|we|are|am|a|an|as|by|to|at|on|me|us|call|yourself|called|named|really|just|from"
@@ -101,7 +101,7 @@ _UNFINISHED: Final = re.compile(
 )
 _QUOTES: Final = "\"'\u201c\u2018\u00ab\u300c"
 _EDGE: Final = r"(?:(?<![\w-])(?=\w)|(?<=\w)(?![\w-]))"
-# Where a name ends, and what may follow it that is no part of it.
+# The end of a name, and what may follow it.
 _NAME_ENDS: Final = re.compile(
     r"(?:\s*[,\uff0c]\s*(?:and |và )?|\s+(?:and|và)\s+|\s+[-\u2013]\s+|\s*\u2014\s*)"
 )
@@ -112,7 +112,7 @@ _NAMES_ANOTHER: Final = re.compile(
 
 
 def _is_name(value: str) -> bool:
-    """Whether it looks like a name: with a capital, in quotes, or in a script that has no capitals."""
+    """Whether a value looks like a name: capitalised, quoted, or in a script without capitals."""
     first = value[:1]
     return (first.isalpha() and not first.islower()) or first in _QUOTES
 
@@ -154,7 +154,7 @@ def _is_anything(value: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """A way to say what an agent is, and when what it says is such a thing."""
+    """A sentence pattern that sets an identity field, and when its value counts."""
 
     kind: IdentityKind
     pattern: re.Pattern[str]
@@ -167,7 +167,7 @@ def _saying(
     return Saying(kind, re.compile(pattern, re.IGNORECASE), counts)
 
 
-# By the language, and a sign without which there is none of them.
+# By language, each with a pattern without which none of them can match.
 SAYINGS: Final[Mapping[str, tuple[re.Pattern[str], tuple[Saying, ...]]]] = {
     "en": (
         re.compile(
@@ -189,7 +189,7 @@ SAYINGS: Final[Mapping[str, tuple[re.Pattern[str], tuple[Saying, ...]]]] = {
             _saying(IdentityKind.NAME, rf"{_BE} {_NAMED}", _is_name),
             _saying(IdentityKind.ROLE, rf"{_BE} (?:a|an|the) {_PART_OF}", _is_role),
             _saying(IdentityKind.ROLE, rf"{_BE} [^.,;!?\n]{{1,80}}, (?:a|an|the) {_PART_OF}", _is_role),
-            # Behind a name, which has a capital.
+            # After a capitalised name.
             _saying(IdentityKind.ROLE, rf"{_BE} (?-i:[A-Z])[^.,;!?\n]{{0,80}}?(?:,? and| ?[\u2013\u2014-]) (?:a|an|the) {_PART_OF}", _is_role),
             _saying(IdentityKind.ROLE, rf"\b(?:act|serve|work) as (?:a|an|the) {_PART_OF}", _is_role),
             _saying(IdentityKind.ROLE, rf"{_OURS} (?:role|job|(?:job )?title|position|profession){_IS} {_REST}"),
@@ -230,12 +230,12 @@ SAYINGS: Final[Mapping[str, tuple[re.Pattern[str], tuple[Saying, ...]]]] = {
 
 
 def said_in(line: str) -> Iterator[tuple[IdentityKind, str]]:
-    """What the sentences of a line say that an agent is; its case must be as it was written."""
+    """The identity fields in the sentences of a line, in its original case."""
     return ((kind, value) for kind, value, _ in _found_in(line))
 
 
 def said_over(line: str, following: str) -> tuple[tuple[IdentityKind, str], ...]:
-    """What a sentence says that begins at the end of a line and ends on the next."""
+    """The identity fields of a sentence that begins at the end of a line and ends on the next."""
     before = line[-MAX_BEFORE_CHARS:].rstrip()
     if _UNFINISHED.search(before) is None:
         return ()
@@ -256,13 +256,13 @@ def _found_in(line: str) -> Iterator[tuple[IdentityKind, str, int]]:
 
 
 def _is_only_manner(found: re.Match[str]) -> bool:
-    """Whether all of the sentence says how an agent is; what a task is may come last."""
+    """Whether the whole sentence only describes manner; a task may come last."""
     more = found.groupdict().get("more")
     return more is not None and is_manner(found["value"] + more)
 
 
 def _bare(kind: IdentityKind, value: str) -> str:
-    """A role without its article; a name without the role behind it, which is found by itself."""
+    """A role without its article; a name without the role after it, which is found separately."""
     if kind is IdentityKind.ROLE:
         return _ARTICLE.sub("", value, count=1) if _ARTICLE.match(value) else value
     return name_in(_APPOSITION.split(value, maxsplit=1)[0]) if kind is IdentityKind.NAME else value
@@ -270,7 +270,7 @@ def _bare(kind: IdentityKind, value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Manners:
-    """The words of one language, each a pattern that finds any of them."""
+    """The words of manner in one language, each class as a pattern."""
 
     adjectives: re.Pattern[str]
     nouns: re.Pattern[str]
@@ -286,12 +286,12 @@ class _Manners:
 
 @cache
 def _manners(language: str) -> _Manners:
-    # No edge of a word between hyphens: `tax-friendly`. Chinese has no edges of words at all.
+    # A hyphen is no word boundary: `tax-friendly`. Chinese has no word boundaries at all.
     edge = "" if language == "chinese" else _EDGE
 
     def one_of(*groups: str) -> re.Pattern[str]:
         words = chain(*(WORDS(f"manners.{language}.{group}") for group in groups))
-        # The longest first: some begin like others.
+        # Longest first: some are prefixes of others.
         ordered = sorted(words, key=len, reverse=True)
         return re.compile(f"{edge}(?:{'|'.join(map(re.escape, ordered))}){edge}")
 
@@ -305,7 +305,7 @@ def _manners(language: str) -> _Manners:
 
 @cache
 def _speaks() -> re.Pattern[str]:
-    """How a sentence goes on about the way an agent speaks."""
+    """The pattern of sentences about how an agent speaks."""
     adjectives = (*WORDS("manners.english.adjectives"), *WORDS("manners.vietnamese.adjectives"))
     spoken = (*adjectives, "always", "never", "very", "rất", "luôn")
     return re.compile(
@@ -317,13 +317,13 @@ def _speaks() -> re.Pattern[str]:
 
 
 def is_manner(said: str) -> bool:
-    """Whether these words say how somebody is, and nothing else."""
+    """Whether these words only describe manner."""
     plain = said.casefold()
     return any(_manners(language).are_all_of(plain) for language in LANGUAGES)
 
 
 def name_in(value: str) -> str:
-    """A name without what a sentence goes on with behind it; all of it where that may be another."""
+    """A name without the rest of its sentence; all of it if that may be another name."""
     end = _NAME_ENDS.search(value)
     if end is None:
         return value

@@ -1,1 +1,1 @@
-"""Requests that a user makes in their own words, in every language that we speak."""
+"""Detection of requests in users' messages, in every supported language."""

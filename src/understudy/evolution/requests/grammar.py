@@ -1,7 +1,7 @@
-"""Grammars of requests: the parts that a request is made of, read from `grammars.toml`.
+"""Grammars of requests, read from `grammars.toml`.
 
-They are matched against the words of one sentence: in lower case, with one blank between them where
-the script has blanks, and a comma where a clause ends.
+They are matched against the words of one sentence: in lower case, with one space between words
+where the script has spaces, and a comma where a clause ends.
 """
 
 import re
@@ -14,49 +14,49 @@ from typing import Any, Final
 from understudy.patterns.rule_book import RuleBook
 from understudy.patterns.word_lists import read_toml
 
-# Joins the words of a name that is written as one, and is a letter: `after-call-notes`.
+# Joins the words of a hyphenated name into one; counts as a letter: `after-call-notes`.
 JOINT: Final = "\ua78f"
-# Beside a wish these only smile; others may be in jest.
+# Emoji that may accompany a request; others may mean a joke.
 SMILES: Final = ("👍", "✅", "🙏", "🙂", "😀", "😄", "😊", "☺", "👌", "🎉")
-# Describes nothing.
+# Matches nothing.
 NOTHING: Final = re.compile(r"(?!)")
 LANGUAGES: Final = ("english", "vietnamese", "chinese")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grammar:
-    """The parts that a request is made of, in the order in which they may come.
+    """The parts of a request, in their possible order.
 
-    What may come again and again (leads, polite words) and what ends a question are plain words; the
-    others are patterns, in which nothing but signs and words is repeated without end.
+    Repeatable parts (leads, polite words) and question endings are plain words; the others are
+    patterns, in which only signs and words repeat without limit.
     """
 
     language: str
-    # Between two words; empty for scripts that write none.
+    # The separator between words; empty for scripts without spaces.
     blank: str
-    # Without it a sentence is not about skills.
+    # A sentence without a match is not about skills.
     about: re.Pattern[str]
     leads: tuple[str, ...]
-    # What may be asked first in the same sentence, up to the word that ties both.
+    # Tasks that may be requested first in the same sentence, up to the connecting word.
     tasks: tuple[str, ...]
     modals: tuple[str, ...]
     asks: tuple[str, ...]
     connectors: tuple[str, ...]
     polite: tuple[str, ...]
-    # How a wish ends that is put as a question, and what only asks unless a modal verb came first.
+    # Endings of a request in question form, and those that only ask unless a modal verb came first.
     soft_questions: tuple[str, ...]
     particles: tuple[str, ...]
-    # Anything at hand that a polite question is about.
+    # The definite object of a polite question.
     definite: re.Pattern[str]
-    # What the skill will do or be called: no word in there is about the wish.
+    # The description or name of the skill: words in it are not part of the request.
     describes: re.Pattern[str]
-    # Words with which it is no request, or not one for now.
+    # Words that make it no request, or none for now.
     vetoes: re.Pattern[str]
-    # How a later sentence begins that takes it back.
+    # The beginning of a later sentence that cancels it.
     cancels: re.Pattern[str]
 
     def names_it(self, text: str) -> bool:
-        """Whether a plain text speaks of skills in this language at all."""
+        """Whether a text mentions skills in this language at all."""
         return self.about.search(text) is not None
 
 
@@ -71,7 +71,7 @@ def grammar_of(language: str) -> Grammar:
     def phrases(field: str) -> tuple[str, ...]:
         return tuple(chain(*(_phrases(item, table["blank"]) for item in table[field])))
 
-    # Words stand between blanks; a script without blanks has none to look for.
+    # Words need boundaries; a script without spaces has none.
     one_of = words if table["blank"] else signs
     return Grammar(
         language=language,
@@ -94,7 +94,7 @@ def grammar_of(language: str) -> Grammar:
 
 @cache
 def named_asks(language: str, request: str) -> tuple[str, ...]:
-    """How a request about something with a name is put; `{name}` stands for the name."""
+    """The phrasings of a request about a named object; `{name}` stands for the name."""
     table, book = _table(language)
     return book.regexes(table["named"].get(request, ()))
 
@@ -106,16 +106,16 @@ def _table(language: str) -> tuple[Mapping[str, Any], RuleBook]:
 
 
 def _phrases(item: str | Sequence[str], blank: str) -> Iterator[str]:
-    """A phrase, or all phrases that take one choice of each part; choices stand between bars."""
+    """A phrase, or all combinations of its parts; alternatives are separated by bars."""
     parts = (item,) if isinstance(item, str) else item
     return (blank.join(choice) for choice in product(*(part.split("|") for part in parts)))
 
 
 def words(*choices: str) -> re.Pattern[str]:
-    """One of these words."""
+    """A pattern for one of these words."""
     return re.compile(rf"\b(?:{'|'.join(choices)})\b")
 
 
 def signs(*choices: str) -> re.Pattern[str]:
-    """One of these, in a script without blanks."""
+    """A pattern for one of these, in a script without spaces."""
     return re.compile("|".join(choices))

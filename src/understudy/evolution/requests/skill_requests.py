@@ -1,4 +1,4 @@
-"""Messages in which a user asks for a skill in their own words, in any language that we speak."""
+"""Detects messages in which a user asks for a skill, in any supported language."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,15 +20,15 @@ from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.learnings.quotations import pasted, quoted, sentences
 from understudy.patterns.word_lists import WordLists
 
-# Stands where something quoted stood, and is no word of any language.
+# Replaces a quotation; no word of any language.
 QUOTED: Final = "\ufffc"
 _LISTED: Final = re.compile(r"\s*(?:[-+*\u2022\u00b7#|~]|//|/\*|\d{1,3}[.)\u3001])")
 _LABEL: Final = re.compile(r"[:\uff1a](?!//)(?<!\d[:\uff1a](?=\d))")
-# Alone on a line: what follows is what somebody else said.
+# A speaker's label on its own line: what follows is somebody else's text.
 _SPEAKER: Final = re.compile(
     r"\W*(?:user|human|system|assistant|agent|bot|model|tool)\W*", re.IGNORECASE
 )
-# A sentence with one of these speaks of the text that comes after it.
+# A sentence with one of these introduces the text after it.
 _PRESENTS: Final = re.compile(
     r"\b(?:following|below|translat\w+|summari[sz]\w+|proofread\w*|paraphrase\w*|explain\w*|quot\w+"
     r"|says?|said|reads|wrote|ignore|pretend|imagine|suppose|examples?|e\.g"
@@ -38,24 +38,24 @@ _PRESENTS: Final = re.compile(
 )
 _WORDS: Final = WordLists("understudy.evolution")
 _IN_ONE: Final = re.compile(rf"(?<=[{HAN_AND_KANA},]) | (?=[{HAN_AND_KANA},])")
-# The dot of a file's name, which ends no clause.
+# The dot of a file name, which ends no clause.
 _FILE_DOT: Final = re.compile(
     r"(?<=\w)\.(?=(?:md|txt|csv|tsv|json|ya?ml|toml|xml|html?|pdf|docx?|xlsx?|pptx?|py|js|ts|sh|sql|log)\b)"
 )
-# With hyphens, or so few words in marks that they were left where they stood.
+# Hyphenated names, or one or two quoted words, which stay in place.
 _NAMES: Final = re.compile(r"(?<!\w)\w+(?:[-_]\w+)++|(?<=[\"“«「『`])\w+(?: \w+)?(?=[\"”»」』`])")
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a message, and whether its writer says it: up to where they show something."""
+    """A sentence of a message, and whether it is the writer's own: up to where they show a text."""
 
     text: str
     is_own: bool
 
 
 def sentences_of(text: str) -> Iterator[Sentence]:
-    """The sentences of a message, without what stands in quotations."""
+    """The sentences of a message, without quotations."""
     is_own = True
     for line in _without_quotations(text).splitlines():
         own, rest, ends = _parts(line)
@@ -69,7 +69,7 @@ def sentences_of(text: str) -> Iterator[Sentence]:
 
 
 def _parts(line: str) -> tuple[str, str, bool]:
-    """What of a line is the writer's own, what is listed or labelled, and whether more of it follows."""
+    """The writer's own part of a line, the listed part, and whether that continues below."""
     if _LISTED.match(line):
         return "", line, False
     label = _LABEL.search(line)
@@ -94,7 +94,7 @@ def _without_quotations(text: str) -> str:
 
 
 MAX_SENTENCE_CHARS: Final = 400
-# How a question begins that has no mark; `what a day` and `how nice` are none.
+# The beginning of a question without a question mark; `what a day` and `how nice` are none.
 _QUESTION: Final = re.compile(
     r"^\W*(?:(?:and|but|so|ok|okay|also|hi|hey|hello|well)\W+)*"
     r"(?:what(?! an? )|whats|why|who|whom|whose|where"
@@ -104,31 +104,31 @@ _QUESTION: Final = re.compile(
     r"|(?:do|have|had)(?:n['\u2019]?t)? (?:i|you|we|they)"
     r"|tại sao|vì sao|làm sao|làm thế nào|khi nào)\b"
 )
-# How a question ends in Vietnamese.
+# The end of a question in Vietnamese.
 _QUESTION_VI: Final = re.compile(
     r"\b(?:gì|(?<!không )sao|thế nào|bao giờ|khi nào|ở đâu|bao nhiêu|không|chưa|hả|nhỉ)\W*$"
 )
-# Alone on a line: the head of a mail, its first words, or its last.
+# Header, greeting or closing of a mail, on its own line.
 _OF_MAILS: Final = re.compile(
     r"^\W*(?:from|to|subject|re|fw|cc|date|best|cheers|love|(?:hi|hello|hey) \w+)\W*$"
 )
-# Nobody says more of them before a wish, or behind it.
+# Maximum number of leads or polite words around a request.
 MAX_WORDS: Final = 6
 
 
 def grammars() -> tuple[Grammar, ...]:
-    """The grammar of each language."""
+    """The grammar of each supported language."""
     return tuple(map(grammar_of, LANGUAGES))
 
 
 def asks_for_skill(text: str) -> bool:
-    """Whether the writer asks that a skill be made now; what leaves a doubt does not."""
+    """Whether the writer asks to make a skill now; in doubt, no."""
     return asks_for(text, grammars())
 
 
 def asks_for(text: str, grammars: Sequence[Grammar]) -> bool:
-    """Whether the writer asks now for what these grammars put into words."""
-    # Nearly every message speaks of something else: that is told at once.
+    """Whether the writer asks now for what these grammars describe."""
+    # A fast check: nearly every message is about something else.
     shown = plain(text)
     spoken = [grammar for grammar in grammars if grammar.names_it(shown)]
     if not spoken:
@@ -144,7 +144,7 @@ def asks_for(text: str, grammars: Sequence[Grammar]) -> bool:
 def _is_beyond_doubt(
     grammar: Grammar, before: Sequence[Sentence], after: Sequence[Sentence]
 ) -> bool:
-    """Whether what else a message says leaves its wish as it is."""
+    """Whether the rest of a message leaves the request unchanged."""
     if any(_leaves_doubt(sentence.text) for sentence in (*before, *after)):
         return False
     own = (later.text for later in after if later.is_own)
@@ -152,10 +152,10 @@ def _is_beyond_doubt(
 
 
 def _leaves_doubt(sentence: str) -> bool:
-    """Whether a plain sentence asks something, or speaks of a text that a wish may belong to.
+    """Whether a sentence asks something, or refers to a text that a request may belong to.
 
-    Beside such a sentence a wish may be what somebody else wrote: a mail that is to be answered, a
-    line to be mended. Nothing tells where such a text begins, so all of the message is in doubt.
+    Next to such a sentence a request may be somebody else's: a mail to be answered, a line to be
+    corrected. Nothing marks where such a text begins, so the whole message is in doubt.
     """
     return any(doubtful.search(sentence) for doubtful in _doubtful())
 
@@ -172,7 +172,7 @@ def _doubtful() -> tuple[re.Pattern[str], ...]:
 def _asks(grammar: Grammar, sentence: str) -> bool:
     if len(sentence) > MAX_SENTENCE_CHARS or not grammar.names_it(sentence):
         return False
-    # A name is one word, unless its words are those of the wish: `a well-tried skill`.
+    # A name is one word, unless its words are those of the request: `a well-tried skill`.
     named = _FILE_DOT.sub(JOINT, _NAMES.sub(_as_one, sentence))
     lines = dict.fromkeys((_line(grammar, named), _line(grammar, sentence)))
     return any(_asks_in(grammar, line, is_question="?" in sentence) for line in lines)
@@ -188,13 +188,14 @@ def _asks_in(grammar: Grammar, line: str, *, is_question: bool) -> bool:
         return False
     is_polite_question = bool(found["modal"] or softly is not None)
     if asks or is_polite_question:
-        # "Could you …?" asks for it when it is about something at hand, and else whether one can.
+        # "Could you …?" is a request if it has a definite object, and else a question about
+        # ability.
         return is_polite_question and grammar.definite.search(line, found.start("ask")) is not None
     return True
 
 
 def _first_in(grammar: Grammar, line: str, end: int, *, is_question: bool) -> re.Match[str] | None:
-    """What is asked between leads and polite words; as few words as may be.
+    """The shortest match of a request between leads and polite words.
 
     In a question a word that may be a lead or a modal verb is the verb: `可以`.
     """
@@ -210,7 +211,7 @@ def _first_in(grammar: Grammar, line: str, end: int, *, is_question: bool) -> re
 
 def _is_vetoed(grammar: Grammar, found: re.Match[str]) -> bool:
     task, tail = (found["task"] or "").replace(JOINT, " "), found["tail"] or ""
-    # What is done first is no text either: who knows whose wish would stand in it.
+    # The task before a request must be no text either: it could contain anybody's request.
     if _leaves_doubt(task) or grammar.vetoes.search(task):
         return True
     ask, rest = (grammar.describes.sub(" ", part) for part in (found["ask"], tail))
@@ -226,10 +227,10 @@ def _line(grammar: Grammar, sentence: str) -> str:
     return line if grammar.blank else _IN_ONE.sub("", line)
 
 
-# More than the languages need: some grammars name what they are about.
+# More than the number of languages: some grammars contain a name.
 @lru_cache(maxsize=64)
 def _pattern(grammar: Grammar) -> re.Pattern[str]:
-    """Perhaps a modal verb and what is to be done first, then what is asked, and what it is about."""
+    """The pattern of a request: optional modal verb and first task, the request, its object."""
     blank = grammar.blank
     return re.compile(
         f"(?:(?P<modal>{_any(grammar.modals)}){blank})?"
@@ -240,26 +241,26 @@ def _pattern(grammar: Grammar) -> re.Pattern[str]:
 
 
 def _any(choices: Sequence[str]) -> str:
-    # Of nothing there is none: an empty choice would be one that always fits.
+    # An empty alternation would match everything.
     return "|".join(choices) or r"(?!)"
 
 
-# Every place is looked at once, however the words before it may be split, so nothing is tried twice.
+# Each position is visited once, however the words before it are split: no backtracking.
 def _beginnings(line: str, grammar: Grammar) -> list[int]:
-    """The places behind any leads, the furthest first."""
+    """The positions after any leads, furthest first."""
     reached = _reached({0}, lambda start: _behind(line, grammar, start))
     return sorted(reached, reverse=True)
 
 
 def _endings(line: str, grammar: Grammar, end: int) -> list[int]:
-    """The places before any polite words that come before an end, the furthest from it first."""
+    """The positions before any trailing polite words, furthest from the end first."""
     return sorted(
         _reached({end}, lambda place: _places_before(line, grammar, place, grammar.polite))
     )
 
 
 def _places_before(line: str, grammar: Grammar, end: int, choices: Iterable[str]) -> Iterator[int]:
-    """Where a line would end without one of these at its end, and without what sets it off."""
+    """The positions before one of these at the end of a line, and before its separator."""
     for choice in choices:
         if not line.endswith(f"{grammar.blank}{choice}", 0, end):
             continue

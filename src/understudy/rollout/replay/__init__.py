@@ -1,1 +1,1 @@
-"""Recorded runs, run again with and without a skill, and what came of it."""
+"""Replays: recorded runs, run again with and without a skill, and compared."""

@@ -1,4 +1,4 @@
-"""Asking a model whether a run did what it was asked; without a clear answer nobody knows."""
+"""The judge of replays: asks a model whether a run did its task; undecided on any failure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -214,7 +214,7 @@ class ReplayCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayStanding:
-    """What the replays of a definition say together."""
+    """The combined standing of a definition's replays."""
 
     # A replay passed in which all cases were judged by a marker or the judge.
     is_vouched_for: bool = False

@@ -40,7 +40,7 @@ class PlannedCase:
 
     recorded: Run
     marker: str | None
-    # Whose text the recorded run had read.
+    # The untrusted sources of the recorded run.
     untrusted_path: tuple[str, ...]
 
     @property
@@ -100,7 +100,7 @@ def _planned(
         with_skill(rollout, recorded)
     except ToolError as problem:
         raise unfit_input(problem.detail, where) from None
-    # The marker may stand in the input: both sides are given the same.
+    # The marker may be in the input: both sides get the same input.
     return PlannedCase(
         recorded=recorded,
         marker=marker if case.marker is None else case.marker,
@@ -208,7 +208,7 @@ class ReplayStarter:
 
 
 class _TooLate(Exception):
-    """Somebody else began the case, ended the trial, or changed the definition."""
+    """Another process began the case, ended the trial, or changed the definition."""
 
 
 def _cases(

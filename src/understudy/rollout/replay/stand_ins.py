@@ -1,4 +1,4 @@
-"""Tools that do nothing in a replay: what would do more when done again is answered from a recording."""
+"""Stand-ins for tools in a replay: calls of effect `once` are answered from the recording."""
 
 import json
 from collections import Counter

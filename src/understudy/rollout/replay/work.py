@@ -1,6 +1,6 @@
-"""Going on with replays: cases are judged when their runs have ended, and the next ones begun.
+"""The replay worker: judges cases when their runs have ended, and starts the next ones.
 
-Everything that is done stands in rows, so whoever looks next goes on where another stopped.
+All progress is in rows, so any daemon continues where another stopped.
 """
 
 import asyncio
@@ -46,14 +46,14 @@ log = structlog.get_logger()
 
 SUCCESS = Opinion(verdict=ReplayVerdict.SUCCEEDED, reason="")
 TOPIC: Final = "replays"
-# Another daemon may have ended a run, or died before it went on.
+# Polled, because another daemon may have ended a run, or died before it continued.
 LOOK_S: Final = 15.0
 CHANGED: Final = "the definition changed, or was taken back, while the replay went on"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedRun:
-    """A run that is over, with what of it counts."""
+    """An ended run, with its output and unanswered calls."""
 
     run: Run
     output: str
@@ -61,7 +61,7 @@ class EndedRun:
 
 
 def read_ended(unit: "Unit", run: Run) -> EndedRun:
-    """What a run left in the journal."""
+    """The output and unanswered calls of a run, from the journal."""
     return EndedRun(
         run=run,
         output=last_output(unit, run.run_id),
@@ -70,25 +70,25 @@ def read_ended(unit: "Unit", run: Run) -> EndedRun:
 
 
 def _unrecorded(unit: "Unit", run_id: str) -> int:
-    """How many calls of a run, and of the sidechains that it made, were not answered."""
+    """The number of calls of a run and its sidechains without a recorded answer."""
     results = unit.journal.read(run_id=run_id, kinds=(EventKind.TOOL_RESULT,), limit=MAX_RUN_EVENTS)
     own = sum(str(it.data.get("content", "")).startswith(UNRECORDED) for it in results)
-    # Sessions go only a few levels deep.
+    # Sidechains nest only a few levels deep.
     return own + sum(_unrecorded(unit, spawn.first_run_id) for spawn in spawns_of(unit, run_id))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measuring:
-    """Tells how runs went that were to do the same."""
+    """Judges runs that had the same task."""
 
-    # What they were asked; shown to the judge alone.
+    # The task, shown to the judge only.
     task: str
     marker: str | None
     judge: ReplayJudge
     rules: "JudgeSettings"
 
     async def fared(self, ended: EndedRun) -> ReplayedRun:
-        """How one of them went."""
+        """The result of one run."""
         run = ended.run
         judged_by, opinion = await self._opinion(ended)
         return ReplayedRun(
@@ -114,7 +114,7 @@ class Measuring:
 
 
 def _unfinished(run: Run) -> Opinion:
-    # A run that somebody stopped says nothing.
+    # A cancelled run proves nothing.
     verdict = ReplayVerdict.FAILED if run.status is RunStatus.FAILED else ReplayVerdict.UNDECIDED
     return Opinion(verdict=verdict, reason=f"the run is {run.status}, not completed")
 
@@ -133,12 +133,12 @@ def _took_ms(run: Run) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayState:
-    """A replay as it is, with the case that is next."""
+    """The state of a replay, with its next case."""
 
     cases: tuple[ReplayCase, ...]
-    # Whether the rollout is still what the replay is about.
+    # Whether the rollout still has the definition of the replay.
     is_current: bool
-    # Of the case that is next: what it recorded, without the skill, and with it, if all have ended.
+    # The runs of the next case: recorded, without the skill, and with it, if all have ended.
     ended: tuple[EndedRun, EndedRun, EndedRun] | None
     rules: "JudgeSettings"
 
@@ -149,14 +149,14 @@ class ReplayState:
 
     @property
     def run_ids(self) -> tuple[str, ...]:
-        """The runs that are under way for it."""
+        """The unfinished runs of the next case."""
         case = self.next
         return () if case is None else tuple(filter(None, (case.without_run_id, case.with_run_id)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayDuty:
-    """Brings replays to their end, one after the other; any daemon may run one."""
+    """Works off pending replays, one after the other; any daemon may do so."""
 
     at_once: ClassVar[int] = 1
     sleep: ClassVar[WorkerSleep] = WorkerSleep(topics=(TOPIC,), longest_s=LOOK_S)
@@ -165,21 +165,21 @@ class ReplayDuty:
     clock: Clock
     replaying: ReplayStarter
     judge: ReplayJudge
-    # What the policy says of the judge.
+    # The judge settings of the policy.
     rules_of: Callable[["Unit"], "JudgeSettings"]
 
     def claim(self, _: int) -> Claim[tuple[Trial, ...]]:
-        """All pending replays as one item: what one look finds is done before the next look."""
+        """Claim all pending replays as one item: they are done before the next poll."""
         with self.units.read() as unit:
             pending = tuple(it for it in unit.rollout_trials.pending(limit=BATCH) if it.cases)
         return Claim(items=(pending,) if pending else (), is_all=True)
 
     async def do(self, trials: tuple[Trial, ...]) -> None:
-        """Do for each replay what can be done now; begun again after a database outage."""
+        """Continue each replay as far as possible; repeated after a database outage."""
         await repeat_while_db_down(partial(self.work, trials))
 
     async def work(self, trials: tuple[Trial, ...]) -> None:
-        """Do for each replay what can be done now."""
+        """Continue each replay as far as possible."""
         for trial in trials:
             await self._go_on(trial)
 
@@ -190,15 +190,16 @@ class ReplayDuty:
         except DatabaseUnavailable:
             raise
         except UnderstudyError as problem:
-            # What the replay needs is gone or damaged; it must not be pending for ever.
+            # A record that the replay needs is missing or damaged; it must not stay pending for
+            # ever.
             log.warning("replay.failed", trial_id=trial.trial_id, code=problem.code)
             await asyncio.to_thread(self._settle, trial, problem.detail, None)
         except Exception:
-            # The next look tries again.
+            # The next poll retries.
             log.exception("replay.crashed", trial_id=trial.trial_id)
 
     async def _step(self, trial: Trial) -> bool:
-        """Do one thing; tells whether there may be more to do."""
+        """Do one step; returns whether there may be more to do."""
         now = await asyncio.to_thread(self._look, trial.trial_id)
         if now is None:
             return False
@@ -253,7 +254,7 @@ class ReplayDuty:
                 unit.replay_cases.update(judged)
 
     def _settle(self, trial: Trial, why: str | None, report: ReplayReport | None) -> bool:
-        """End a replay, unless somebody did; there is nothing more to do for it."""
+        """End a replay, unless it has ended; returns False, as nothing is left to do."""
         settled = replace(
             trial,
             state=TrialState.PASSED if why is None else TrialState.FAILED,
@@ -274,17 +275,17 @@ class ReplayNews:
     bell: Bell
 
     def changed(self) -> None:
-        """A skill changed: what is replayed of it may have to end."""
+        """A skill changed: its replays may have to end."""
         self.bell.ring(TOPIC)
 
     def ended(self, unit: "Unit", run: Run) -> None:
-        """Told in the transaction that ends a run."""
+        """Called in the transaction that ends a run."""
         if is_of_trial(run):
             unit.after_commit(partial(self.bell.ring, TOPIC))
 
 
 def _ended(unit: "Unit", case: ReplayCase) -> tuple[EndedRun, EndedRun, EndedRun] | None:
-    """All runs of a case, once they are over."""
+    """The ended runs of a case; None while one is unfinished."""
     if case.without_run_id is None or case.with_run_id is None:
         return None
     run_ids = (case.recorded_run_id, case.without_run_id, case.with_run_id)

@@ -1,1 +1,1 @@
-"""Runs that try a definition before it counts, and what may be asked of them."""
+"""Trials: runs that execute a definition before it counts, and their rules."""

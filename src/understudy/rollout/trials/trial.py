@@ -1,4 +1,4 @@
-"""Trials: a definition that the daemon executes itself, and the output that is expected of it."""
+"""Trials: executions of a definition by the daemon, and their expected output."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -54,7 +54,7 @@ class Markers:
 
 
 def require_not_given(marker: str | None, params: Params, pointer: str = EXPECTED) -> None:
-    """Refuse a marker that stands in the parameters: an output that repeats it shows nothing.
+    """Refuse a marker that is in the parameters: an output that repeats it proves nothing.
 
     Only values of parameters are compared, not their names.
     """

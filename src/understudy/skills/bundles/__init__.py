@@ -1,1 +1,1 @@
-"""The files of a skill: how they come in, what they may be, and what their SKILL.md says."""
+"""The files of a skill: bundles, their limits and paths, and the manifest."""

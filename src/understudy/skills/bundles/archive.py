@@ -1,4 +1,4 @@
-"""Skills as ZIP archives: read with every limit held against what really comes out, and written."""
+"""ZIP archives of skills: reading, with limits on the actual unpacked data, and writing."""
 
 import io
 import stat
@@ -21,17 +21,17 @@ from understudy.skills.bundles.zip_directory import (
 )
 
 MAX_ARCHIVE_BYTES: Final = MAX_BUNDLE_BYTES
-# How many times larger than its packed form something may be, once it is larger than a megabyte.
+# Maximum compression ratio (zip bomb), for entries above a megabyte.
 MAX_RATIO: Final = 100
 RATIO_FROM_BYTES: Final = 1024 * 1024
-# Spellings of SKILL.md that readers of the standard know.
+# Accepted spellings of SKILL.md.
 _MANIFESTS: Final = (MANIFEST, MANIFEST.lower())
 _STEP: Final = 256 * 1024
 _MADE_AT: Final = (1980, 1, 1, 0, 0, 0)
 
 
 def read_archive(source: bytes | BinaryIO) -> Bundle:
-    """The skill in an archive: SKILL.md at its root, or in the one folder that holds everything."""
+    """The bundle in an archive: SKILL.md at its root, or in its single top folder."""
     data = _read(source)
     entries = [entry for entry in read_directory(data) if not is_artifact(entry.name)]
     named = {entry: tidy(entry.name) for entry in entries if not entry.is_folder}
@@ -51,7 +51,7 @@ def read_archive(source: bytes | BinaryIO) -> Bundle:
 
 
 def write_archive(files: Mapping[str, bytes], *, folder: str) -> bytes:
-    """The files as an archive, all in one folder; the same files always give the same bytes."""
+    """The files as an archive, in one folder; deterministic."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         for path in sorted(files):
@@ -66,7 +66,7 @@ def write_archive(files: Mapping[str, bytes], *, folder: str) -> bytes:
 
 
 def _method(data: bytes) -> int:
-    """Deflated, unless that would look like a bomb to whoever reads it."""
+    """Deflate, unless the ratio would look like a zip bomb to a reader."""
     packed = zlib.compress(data, 6)
     return zipfile.ZIP_STORED if len(data) > MAX_RATIO * len(packed) // 2 else zipfile.ZIP_DEFLATED
 
@@ -96,7 +96,7 @@ def _check_names(paths: list[str]) -> None:
 
 
 def _folder(paths: list[str]) -> str:
-    """The folder that holds the skill, with a slash behind it; empty for the root."""
+    """The top folder of the skill with a slash; empty for the root."""
     if any(path in _MANIFESTS for path in paths):
         return ""
     found = sorted(path.partition("/")[0] for path in paths if path.partition("/")[2] in _MANIFESTS)
@@ -122,12 +122,12 @@ def _inside(path: str, folder: str) -> str:
 
 
 def _counted(path: str, size: int) -> int:
-    """What a file takes of the room for companions: SKILL.md has a limit of its own."""
+    """The size that counts for the limit of companion files; SKILL.md has its own limit."""
     return 0 if path == MANIFEST else size
 
 
 def _check_declared_sizes(files: Mapping[Entry, str]) -> None:
-    """What already says that it is too large is not unpacked at all."""
+    """Refuse declared sizes above the limits before anything is unpacked."""
     for entry in files:
         if entry.size > MAX_FILE_BYTES:
             raise _file_size_error(entry)
@@ -147,7 +147,7 @@ def _unpack(data: bytes, entry: Entry) -> bytes:
 
 
 def _inflate(packed: memoryview, entry: Entry) -> bytes:
-    """At most one byte more than a file may have, whatever the headers say."""
+    """Inflate at most one byte more than the limit, whatever the headers say."""
     stream = zlib.decompressobj(-zlib.MAX_WBITS)
     parts: list[bytes] = []
     size, waiting = 0, bytes(packed)

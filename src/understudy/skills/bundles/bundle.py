@@ -1,4 +1,4 @@
-"""A skill's files: checked, bounded, and never changed once they are together."""
+"""A bundle: the files of a skill, checked, bounded and immutable."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -56,11 +56,11 @@ class Bundle(Mapping[str, bytes]):
 
     @property
     def manifest_text(self) -> str:
-        """SKILL.md as text; `Invalid` when it is none."""
+        """SKILL.md as text; `Invalid` when it is not UTF-8."""
         return decode(MANIFEST, self[MANIFEST])
 
     def with_manifest(self, text: str) -> "Bundle":
-        """The same companions under another SKILL.md."""
+        """The same companion files with another SKILL.md."""
         return Bundle({**self._files, MANIFEST: text.encode()})
 
 
@@ -73,7 +73,7 @@ def check_manifest_size(data: bytes) -> None:
 
 
 def decode(path: str, data: bytes) -> str:
-    """A file as text; `Invalid` when it is none."""
+    """A file as text; `Invalid` when it is not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -122,7 +122,7 @@ def _check_amount(*, count: int, companion_bytes: int) -> None:
 
 
 def digest_of(files: Mapping[str, bytes]) -> str:
-    """SHA-256 over paths and contents, each with its length so that none can pass for another."""
+    """SHA-256 over paths and contents, length-prefixed against ambiguity."""
     whole = hashlib.sha256()
     for path, data in sorted(files.items()):
         name = path.encode()

@@ -1,7 +1,7 @@
-"""A small, safe reading of YAML and JSON: mappings, lists and strings, each with its line.
+"""A small, safe parser of YAML and JSON: mappings, lists and strings, with line numbers.
 
-YAML is taken as its events. No tag, no alias and no type is ever looked at, so `1.10` and `no` stay
-what was written, and nothing in a file can make an object or a bomb.
+YAML is read as events. Tags, aliases and types are ignored, so `1.10` and `no` stay as written, and
+no file can create an object or a bomb.
 """
 
 import json
@@ -23,25 +23,25 @@ Value: TypeAlias = "str | tuple[Value, ...] | Mapping[str, Value]"
 _WORDS: Final = {None: "", True: "true", False: "false"}
 FENCE: Final = "---"
 _ONE_LINE: Final = re.compile(r"(?P<key>[A-Za-z_][\w-]{0,63}):[ \t]+(?P<rest>\S.*)")
-# These begin a value of several lines, which is text whatever it holds.
+# Block scalars, whose value is text in any case.
 _BLOCKS: Final = ("|", ">")
 _NOTHING: Final[Mapping[str, int]] = {}
 
 
 class UnreadableDocument(Exception):
-    """The text is no document that we read; `line` counts from 1 within it."""
+    """The text cannot be parsed; `line` counts from 1 within it."""
 
     def __init__(self, cause: str, *, line: int, syntax: bool = False) -> None:
         super().__init__(cause)
         self.cause = cause
         self.line = line
-        # Somebody wrote it down wrong, as opposed to something that we do not want.
+        # Whether it is a syntax error, rather than a feature that we refuse.
         self.syntax = syntax
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YamlDocument:
-    """The top mapping of a document, and the line on which each of its keys stands."""
+    """The top mapping of a document, with the line of each key."""
 
     values: Mapping[str, Value]
     lines: Mapping[str, int]
@@ -61,7 +61,7 @@ class _Open:
 
 
 def read_document(text: str) -> YamlDocument:
-    """The document in a text: JSON when it is that, else YAML; `UnreadableDocument` when neither."""
+    """Parse a document: JSON if it is, else YAML; raises `UnreadableDocument`."""
     if len(text) > MAX_CHARS:
         raise UnreadableDocument(f"longer than {MAX_CHARS} characters", line=1)
     found = _json(text) if text.lstrip().startswith("{") else None
@@ -109,13 +109,13 @@ def _yaml(text: str) -> YamlDocument:
     except yaml.YAMLError:
         raise UnreadableDocument("holds a character that YAML does not allow", line=1) from None
     except (ValueError, OverflowError):
-        # An escape of a character that there is not.
+        # An escape of a character that does not exist.
         raise UnreadableDocument("not YAML", line=1, syntax=True) from None
     return reader.document()
 
 
 class _Reader:
-    """Puts events together, without recursion."""
+    """Builds values from events, without recursion."""
 
     def __init__(self) -> None:
         self._open: list[_Open] = []
@@ -125,7 +125,7 @@ class _Reader:
         self._documents = 0
 
     def document(self) -> YamlDocument:
-        """What was put together."""
+        """The parsed document."""
         if self._top is None or self._top == "":
             return YamlDocument(values={}, lines={})
         if not isinstance(self._top, Mapping):
@@ -133,7 +133,7 @@ class _Reader:
         return YamlDocument(values=self._top, lines=self._lines)
 
     def take(self, event: yaml.Event) -> None:
-        """Go on by one event."""
+        """Process one event."""
         line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
@@ -196,14 +196,14 @@ def _check_characters(value: Value, *, line: int) -> None:
 
 
 def _check_text(text: str, line: int) -> None:
-    """An escape can write what no file can hold: half a character, or a NUL."""
+    """Refuse NUL and lone surrogates, which an escape can write."""
     if not text.isprintable() and any(c == "\0" or "\ud800" <= c <= "\udfff" for c in text):
         raise UnreadableDocument("holds a character that no text can hold", line=line)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentProblem:
-    """One thing that is wrong, on a line that counts from 1; one that is not fatal is a warning."""
+    """One problem of a document, with its line from 1; a problem that is not fatal is a warning."""
 
     code: str
     line: int
@@ -214,7 +214,7 @@ class DocumentProblem:
         return f"line {self.line}: {self.detail}"
 
     def at(self, pointer: str) -> FieldError:
-        """The same as an error of a request."""
+        """The problem as a field error of a request."""
         return FieldError(pointer=pointer, code=self.code, detail=str(self))
 
 
@@ -227,19 +227,19 @@ def document_error(row: str, problems: Iterable[DocumentProblem], pointer: str) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontMatter:
-    """The fields above the body, the body, and what was wrong with the fields."""
+    """The fields of the front matter, the body, and problems with the fields."""
 
     document: YamlDocument
     body: str
     problems: tuple[DocumentProblem, ...] = ()
 
     def line(self, key: str) -> int:
-        """On which line of the file a field stands."""
+        """The line of a field in the file."""
         return self.document.lines.get(key, 1)
 
 
 def read_front_matter(text: str) -> FrontMatter:
-    """The fields and the body of a SKILL.md; a file without fields is all body."""
+    """The front matter and body of a SKILL.md; a file without front matter is all body."""
     lines = _lines(text)
     if lines[0] != FENCE:
         return _only_body("\n".join(lines))
@@ -286,9 +286,9 @@ def _fields(lines: list[str]) -> tuple[YamlDocument, tuple[DocumentProblem, ...]
 
 
 def _mend(lines: list[str]) -> tuple[list[str], tuple[DocumentProblem, ...]]:
-    """Put quotes round values that are plainly meant as text, such as `hint: [a] [b]`.
+    """Quote values that are plainly meant as text, such as `hint: [a] [b]`.
 
-    Many skills are written for readers that take everything behind the first colon as it stands.
+    Many skills are written for parsers that take everything after the first colon verbatim.
     """
     mended, problems = list(lines), []
     for at, line in enumerate(lines):
@@ -300,7 +300,7 @@ def _mend(lines: list[str]) -> tuple[list[str], tuple[DocumentProblem, ...]]:
             continue
         words = " ".join(" ".join((found["rest"], *lines[at + 1 : end])).split())
         quoted = words.replace("'", "''")
-        # As many lines as before, so that others keep their numbers.
+        # The line count stays, so that the other lines keep their numbers.
         mended[at:end] = [f"{found['key']}: '{quoted}'", *[""] * (end - at - 1)]
         detail = f"{found['key']}: no valid YAML; taken as text, put quotes round it"
         problems.append(
@@ -310,7 +310,7 @@ def _mend(lines: list[str]) -> tuple[list[str], tuple[DocumentProblem, ...]]:
 
 
 def _end_of_value(lines: list[str], at: int) -> int:
-    """Behind the indented lines that go on with the value on a line."""
+    """The end of the indented lines that continue a value."""
     end = at + 1
     while end < len(lines) and lines[end].startswith((" ", "\t")):
         end += 1

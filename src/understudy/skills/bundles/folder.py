@@ -1,4 +1,4 @@
-"""A skill as a folder on disk, read without ever following a link."""
+"""A skill as a folder on disk, read without following symlinks."""
 
 import os
 import stat
@@ -12,21 +12,21 @@ from understudy.skills.bundles.limits import MANIFEST, MAX_BUNDLE_BYTES, MAX_DEP
 from understudy.skills.bundles.paths import is_artifact
 
 _MAX_FOLDERS: Final = 2_000
-# Without blocking: what looks like a file may be a pipe by the time it is opened.
+# Non-blocking: a file may have been replaced by a pipe before it is opened.
 _AS_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _AS_FOLDER: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def read_folder(path: Path) -> Bundle:
-    """The bundle in a folder; a link to SKILL.md is refused, other links and devices are left out.
+    """The bundle in a folder; a symlink as SKILL.md is refused, others and devices are left out.
 
-    A file that cannot be read fails the whole: nothing vanishes on the way.
+    An unreadable file fails the whole read, so that nothing is lost silently.
     """
     return Bundle(files_in(path))
 
 
 def files_in(path: Path) -> dict[str, bytes]:
-    """The files of a folder by their paths within it, whether or not they make a skill."""
+    """The files of a folder by relative path, whether or not they are a valid skill."""
     try:
         top = os.open(path, _AS_FOLDER)
     except OSError:
@@ -49,9 +49,9 @@ def files_in(path: Path) -> dict[str, bytes]:
 
 
 def read_open_folder(top: int, name: str) -> tuple[Bundle, tuple[str, ...]]:
-    """The bundle in a folder that somebody else can write to, and the links and devices left out.
+    """The bundle in a folder that others can write to, and the symlinks and devices left out.
 
-    A file with another name elsewhere is refused, for it may be anybody's.
+    A file with another hard link is refused, because it may belong to anybody.
     """
     walk = _Walk(top, only_names=True)
     try:
@@ -66,7 +66,7 @@ def read_open_folder(top: int, name: str) -> tuple[Bundle, tuple[str, ...]]:
 
 
 def read_file(path: Path, *, limit: int) -> bytes | None:
-    """A regular file of at most `limit` bytes (one more shows that it is longer); None for a link."""
+    """A regular file up to `limit` bytes (one more shows that it is longer); None for a symlink."""
     try:
         opened = os.open(path, _AS_FILE)
     except OSError:
@@ -85,11 +85,11 @@ def _content(opened: int, limit: int) -> bytes | None:
 
 
 class _Walk:
-    """One walk through a folder, which ends when there is too much."""
+    """One walk through a folder, which stops at the limits."""
 
     def __init__(self, top: int, *, only_names: bool = False) -> None:
         self._top = top
-        # Whether a file may have no other name than the one that it has here.
+        # Whether files with other hard links are refused.
         self._only_names = only_names
         self.left_out: list[str] = []
         self._left = MAX_BUNDLE_BYTES + MAX_BUNDLE_BYTES // 4
@@ -182,14 +182,14 @@ class _Walk:
             ) from None
 
 
-# Nothing that may be a skill has more files and folders than this.
+# No valid skill has more files and folders.
 MAX_ENTRIES: Final = 2_600
-# Path, inode, size, and both times: a program may set the one, but not the other.
+# Path, inode, size, mtime and ctime: a program can set mtime, but not ctime.
 Stamp = tuple[tuple[str, int, int, int, int], ...]
 
 
 def stamp_of(folder: Path) -> Stamp | None:
-    """The stamp of a folder; None when it holds too much, `OSError` when it cannot be read."""
+    """The stamp of a folder; None above the entry limit, `OSError` when it cannot be read."""
     found = []
     for path, entry in _entries(folder, "", 0):
         status = entry.stat(follow_symlinks=False)

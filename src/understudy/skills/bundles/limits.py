@@ -1,4 +1,4 @@
-"""How large a skill may be, in one place."""
+"""The size limits of a skill."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ MAX_BUNDLE_BYTES: Final = 20 * 1024 * 1024
 # One file of an archive.
 MAX_FILE_BYTES: Final = 5 * 1024 * 1024
 MAX_FILES: Final = 500
-# Folders above a file.
+# Depth of folders.
 MAX_DEPTH: Final = 10
 MAX_PATH_BYTES: Final = 1000
 MAX_NAME_BYTES: Final = 255

@@ -1,4 +1,4 @@
-"""What a SKILL.md says of itself, and what it tells an agent to do."""
+"""The manifest: the fields and the instructions of a SKILL.md."""
 
 import re
 from collections.abc import Mapping
@@ -49,12 +49,12 @@ FIELDS: Final[Mapping[str, FieldKind]] = {
     "metadata": FieldKind(attribute="metadata", read=pairs),
 }
 MAX_CHARS: Final = 1024
-# Headings, lists, quotes, tables, rules, pictures, comments and indented code are not prose.
+# Markdown that is no prose: headings, lists, quotes, tables, rules, pictures, comments, code.
 _NOT_PROSE: Final = re.compile(
     r"#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|>|\||!\[|<|(?:[-*_]\s*){3,}$|[=-]+\s*$|\t|    "
 )
 _FENCE: Final = re.compile(r" {0,3}(```|~~~)")
-# Where an exported skill keeps what the standard has no key for.
+# Prefix of our fields in the `metadata` of an exported skill.
 PREFIX: Final = "understudy-"
 _PLAIN: Final = ("tags", "author", "when-to-use", "deps", "exclude_deps", "slug")
 LIFTED: Final[Mapping[str, str]] = {
@@ -65,7 +65,7 @@ LIFTED: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """The fields of a SKILL.md; one that is empty was not given."""
+    """The fields of a SKILL.md; empty means not given."""
 
     name: str = ""
     description: str = ""
@@ -77,18 +77,18 @@ class Manifest:
     compatibility: str = ""
     allowed_tools: tuple[str, ...] = ()
     when_to_use: str = ""
-    # None: found by looking; given: these and no others.
+    # None: detected by scanning; otherwise exactly these.
     deps: tuple[str, ...] | None = None
     exclude_deps: tuple[str, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, Value] = field(default_factory=dict)
-    # The fields as they were written, each as one text.
+    # The fields as written, each as one text.
     written: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestReading:
-    """A SKILL.md as far as it could be read."""
+    """A SKILL.md as far as it could be parsed."""
 
     manifest: Manifest
     body: str
@@ -96,7 +96,7 @@ class ManifestReading:
 
 
 def read(content: str) -> ManifestReading:
-    """Read a SKILL.md whatever it is; what is wrong is in `problems`."""
+    """Parse any SKILL.md; errors are in `problems`."""
     front = read_front_matter(content)
     given = front.document.values
     values, problems = _values(lift(given), front)
@@ -113,7 +113,7 @@ def read(content: str) -> ManifestReading:
 
 
 def parse(content: str, *, pointer: str = "/content") -> ManifestReading:
-    """Read a SKILL.md that can be kept; any other is `Invalid`, with every problem."""
+    """Parse a SKILL.md that can be stored, or raise `Invalid` with every problem."""
     check_not_blank(content, pointer=pointer)
     reading = read(content)
     fatal = tuple(problem for problem in reading.problems if problem.fatal)
@@ -127,7 +127,7 @@ def parse(content: str, *, pointer: str = "/content") -> ManifestReading:
 
 
 def check_not_blank(content: str, *, pointer: str) -> None:
-    """Refuse a SKILL.md that says nothing."""
+    """Refuse a blank SKILL.md."""
     if not content.removeprefix(BYTE_ORDER_MARK).strip():
         raise coded_error("skills/skill_blank", pointer=pointer)
 
@@ -187,9 +187,9 @@ def first_paragraph(markdown: str) -> str:
 
 
 def lift(given: Mapping[str, Value]) -> Mapping[str, Value]:
-    """The fields with those from `metadata` in their own place.
+    """The fields, with ours lifted out of `metadata`.
 
-    Only while the export is as it was made: whoever gives the skill another name means that name.
+    Only while the export is unchanged: a renamed skill keeps its new name.
     """
     metadata = given.get("metadata")
     if not isinstance(metadata, Mapping) or not _is_export(given, metadata):
@@ -209,7 +209,7 @@ def _is_export(given: Mapping[str, Value], metadata: Mapping[str, Value]) -> boo
 
 
 def _may_replace(field: str, given: Value, kept: Value) -> bool:
-    """A name, what is not there, and what had to be cut."""
+    """Whether a lifted field replaces the given one: a name, a missing or a shortened field."""
     if field == "name" or not given:
         return True
     return (

@@ -1,4 +1,4 @@
-"""Which names a file of a skill may have."""
+"""The rules for paths of files in a skill."""
 
 import re
 import unicodedata
@@ -9,13 +9,13 @@ from understudy.core.invisible_characters import hidden_in
 from understudy.skills.bundles.limits import MAX_DEPTH, MAX_NAME_BYTES, MAX_PATH_BYTES
 
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
-# What Windows takes for a device in every folder, whatever stands behind a dot.
+# Names that Windows takes for devices in any folder, whatever the extension.
 _DEVICE: Final = re.compile(
     r"(?:con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3]|conin\$|conout\$)"
     r" *(?:\..*)?",
     re.IGNORECASE | re.DOTALL,
 )
-# What systems leave in folders and archives; nobody means to give it away.
+# Files that operating systems leave in folders and archives.
 ARTIFACTS: Final = frozenset(
     {
         "__macosx",
@@ -39,7 +39,7 @@ def _ends_oddly(path: str) -> bool:
 
 
 def is_device(name: str) -> bool:
-    """Whether some machine takes a name for a device, and could keep no file under it."""
+    """Whether a name is a device on some system, so that no file can have it."""
     return _DEVICE.fullmatch(name) is not None
 
 
@@ -47,7 +47,7 @@ def _longest(path: str) -> int:
     return max(len(part.encode()) for part in _parts(path))
 
 
-# In this order: the first that applies names the cause.
+# In order: the first match gives the reason.
 RULES: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
     (
         "holds a NUL, control or hidden character",
@@ -75,19 +75,19 @@ def refused_by(path: str) -> str | None:
 
 
 def tidy(path: str) -> str:
-    """The path without `.` and empty parts; only for one that no rule refuses."""
+    """The path without `.` and empty parts; only for a valid path."""
     return "/".join(_parts(path))
 
 
 def is_artifact(path: str) -> bool:
-    """Whether a system left this file there for itself."""
+    """Whether an operating system left this file there."""
     return any(
         part.casefold() in ARTIFACTS or part.startswith(_ARTIFACT_PREFIX) for part in _parts(path)
     )
 
 
 def twin(paths: Iterable[str]) -> tuple[str, str] | None:
-    """Two paths that some file systems could not tell apart, or a file where another has a folder."""
+    """Two paths that collide on some file systems, or a file where another path has a folder."""
     known: dict[str, str] = {}
     for path in paths:
         folded = _folded(path)
@@ -102,7 +102,7 @@ def twin(paths: Iterable[str]) -> tuple[str, str] | None:
 
 
 def _folded(path: str) -> str:
-    # Twice: folding the case can leave marks in another order.
+    # Twice: case folding can reorder combining marks.
     once = unicodedata.normalize("NFC", path).casefold()
     return unicodedata.normalize("NFC", once).casefold()
 

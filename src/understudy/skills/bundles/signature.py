@@ -1,4 +1,4 @@
-"""Detached signatures of exported skills: a file beside the others that says who vouches for them."""
+"""Detached signatures of exported skills, in a file of the archive."""
 
 import json
 from collections.abc import Mapping
@@ -30,21 +30,21 @@ FIELDS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class BundleSignatures:
-    """Signs what is exported, and checks what is uploaded."""
+    """Signs exports, and verifies uploads."""
 
     units: "Units"
     keys: "SigningKeyService"
 
     def sign(self, files: Mapping[str, bytes], slug: str) -> Mapping[str, bytes]:
-        """The files of an export with a signature; without one where this daemon has no key.
+        """The files of an export with a signature; unsigned where this daemon has no key.
 
-        It takes the place of a file of that name: no author keeps their skill from being signed.
+        It replaces a file of that name, so that no author can prevent the signature.
         """
         signer = self.keys.signer()
         if signer is None:
             return files
         files = _without_signature(files)
-        # With one file more than there may be, nobody could upload the archive.
+        # One file above the limit would make the archive impossible to upload.
         if len(files) >= MAX_FILES:
             return files
         said = {
@@ -96,7 +96,7 @@ class BundleSignatures:
 
 
 def _read(bundle: Bundle) -> Mapping[str, str] | None:
-    """What the signature of a bundle says; None for a file of somebody else under its name."""
+    """The content of a signature file; None for an unrelated file of that name."""
     data = bundle.get(SIGNATURE_FILE)
     if data is None:
         return None
@@ -126,7 +126,7 @@ def _without_signature(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _payload(said: Mapping[str, str]) -> bytes:
-    """The bytes that are signed: the same for the same words, in whatever order they came."""
+    """The signed bytes: canonical JSON."""
     return json.dumps(said, sort_keys=True, separators=(",", ":")).encode()
 
 

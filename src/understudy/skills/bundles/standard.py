@@ -1,4 +1,4 @@
-"""Skills as the Agent Skills standard has them: six keys, everything of ours under `metadata`."""
+"""Export in the format of the Agent Skills standard: six keys, our fields under `metadata`."""
 
 import re
 from collections.abc import Mapping
@@ -14,18 +14,18 @@ from understudy.skills.slug import check_slug
 
 MAX_DESCRIPTION_CHARS: Final = 1024
 MAX_COMPATIBILITY_CHARS: Final = 500
-# A value that means itself to every reader: no number, no yes or no, no punctuation of YAML.
+# A plain YAML scalar that every parser reads as text.
 _PLAIN: Final = re.compile(r"[A-Za-z](?:[A-Za-z0-9 ,./()_-]*[A-Za-z0-9.)])?")
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _KEYWORDS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
-# Three hyphens in a row end the front matter for some readers, wherever they stand.
+# Some parsers end the front matter at three hyphens anywhere.
 _HYPHENS: Final = "---"
 _ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """What a skill is called and good for, which may be set beside its file."""
+    """Name, description and tags of a skill, which may be set independently of its file."""
 
     name: str
     description: str
@@ -39,10 +39,10 @@ def export(
     facts: Mapping[str, str] | None = None,
     words: Words | None = None,
 ) -> dict[str, bytes]:
-    """The files of a bundle with a SKILL.md that every reader of the standard takes.
+    """The files of a bundle with a SKILL.md that every parser of the standard accepts.
 
-    `facts` are what only the database knows, such as version, model or fingerprint. They can make
-    a SKILL.md longer than ours may be, so this is no bundle. `words` stand for those of the file.
+    `facts` are fields from the database, such as version, model or fingerprint. They can make a
+    SKILL.md exceed our limit, so this is no `Bundle`. `words` replace those of the file.
     """
     text = export_text(bundle.manifest_text, slug=slug, facts=facts, words=words)
     return {**bundle, MANIFEST: text.encode()}
@@ -79,14 +79,14 @@ def _in_words(reading: ManifestReading, words: Words | None) -> Manifest:
     manifest = reading.manifest
     if words is None:
         return manifest
-    # What the body says anyway, the front matter need not repeat.
+    # A description that is the body's first paragraph need not be repeated.
     is_told = words.description == described(reading)
     description = manifest.description if is_told else words.description
     return replace(manifest, name=words.name, description=description, tags=words.tags)
 
 
 def scalar(value: str) -> str:
-    """A text as YAML that every reader takes for this very text, on one line."""
+    """A text as a YAML scalar on one line that every parser reads as this text."""
     if _PLAIN.fullmatch(value) and value.lower() not in _KEYWORDS and _HYPHENS not in value:
         return value
     quoted = "".join(_ESCAPES.get(char) or _escaped(char) for char in value)
@@ -109,7 +109,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _metadata(manifest: Manifest, *, slug: str, facts: Mapping[str, str]) -> dict[str, str]:
-    """What the standard has no key or too little room for."""
+    """The fields that the standard has no key or too little room for."""
     ours = {
         "name": manifest.name if manifest.name != slug else "",
         "slug": slug,
@@ -124,7 +124,7 @@ def _metadata(manifest: Manifest, *, slug: str, facts: Mapping[str, str]) -> dic
         **facts,
     }
     kept = {PREFIX + key: value for key, value in ours.items() if value}
-    # Empty says something: there is nothing that it needs.
+    # An empty list is meaningful: it has no dependencies.
     deps = {} if manifest.deps is None else {PREFIX + "deps": ", ".join(manifest.deps)}
     return dict(sorted({**manifest.metadata, **kept, **deps}.items()))
 

@@ -1,7 +1,7 @@
-"""The directory of a ZIP archive, read by ourselves so that nothing in it is believed.
+"""The directory of a ZIP archive, parsed strictly, because nothing in it is trusted.
 
-Only what ordinary tools write is taken: one disk, no ZIP64, stored or deflated, no encryption, every
-entry with a local header that says the same, none over another.
+Only what ordinary tools write is accepted: one disk, no ZIP64, stored or deflated, no encryption,
+every entry with a matching local header, no overlaps.
 """
 
 import stat
@@ -14,7 +14,7 @@ from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.text import quoted
 from understudy.skills.bundles.paths import refused_by
 
-# Folders and what systems leave behind count here, so this is more than the files of a skill.
+# Folders and artifacts count here, so this exceeds the file limit of a skill.
 MAX_ENTRIES: Final = 2_000
 STORED: Final = 0
 DEFLATED: Final = 8
@@ -31,7 +31,7 @@ _UNSAID: Final = 0xFFFFFFFF
 _REFUSED_FLAGS: Final = 0x0001 | 0x0020 | 0x0040 | 0x2000
 _SIZES_FOLLOW: Final = 0x0008
 _NAME_IS_UTF8: Final = 0x0800
-# PKWARE's Unix field: behind its twelve bytes stands the target of a link.
+# PKWARE's Unix field: the symlink target follows its twelve bytes.
 _UNIX_FIELD: Final = 0x000D
 _UNIX_FIELD_BYTES: Final = 12
 _ROOT: Final = "./"
@@ -40,7 +40,7 @@ _KINDS: Final = frozenset({0, stat.S_IFREG, stat.S_IFDIR})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One entry as the directory has it, and where its packed bytes lie."""
+    """One entry of the directory, and the offset of its packed bytes."""
 
     name: str
     is_folder: bool
@@ -69,7 +69,7 @@ class _Record:
 
 
 def read_directory(data: bytes) -> tuple[Entry, ...]:
-    """Every entry of an archive in its order; `Invalid` for anything out of the ordinary."""
+    """Every entry of an archive in order; `Invalid` for anything unusual."""
     at, end, count = _directory_place(data)
     records = list(_records(data, at, end, count))
     entries = tuple(_entry(data, record, limit=at) for record in records)
@@ -78,14 +78,14 @@ def read_directory(data: bytes) -> tuple[Entry, ...]:
 
 
 def _directory_place(data: bytes) -> tuple[int, int, int]:
-    """Where the directory begins and ends, and how many entries it has."""
+    """The offsets of the directory, and its number of entries."""
     at = data.rfind(_END_MARK, max(0, len(data) - _END.size - _MAX_COMMENT))
     if at < 0 or at + _END.size > len(data):
         raise archive_error("this is not a ZIP archive")
     _, disk, first_disk, here, count, size, start, comment = _END.unpack_from(data, at)
     if at + _END.size + comment != len(data):
         raise archive_error("the end of the archive is not where it has to be")
-    # Before anything is made for them.
+    # Checked before anything is allocated for them.
     if max(here, count) > MAX_ENTRIES:
         raise archive_size_error(
             f"more than {MAX_ENTRIES} entries in the archive", limit=MAX_ENTRIES
@@ -159,7 +159,7 @@ def _entry(data: bytes, record: _Record, *, limit: int) -> Entry:
 
 
 def _check_kind(record: _Record) -> None:
-    # Some tools give the root an entry of its own.
+    # Some tools write an entry for the root.
     cause = None if record.name == _ROOT else refused_by(record.name)
     if cause is not None:
         raise coded_error(
@@ -194,7 +194,7 @@ def _names_a_link(extra: bytes) -> bool:
 
 
 def _data_place(data: bytes, record: _Record, *, limit: int) -> int:
-    """Where the packed bytes begin: behind a local header that says what the directory says."""
+    """The offset of the packed bytes: after a local header that matches the directory."""
     at = record.header_at
     if at + _LOCAL.size > limit or data[at : at + 4] != _LOCAL_MARK:
         raise archive_error("is not where the directory says", entry=record.name)
@@ -225,7 +225,7 @@ def _check_apart(entries: tuple[Entry, ...]) -> None:
 
 
 def archive_error(cause: str, *, entry: str | None = None) -> UnderstudyError:
-    """The error of an archive, or of an entry in it, that is not a ZIP that we read."""
+    """The error of an archive, or an entry in it, that is not a supported ZIP."""
     return coded_error("skills/invalid_archive", pointer="/file", detail=_of_entry(entry) + cause)
 
 

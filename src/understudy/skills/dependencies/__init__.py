@@ -1,1 +1,1 @@
-"""What skills need of the machine: found by reading, installed only when somebody asks for it."""
+"""Dependencies of skills: detected by reading files, installed only on request."""

@@ -1,4 +1,4 @@
-"""Which dependencies this machine has, seen without importing or running anything."""
+"""Checks which dependencies this machine has, without importing or running anything."""
 
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ def missing(requirements: Requirements, machine: "LocalMachine") -> tuple[str, .
 class LocalMachine:
     """This machine, with the environment of a skill.
 
-    Packages are looked up by what their installers wrote down. The files of a skill are never on
+    Packages are looked up in the metadata of their installers. The files of a skill are never on
     any path here: a `sitecustomize.py` or a module named like a known one would run or mislead.
     """
 
@@ -69,7 +69,7 @@ class LocalMachine:
 
     @cached_property
     def _modules(self) -> frozenset[str]:
-        """Modules by the names they are imported by: a package may be called otherwise."""
+        """Modules by import name, which may differ from the package name."""
         return frozenset(metadata.packages_distributions())
 
     def _has_node_package(self, name: str) -> bool:

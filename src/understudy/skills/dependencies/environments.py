@@ -22,7 +22,7 @@ LOOK_AGAIN_S: Final = 5.0
 SITE_PACKAGES: Final = "lib/python*/site-packages"
 ANSWER_WITHIN_S: Final = 3.0
 MAX_VERSION_CHARS: Final = 100
-# In the order they are shown. Nothing here installs system packages: a person does.
+# In display order. The daemon installs no system packages: a person does.
 NAMES: Final = ("python3", "pip3", "node", "npm", "pkg-helper")
 CRITICAL: Final = frozenset({"python3", "pip3"})
 _LOCK: Final = ".lock"
@@ -133,6 +133,6 @@ def _look(name: str, programs: Programs, folder: Path) -> Runtime:
         return Runtime(name=name, available=False)
     ended = programs.run((place, "--version"), folder=folder, timeout_s=ANSWER_WITHIN_S)
     first = ended.output.strip().partition("\n")[0] if ended.is_well else ""
-    # A slow program is available; one that fails is a stub for a program that is not.
+    # A slow program is available; a failing one is a stub for a missing program.
     is_there = ended.is_well or ended.reason == "timeout"
     return Runtime(name=name, available=is_there, version=preview(first, MAX_VERSION_CHARS))

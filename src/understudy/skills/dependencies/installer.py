@@ -1,4 +1,4 @@
-"""Installs packages for skills without running anything that comes with them."""
+"""Installs packages for skills without running code of theirs."""
 
 import re
 import shutil
@@ -16,15 +16,15 @@ from understudy.tools.programs import ProgramResult, Programs
 
 MAX_REASON_CHARS: Final = 300
 MAX_LINES: Final = 3
-# How pip and npm mark what went wrong.
+# Error markers of pip and npm.
 _ERROR: Final = re.compile(r"(?:npm )?(?:error|err!):? *", re.IGNORECASE)
-# No builds, no questions, and nothing from the environment or the files of a user. A machine-wide
-# pip.conf or npmrc still says where packages come from.
+# No builds, no prompts, and no user configuration or environment. A machine-wide pip.conf or npmrc
+# still sets the package index.
 PIP: Final = (
     *("-I", "-m", "pip", "--isolated", "--no-input", "--disable-pip-version-check", "install"),
     *("--only-binary", ":all:", "--no-cache-dir", "--no-compile", "--quiet", "--no-warn-conflicts"),
 )
-# A package from a Git repository would be built, which runs it.
+# A package from a Git repository would be built, which runs its code.
 NPM: Final = (
     *("install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"),
     *("--omit=dev", "--global=false", "--loglevel=error", "--git=no-git"),
@@ -48,8 +48,9 @@ class NotInstalled(Exception):
 class PackageInstaller:
     """pip and npm, for the environment of one skill at a time.
 
-    What is there is replaced only when everything new is: a failure leaves it as it was. pip runs
-    in an environment of its own, because Python runs the start-up files of packages it can see.
+    The old environment is replaced only when the new one is complete: a failure leaves it as it
+    was. pip runs in its own environment, because Python runs the start-up files of packages it can
+    see.
     """
 
     def __init__(
@@ -110,9 +111,9 @@ class PackageInstaller:
                 _swap(target, site, staging / "old")
 
     def _make_venv(self, place: Path, until: float, *, with_pip: bool) -> Path:
-        """Have an environment, and answer where its packages are.
+        """Create a virtual environment; returns the folder of its packages.
 
-        One without such a place is made anew: its installer was killed while it replaced them.
+        One without that folder is created anew: its installer was killed while it replaced them.
         """
         marker = place / "made"
         site = next(iter(place.glob(SITE_PACKAGES)), None)
@@ -138,7 +139,7 @@ class PackageInstaller:
             target = staging / "node"
             target.mkdir()
             options = ("--prefix", str(target), "--cache", str(staging / "cache"))
-            # With a tag it is a name for npm, and never a file that is called like one.
+            # With a tag, npm takes it for a package name and never for a file.
             wanted = [f"{name}@latest" for name in names]
             command = (npm, *NPM, *options, *self._npm_options, "--", *wanted)
             self._run(command, staging, until)

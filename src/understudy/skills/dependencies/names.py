@@ -1,4 +1,4 @@
-"""Which names a package or a program can have: they end up on the command line of an installer."""
+"""Valid names of packages and programs: they end up on the command line of an installer."""
 
 import re
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from understudy.core.errors import coded_error
 
 
 class Manager(StrEnum):
-    """Who installs a dependency."""
+    """The package manager of a dependency."""
 
     SYSTEM = "system"
     PIP = "pip"
     NPM = "npm"
 
 
-# No flags, addresses, paths, versions or characters of a shell: each begins with a letter or digit.
+# No flags, URLs, paths, versions or shell characters: each begins with a letter or digit.
 SHAPES: Final = {
     Manager.SYSTEM: re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9+._-]{0,62}[A-Za-z0-9+])?"),
     Manager.PIP: re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?"),
@@ -29,24 +29,24 @@ _PREFIXES: Final = {"pip": Manager.PIP, "npm": Manager.NPM, "system": Manager.SY
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependency:
-    """One package or program, and who installs it."""
+    """One package or program, and its manager."""
 
     manager: Manager
     name: str
 
     @property
     def label(self) -> str:
-        """How it is written: `pip:x`, `npm:y`, or the bare name of a program."""
+        """The written form: `pip:x`, `npm:y`, or the bare name of a program."""
         return self.name if self.manager is Manager.SYSTEM else f"{self.manager}:{self.name}"
 
 
 def is_name(manager: Manager, name: str) -> bool:
-    """Whether an installer can be given this name and will take it for nothing else."""
+    """Whether an installer can only take this as a package name."""
     return SHAPES[manager].fullmatch(name) is not None and ".." not in name
 
 
 def dependency_refused(label: str) -> str | None:
-    """Why this names no dependency; None when it does."""
+    """Why this is no valid dependency; None when it is."""
     manager, name = _split(label)
     if manager is None:
         return "is not from pip, npm or the system"
@@ -54,7 +54,7 @@ def dependency_refused(label: str) -> str | None:
 
 
 def check_dependency(label: str, *, pointer: str = "/dep") -> Dependency:
-    """The dependency that is written `pip:x`, `npm:y` or `x`; `Invalid` otherwise."""
+    """Parse a dependency `pip:x`, `npm:y` or `x`; raises `Invalid`."""
     cause = dependency_refused(label)
     manager, name = _split(label)
     if cause is not None or manager is None:

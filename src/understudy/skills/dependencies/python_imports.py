@@ -1,4 +1,4 @@
-"""Which modules a Python script imports, found by parsing it and never by running it."""
+"""The modules that a Python script imports, found by parsing and never by running it."""
 
 import ast
 import re
@@ -9,9 +9,9 @@ from typing import Final
 
 from understudy.core.text import BYTE_ORDER_MARK
 
-# Parsing makes some hundred times as many bytes as it reads.
+# A syntax tree takes some hundred times the size of the source.
 MAX_PARSED_CHARS: Final = 131_072
-# What an import may fail with where the script goes on without it.
+# Exceptions whose handler makes an import optional.
 _FORGIVEN: Final = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 _ESCAPE: Final = re.compile(r"\\(?:N\{[^}\n]*\}|[^\n])")
 _LONG_STRING: Final = re.compile(r"(\"\"\"|''').*?(?:\1|\Z)", re.DOTALL)
@@ -27,7 +27,7 @@ _REQUIREMENT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(slots=True)
 class Imports:
-    """Dotted names of modules, and packages that a script asks for by their own names."""
+    """Dotted module names, and packages that a script names itself."""
 
     required: set[str] = field(default_factory=set)
     optional: set[str] = field(default_factory=set)
@@ -35,7 +35,7 @@ class Imports:
 
 
 def python_imports(source: str) -> Imports:
-    """What a script imports; what it says itself of its dependencies (PEP 723) goes before that."""
+    """The imports of a script; its own list of dependencies (PEP 723) takes precedence."""
     source = source.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n")
     said = _said(source)
     if said is not None:
@@ -45,7 +45,7 @@ def python_imports(source: str) -> Imports:
 
 
 def _said(source: str) -> set[str] | None:
-    """The packages named in the comment that a script may begin with; None without one."""
+    """The packages in the PEP 723 block of a script; None without one."""
     opens = _BLOCK_OPENS.search(source)
     if opens is None:
         return None
@@ -66,7 +66,7 @@ def _tree(source: str) -> ast.Module | None:
     if len(source) > MAX_PARSED_CHARS:
         return None
     try:
-        # Escapes mean nothing to us, and a wrong one would make the parser warn.
+        # Escapes are irrelevant here, and an invalid one would make the parser warn.
         return ast.parse(_ESCAPE.sub("__", source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
@@ -74,7 +74,7 @@ def _tree(source: str) -> ast.Module | None:
 
 def _by_tree(tree: ast.Module) -> Imports:
     found = Imports()
-    # Not recursive: a script may nest more deeply than we may.
+    # Iterative: a script may nest deeper than the recursion limit.
     waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
     while waiting:
         node, optional = waiting.pop()
@@ -96,13 +96,13 @@ def _named(node: ast.AST) -> Iterator[str]:
 
 
 def _inner(node: ast.AST, optional: bool) -> Iterator[tuple[ast.AST, bool]]:
-    """What stands in a node, and whether the script can do without what is imported there."""
+    """The children of a node, and whether imports in them are optional."""
     if isinstance(node, ast.If) and _mentions(node.test, "TYPE_CHECKING"):
         yield from ((child, optional) for child in node.orelse)
         return
     free = optional or _forgives(node)
     for name, value in ast.iter_fields(node):
-        # What stands in `finally` runs whether the import failed or not, so it is needed as before.
+        # `finally` runs whether the import failed or not, so its imports stay required.
         within = optional if isinstance(node, ast.Try) and name == "finalbody" else free
         for child in value if isinstance(value, list) else (value,):
             if isinstance(child, ast.AST):
@@ -120,7 +120,7 @@ def _forgives(node: ast.AST) -> bool:
             and any(_catches(argument) for argument in call.args)
             for call in calls
         )
-    # Written for several versions or systems: one of the branches is for another machine.
+    # Branches for versions or systems: some are for other machines.
     return isinstance(node, ast.If) and any(
         _mentions(node.test, word) for word in ("version_info", "platform", "system")
     )
@@ -142,7 +142,7 @@ def _mentions(node: ast.AST, word: str) -> bool:
 
 
 def _by_lines(source: str) -> Imports:
-    """For what is too long or cannot be parsed: lines that begin like an import."""
+    """The imports of a script that is too long or does not parse: lines that look like one."""
     found = Imports()
     for match in _LINE.finditer(_LONG_STRING.sub("", source)):
         if match["module"]:
@@ -155,7 +155,7 @@ def _by_lines(source: str) -> Imports:
     return found
 
 
-# The longest of these that a dotted name begins with says which package it is from.
+# Packages by module prefix; the longest matching prefix counts.
 PACKAGES: Final[Mapping[str, str]] = {
     "Bio": "biopython",
     "Crypto": "pycryptodome",
@@ -226,7 +226,7 @@ PACKAGES: Final[Mapping[str, str]] = {
     "yt_dlp": "yt-dlp",
     "zmq": "pyzmq",
 }
-# Any of these brings the same module.
+# Packages that provide the same module.
 ALTERNATIVES: Final[Mapping[str, tuple[str, ...]]] = {
     "faiss-cpu": ("faiss-gpu",),
     "opencv-python": (
@@ -237,13 +237,13 @@ ALTERNATIVES: Final[Mapping[str, tuple[str, ...]]] = {
     "psycopg2-binary": ("psycopg2",),
     "python-magic": ("python-magic-bin",),
 }
-# Modules under these come from as many packages as there are names below them.
+# Namespace modules, where each name below comes from another package.
 NAMESPACES: Final = frozenset({"google", "google.cloud", "azure"})
 _CLOUD: Final = "google.cloud."
 
 
 def package_of(module: str) -> str:
-    """The package that a dotted module is from."""
+    """The package of a dotted module."""
     parts = module.split(".")
     for count in range(min(len(parts), 3), 0, -1):
         found = PACKAGES.get(".".join(parts[:count]))

@@ -1,4 +1,4 @@
-"""What the scripts of a skill need, found by reading them and never by running them."""
+"""The requirements of a skill's scripts, found by reading and never by running them."""
 
 import re
 import sys
@@ -13,7 +13,7 @@ from understudy.skills.dependencies.names import Dependency, Manager, check_depe
 from understudy.skills.dependencies.python_imports import package_of, python_imports
 
 SCRIPTS: Final = "scripts/"
-# Folders below scripts/ that are looked into.
+# Depth of folders below scripts/ that are scanned.
 MAX_LEVELS: Final = 2
 MAX_SCRIPT_BYTES: Final = 256 * 1024
 MAX_ALL_BYTES: Final = 512 * 1024
@@ -24,7 +24,7 @@ _SHEBANG: Final = re.compile(rb"#![ \t]*/usr/bin/env[ \t]+([^\r\n]{1,200})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirements:
-    """Programs, packages, and what a skill can do without; `skipped` files were too long to read."""
+    """Programs, packages and optional dependencies; `skipped` files were too long to read."""
 
     system: tuple[str, ...] = ()
     pip: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Requirements:
 
     @property
     def dependencies(self) -> tuple[Dependency, ...]:
-        """All that is needed, programs first."""
+        """All dependencies, programs first."""
         return tuple(
             Dependency(manager=manager, name=name)
             for manager, names in (
@@ -47,13 +47,13 @@ class Requirements:
 
     @property
     def listed(self) -> tuple[str, ...]:
-        """The same as people write it: `ffmpeg`, `pip:x`, `npm:y`."""
+        """The dependencies in written form: `ffmpeg`, `pip:x`, `npm:y`."""
         return tuple(dependency.label for dependency in self.dependencies)
 
 
 @dataclass(slots=True)
 class _Found:
-    """What has been found so far."""
+    """The requirements found so far."""
 
     needed: set[Dependency] = field(default_factory=set)
     optional: set[Dependency] = field(default_factory=set)
@@ -66,7 +66,7 @@ class _Found:
 
 
 def find_requirements(bundle: Bundle, manifest: Manifest) -> Requirements:
-    """What a bundle needs; `deps` in its front matter says it better, `exclude_deps` takes away."""
+    """The requirements of a bundle; `deps` in the front matter replaces, `exclude_deps` removes."""
     found = _scan(bundle) if manifest.deps is None else _Found()
     found.needed.update(map(check_dependency, manifest.deps or ()))
     for name in _bins(manifest.extra.get("requires", "")):
@@ -117,7 +117,7 @@ def _is_script(path: str) -> bool:
 
 
 def _local_modules(paths: Mapping[str, bytes]) -> frozenset[str]:
-    """Names of the folders, and of the Python files wherever they lie among them."""
+    """Names of the skill's own folders and Python modules."""
     parts = [path.split("/") for path in paths]
     folders = {folder for path in parts for folder in path[:-1]}
     modules = {path[-1].rpartition(".")[0] for path in parts if path[-1].endswith(_PYTHON)}
@@ -128,7 +128,7 @@ def _shebang(data: bytes, found: _Found) -> None:
     match = _SHEBANG.match(data)
     if match is None:
         return
-    # Behind flags and variables stands the program.
+    # The program follows flags and variables.
     words = match[1].decode("ascii", errors="replace").split()
     program = next((word for word in words if not word.startswith("-") and "=" not in word), None)
     if program is not None:
@@ -156,7 +156,7 @@ def _javascript(text: str, found: _Found) -> None:
         found.add(Manager.SYSTEM, "node")
 
 
-# Each alternative takes all that it can, up to the end of the file, so that no place is seen twice.
+# Each alternative consumes as much as it can, so that no position is scanned twice.
 _TOKEN: Final = re.compile(
     r"""
       (?P<comment> //[^\n]* | /\*(?:[^*]|\*(?!/))*+(?:\*/)? | \#![^\n]* )
@@ -170,9 +170,9 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _REGEX: Final = re.compile(r"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*+\])++/[a-z]*")
-# One that is longer is taken for something else: looking for its end must not take for ever.
+# A longer regex literal is taken for something else, to bound the search for its end.
 _MAX_REGEX: Final = 120
-# Behind these a slash begins a pattern; behind anything else it divides.
+# After these a slash begins a regex literal; after anything else it divides.
 _BEFORE_REGEX: Final = frozenset({*"(,=:[!&|?{};+-*%<>~^", "return", "typeof", "case"})
 _LOADS: Final = frozenset({"import", "export"})
 BUILTINS: Final = frozenset(
@@ -186,14 +186,14 @@ BUILTINS: Final = frozenset(
     }
 )
 _PACKAGE: Final = re.compile(r"(@[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*(?=/|$)")
-# How far the name of a package may stand behind `import` or `export`, in words and marks.
+# Maximum tokens between `import` or `export` and the package name.
 _MAX_CLAUSE: Final = 400
 
 _Token = tuple[str, str]
 
 
 def javascript_imports(source: str) -> set[str]:
-    """The packages that a file needs; its own files and what Node brings are left out."""
+    """The npm packages that a file imports, without relative files and built-in modules."""
     found = (_package(specifier) for specifier in _specifiers(list(_tokens(source))))
     return {name for name in found if name is not None}
 
@@ -260,7 +260,7 @@ def _kind(tokens: list[_Token], at: int) -> str:
 
 def _package(specifier: str) -> str | None:
     match = _PACKAGE.match(specifier)
-    # With a colon it is an address, or says itself that Node brings it.
+    # A colon means a URL or a built-in module.
     if match is None or ":" in specifier or len(match[0]) > 200:
         return None
     return None if match[0] in BUILTINS else match[0]

@@ -40,7 +40,7 @@ _SEPARATORS: Final = re.compile(r"[-_.]+")
 
 
 class NeedsStatus(StrEnum):
-    """What a rescan says of a skill."""
+    """The status of a skill in a rescan."""
 
     OK = "ok"  # it needs nothing
     ACTIVE = "active"

@@ -15,8 +15,7 @@ MAX_LEVELS: Final = 6
 MAX_FOLDERS: Final = 2_000
 # Files and folders without a skill count as well.
 MAX_ENTRIES: Final = 50_000
-# Where people and other programs put skills, in a workspace and in a home: none is read before it
-# is a root.
+# The usual folders for skills, in a workspace and in a home: none is read unless it is a root.
 USUAL_FOLDERS: Final = ("skills", ".claude/skills", ".agents/skills")
 
 
@@ -29,8 +28,8 @@ class Root:
     """A folder whose skills are offered."""
 
     path: Path
-    # The operator who added it and to whom alone its skills are offered; None for a root of the
-    # config file, whose skills are offered to everybody.
+    # The operator who added it and is alone offered its skills; None for a root of the config file,
+    # whose skills are offered to everybody.
     owner_id: str | None = None
 
 
@@ -80,7 +79,7 @@ def find_local(
 
 
 def _words(skill: LocalSkill) -> tuple[tuple[str, str], ...]:
-    """What no second skill may have."""
+    """The keys that must be unique among local skills."""
     return (("name", skill.name), ("slug", skill.slug))
 
 
@@ -100,7 +99,7 @@ class _Walk:
         try:
             self.top = Path(os.path.realpath(self.root.path))
         except OSError:
-            # A link on the way that cannot be read: `_refused` finds that out again.
+            # An unreadable symlink on the path: `_refused` reports it.
             self.top = self.root.path
 
     def manifests(self) -> Iterator[Path]:
@@ -148,14 +147,14 @@ class _Walk:
             try:
                 wanted = self._found(entry)
             except OSError:
-                # A link or folder that the daemon's account may not look at hides no other.
+                # An unreadable symlink or folder does not affect the others.
                 self._warn(Path(entry.path), "unreadable", "it cannot be read")
                 continue
             if wanted is not None:
                 yield wanted
 
     def _found(self, entry: "os.DirEntry[str]") -> Path | None:
-        """An entry that is a SKILL.md or a folder to look into, else None."""
+        """An entry that is a SKILL.md or a folder to scan, else None."""
         path = Path(entry.path)
         if entry.name == MANIFEST:
             return path if self._inside(path, entry) else None
@@ -185,7 +184,7 @@ class _Walk:
         try:
             reason = next(((code, why) for code, why, applies in _REFUSED if applies(self)), None)
         except OSError:
-            # One root that cannot be looked at hides no other.
+            # An unreadable root does not affect the others.
             reason = ("unreadable", "the folder cannot be read")
         if reason is not None:
             self._warn(self.root.path, *reason)
@@ -193,7 +192,7 @@ class _Walk:
 
     @property
     def is_linked(self) -> bool:
-        """Whether a link stands where the folder was that an operator added."""
+        """Whether a symlink has replaced the folder that an operator added."""
         return self.root.owner_id is not None and self.top != self.root.path
 
     @property
@@ -234,7 +233,7 @@ def _is_same(one: Path, other: Path) -> bool:
         return False
 
 
-# In this order: the first that applies is told.
+# In order: the first match is reported.
 _REFUSED: Final[tuple[tuple[str, str, Callable[[_Walk], bool]], ...]] = (
     ("root_missing", "there is no such folder", lambda walk: not walk.top.is_dir()),
     ("linked_root", "a link stands in the place of the folder", lambda walk: walk.is_linked),

@@ -1,4 +1,4 @@
-"""Skill roots: folders that operators switch on, each for themselves."""
+"""Skill roots that operators add, each for themselves."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -19,9 +19,9 @@ from understudy.skills.local.skills import LocalSkills
 if TYPE_CHECKING:
     from understudy.storage.unit import Units
 
-# Of one operator; each is scanned every two seconds.
+# Limit per operator; each root is scanned every two seconds.
 MAX_ROOTS: Final = 20
-# A folder with a thousand bad skills is told in a few lines.
+# Limit of reported skills that are left out, per root.
 MAX_LEFT_OUT: Final = 50
 # Folders of the system: nobody's skills, and not theirs to be read as such. Below the first three is
 # nothing that anybody put there.
@@ -36,7 +36,7 @@ COVERED: Final = "a kept or promoted skill has its slug or name and comes first"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillRoot:
-    """A folder that an operator switched on; its skills are offered to them alone."""
+    """A skill root that an operator added; its skills are offered to them alone."""
 
     root_id: str
     path: str
@@ -55,7 +55,7 @@ class LeftOutSkill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillRootReport(SkillRoot):
-    """A root with the slugs of its skills as of the last scan, and with what is left out."""
+    """A root with the slugs of its skills as of the last scan, and those left out."""
 
     skills: tuple[str, ...] = ()
     left_out: tuple[LeftOutSkill, ...] = ()
@@ -63,7 +63,7 @@ class SkillRootReport(SkillRoot):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonFolders:
-    """Folders of the daemon and of its account that no root may be, or contain."""
+    """Folders of the daemon and of its account that no root may be or contain."""
 
     home: Path
     workspace: Path
@@ -84,7 +84,7 @@ class DaemonFolders:
         return is_within(path, _real(self.home)) and not is_work
 
 
-# In this order: the first that applies is told.
+# In order: the first match is reported.
 _REFUSED: Final[tuple[tuple[str, Callable[[Path, DaemonFolders], bool]], ...]] = (
     ("missing", lambda path, _: not path.exists()),
     ("no_folder", lambda path, _: not path.is_dir()),
@@ -120,7 +120,7 @@ class SkillRootService:
         return tuple(map(self._report, roots))
 
     def add(self, principal: Principal, path: str) -> SkillRootReport:
-        """Offer the skills of a folder to the caller from now on."""
+        """Add a root: its skills are offered to the caller from now on."""
         root = SkillRoot(
             root_id=new_id("root"),
             path=str(self._checked(path)),
@@ -137,7 +137,7 @@ class SkillRootService:
         return self._report(root)
 
     def remove(self, principal: Principal, root_id: str) -> None:
-        """Offer the skills of a root no longer; the folder stays as it is."""
+        """Remove a root: its skills are no longer offered; the folder is not changed."""
         with self.units.write() as unit:
             root = unit.skill_roots.get(root_id)
             is_own = root is not None and root.owner_id == principal.user_id
@@ -148,7 +148,7 @@ class SkillRootService:
         self.local.scan()
 
     def _checked(self, given: str) -> Path:
-        """The folder that a path leads to, with every link followed; `Invalid` if it is no root."""
+        """The resolved folder of a path, symlinks followed; `Invalid` if it cannot be a root."""
         if not Path(given).is_absolute() or not given.isprintable():
             raise _invalid("not_absolute", given)
         try:

@@ -55,7 +55,7 @@ class LocalSkill:
     # Digest and size of the bundle and its last change; unset when only SKILL.md was read.
     size: int = 0
     changed_at_ms: int = 0
-    # Whose root it lies in; None for a root of the config file.
+    # The owner of its root; None for a root of the config file.
     owner_id: str | None = None
 
     @property

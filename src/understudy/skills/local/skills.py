@@ -30,8 +30,7 @@ log = structlog.get_logger()
 MAX_SKILL_BYTES: Final = 5 * 1024 * 1024
 MAX_TEXT_BYTES: Final = 1024 * 1024
 MAX_TEXT_AT_ONCE: Final = 128 * 1024
-# Of one root during one look. What was read before and not touched since costs next to nothing, so
-# the next look goes on where this one ended.
+# Per root and scan. Unchanged skills are cached, so the next scan continues where this one ended.
 MAX_SKILLS: Final = 200
 MAX_ENTRIES: Final = 20_000
 MAX_SECONDS: Final = 10.0
@@ -100,9 +99,9 @@ class LocalReader:
     def read(
         self, path: Path, *, root: Path, at_once: bool = False
     ) -> tuple[LocalLoad, Bundle | None]:
-        """The skill of a SKILL.md with its files; none where something is wrong.
+        """The skill of a SKILL.md with its files; none if something is wrong.
 
-        For somebody who waits for it, the guard reads only what it reads in a moment.
+        With `at_once`, for a waiting caller, the guard scans only a bounded amount of text.
         """
         folder = folder_of(path)
         if not folder.is_relative_to(root):
@@ -130,7 +129,7 @@ class LocalReader:
 
 
 def folder_of(path: Path) -> Path:
-    """The folder of a SKILL.md itself, where the way to it leads over a link within the root."""
+    """The real folder of a SKILL.md, where its path has a symlink within the root."""
     return Path(os.path.realpath(path.parent))
 
 
@@ -203,7 +202,7 @@ class LocalSkills:
         mounts: Sequence[Path] = (),
         patience_s: float = PATIENCE_S,
     ) -> None:
-        # Those of the config file, and the query for those that operators added.
+        # The roots of the config file, and the query for those that operators added.
         self._fixed = tuple(roots)
         self._added = added
         self._roots = self._fixed
@@ -252,8 +251,10 @@ class LocalSkills:
         return self._roots
 
     def catalogue(self, *, shared: bool = False) -> LocalCatalogue:
-        """The local skills of all roots and warnings after a `refresh`; with `shared`, only of those
-        that are everybody's."""
+        """The local skills of all roots and warnings after a `refresh`.
+
+        With `shared`, only those that are offered to everybody.
+        """
         self.refresh()
         found = [each for owner_id, each in self._found.items() if not shared or owner_id is None]
         return LocalCatalogue(
@@ -268,7 +269,7 @@ class LocalSkills:
     def known(self, user_id: str | None = None) -> Mapping[str, LocalSkill]:
         """The local skills that the last scan found for a user, by slug; reads no files.
 
-        Without a user, those that are everybody's.
+        Without a user, those that are offered to everybody.
         """
         by_slug = self._by_slug
         return by_slug.get(user_id, by_slug[None])

@@ -1,1 +1,1 @@
-"""What agents do with skills: find, use, make, change and publish them."""
+"""The tools for skills: find, use, create, change and publish."""

@@ -1,4 +1,4 @@
-"""Skills with `context: fork`: carried out in a sidechain whose answer is the tool result."""
+"""Skills with `context: fork`: executed in a sidechain whose answer is the tool result."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,9 +46,9 @@ class ForkTools:
     """The tools that a sidechain is denied, and the MCP servers that it may use."""
 
     denied: tuple[CallRule, ...] = ()
-    # By the keys of a capability scope: the tools of servers that are named; all others are hidden.
+    # As a capability scope: the named MCP tools; all others are hidden.
     capabilities: Mapping[str, list[str]] = field(default_factory=dict)
-    # What it has of its parent's credentials; None for no more than any sidechain.
+    # The part of its parent's credential scope that it gets; None for the usual one.
     credentials: Mapping[str, Any] | None = None
 
 
@@ -83,8 +83,11 @@ def tools_for(
 def tools_for_promoted(
     settings: RuntimeSettings, slug: str, tool_names: Sequence[str]
 ) -> ForkTools:
-    """The same for a promoted skill: what its lists say and no more, so that it uses other skills only
-    where `use_skill` is among them, and itself it never does, nor does anybody below it."""
+    """The tools of a promoted skill: exactly its lists.
+
+    It uses other skills only where `use_skill` is listed, and neither it nor its sidechains ever
+    use itself.
+    """
     found = tools_for(settings, slug, tool_names, always=frozenset())
     return ForkTools(
         denied=found.denied,
@@ -94,7 +97,7 @@ def tools_for_promoted(
 
 
 def _outside(allowed: Iterable[str], tool_names: Sequence[str]) -> Iterator[str]:
-    """The MCP tools that the names select; by its full name also one of a server that is down."""
+    """The MCP tools that the names select; a full name also one of a server that is down."""
     for name in allowed:
         if any(sign in name for sign in WILDCARDS):
             yield from (each for each in tool_names if SLASH in each and matches(name, each))
@@ -117,7 +120,7 @@ class Forks:
     sidechains: SidechainService
     # The names of all tools.
     tool_names: Callable[[], Sequence[str]]
-    # Where promoted skills work; without it they work where the run does.
+    # The worktrees of promoted skills; without them they work in the folder of the run.
     worktrees: "Worktrees | None" = None
 
     def begun(self, unit: "Unit", context: ToolContext) -> Spawn | None:
@@ -150,7 +153,7 @@ class Forks:
     def _spawn_apart(
         self, context: ToolContext, slug: str, wish: SidechainWish, worktrees: "Worktrees"
     ) -> Spawn:
-        """A sidechain in a folder of its own, which is removed if the start fails."""
+        """Start a sidechain in its own worktree, which is removed if the start fails."""
         workdir = worktrees.claim(slug, context.call_id)
         is_taken = False
         try:

@@ -37,7 +37,7 @@ CHANGE_TIMEOUT_S: Final = 600.0
 RoleOf = Callable[[ToolContext], Role]
 # The codes of the untrusted sources that a run has read.
 UntrustedOf = Callable[[ToolContext], tuple[str, ...]]
-# A file of the workspace that the session did not write: its text may be anybody's.
+# A workspace file that the session did not write may contain anybody's text.
 FOUND_FILE: Final = "workspace_file"
 # One text for both, so that guessing slugs does not reveal private skills.
 NOT_FOR_YOU: Final = frozenset({"skill_not_found", "skill_not_yours"})
@@ -282,9 +282,9 @@ def _written(arguments: object) -> tuple[str, bytes] | None:
 
 
 def folder_in(workspace: Path, given: str) -> WorkspacePath:
-    """The folder that a path means; one that is spelled from the root must begin as the workspace.
+    """The folder of a path; an absolute path must begin with the workspace.
 
-    Shells answer with such paths. What comes behind is read by the same rules as any other.
+    Shells print absolute paths. The rest is parsed by the same rules as any path.
     """
     for top in (str(workspace), os.path.realpath(workspace)):
         if given == top:
@@ -295,7 +295,7 @@ def folder_in(workspace: Path, given: str) -> WorkspacePath:
 
 
 def _told_of(stored: StoredSkill) -> tuple[str, str]:
-    """What was stored, and what comes next."""
+    """The texts about what was stored, and about the next step."""
     return _stored(stored), _waits(stored) if stored.is_draft else _granted(stored)
 
 
@@ -308,7 +308,7 @@ def _waits(stored: StoredSkill) -> str:
 def _stored(stored: StoredSkill) -> str:
     skill, number = stored.skill, stored.version.number
     if stored.unchanged:
-        # It may well be granted only now, so this does not say that nothing changed.
+        # The grant may be new, so this does not say that nothing changed.
         return f"The content of skill {skill.slug} was this very one already, in version {number}."
     if stored.is_draft:
         return f"Kept version {number} of skill {skill.slug} ({quoted(skill.name)}) as a draft."

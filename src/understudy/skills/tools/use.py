@@ -156,13 +156,13 @@ class UseSkill:
     def _outcome(self, context: ToolContext, spawn: Spawn, until_ms: int | None) -> str:
         with self._units.read() as unit:
             use = unit.skill_uses.get(context.call_digest)
-        # The time runs from when the sidechain began, however often the daemon was started since.
+        # The timeout counts from the start of the sidechain, across restarts of the daemon.
         is_patient = until_ms is not None and self._clock.now_ms() < until_ms
         return self._forks.outcome(context, spawn, use, until_ms=until_ms if is_patient else None)
 
 
 def _limits(loaded: LoadedSkill) -> dict[str, tuple[str, ...]]:
-    """The tools that the run is held to while it follows a skill; a sidechain has its own rules."""
+    """The tools that a run is limited to while it follows a skill; none for a sidechain."""
     settings = loaded.settings
     if settings.context is SkillContext.FORK:
         return {}
@@ -172,8 +172,8 @@ def _limits(loaded: LoadedSkill) -> dict[str, tuple[str, ...]]:
 def _as_begun(unit: "Unit", run_id: str, one: CatalogueEntry) -> CatalogueEntry:
     """A skill in the version that the run began with, whatever was published since.
 
-    The prompt has or lists it in that version; a skill that only a search finds has the version that was
-    served when the run began. One that is newer than the run is as it is.
+    The prompt lists it in that version; a skill that only a search finds has the version that was
+    served when the run began. One that is newer than the run is used as it is.
     """
     run = unit.runs.get(run_id)
     report = {} if run is None else unit.runs.reports(run_id).skills or {}

@@ -1,4 +1,4 @@
-"""Who may call, what they did, what they were answered, and what they decided at run time."""
+"""Tables of tokens, signing keys, audit, receipts, responses and runtime settings."""
 
 import sqlalchemy as sa
 
@@ -20,7 +20,7 @@ tokens = sa.Table(
     one_of("role", Role),
 )
 
-# Public keys alone: the private ones are files of the daemon that made them.
+# Public keys only: the private ones are files of the daemon that made them.
 signing_keys = sa.Table(
     "signing_keys",
     metadata,
@@ -46,17 +46,17 @@ audit = sa.Table(
     sa.Column("version", sa.Integer),
     sa.Column("reason", sa.Text),
     sa.Column("request_id", sa.Text, nullable=False),
-    # Its part in the chain of digests; none in rows from before there was one.
+    # Position in the digest chain; null in rows from before the chain.
     sa.Column("place", sa.BigInteger, index=True),
     sa.Column("content_digest", sa.Text),
     sa.Column("link", sa.Text),
-    # Its text was taken out; the digest is that of what it said.
+    # The text was erased; the digest is that of the original.
     sa.Column("erased_at_ms", Ms),
     one_of("outcome", AuditOutcome),
     sqlite_autoincrement=True,
 )
 
-# Changes that wait for people to approve them.
+# Changes that wait for a second approval.
 second_approvals = sa.Table(
     "second_approvals",
     metadata,
@@ -72,7 +72,7 @@ second_approvals = sa.Table(
     sa.Column("fingerprint", sa.Text, nullable=False, unique=True),
 )
 
-# Where each chain of digests ends, and where what retention left of it begins.
+# The head of each digest chain, and where retention has cut it.
 chains = sa.Table(
     "chains",
     metadata,
@@ -84,7 +84,7 @@ chains = sa.Table(
     sa.Column("unchained", sa.BigInteger, nullable=False),
 )
 
-# Idempotency keys of all other requests, with the answer that was given; no status: under way.
+# Responses stored under idempotency keys of all other requests; a null status means in flight.
 responses = sa.Table(
     "responses",
     metadata,

@@ -1,4 +1,4 @@
-"""Agents, their context files, those of their users, and what is proposed for them."""
+"""Agents, their context files, users' copies, and proposals for them."""
 
 import sqlalchemy as sa
 
@@ -74,7 +74,7 @@ file_proposals = sa.Table(
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("content", Json, nullable=False),
-    # The version that it was made from; 0 where there was none.
+    # The version that it was based on; 0 for none.
     sa.Column("base_version", sa.Integer, nullable=False),
     sa.Column("actor", sa.Text, nullable=False),
     sa.Column("run_id", sa.Text, nullable=False),
@@ -82,9 +82,9 @@ file_proposals = sa.Table(
     sa.Column("decided_by", sa.Text),
     sa.Column("decided_at_ms", Ms),
     sa.Column("reason", Json),
-    # The version that came of it.
+    # The version that the proposal became.
     sa.Column("file_version", sa.Integer),
-    # Whose copy it is for; none: the agent's own file.
+    # The user whose copy it is for; null for the agent's own file.
     sa.Column("user_id", sa.Text),
     sa.Column("untrusted_sources", Json, nullable=False, server_default="[]"),
     one_of("state", ProposalState),

@@ -1,4 +1,4 @@
-"""Assets, what refers to them, and their bytes where these live in the database."""
+"""Assets, references to them, and their bytes where these live in the database."""
 
 import sqlalchemy as sa
 
@@ -29,7 +29,7 @@ asset_references = sa.Table(
     one_of("kind", ReferenceKind),
 )
 
-# Whose asset it is: everybody's who uploaded its content.
+# The owners of an asset: every user who uploaded its content.
 asset_owners = sa.Table(
     "asset_owners",
     metadata,

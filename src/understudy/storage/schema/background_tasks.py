@@ -1,4 +1,4 @@
-"""Background tasks, and what they printed."""
+"""Background tasks and their output."""
 
 import sqlalchemy as sa
 
@@ -6,7 +6,7 @@ from understudy.background_tasks.model import BackgroundStatus
 from understudy.storage.rows import Json, Ms
 from understudy.storage.schema.metadata import metadata, one_of
 
-# Written out, as a database knows what an index is for only from the words of a query.
+# Literal SQL: a database uses a partial index only if the query repeats its condition.
 RUNNING = sa.text("ended_at_ms IS NULL")
 UNTOLD = sa.text("needs_notice")
 
@@ -49,7 +49,7 @@ background_output = sa.Table(
         sa.ForeignKey("background_tasks.task_id", ondelete="CASCADE"),
         primary_key=True,
     ),
-    # Where the text begins, in characters from the beginning of the output.
+    # Offset of the text in the output, in characters.
     sa.Column("start", sa.Integer, primary_key=True),
     sa.Column("size", sa.Integer, nullable=False),
     sa.Column("text", sa.Text, nullable=False),

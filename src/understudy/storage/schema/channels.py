@@ -1,4 +1,4 @@
-"""Channels: their roster, their log, the leases of their turns, and what is to be said in them."""
+"""Channels: rosters, messages, leases, stimuli and bridges."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ channels = sa.Table(
     sa.Column("title", sa.Text, nullable=False),
     sa.Column("search", sa.Text, nullable=False),
     sa.Column("body", Json, nullable=False),
-    # Counted with each message, without a look at the rest of the row.
+    # Updated with each message, without reading the rest of the row.
     sa.Column("message_count", sa.Integer, nullable=False),
     sa.Column("last_message_id", sa.Text),
     sa.Column("last_message_preview", Json),
@@ -59,10 +59,10 @@ channel_messages = sa.Table(
     sa.Column("message_id", sa.Text, primary_key=True),
     _channel_id(),
     sa.Column("position", sa.Integer, nullable=False),
-    # The root of the thread, for the root itself too.
+    # The root of the thread; a root names itself.
     sa.Column("root_id", sa.Text, nullable=False),
     sa.Column("sender_session_id", sa.Text),
-    # The run that said it: it says nothing twice.
+    # The run that published it; a run publishes a message once.
     sa.Column("source_run_id", sa.Text, unique=True),
     sa.Column("search", sa.Text, nullable=False),
     sa.Column("body", Json, nullable=False),
@@ -119,7 +119,7 @@ channel_leases = sa.Table(
     sa.Column("active_run_id", sa.Text, unique=True),
     sa.Column("expires_at_ms", Ms, nullable=False, index=True),
     sa.Column("body", Json, nullable=False),
-    # What its run wants to say, so far.
+    # The output that its run wants to publish, so far.
     sa.Column("output", Json),
     sa.Column("created_at_ms", Ms, nullable=False),
 )
@@ -134,7 +134,7 @@ channel_stimuli = sa.Table(
     sa.Column("due_at_ms", Ms),
     sa.Column("dedupe_key", sa.Text),
     sa.Column("progress_key", sa.Text),
-    # The tool call that asked for it: made again, it asks for no other.
+    # Digest of the tool call that requested it: a repeated call makes no second one.
     sa.Column("call_digest", sa.Text, unique=True),
     sa.Column("body", Json, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),
@@ -164,7 +164,7 @@ channel_bridges = sa.Table(
     sa.Column("body", Json, nullable=False),
     # Never in an answer, and removed from what agents publish.
     sa.Column("credentials", Json, nullable=False),
-    # When its mailbox is looked into; null without one.
+    # When its mailbox is polled next; null without one.
     sa.Column("due_at_ms", Ms),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),

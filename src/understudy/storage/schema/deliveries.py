@@ -1,4 +1,4 @@
-"""What is sent to webhooks and to mailboxes, and what was tried."""
+"""Deliveries to webhooks and mailboxes, and their attempts."""
 
 import sqlalchemy as sa
 
@@ -13,23 +13,23 @@ deliveries = sa.Table(
     metadata,
     sa.Column("delivery_id", sa.Text, primary_key=True),
     sa.Column("run_id", sa.Text, sa.ForeignKey("runs.run_id"), nullable=False),
-    # Which of the run's reply targets it goes to; those of its background tasks come after them.
+    # Index of the reply target; positions of background tasks come after those of the run.
     sa.Column("position", sa.Integer, nullable=False),
-    # The background task whose end it tells.
+    # The background task whose end it reports.
     sa.Column("task_id", sa.Text, index=True),
     sa.Column("plugin", sa.Text, nullable=False),
     sa.Column("address", Json, nullable=False),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("attempts", sa.Integer, nullable=False),
-    # How many attempts there were when it was last made due by a person.
+    # Attempts before a person last made it due again.
     sa.Column("attempts_before", sa.Integer, nullable=False),
-    # When it is tried next; while somebody tries it, when somebody else may.
+    # When the next attempt is due; during an attempt, when its lease expires.
     sa.Column("due_at_ms", Ms),
     sa.Column("delivered_at_ms", Ms),
     sa.Column("last_error", sa.Text),
     one_of("status", DeliveryStatus),
     sa.UniqueConstraint("run_id", "position"),
-    # Those still to be sent, without all that have been.
+    # Only deliveries that are still to be sent.
     sa.Index(
         "ix_deliveries_due",
         "due_at_ms",
@@ -50,7 +50,7 @@ delivery_tries = sa.Table(
     one_of("outcome", TryOutcome),
 )
 
-# At most one row: what webhooks are signed with, where the settings do not say.
+# At most one row: the secret that signs webhooks, where the settings have none.
 webhook_secret = sa.Table(
     "webhook_secret",
     metadata,
@@ -60,7 +60,7 @@ webhook_secret = sa.Table(
 )
 
 
-# Written out, as a database knows what an index is for only from the words of a query.
+# Literal SQL: a database uses a partial index only if the query repeats its condition.
 UNDELIVERED = sa.text("status IN ('pending', 'delivering')")
 DELIVERING = sa.text("status = 'delivering'")
 
@@ -68,27 +68,27 @@ messages = sa.Table(
     "messages",
     metadata,
     sa.Column("message_id", sa.Text, primary_key=True),
-    # Where it is delivered; for an agent, the session in which it reads its mail.
+    # The session it is delivered to; for an agent, the session in which it reads its mailbox.
     sa.Column("session_id", sa.Text, sa.ForeignKey("sessions.session_id"), nullable=False),
     sa.Column("to_agent_id", sa.Text),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("hops", sa.Integer, nullable=False),
     sa.Column("attempts", sa.Integer, nullable=False),
-    # The run that has it, or had it last.
+    # The run that delivers it, or did last.
     sa.Column("run_id", sa.Text, index=True),
     # Null unless it is pending.
     sa.Column("due_at_ms", Ms),
     sa.Column("call_digest", sa.Text, unique=True),
-    # What was sent, and by whom; never changes.
+    # The content and the sender; never changes.
     sa.Column("body", Json, nullable=False),
-    # Where it stands beyond the columns above.
+    # State beyond the columns above.
     sa.Column("state", Json, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),
     sa.Column("updated_at_ms", Ms, nullable=False),
     one_of("status", MessageStatus),
     sa.Index("ix_messages_session", "session_id", "created_at_ms", "message_id"),
     sa.Index("ix_messages_agent", "to_agent_id", "created_at_ms", "message_id"),
-    # What is on its way, without all the messages that have arrived.
+    # Only undelivered messages.
     sa.Index(
         "ix_messages_undelivered",
         "session_id",

@@ -1,4 +1,4 @@
-"""The learning plane: candidates, what was made of them, learnings, which runs were told, suggestions."""
+"""Learning tables: candidates, reviews, learnings, their uses, job queues and suggestions."""
 
 import sqlalchemy as sa
 
@@ -17,7 +17,7 @@ from understudy.learnings.model import (
 from understudy.storage.rows import Json, Ms
 from understudy.storage.schema.metadata import metadata, one_of, some_of
 
-# Written out, as a database knows what an index is for only from the words of a query.
+# Literal SQL: a database uses a partial index only if the query repeats its condition.
 OPEN = sa.text("is_open")
 OPEN_FOR_A_TIME = sa.text("is_open AND expires_at_ms IS NOT NULL")
 DECIDED = sa.text("decided_at_ms IS NOT NULL")
@@ -40,29 +40,29 @@ learning_candidates = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("sensitivity", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
-    # What the state says, told apart so that nobody looks for it in the index of states.
+    # Derived from the state, so that queries use the partial index and not that of states.
     sa.Column("is_open", sa.Boolean, nullable=False),
     sa.Column("capture_path", sa.Text, nullable=False),
     sa.Column("source_run_id", sa.Text),
-    # Stands for the semantic key, which is too long for an index.
+    # Replaces the semantic key, which is too long for an index.
     sa.Column("key_digest", sa.Text, nullable=False),
     # The version of the rules that made the key.
     sa.Column("key_rules", sa.Integer, nullable=False, server_default="0"),
     # The rule that matched: its beginning as it was written, and in one case to be compared.
     sa.Column("rule_name", sa.Text),
     sa.Column("rule_folded", sa.Text),
-    # Whether the daemon decided, and whether because nobody had in time.
+    # Whether the daemon decided, and whether because the candidate expired.
     sa.Column("is_automatic", sa.Boolean, nullable=False),
     sa.Column("is_expired", sa.Boolean, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),
     sa.Column("expires_at_ms", Ms),
     sa.Column("decided_at_ms", Ms),
     sa.Column("snoozed_until_ms", Ms),
-    # Its place in the queue of review, before its id.
+    # Sort key in the queue of review, before the id.
     sa.Column("review_rank", sa.Integer, nullable=False, server_default="0"),
-    # Everything that a query is looked for in.
+    # The folded text that queries search.
     sa.Column("search", sa.Text, nullable=False),
-    # What it says, and what is known of it beyond the columns.
+    # The content, and the fields without a column.
     sa.Column("body", Json, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("applies", sa.Text, nullable=False, server_default=str(Applies.WHEN_RELEVANT)),
@@ -86,7 +86,7 @@ learning_candidates = sa.Table(
         "is_expired",
     ),
     some_of("ix_learning_candidates_open", "candidate_id", where=OPEN),
-    # With what a count of the queue asks for, so that it reads no row.
+    # A covering index, so that counting the queue reads no row.
     some_of(
         "ix_learning_candidates_queue",
         "review_rank",
@@ -111,7 +111,7 @@ learning_candidates = sa.Table(
     some_of("uq_learning_candidates_summary", "source_run_id", where=RUN_SUMMARY, unique=True),
 )
 
-# What automation made of each candidate under each policy, so that nothing is judged twice.
+# The review of each candidate under each policy, so that none is judged twice.
 learning_reviews = sa.Table(
     "learning_reviews",
     metadata,
@@ -129,10 +129,10 @@ learnings = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("sensitivity", sa.Text, nullable=False),
     sa.Column("status", sa.Text, nullable=False),
-    # What the status says, told apart so that nobody looks for it in the index of statuses.
+    # Derived from the status, so that queries use the partial index and not that of statuses.
     sa.Column("is_live", sa.Boolean, nullable=False),
     sa.Column("is_active", sa.Boolean, nullable=False),
-    # Revoked, and not by the daemon.
+    # Revoked by a person.
     sa.Column("is_taken_back", sa.Boolean, nullable=False),
     sa.Column("publish_tier", sa.Text, nullable=False),
     sa.Column("verification_status", sa.Text, nullable=False),
@@ -141,7 +141,7 @@ learnings = sa.Table(
     sa.Column("key_digest", sa.Text, nullable=False),
     sa.Column("key_rules", sa.Integer, nullable=False, server_default="0"),
     sa.Column("subject_digest", sa.Text),
-    # No candidate becomes two learnings.
+    # A candidate becomes at most one learning.
     sa.Column("source_candidate_id", sa.Text, unique=True),
     sa.Column("supersedes", sa.Text),
     sa.Column("created_at_ms", Ms, nullable=False),
@@ -188,7 +188,7 @@ learning_uses = sa.Table(
     metadata,
     sa.Column("learning_id", sa.Text, primary_key=True),
     sa.Column("run_id", sa.Text, primary_key=True),
-    # A run that goes on after a change was told of both.
+    # A run that continues after a change has both versions injected.
     sa.Column("learning_version", sa.Integer, primary_key=True),
     sa.Column("session_id", sa.Text, nullable=False),
     sa.Column("at_ms", Ms, nullable=False),
@@ -198,19 +198,19 @@ learning_uses = sa.Table(
 
 
 def queue(name: str) -> sa.Table:
-    """A table of work by the id of what it is about."""
+    """A job queue table, by the id of the job's subject."""
     return sa.Table(
         name,
         metadata,
         sa.Column("job_id", sa.Text, primary_key=True),
-        # When it may be taken; of one that is held, when the claim runs out.
+        # When it may be claimed; for a claimed job, when the lease expires.
         sa.Column("due_at_ms", Ms, nullable=False),
         sa.Column("attempts", sa.Integer, nullable=False),
-        # Who holds it; null while it waits.
+        # The token of the claim; null while it waits.
         sa.Column("claim", sa.Text),
-        # It was put again while somebody held it: when it is due once they are done.
+        # Queued again while claimed: when it is due after the current execution.
         sa.Column("again_at_ms", Ms),
-        # Found to need a model: such a job waits in a lane of its own.
+        # Whether the job is in the lane that needs a model.
         sa.Column("needs_model", sa.Boolean, nullable=False, server_default=sa.false()),
         sa.Column("error", Json),
         sa.Index(f"ix_{name}_due", "needs_model", "due_at_ms", "job_id"),
@@ -225,14 +225,14 @@ suggestions = sa.Table(
     "suggestions",
     metadata,
     sa.Column("rule", sa.Text, primary_key=True),
-    # What it is about: a skill, or an agent and the tools that it keeps using.
+    # The subject: a skill, or an agent and the tools that it keeps using.
     sa.Column("subject", sa.Text, primary_key=True),
-    # The candidate that was made of it last.
+    # The candidate that was last made from it.
     sa.Column("candidate_id", sa.Text, nullable=False),
     sa.Column("at_ms", Ms, nullable=False),
 )
 
-# When any daemon on this database looked last; one row.
+# One row: when any daemon on this database last computed suggestions.
 suggestion_looks = sa.Table(
     "suggestion_looks",
     metadata,

@@ -1,4 +1,4 @@
-"""What every table of ours shares: names of constraints, enums as checks, partial indexes."""
+"""Shared by all tables: constraint names, enums as CHECK constraints, partial indexes."""
 
 from enum import StrEnum
 from typing import Any
@@ -17,11 +17,11 @@ metadata = sa.MetaData(
 
 
 def one_of(column: str, values: type[StrEnum]) -> sa.CheckConstraint:
-    """The column holds a value of the enum."""
+    """A CHECK constraint: the column holds a value of the enum."""
     listed = ", ".join(f"'{value}'" for value in values)
     return sa.CheckConstraint(f"{column} IN ({listed})", name=column)
 
 
 def some_of(name: str, *columns: str, where: sa.TextClause, **options: Any) -> sa.Index:
-    """An index of some of the rows."""
+    """A partial index."""
     return sa.Index(name, *columns, sqlite_where=where, postgresql_where=where, **options)

@@ -13,11 +13,11 @@ playbook_versions = sa.Table(
     sa.Column("version", sa.Text, primary_key=True),
     sa.Column("digest", sa.Text, nullable=False),
     sa.Column("status", sa.Text, nullable=False),
-    # Everything that it is found by.
+    # The folded text that queries search.
     sa.Column("search", sa.Text, nullable=False),
-    # What it says, who said it; never changes.
+    # The manifest and its author; never changes.
     sa.Column("body", Json, nullable=False),
-    # How far it is released, beyond the status.
+    # Release state beyond the status.
     sa.Column("state", Json, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),
     sa.Column("updated_at_ms", Ms, nullable=False),

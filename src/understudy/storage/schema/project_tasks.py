@@ -11,7 +11,7 @@ project_tasks = sa.Table(
     metadata,
     sa.Column("project_id", sa.Text, sa.ForeignKey("projects.project_id"), primary_key=True),
     sa.Column("project_task_id", Sorted, primary_key=True),
-    # While a run is at work on it, that run says where it stands.
+    # While a run works on the task, the status comes from that run.
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("assignee_member_id", sa.Text),
     # No foreign key: the run may be deleted one day.
@@ -23,6 +23,6 @@ project_tasks = sa.Table(
     sa.Column("created_at_ms", Ms, nullable=False),
     sa.Column("updated_at_ms", Ms, nullable=False),
     one_of("status", TaskStatus),
-    # Asked at the end of every run.
+    # Queried at the end of every run.
     some_of("ix_project_tasks_run", "latest_run_id", where=sa.text("latest_run_id IS NOT NULL")),
 )

@@ -1,4 +1,4 @@
-"""Rollouts: the record of each promoted skill, what happened to it, and what speaks for it."""
+"""Rollouts: the record of each promoted skill, its events, evidence, outcomes and trials."""
 
 import sqlalchemy as sa
 
@@ -9,12 +9,12 @@ from understudy.rollout.trials.trial import TrialState
 from understudy.storage.rows import Json, Ms, RowNumber, Sorted
 from understudy.storage.schema.metadata import metadata, one_of, some_of
 
-# Written out, as a database knows what an index is for only from the words of a query.
+# Literal SQL: a database uses a partial index only if the query repeats its condition.
 LIVE = sa.text("status <> 'revoked'")
 MOUNTED = sa.text("status = 'active'")
 PENDING = sa.text("state = 'pending'")
 FLAGGED = sa.text("is_flagged")
-# What a person, or the daemon, does to have a skill watched anew.
+# Events after which the outcomes of a skill are counted anew.
 WATCHED = sa.text("event IN ('promote', 'rollback', 'release')")
 
 
@@ -22,12 +22,12 @@ rollouts = sa.Table(
     "rollouts",
     metadata,
     sa.Column("skill_name", Sorted, primary_key=True),
-    # However it is written, it can be taken for the same.
+    # The casefolded name: names that differ in case alone are the same.
     sa.Column("folded_name", sa.Text, nullable=False),
     sa.Column("source_learning_id", sa.Text, nullable=False),
     sa.Column("source_scope_key", sa.Text, nullable=False),
     sa.Column("status", sa.Text, nullable=False),
-    # Of the definition in the body; what a row says of itself is checked against it.
+    # Of the definition in the body; reading a row checks it.
     sa.Column("fingerprint", sa.Text, nullable=False),
     sa.Column("digest", sa.Text, nullable=False),
     sa.Column("attempt", sa.Integer, nullable=False),
@@ -35,12 +35,12 @@ rollouts = sa.Table(
     sa.Column("promoted_at_ms", Ms, nullable=False),
     sa.Column("promoted_by", sa.Text, nullable=False),
     sa.Column("updated_at_ms", Ms, nullable=False),
-    # Whether somebody should look at it: it is held, or was demoted.
+    # Whether it needs attention: it is held, or was demoted.
     sa.Column("is_flagged", sa.Boolean, nullable=False),
-    # The definition and the reasons, as JSON: PostgreSQL keeps not every text as it is.
+    # The definition and the reasons, as JSON: PostgreSQL does not store every text unchanged.
     sa.Column("body", Json, nullable=False),
     one_of("status", Stage),
-    # A learning has at most one skill that is not revoked.
+    # A learning has at most one rollout that is not revoked.
     some_of("uq_rollouts_live", "source_learning_id", where=LIVE, unique=True),
     some_of("uq_rollouts_live_name", "folded_name", where=LIVE, unique=True),
     sa.Index("ix_rollouts_source", "source_learning_id", "skill_name"),
@@ -48,7 +48,7 @@ rollouts = sa.Table(
     some_of("ix_rollouts_flagged", "updated_at_ms", "skill_name", where=FLAGGED),
 )
 
-# Nothing of what stands below is ever changed or removed.
+# The tables below are append-only.
 rollout_events = sa.Table(
     "rollout_events",
     metadata,
@@ -75,7 +75,7 @@ rollout_evidence = sa.Table(
     sa.Column("proof", sa.Text, nullable=False),
     sa.Column("run_id", sa.Text, nullable=False),
     sa.Column("session_id", sa.Text, nullable=False),
-    # The session above all that are above it: what one person does counts as one.
+    # The topmost parent session: the sessions of one conversation count once.
     sa.Column("root_session_id", sa.Text, nullable=False),
     sa.Column("success", sa.Boolean, nullable=False),
     sa.Column("note", Json, nullable=False),
@@ -85,9 +85,9 @@ rollout_evidence = sa.Table(
     sa.Column("workspace_digest", sa.Text),
     one_of("kind", EvidenceKind),
     one_of("proof", Proof),
-    # A run says something of an attempt only once.
+    # A run is evidence of an attempt only once.
     sa.UniqueConstraint("skill_name", "attempt", "run_id"),
-    # Has all that is counted, so that counting reads no rows.
+    # A covering index, so that counting reads no rows.
     sa.Index(
         "ix_rollout_evidence_counted",
         "skill_name",
@@ -108,7 +108,7 @@ rollout_evidence = sa.Table(
     ),
 )
 
-# What became of the runs that used a promoted skill, by the definition that they used.
+# Outcomes of the runs that used a promoted skill, by definition.
 rollout_outcomes = sa.Table(
     "rollout_outcomes",
     metadata,
@@ -116,13 +116,13 @@ rollout_outcomes = sa.Table(
     sa.Column("fingerprint", sa.Text, primary_key=True),
     sa.Column("run_id", sa.Text, primary_key=True),
     sa.Column("session_id", sa.Text, nullable=False),
-    # The session above all that are above it: what one person does counts as one.
+    # The topmost parent session: the sessions of one conversation count once.
     sa.Column("root_session_id", sa.Text, nullable=False),
     sa.Column("stage", sa.Text, nullable=False),
     sa.Column("outcome", sa.Text, nullable=False),
     sa.Column("used_at_ms", Ms, nullable=False),
     sa.Column("ended_at_ms", Ms, nullable=False),
-    # The run of the sidechain that the outcome rests on.
+    # The sidechain run that the outcome comes from.
     sa.Column("carrying_run_id", sa.Text),
     one_of("stage", Stage),
     one_of("outcome", SkillOutcome),
@@ -131,7 +131,7 @@ rollout_outcomes = sa.Table(
     ),
 )
 
-# At most one row: what decides, beside the definition, which sessions a canary is offered to.
+# At most one row: with the definition, it decides which sessions get a canary.
 canary_secret = sa.Table(
     "canary_secret",
     metadata,
@@ -140,7 +140,7 @@ canary_secret = sa.Table(
     sa.Column("created_at_ms", Ms, nullable=False),
 )
 
-# What a skill said once; kept a single time, however many snapshots show it.
+# Definitions of snapshots, stored once per fingerprint.
 rollout_definitions = sa.Table(
     "rollout_definitions",
     metadata,
@@ -158,7 +158,7 @@ rollout_snapshots = sa.Table(
     sa.Column("attempt", sa.Integer, nullable=False),
     sa.Column("fingerprint", sa.Text, nullable=False),
     sa.Column("recorded_at_ms", Ms, nullable=False),
-    # The record as it stood, but for its definition.
+    # The record at that time, without its definition.
     sa.Column("body", Json, nullable=False),
     one_of("status", Stage),
     sa.ForeignKeyConstraint(
@@ -178,7 +178,7 @@ rollout_trials = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("marker", Json, nullable=False),
-    # What executes the definition; none before it was started.
+    # The run that executes the definition; null before it starts.
     sa.Column("run_id", sa.Text),
     sa.Column("session_id", sa.Text),
     sa.Column("cases", Json, nullable=False),
@@ -204,10 +204,10 @@ rollout_replay_cases = sa.Table(
     sa.Column("recorded_run_id", sa.Text, nullable=False),
     sa.Column("owner_id", sa.Text, nullable=False),
     sa.Column("marker", Json),
-    # The input once more; none before the case is begun.
+    # The two runs of the repeated input; null before the case begins.
     sa.Column("without_run_id", sa.Text),
     sa.Column("with_run_id", sa.Text),
-    # How all three went, once that is known; what follows says the same in short.
+    # The comparison of all three runs; the columns below summarise it.
     sa.Column("report", Json),
     sa.Column("judged_at_ms", Ms),
     sa.Column("yardstick", sa.Text),

@@ -1,7 +1,7 @@
-"""Recovered run memory: pointers, records where they are rows, and the index of terms.
+"""Run memory: pointers, records where they are rows, and the term index.
 
-Which entry holds which token is beyond what tables share: `term_tokens` is made by its migration, a
-full-text table on SQLite and a table with a GIN index on PostgreSQL.
+The postings differ by database: `term_tokens` is created by its migration, as a full-text table on
+SQLite and as a table with a GIN index on PostgreSQL.
 """
 
 import sqlalchemy as sa
@@ -17,7 +17,7 @@ run_memories = sa.Table(
     sa.Column("session_id", sa.Text, nullable=False),
     sa.Column("recorded_at_ms", Ms, nullable=False),
     sa.Column("semantic_capture", sa.Text, nullable=False),
-    # Tells whether the record changed since it was last read.
+    # Changes whenever the record changes.
     sa.Column("stamp", sa.Text, nullable=False),
     one_of("semantic_capture", SemanticCapture),
     sa.Index("ix_run_memories_session", "session_id", "recorded_at_ms", "run_id"),
@@ -53,7 +53,7 @@ run_memory_bodies = sa.Table(
     sa.Column("stamp", sa.Text, nullable=False),
 )
 
-# Longer, scrubbed copies of request and outcome: what learning reads.
+# Longer, scrubbed copies of request and outcome, for capture.
 run_memory_evidence = sa.Table(
     "run_memory_evidence",
     metadata,
@@ -63,7 +63,7 @@ run_memory_evidence = sa.Table(
         sa.ForeignKey("run_memories.run_id", ondelete="CASCADE"),
         primary_key=True,
     ),
-    # As JSON: PostgreSQL keeps neither NUL nor half a character in a text.
+    # As JSON: PostgreSQL text takes neither NUL nor lone surrogates.
     sa.Column("request", Json, nullable=False),
     sa.Column("outcome", Json, nullable=False),
 )
@@ -106,13 +106,13 @@ term_entries = sa.Table(
     sa.Column("at_ms", Ms, nullable=False),
     sa.Column("length", sa.Integer, nullable=False),
     sa.Column("scopes", Json, nullable=False),
-    # What it is found by, where that must be known to take it out; else empty.
+    # The packed tokens, where they are needed to remove the entry; else empty.
     sa.Column("tokens", sa.LargeBinary, nullable=False),
     sa.UniqueConstraint("kind", "source_id"),
     sa.Index("ix_term_entries_length", "kind", "length"),
-    # A number is never used again: what the full-text table may still say of it would be wrong.
+    # A number is never reused: the full-text table may still have postings of it.
     sqlite_autoincrement=True,
 )
 
-# What is read of an entry that was found.
+# The columns that a search reads.
 FOUND = tuple(term_entries.c[name] for name in ("source_id", "at_ms", "scopes"))

@@ -1,4 +1,4 @@
-"""Runs, what is kept about each, and what they ask of people."""
+"""Runs, their records, and their requests to people."""
 
 import sqlalchemy as sa
 
@@ -7,7 +7,7 @@ from understudy.runs.requests import Audience, RequestKind, RequestState
 from understudy.storage.rows import Json, Ms, RowNumber
 from understudy.storage.schema.metadata import metadata, one_of
 
-# Written out, as a database knows what an index is for only from the words of a query.
+# Literal SQL: a database uses a partial index only if the query repeats its condition.
 BRINGS_OTHERS_IN = sa.text("brings_others_in")
 EXECUTES_A_SKILL = sa.text("skill_fingerprint IS NOT NULL")
 
@@ -30,24 +30,23 @@ runs = sa.Table(
     sa.Column("updated_at_ms", Ms, nullable=False),
     sa.Column("started_at_ms", Ms),
     sa.Column("finished_at_ms", Ms),
-    # Whether what was asked holds more than its user's words.
-    # Whose text it has read, by source.
+    # The taints of the text that the run has read, by source; and whether there are any.
     sa.Column("taints", Json),
     sa.Column("brings_others_in", sa.Boolean, nullable=False, server_default=sa.false()),
-    # The definition of a promoted skill that the run executes, if it does.
+    # The definition of a promoted skill that the run executes, if any.
     sa.Column("skill_fingerprint", sa.Text),
-    # That of its session: what only tries something out is told from the rest without a look there.
+    # The trial of its session, copied so that trial runs can be excluded without a join.
     sa.Column("trial_id", sa.Text),
-    # What was asked for; never changes.
+    # The request; never changes.
     sa.Column("wanted", Json, nullable=False),
-    # What the prompt is built from; set once, when the run starts.
+    # The inputs of the prompt; set once, when the run starts.
     sa.Column("snapshot", Json),
-    # Where it stands beyond the columns above.
+    # State beyond the columns above.
     sa.Column("state", Json, nullable=False),
     one_of("status", RunStatus),
     sa.Index("ix_runs_newest", "submitted_at_ms", "run_id"),
     sa.Index("ix_runs_session", "session_id", "submitted_at_ms", "run_id"),
-    # The line of a session, without all the runs that have ended.
+    # Only unfinished runs: the queue of a session.
     sa.Index(
         "ix_runs_unfinished",
         "session_id",
@@ -97,7 +96,7 @@ receipts = sa.Table(
 )
 
 
-# Written out, as a database knows what an index is for only from the words of a query.
+# Literal SQL: a database uses a partial index only if the query repeats its condition.
 OFFERS = sa.text("kind = 'offer'")
 
 requests = sa.Table(
@@ -116,9 +115,9 @@ requests = sa.Table(
     sa.Column("resolution", Json),
     sa.Column("resolved_by", sa.Text),
     sa.Column("resolved_at_ms", Ms),
-    # Who is asked, where only one person can answer.
+    # The only user who can answer; null for anybody.
     sa.Column("user_id", sa.Text),
-    # Whose run made an offer.
+    # The agent whose run made an offer.
     sa.Column("agent_id", sa.Text),
     one_of("kind", RequestKind),
     one_of("audience", Audience),

@@ -1,4 +1,4 @@
-"""Schedules, and what became of their fires."""
+"""Schedules and their executions."""
 
 import sqlalchemy as sa
 
@@ -27,7 +27,7 @@ schedules = sa.Table(
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("ended_reason", sa.Text),
-    # What it does and when; never changes.
+    # The cadence and the request; never change.
     sa.Column("cadence", Json, nullable=False),
     sa.Column("request", Json, nullable=False),
     sa.Column("overlap_policy", sa.Text, nullable=False),
@@ -35,7 +35,7 @@ schedules = sa.Table(
     sa.Column("max_executions", sa.Integer),
     sa.Column("executions", sa.Integer, nullable=False),
     sa.Column("next_fire_at_ms", Ms),
-    # When to look at it; null unless it is active.
+    # When it is due; null unless it is active.
     sa.Column("due_at_ms", Ms),
     sa.Column("last_fired_at_ms", Ms),
     sa.Column("retrying_id", sa.Text),
@@ -59,7 +59,7 @@ schedules = sa.Table(
 schedule_executions = sa.Table(
     "schedule_executions",
     metadata,
-    # Ids are ordered by the clock, which may be set back; this is not.
+    # Ids are ordered by the clock, which may be set back; this number never goes back.
     sa.Column("number", RowNumber, primary_key=True, autoincrement=True),
     sa.Column("execution_id", sa.Text, nullable=False, unique=True),
     sa.Column(

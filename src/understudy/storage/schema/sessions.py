@@ -25,11 +25,11 @@ sessions = sa.Table(
     sa.Column("permissions", Json),
     sa.Column("route_policy", Json),
     sa.Column("reply_targets", Json, nullable=False),
-    # The skills whose instructions each of its prompts has.
+    # The active skills of the session.
     sa.Column("active_skills", Json, nullable=False, server_default="[]"),
-    # Where its tools work, relative to the workspace; null for the workspace itself.
+    # Working directory of its tools, relative to the workspace; null for the workspace itself.
     sa.Column("workdir", sa.Text),
-    # The trial that it is a part of, itself or by a session above it.
+    # The trial that it belongs to, itself or through a parent session.
     sa.Column("trial_id", sa.Text),
     sa.Column("journal_length", sa.Integer, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
@@ -39,7 +39,7 @@ sessions = sa.Table(
     sa.Index("ix_sessions_newest", "created_at_ms", "session_id"),
 )
 
-# Written out, as a database knows what an index is for only from the words of a query.
+# Literal SQL: a database uses a partial index only if the query repeats its condition.
 CHECKPOINTS = sa.text("kind = 'checkpoint'")
 TOOL_RESULTS = sa.text("kind = 'tool_result'")
 NUDGES = sa.text("kind = 'nudge'")
@@ -55,9 +55,9 @@ journal = sa.Table(
     sa.Column("key", sa.Text),
     sa.Column("at_ms", Ms, nullable=False),
     sa.Column("data", Json, nullable=False),
-    # Whose run it was, of those that its record tells of.
+    # The agent of the run, for events of its evolution record.
     sa.Column("agent_id", sa.Text),
-    # The unlearning that took it out of later prompts.
+    # The unlearning that withdrew it from later prompts.
     sa.Column("withdrawn_by", sa.Text),
     sa.UniqueConstraint("session_id", "offset"),
     sa.UniqueConstraint("session_id", "key"),
@@ -103,7 +103,7 @@ projects = sa.Table(
     metadata,
     sa.Column("project_id", sa.Text, primary_key=True),
     sa.Column("status", sa.Text, nullable=False, server_default=str(ProjectStatus.ACTIVE)),
-    # Everything that it is found by.
+    # The folded text that queries search.
     sa.Column("search", sa.Text),
     sa.Column("body", Json, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
@@ -111,7 +111,7 @@ projects = sa.Table(
     sa.Column("updated_at_ms", Ms, nullable=False),
 )
 
-# Which session belongs to which project, beside the member lists, so that it can be looked up.
+# Sessions of projects, copied from the member lists for lookups.
 project_sessions = sa.Table(
     "project_sessions",
     metadata,
@@ -160,10 +160,10 @@ signals = sa.Table(
     metadata,
     sa.Column("number", RowNumber, primary_key=True, autoincrement=True),
     sa.Column("kind", sa.Text, nullable=False),
-    # A session or a run, by its kind.
+    # The id of a session or a run, by kind.
     sa.Column("target", sa.Text, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),
-    # Not before then; null: at once.
+    # Due time; null means at once.
     sa.Column("due_at_ms", Ms),
     one_of("kind", SignalKind),
     sqlite_autoincrement=True,

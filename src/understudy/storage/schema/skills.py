@@ -1,4 +1,4 @@
-"""Skills: what they are, their versions, who may use them, and bundles where these are rows."""
+"""Skills, their versions, grants, uses, and bundles where these are rows."""
 
 import sqlalchemy as sa
 
@@ -6,7 +6,7 @@ from understudy.skills.model import SkillOrigin, SkillStatus, VersionState, Visi
 from understudy.storage.rows import Json, Ms, Sorted
 from understudy.storage.schema.metadata import metadata, one_of, some_of
 
-# Written out, as a database knows what an index is for only from the words of a query.
+# Literal SQL: a database uses a partial index only if the query repeats its condition.
 MADE_BY_RUNS = sa.text("agent_id IS NOT NULL")
 OF_PROMOTED = sa.text("fingerprint IS NOT NULL")
 DRAFTS = sa.text("state = 'draft'")
@@ -15,23 +15,23 @@ skills = sa.Table(
     "skills",
     metadata,
     sa.Column("skill_id", sa.Text, primary_key=True),
-    # A deleted skill keeps its slug, so that whoever takes it goes on with its numbers.
+    # A deleted skill keeps its slug, so that its successor continues the version numbers.
     sa.Column("slug", Sorted, nullable=False, unique=True),
     sa.Column("origin", sa.Text, nullable=False, index=True),
     sa.Column("owner_id", sa.Text, nullable=False, index=True),
     sa.Column("visibility", sa.Text, nullable=False, index=True),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("enabled", sa.Boolean, nullable=False),
-    # The version that is current.
+    # The current version.
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("digest", sa.Text, nullable=False),
     sa.Column("size", sa.Integer, nullable=False),
     sa.Column("trash_name", sa.Text),
     sa.Column("is_draft", sa.Boolean, nullable=False, server_default=sa.false()),
-    # The name as lists are sorted by it, and everything that a query is looked for in.
+    # The name as a sort key, and the folded text that queries search.
     sa.Column("sort_name", Sorted, nullable=False),
     sa.Column("search", sa.Text, nullable=False),
-    # Its words, as JSON: PostgreSQL keeps neither NUL nor half a character in a text.
+    # The texts, as JSON: PostgreSQL text takes neither NUL nor lone surrogates.
     sa.Column("body", Json, nullable=False),
     sa.Column("revision", sa.Integer, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),
@@ -59,9 +59,9 @@ skill_versions = sa.Table(
     sa.Column("untrusted_path", Json, nullable=False, server_default="[]"),
     sa.Column("decided_by", sa.Text),
     sa.Column("decided_at_ms", Ms),
-    # Whose run made it, if one did.
+    # The agent whose run made it, if one did.
     sa.Column("agent_id", sa.Text),
-    # Its part in the chain of digests; none in rows from before there was one.
+    # Position in the digest chain; null in rows from before the chain.
     sa.Column("place", sa.BigInteger, index=True),
     sa.Column("content_digest", sa.Text),
     sa.Column("link", sa.Text),
@@ -89,7 +89,7 @@ skill_trash = sa.Table(
     sa.Column("owner_id", sa.Text, nullable=False),
     sa.Column("deleted_by", sa.Text, nullable=False),
     sa.Column("deleted_at_ms", Ms, nullable=False),
-    # The skill as it stood.
+    # The skill at the time of its deletion.
     sa.Column("body", Json, nullable=False),
     sa.Index("ix_skill_trash_newest", "deleted_at_ms", "trash_name"),
     sa.Index("ix_skill_trash_owner", "owner_id", "deleted_at_ms", "trash_name"),
@@ -105,7 +105,7 @@ skill_agent_grants = sa.Table(
     sa.Column("created_at_ms", Ms, nullable=False),
 )
 
-# Folders of the daemon's machine whose skills an operator is offered.
+# Skill roots on the daemon's machine that operators added.
 skill_roots = sa.Table(
     "skill_roots",
     metadata,
@@ -125,7 +125,7 @@ skill_user_grants = sa.Table(
     sa.Column("created_at_ms", Ms, nullable=False),
 )
 
-# A use of what only lies in a folder has no skill; nothing of a use is ever changed.
+# A use of a local skill has no skill id; uses are never changed.
 skill_uses = sa.Table(
     "skill_uses",
     metadata,
@@ -139,10 +139,10 @@ skill_uses = sa.Table(
     sa.Column("session_id", sa.Text, nullable=False),
     sa.Column("run_id", sa.Text, nullable=False),
     sa.Column("at_ms", Ms, nullable=False),
-    # Of the definition of a promoted skill, which has no row here and no versions.
+    # The definition of a promoted skill, which has no row and no versions here.
     sa.Column("fingerprint", sa.Text),
     sa.Column("version_label", sa.Text),
-    # The tools that the run is held to since this use.
+    # The tools that the run is limited to since this use.
     sa.Column("allowed_tools", Json, nullable=False, server_default="[]"),
     sa.Column("blocked_tools", Json, nullable=False, server_default="[]"),
     sa.Index("ix_skill_uses_skill", "skill_id", "version"),
@@ -157,8 +157,8 @@ skill_uses = sa.Table(
     ),
 )
 
-# Which runs were told of which skill: of its id, or of `local:` or `promoted:` and its slug, whose
-# version is 0. Once a run has ended they are summed up, so there are never many of them.
+# Which runs had which skill listed: by its id, or by `local:` or `promoted:` and its slug with
+# version 0. Listings of ended runs are summed up by day, so this table stays small.
 skill_listings = sa.Table(
     "skill_listings",
     metadata,
@@ -168,7 +168,7 @@ skill_listings = sa.Table(
     sa.Column("at_ms", Ms, nullable=False),
 )
 
-# How many runs were told of a skill on a day, counted from 1970; on day 0 all that were before.
+# How many runs had a skill listed on a day, counted from 1970; day 0 holds all earlier ones.
 skill_listing_days = sa.Table(
     "skill_listing_days",
     metadata,
@@ -179,7 +179,7 @@ skill_listing_days = sa.Table(
     sa.Index("ix_skill_listing_days_day", "day"),
 )
 
-# Bundles, where several daemons share a database; each file once, however many versions have it.
+# Bundles, where several daemons share a database; each file is stored once.
 skill_blobs = sa.Table(
     "skill_blobs",
     metadata,

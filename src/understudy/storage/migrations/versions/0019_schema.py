@@ -15,7 +15,7 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-# How SQLite spells what PostgreSQL calls so; SQLite compares text by its bytes anyway.
+# SQLite's spelling of PostgreSQL types; SQLite compares text bytewise anyway.
 SQLITE = {
     r"BIGSERIAL NOT NULL CONSTRAINT \w+ PRIMARY KEY": "INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT",
     "BIGSERIAL": "INTEGER",
@@ -23,7 +23,7 @@ SQLITE = {
     ' COLLATE "C"': "",
     "DEFAULT false": "DEFAULT 0",
 }
-# Which entry holds which token; see `storage/term_postings`.
+# The inverted index of terms; see `storage/term_postings`.
 POSTINGS = {
     "sqlite": """
         CREATE VIRTUAL TABLE term_tokens

@@ -12,7 +12,7 @@ depends_on = None
 def upgrade() -> None:
     false = sa.false()
     op.add_column("skills", sa.Column("is_draft", sa.Boolean, nullable=False, server_default=false))
-    # A constraint stands in the same statement, as SQLite adds none to a table that is there.
+    # The constraint is in the same statement, because SQLite cannot add one to an existing table.
     op.get_bind().exec_driver_sql(
         "ALTER TABLE skill_versions ADD COLUMN state TEXT NOT NULL DEFAULT 'served' "
         "CONSTRAINT ck_skill_versions_state CHECK (state IN ('served', 'draft', 'rejected'))"

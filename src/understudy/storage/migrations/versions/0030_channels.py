@@ -9,7 +9,7 @@ down_revision = "0029"
 branch_labels = None
 depends_on = None
 
-# SQLite cannot change a constraint, so the table is made again.
+# SQLite cannot change a constraint, so the table is created anew.
 REFERENCES = {
     "sqlite": """
         ALTER TABLE asset_references RENAME TO asset_references_before;

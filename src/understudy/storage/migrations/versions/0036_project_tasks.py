@@ -55,7 +55,7 @@ def upgrade() -> None:
 
 
 def _find_projects() -> None:
-    """Give each project that can be read its status, and the words it is found by."""
+    """Set status and search text of each project that decodes."""
     connection = op.get_bind()
     for row in connection.execute(sa.select(projects.c.project_id, projects.c.body)).all():
         try:
