@@ -255,7 +255,7 @@ def test_learnings_are_listed_by_every_filter(live: Live, scope: str) -> None:
     ):
         assert learning_id in run(live, "learnings", "list", *more)
     for more in (["--kind", "decision"], ["--rule", "none"], ["--status", "revoked"]):
-        assert "No learnings." in run(live, "learnings", "list", "--scope", scope, *more)
+        assert "Nothing matches" in run(live, "learnings", "list", "--scope", scope, *more)
     run(live, "learnings", "list", "--kind", "bogus", exit_code=2)
     run(live, "learnings", "show", "lrn_nothing", exit_code=3)
 
@@ -283,7 +283,7 @@ def test_a_learning_is_told_always_when_somebody_says_so(live: Live, scope: str)
     assert "always: every run is told of it" in shown
     listed = ("learnings", "list", "--scope", scope, "--applies")
     assert learning_id in run(live, *listed, "always")
-    assert "No learnings." in run(live, *listed, "when_relevant")
+    assert "Nothing matches" in run(live, *listed, "when_relevant")
     run(live, "learnings", "set", learning_id, "--applies", "never", exit_code=2)
     run(live, "learnings", "set", learning_id, exit_code=2)
 

@@ -116,7 +116,7 @@ def test_a_record_is_shown_listed_and_forgotten(live: Live) -> None:
     run(live, "memory", "forget", run_id, exit_code=2)
     assert run_id in run(live, "memory", "list", "--session", "s2")
     run(live, "memory", "forget", run_id, "--yes")
-    assert "No run memories." in run(live, "memory", "list", "--session", "s2")
+    assert "Nothing matches --session s2." in run(live, "memory", "list", "--session", "s2")
     run(live, "memory", "forget", run_id, "--yes", exit_code=3)
     run(live, "memory", "show", run_id, exit_code=3)
 

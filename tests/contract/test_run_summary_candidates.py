@@ -81,7 +81,8 @@ async def test_a_record_that_is_made_again_proposes_nothing_more(
 ) -> None:
     run = (await school.run()).run
     with school.units.write() as unit:
-        school.capture.ended(unit, run)
+        unit.run_memory_index.postpone(run.run_id, reason="x", at_ms=1)
+    assert school.capture.catch_up() == 0
     assert len(school.candidates(run.run_id)) == 1
     with school.units.read() as unit:
         assert unit.review_queue.size() == 1

@@ -105,7 +105,8 @@ def test_a_run_that_waits_is_shown_with_the_command_that_lets_it_go_on(
     assert "goes on" in done.stderr
     assert waiting_live.daemon.wait_for_run(run["run_id"])["status"] == "completed"
     assert written(waiting_live, session) == "hello"
-    assert cli("approvals", "list", "--session", session).stdout == "Nothing waits for approval.\n"
+    listed = cli("approvals", "list", "--session", session).stdout
+    assert listed == f"Nothing matches --session {session}.\n"
     assert "allowed" in cli("approvals", "list", "--session", session, "--all").stdout
     assert "approval_state_conflict" in cli("approvals", "allow", request_id, code=4).stderr
 

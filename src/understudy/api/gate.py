@@ -98,6 +98,8 @@ class GatedRoute(APIRoute):
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        # A route without a role fails at start, not at its first request.
+        operation_of(endpoint)
         self.path = path
         self.endpoint = endpoint
         self.operation_id = options.get("operation_id")

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import structlog
@@ -73,7 +73,9 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
             raise coded_error(
                 "storage/record_damaged:run_memory_unusable", run_id=run_id, wrong=wrong
             )
-        return record
+        # A file is rewritten before the commit that settles the receipt; the index has what is
+        # committed.
+        return replace(record, semantic_capture=pointer.semantic_capture)
 
     def capture(self, run_id: str) -> RunCapture:
         """The state of a run's capture, or `NotFound`."""

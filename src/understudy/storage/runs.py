@@ -339,7 +339,8 @@ _REPORTS: Final = ("memory", "skills", "evolution")
 
 def _snapshot_json(snapshot: RunSnapshot) -> dict[str, Any]:
     fields = plain(snapshot)
-    return {**fields, **_given(fields.pop("reports"))}
+    reports = fields.pop("reports")
+    return {**fields, **_given(reports)}
 
 
 def _snapshot(row: Any) -> RunSnapshot:

@@ -1,6 +1,7 @@
 """Skills: list, change, upload, and dependencies."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Final, cast
@@ -15,7 +16,7 @@ from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.services import Caller, Services
 from understudy.core.clock import DAY_MS
-from understudy.core.errors import FieldError, coded_error
+from understudy.core.errors import FieldError, NotFound, coded_error
 from understudy.core.mistakes import words_of
 from understudy.core.pointer import pointer
 from understudy.core.strict_json import parse
@@ -250,7 +251,10 @@ def runtimes(services: Services) -> Runtimes:
 def get(skill_id: SkillRef, services: Services, caller: Caller) -> SkillDetail:
     """One skill by its id, slug or display name, with what it tells an agent to do."""
     library = services.skills.library
-    detail = library.get(caller, library.named(caller, skill_id).skill_id)
+    # If no skill has this name, `get` tells an unknown slug from a malformed one.
+    with suppress(NotFound):
+        skill_id = library.named(caller, skill_id).skill_id
+    detail = library.get(caller, skill_id)
     return SkillDetail.seen_by(
         caller,
         detail.skill,
