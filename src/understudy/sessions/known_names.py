@@ -1,7 +1,7 @@
 """The names that a scope may allow and a persona may bring along: those that something answers to."""
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 SHOWN: Final = 8
+# Each name that is no usual one is searched for while nobody else can write.
+MOST_SEARCHED: Final = 200
 # Lower than the library's: a slug and a display name of one skill should still be near.
 NEAR: Final = 0.5
 
@@ -53,30 +55,54 @@ class KnownNames:
         """
         if asked is None:
             return
-        errors, first = [], None
-        for kind, name in _allowed(asked, had or {}):
-            source = self.kinds.get(kind)
-            if source is None or source.has(unit, principal, name):
-                continue
-            first = first or (kind, name, source)
-            errors.append(
-                FieldError(
-                    pointer=f"/{where}/{kind}_allow",
-                    code="unknown_name",
-                    detail=f"nothing is named {quoted(name)}",
-                )
-            )
-        if first is not None:
-            kind, name, source = first
-            near = nearest(name, source.some(unit, principal))
+        unknown = list(self._unknown(unit, principal, _allowed(asked, had or {}), where))
+        if unknown:
+            kind, name = unknown[0]
+            near = nearest(name, self.kinds[kind].some(unit, principal))
             raise coded_error(
                 f"sessions/invalid_scope:{'unknown_name' if near else 'no_name'}",
-                errors=tuple(errors),
+                errors=tuple(
+                    FieldError(
+                        pointer=f"/{where}/{kind}_allow",
+                        code="unknown_name",
+                        detail=f"nothing is named {quoted(name)}",
+                    )
+                    for kind, name in unknown
+                ),
                 field=where,
                 list=f"{kind}_allow",
                 name=name,
                 similar=near,
             )
+
+    def _unknown(
+        self, unit: "Unit", principal: Principal, names: Iterable[tuple[str, str]], where: str
+    ) -> Iterator[tuple[str, str]]:
+        """The first names that nothing answers to."""
+        usual: dict[str, frozenset[str]] = {}
+        searched = found = 0
+        for kind, name in dict.fromkeys(names):
+            source = self.kinds.get(kind)
+            if source is None:
+                continue
+            if kind not in usual:
+                usual[kind] = frozenset(source.some(unit, principal))
+            if name in usual[kind]:
+                continue
+            searched += 1
+            if searched > MOST_SEARCHED:
+                raise coded_error(
+                    "sessions/invalid_scope:too_many_names",
+                    pointer=f"/{where}/{kind}_allow",
+                    field=where,
+                    list=f"{kind}_allow",
+                    limit=MOST_SEARCHED,
+                )
+            if not source.has(unit, principal, name):
+                yield kind, name
+                found += 1
+                if found == SHOWN:
+                    return
 
     def check_skills(
         self,
