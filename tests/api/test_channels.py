@@ -198,6 +198,36 @@ def test_the_members_of_a_project_are_mirrored_while_it_says_so(
     assert "bob" in [each["member_id"] for each in api.get(ROOM + "/members").json()["items"]]
 
 
+def test_projects_that_mirror_into_one_channel_keep_to_their_own_members(
+    api: TestClient, room: dict[str, Any]
+) -> None:
+    def roster() -> list[str]:
+        found = api.get(ROOM + "/members").json()["items"]
+        return sorted(it["member_id"] for it in found if it["member_id"].startswith("project:"))
+
+    def join(project: str, member_id: str, **fields: str) -> None:
+        fields = {"member_id": member_id, "member_kind": "human_actor", **fields}
+        made(api, "POST", f"/v1/projects/{project}/members", **fields)
+
+    for name in ("p", "p:q"):
+        made(api, "POST", "/v1/projects", project_id=name, display_name=name)
+        made(api, "POST", f"/v1/projects/{name}/channels", channel_id="room", mirror_members=True)
+    by_hand = {"member_id": "project:p:guest", "member_kind": "human_actor", "actor_id": "guest"}
+    made(api, "POST", ROOM + "/members", **by_hand)
+    join("p:q", "zoe")
+    # One person under two names, and one who works with a session.
+    join("p", "ida-writes", actor_id="ida")
+    join("p", "ida-reviews", actor_id="ida")
+    join("p", "kim", session_id="bob")
+
+    others = ["project:p:guest", "project:p:q:zoe"]
+    assert roster() == sorted(["project:p:ida-writes", "project:p:kim", *others])
+    made(api, "DELETE", "/v1/projects/p/members/ida-writes")
+    assert roster() == sorted(["project:p:ida-reviews", "project:p:kim", *others])
+    made(api, "DELETE", "/v1/projects/p/channels/room")
+    assert roster() == others
+
+
 def test_a_session_in_a_channel_cannot_end(api: TestClient, room: dict[str, Any]) -> None:
     assert refused(api, "POST", "/v1/sessions/bob/end", {}) == (409, "session_in_channel")
     made(api, "DELETE", ROOM + "/members/bob")

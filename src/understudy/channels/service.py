@@ -264,7 +264,7 @@ class ChannelService:
             channel = unit.channels.get(channel_id, lock=True)
             if channel is not None:
                 mirrored = new if channel_id in after else None
-                self._mirror(unit, principal, channel, old or new, mirrored)
+                self._mirror(unit, principal, channel, old, mirrored)
                 unit.after_commit(partial(self.changed, channel_id))
 
     def _mirror(
@@ -272,26 +272,21 @@ class ChannelService:
         unit: "Unit",
         principal: Principal,
         channel: Channel,
-        project: Project | None,
-        mirrored: Project | None,
+        old: Project | None,
+        new: Project | None,
     ) -> None:
-        prefix = f"project:{project.project_id if project else ''}:"
-        wanted = {prefix + each.member_id: each for each in (mirrored.members if mirrored else ())}
-        roster = unit.channels.members(channel.channel_id)
-        for each in roster:
-            if each.member_id.startswith(prefix) and each.member_id not in wanted:
-                unit.channels.remove_member(channel.channel_id, each.member_id)
-                self._tell(
-                    unit,
-                    channel.channel_id,
-                    EventName.MEMBER,
-                    member_id=each.member_id,
-                    change="left",
-                )
-        known = {each.speaker_id: each.member_id for each in roster}
-        for member_id, joins in wanted.items():
-            member = _mirror_of(joins, member_id)
-            if known.get(member.speaker_id, member_id) == member_id:
+        had, wanted = _mirrors(old), _mirrors(new)
+        taken = dict[str, str]()
+        for each in unit.channels.members(channel.channel_id):
+            if each.member_id not in had or each.member_id in wanted:
+                taken[each.speaker_id] = each.member_id
+                continue
+            unit.channels.remove_member(channel.channel_id, each.member_id)
+            self._tell(
+                unit, channel.channel_id, EventName.MEMBER, member_id=each.member_id, change="left"
+            )
+        for member_id, member in wanted.items():
+            if taken.setdefault(member.speaker_id, member_id) == member_id:
                 self._join(unit, principal, channel, member)
 
     def _join(
@@ -401,13 +396,20 @@ def _check_session(unit: "Unit", principal: Principal, session_id: str) -> None:
         raise coded_error("channels/session_not_yours", session_id=session_id)
 
 
+def _mirrors(project: Project | None) -> dict[str, ChannelMember]:
+    """What the members of a project are on the roster of a channel, by their ids there."""
+    members = () if project is None else project.members
+    ids = ((f"project:{project.project_id}:{it.member_id}", it) for it in members if project)
+    return {member_id: _mirror_of(member, member_id) for member_id, member in ids}
+
+
 def _mirror_of(member: ProjectMember, member_id: str) -> ChannelMember:
     is_session = member.member_kind is MemberKind.SESSION
     return ChannelMember(
         member_id=member_id,
         member_kind=member.member_kind,
         display_name=member.display_name,
-        session_id=member.session_id,
+        session_id=member.session_id if is_session else None,
         actor_id=None if is_session else member.actor_id or member.member_id,
         role=member.role,
         expertise_tags=member.expertise_tags,
