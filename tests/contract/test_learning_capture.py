@@ -388,6 +388,27 @@ async def test_a_run_that_is_forgotten_meanwhile_leaves_nothing(
     assert school.waiting() == 0
 
 
+async def test_what_is_erased_meanwhile_is_not_proposed(
+    school: LearningRuns, fake: FakeModel
+) -> None:
+    run_id = await ended(school, "I always edit in Helix.")
+    fake.hold()
+    fake.queue(answer(candidate_1=HELIX))
+    (job,) = school.claimed()
+    work = asyncio.create_task(school.worker().work(job))
+    await arrived(fake, 2)
+    with school.units.write() as unit:
+        unit.unlearns.scrub_everywhere("Helix", now_ms=school.clock.now_ms())
+    fake.release()
+    await work
+    assert not school.proposed(run_id)
+    # What is left is read once more.
+    fake.queue(answer(candidate_1={**HELIX, "content": "Somebody always edits"}))
+    await school.learn()
+    assert [it.content for it in school.proposed(run_id)] == ["Somebody always edits"]
+    assert (school.receipt(run_id), school.waiting()) == (COMPLETED, 0)
+
+
 async def test_two_who_work_on_the_same_run_propose_once(
     school: LearningRuns, fake: FakeModel
 ) -> None:

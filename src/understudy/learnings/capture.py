@@ -277,19 +277,35 @@ class CaptureDuty:
         if not found.statements:
             return
         with self.units.write() as unit:
-            if unit.capture_queue.holds(job) and self._pending(unit, job):
+            is_mine = unit.capture_queue.holds(job) and self._pending(unit, job) is not None
+            if is_mine and not self._is_stale(unit, lesson, found):
                 self._proposed(unit, job, lesson, found)
 
     def _settle(self, job: Job, lesson: Lesson | None, found: Extraction) -> None:
         try:
             with self.units.write() as unit:
                 # After a lost lease the new holder proposes.
-                if unit.capture_queue.done(job):
+                if self._is_stale(unit, lesson, found):
+                    unit.capture_queue.give_back(job, due_at_ms=self.clock.now_ms())
+                elif unit.capture_queue.done(job):
                     self._keep(unit, job, lesson, found)
         except NotFound:
             # The run memory was deleted meanwhile, so nothing of it is proposed.
             with self.units.write() as unit:
                 unit.capture_queue.done(job)
+
+    def _is_stale(self, unit: "Unit", lesson: Lesson | None, found: Extraction) -> bool:
+        """Whether statements were found in a text of which something was erased since."""
+        if lesson is None or not found.statements:
+            return False
+        # The lock of the pointer comes before that of the job, as where a run is erased.
+        if held_pointer(unit, lesson.run.run_id) is None:
+            return False
+        stored, read = unit.run_memory_index.evidence(lesson.run.run_id), lesson.evidence
+        return stored is not None and (stored.request, stored.outcome) != (
+            read.request,
+            read.outcome,
+        )
 
     def _keep(self, unit: "Unit", job: Job, lesson: Lesson | None, found: Extraction) -> None:
         pointer = self._pending(unit, job)
