@@ -220,6 +220,22 @@ def test_a_grant_is_given_by_two_who_did_not_write_the_skill(
         assert root.call("POST", path, named).status_code == 201
 
 
+def test_what_waits_does_not_reveal_a_private_skill(
+    guarded: TestClient, root: Person, ann: Person, bob: Person
+) -> None:
+    """Its slug is as unknown to others as the skill itself."""
+    skill = MAKERS["skill_id"](ann, {})
+    granted = bob.call("POST", f"/v1/skills/{skill}/grants/user", {"user_id": "eve"})
+    path = f"/v1/second-approvals/{granted.json()['approval_id']}"
+    for name, role, status in (("eve", "operator", 404), ("vic", "viewer", 403)):
+        stranger = person(guarded, name, role)
+        assert stranger.ok("GET", "/v1/second-approvals")["items"] == []
+        assert stranger.refused("GET", path) == (404, "approval_not_found")
+        assert '"second_approval":0' in stranger.call("GET", "/v1/inbox").text
+        assert stranger.refused("POST", f"{path}/approve", {})[0] == status
+    assert len(root.ok("GET", "/v1/second-approvals")["items"]) == 1
+
+
 def test_a_new_version_for_others_is_a_draft_that_two_accept(
     root: Person, ann: Person, bob: Person
 ) -> None:

@@ -23,6 +23,7 @@ from understudy.runtime.two_people import (
     person_of,
     required,
 )
+from understudy.skills.access import knows
 from understudy.skills.model import Skill, SkillVersion, VersionState
 
 if TYPE_CHECKING:
@@ -170,23 +171,28 @@ def mark_of(change: Asked, made: Iterable[Made]) -> str:
     return fingerprint(change.operation, asked)
 
 
-def is_current(unit: "Unit", waiting: SecondApproval) -> bool:
-    """Whether what somebody approved is still what would take effect."""
+def is_current(unit: "Unit", waiting: SecondApproval, principal: Principal) -> bool:
+    """Whether what somebody approved is still what would take effect, as far as a caller may know."""
+    skill, _ = _named(unit, waiting)
+    if skill is not None and not knows(unit, skill, principal):
+        return False
     return waiting.fingerprint == mark_of(waiting, MADE[waiting.subject](unit, waiting))
 
 
-def current_page(unit: "Unit", request: PageRequest, *, now_ms: int) -> Page[SecondApproval]:
-    """Changes that wait, oldest first, without those whose subject is another one now."""
+def current_page(
+    unit: "Unit", principal: Principal, request: PageRequest, *, now_ms: int
+) -> Page[SecondApproval]:
+    """Changes that wait, oldest first, without those whose subject is another one now, or hidden."""
     page = unit.second_approvals.page(request, now_ms=now_ms)
-    return replace(page, items=tuple(it for it in page.items if is_current(unit, it)))
+    return replace(page, items=tuple(it for it in page.items if is_current(unit, it, principal)))
 
 
-def current_count(unit: "Unit", *, now_ms: int) -> int:
-    """How many changes wait."""
+def current_count(unit: "Unit", principal: Principal, *, now_ms: int) -> int:
+    """How many changes wait that a caller may know of."""
     request, count = PageRequest(limit=MAX_LIMIT), 0
     while True:
         page = unit.second_approvals.page(request, now_ms=now_ms)
-        count += sum(is_current(unit, it) for it in page.items)
+        count += sum(is_current(unit, it, principal) for it in page.items)
         if page.next_cursor is None:
             return count
         request = replace(request, after=decode_cursor(page.next_cursor))

@@ -101,9 +101,9 @@ class InboxService:
             ),
             InboxKind.QUESTION: _asked(unit, principal, InboxKind.QUESTION, RequestKind.QUESTION),
             InboxKind.SECOND_APPROVAL: _Shelf(
-                count=lambda: current_count(unit, now_ms=now),
+                count=lambda: current_count(unit, principal, now_ms=now),
                 page=lambda request: _each(
-                    current_page(unit, request, now_ms=now),
+                    current_page(unit, principal, request, now_ms=now),
                     lambda it: _second(it, principal),
                 ),
             ),

@@ -13,7 +13,7 @@ from understudy.api.services import Caller, Services
 from understudy.core import audit
 from understudy.core.errors import coded_error
 from understudy.core.page import Page
-from understudy.core.principal import Role
+from understudy.core.principal import Principal, Role
 from understudy.i18n.locales import current_locale
 from understudy.inbox.second_approvals import current_page, is_current
 from understudy.runtime.two_people import SecondApproval, SecondApproved, person_of
@@ -27,17 +27,17 @@ ApprovalId = Annotated[str, Path(description="id of the waiting change")]
 
 @router.get(ALL, operation_id="second_approvals.list")
 @viewer()
-def list_waiting(services: Services, page: Paging) -> Page[SecondApproval]:
+def list_waiting(services: Services, caller: Caller, page: Paging) -> Page[SecondApproval]:
     """Changes that wait for people to approve them, oldest first."""
     with services.resources.units.read() as unit:
-        return current_page(unit, page, now_ms=services.resources.clock.now_ms())
+        return current_page(unit, caller, page, now_ms=services.resources.clock.now_ms())
 
 
 @router.get(ALL + "/{approval_id}", operation_id="second_approvals.get")
 @viewer()
-def get_waiting(approval_id: ApprovalId, services: Services) -> SecondApproval:
+def get_waiting(approval_id: ApprovalId, services: Services, caller: Caller) -> SecondApproval:
     """One change that waits, with what it would do."""
-    return _waiting(services, approval_id)
+    return _waiting(services, caller, approval_id)
 
 
 @router.post(ALL + "/{approval_id}/approve", operation_id="second_approvals.approve")
@@ -46,7 +46,7 @@ async def approve(
     approval_id: ApprovalId, services: Services, caller: Caller, request: Request
 ) -> SecondApproved:
     """Approve a waiting change: the same call again, with the caller's role. The second person makes it."""
-    waiting = _waiting(services, approval_id)
+    waiting = _waiting(services, caller, approval_id)
     person = person_of(caller)
     if person == waiting.proposed_by:
         raise coded_error("two_approvers/proposer_does_not_count", user_id=person)
@@ -64,7 +64,7 @@ async def approve(
     return SecondApproved(
         approval_id=approval_id,
         operation=waiting.operation,
-        done=_waiting_or_none(services, approval_id) is None,
+        done=_waiting_or_none(services, caller, approval_id) is None,
         answer=answer or {},
     )
 
@@ -73,7 +73,7 @@ async def approve(
 @operator()
 def withdraw(approval_id: ApprovalId, services: Services, caller: Caller) -> Deleted:
     """Take a waiting change back: who began it, or an admin."""
-    waiting = _waiting(services, approval_id)
+    waiting = _waiting(services, caller, approval_id)
     if person_of(caller) not in (waiting.proposed_by, waiting.first_by):
         caller.require(Role.ADMIN)
     with services.resources.units.write() as unit:
@@ -89,15 +89,17 @@ def withdraw(approval_id: ApprovalId, services: Services, caller: Caller) -> Del
     return Deleted()
 
 
-def _waiting_or_none(services: Services, approval_id: str) -> SecondApproval | None:
+def _waiting_or_none(
+    services: Services, caller: Principal, approval_id: str
+) -> SecondApproval | None:
     with services.resources.units.read() as unit:
         now = services.resources.clock.now_ms()
         waiting = unit.second_approvals.get(approval_id, now_ms=now)
-        return waiting if waiting is not None and is_current(unit, waiting) else None
+        return waiting if waiting is not None and is_current(unit, waiting, caller) else None
 
 
-def _waiting(services: Services, approval_id: str) -> SecondApproval:
-    waiting = _waiting_or_none(services, approval_id)
+def _waiting(services: Services, caller: Principal, approval_id: str) -> SecondApproval:
+    waiting = _waiting_or_none(services, caller, approval_id)
     if waiting is None:
         raise coded_error("two_approvers/approval_not_found", approval_id=approval_id)
     return waiting
