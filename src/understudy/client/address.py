@@ -15,6 +15,8 @@ LOOPBACK_URL: Final = re.compile(
     re.ASCII,
 )
 MAX_PORT: Final = 65535
+# What any HTTP library sends in a header as it is.
+HEADER_VALUE: Final = re.compile(r"[!-~]([ -~]*[!-~])?", re.ASCII)
 
 
 def on_loopback(url: str) -> re.Match[str] | None:
@@ -32,7 +34,8 @@ def checked_url(url: str) -> str:
             parsed = httpx2.URL(url)
         except httpx2.InvalidURL:
             parsed = httpx2.URL("")
-        if parsed.scheme not in ("http", "https") or not parsed.host:
+        is_port = (parsed.port or 0) <= MAX_PORT
+        if parsed.scheme not in ("http", "https") or not parsed.host or not is_port:
             raise InvalidCall(f"the daemon's URL must look like http://127.0.0.1:4600; got {url!r}")
     return url.rstrip("/")
 
@@ -55,5 +58,10 @@ def http_options(url: str, token: str | None) -> dict[str, Any]:
 
 
 def authorization(token: str | None) -> dict[str, str]:
-    """The header that says who calls."""
+    """The header that says who calls; a token that no header can hold is refused unprinted."""
+    if token and not HEADER_VALUE.fullmatch(token):
+        raise InvalidCall(
+            "the token has characters that no token has, such as a line break or an accent;"
+            " give it as `understudy tokens create` printed it"
+        )
     return {"Authorization": f"Bearer {token}"} if token else {}

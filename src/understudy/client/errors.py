@@ -18,11 +18,32 @@ ClientError
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from understudy.core.errors import FieldError
+
+
+# Both HTTP libraries name these in their own ways.
+CAUSES: Final = tuple(
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r"^\w*Timeout", "it did not answer in time"),
+        (r"IncompleteRead|complete message body", "it closed the connection amid its answer"),
+        (r"RemoteDisconnected|without sending a response", "it closed the connection unanswered"),
+        (
+            r"BadStatusLine|LineTooLong|UnknownProtocol|RemoteProtocolError",
+            "what answers there does not speak HTTP",
+        ),
+        (
+            r"WRONG_VERSION_NUMBER|RECORD_LAYER",
+            "it does not speak TLS; use http:// in place of https://",
+        ),
+        (r"CERTIFICATE_VERIFY_FAILED", "its certificate cannot be verified"),
+    )
+)
 
 
 class ClientError(Exception):
@@ -43,9 +64,11 @@ class UnreachableError(ClientError):
 
 
 def unreachable_because(problem: Exception) -> str:
-    """Why nobody answered, without the number that the system has for it."""
-    if isinstance(problem, TimeoutError) or "Timeout" in type(problem).__name__:
-        return "it did not answer in time"
+    """Why nobody answered, in our words; the system's where there are none, without its number."""
+    said = f"{type(problem).__name__} {problem}"
+    for pattern, words in CAUSES:
+        if pattern.search(said):
+            return words
     said = str(problem).rpartition("] ")[2] or type(problem).__name__
     return said[:1].lower() + said[1:]
 

@@ -71,6 +71,9 @@ class Shape:
                 raise NotLight
             else:
                 value = json.loads(default)
+            # Whether another field may be null, its model knows.
+            if value is None and kind is not None and default != "null":
+                raise NotLight
             values[name] = value if kind is None else _nested(kind, value)
         return self.made(**values)
 

@@ -1,6 +1,8 @@
 """A light client reads answers without their models, and calls this machine without a library."""
 
 import json
+import socket
+import threading
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -59,6 +61,12 @@ def test_a_record_can_be_copied_and_made_an_object() -> None:
     assert changed.status == "failed"
     assert type(changed).__bases__ == (LightRecord,)
     assert asdict(changed)["usage"]["model_calls"] == 0
+
+
+def test_a_record_that_may_not_be_null_is_left_to_the_model() -> None:
+    for name in ("usage", "request"):
+        with pytest.raises(NotLight):
+            light_run(**{name: None})
 
 
 @pytest.mark.parametrize(
@@ -131,11 +139,64 @@ def test_other_addresses_keep_proxies_and_certificates(url: str) -> None:
     assert Loopback.at(checked_url(url), TOKEN) is None
 
 
-def test_a_token_that_no_header_can_hold_is_left_to_the_library() -> None:
-    assert Loopback.at("http://127.0.0.1:4600", f"{TOKEN}\r\nX-More: 1") is None
+@pytest.mark.parametrize("more", ["\r\nX-More: 1", "ü", " "])
+@pytest.mark.parametrize("is_light", [True, False])
+def test_a_token_that_no_header_can_hold_is_refused_and_not_shown(
+    more: str, is_light: bool
+) -> None:
+    with pytest.raises(InvalidCall) as told:
+        Client("http://127.0.0.1:4600", TOKEN + more, is_light=is_light).runs.get("r1")
+    assert TOKEN not in str(told.value)
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:4600", "ftp://127.0.0.1:1", "http://"])
+@pytest.mark.parametrize("is_light", [True, False])
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        (b"", "it closed the connection unanswered"),
+        (b"SSH-2.0-server\r\n\r\n", "what answers there does not speak HTTP"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", "amid its answer"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{", "amid its answer"),
+    ],
+)
+def test_a_broken_answer_is_told_in_our_words(sent: bytes, told: str, is_light: bool) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        Client(
+            f"http://127.0.0.1:{server.getsockname()[1]}",
+            is_light=is_light,
+            retries=Retries(delays_s=()),
+        ) as client,
+    ):
+        thread = threading.Thread(target=answer_once, args=(server, sent))
+        thread.start()
+        with pytest.raises(UnreachableError) as problem:
+            client.runs.get("r1")
+        thread.join()
+    assert problem.value.reason.endswith(told)
+
+
+def answer_once(server: socket.socket, sent: bytes) -> None:
+    """Read a request, and send these bytes before the connection is closed."""
+    connection, _ = server.accept()
+    with connection:
+        connection.recv(65536)
+        connection.sendall(sent)
+
+
+def test_an_address_with_https_where_there_is_none_says_so() -> None:
+    with tiny_daemon({}) as (url, _):
+        address = url.replace("http:", "https:")
+        with (
+            Client(address, is_light=True, retries=Retries(delays_s=())) as client,
+            pytest.raises(UnreachableError, match="use http://"),
+        ):
+            client.runs.get("r1")
+
+
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:4600", "ftp://127.0.0.1:1", "http://", "http://127.0.0.1:65536"]
+)
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(InvalidCall, match="must look like"):
         checked_url(url)
