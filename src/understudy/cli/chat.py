@@ -61,7 +61,7 @@ class StreamPlace:
 
 
 class ChatConversation:
-    """A conversation in one session; Ctrl-C cancels the current run, not the session."""
+    """A conversation in one session; Ctrl-C interrupts the current run, not the session."""
 
     def __init__(
         self,
@@ -257,7 +257,7 @@ class ChatConversation:
         return False
 
     def _stop(self, run_id: str) -> None:
-        """Cancel this run; other runs of the session continue."""
+        """Interrupt this run, or cancel it if it is queued; other runs of the session continue."""
         if self.client.runs.get(run_id).status == "queued":
             self.client.runs.cancel(run_id)
             note("cancelled before it began; the session goes on")

@@ -1,4 +1,4 @@
-"""`understudy lab`: scanners and parsers applied to JSON lines, for benchmarks."""
+"""`understudy lab`: guard, capture, ranking and other parts on JSON lines, for benchmarks."""
 
 import gzip
 import json

@@ -86,7 +86,7 @@ def given(**fields: Any) -> dict[str, Any]:
 
 
 def query_of(**values: object) -> dict[str, QueryValue]:
-    """The query parameters that are not None, as strings."""
+    """The query parameters that are not None; booleans as `true` and `false`."""
     return {
         name: str(value).lower() if isinstance(value, bool) else value
         for name, value in given(**values).items()

@@ -152,7 +152,7 @@ class StreamEvent:
 
     @property
     def ends_run(self) -> bool:
-        """Whether this is the last event of the run."""
+        """Whether the run has ended; candidates captured from it may be announced later."""
         return isinstance(self.data, wire.RunUpdated) and self.data.status in TERMINAL_STATUSES
 
 

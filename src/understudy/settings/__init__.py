@@ -1,4 +1,4 @@
-"""The settings of the operator: flags override environment, config file and defaults.
+"""The settings of the operator: flags over environment over config file over defaults.
 
 The only package that reads the environment.
 """
