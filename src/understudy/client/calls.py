@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeAlias, TypeVar
@@ -102,9 +103,9 @@ def body_of(request: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    from pydantic import BaseModel
-
-    if isinstance(value, BaseModel):
+    # Where Pydantic is not loaded, nothing is a model; importing it lasts longer than the call.
+    pydantic = sys.modules.get("pydantic")
+    if pydantic is not None and isinstance(value, pydantic.BaseModel):
         return value.model_dump(mode="json", exclude_unset=True)
     if isinstance(value, Mapping):
         return {name: _plain(each) for name, each in value.items()}

@@ -41,6 +41,7 @@ ANSWERS: dict[str, Any] = {
     "/v1/sessions": PAGE,
     "/v1/runs": {"items": [RUN], "next_cursor": None},
     "/v1/runs/run_1": RUN,
+    "/v1/runs/run_1/cancel": RUN,
     "/v1/learnings": PAGE,
     "/v1/skills": PAGE,
     "/v1/agents": PAGE,
@@ -98,6 +99,12 @@ def test_reading_what_a_daemon_says_loads_nothing_heavy(words: str) -> None:
     with tiny_daemon(ANSWERS) as (url, asked):
         assert probe(*words.split(), "--url", url).strip()
     assert len(asked) == 1
+
+
+def test_a_change_without_a_body_of_its_own_loads_nothing_heavy() -> None:
+    with tiny_daemon(ANSWERS) as (url, asked):
+        probe("runs", "cancel", "run_1", "--url", url)
+    assert [each.method for each in asked] == ["POST"]
 
 
 @pytest.mark.parametrize(("name", "entry"), COMMANDS.items(), ids=COMMANDS)
