@@ -71,13 +71,14 @@ class Somebody:
             import tty
         except ImportError:  # not every system has terminals of this kind
             return self.ask(prompt)
-        sys.stderr.write(prompt)
-        sys.stderr.flush()
         terminal = sys.stdin.fileno()
         before = termios.tcgetattr(terminal)
         try:
-            # What was typed meanwhile is kept: it is the answer of somebody who is fast.
+            # Draining keeps what was typed ahead. The mode changes before the prompt is shown: a
+            # Ctrl-D that meets a terminal in line mode would be dropped by the change.
             tty.setcbreak(terminal, termios.TCSADRAIN)
+            sys.stderr.write(prompt)
+            sys.stderr.flush()
             typed = _read_key(terminal)
         except KeyboardInterrupt:
             typed = ""
