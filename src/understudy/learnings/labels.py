@@ -530,7 +530,7 @@ def _says_something(said: str, kind: Kind) -> bool:
 
 def _is_order(said: str) -> bool:
     """Whether a text tells the agent to do something now: `Write the mail`."""
-    return not _RULE.search(said) and (_begins("orders.pleas", said) or _orders(said))
+    return not _RULE.search(said) and (_begins("orders.polite", said) or _orders(said))
 
 
 def _orders(text: str) -> bool:
