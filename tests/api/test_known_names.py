@@ -159,4 +159,6 @@ def test_a_session_is_created_only_with_names_that_are_known(users: SkillUsers) 
 def test_a_skill_is_shown_by_its_display_name(users: SkillUsers) -> None:
     made = users.ann.create(skill_md("Quarter End"))
     assert users.ann.ok("GET", "/v1/skills/Quarter%20End")["id"] == made["id"]
-    assert users.bob.refused("GET", "/v1/skills/Quarter%20End") == (404, "skill_not_found")
+    # Somebody else's private skill is answered like a name that nothing has.
+    unknown = users.bob.refused("GET", "/v1/skills/No%20Such%20Name")
+    assert users.bob.refused("GET", "/v1/skills/Quarter%20End") == unknown
