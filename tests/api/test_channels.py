@@ -183,7 +183,7 @@ def test_the_members_of_a_project_are_mirrored_while_it_says_so(
     assert roster() == ["project:p:dan"]
     [link] = api.get("/v1/projects/p/channels").json()["items"]
     assert link == {
-        "channel_id": "room", "default_for_new_tasks": True, "mirror_members": True
+        "channel_id": "room", "default_for_new_tasks": True, "mirror_members": True, "metadata": {}
     }  # fmt: skip
 
     made(api, "POST", "/v1/projects/p/members", member_id="eve")
@@ -196,6 +196,33 @@ def test_the_members_of_a_project_are_mirrored_while_it_says_so(
     made(api, "DELETE", "/v1/projects/p/channels/room")
     assert roster() == []
     assert "bob" in [each["member_id"] for each in api.get(ROOM + "/members").json()["items"]]
+
+
+def test_a_link_says_what_its_channel_is_for(api: TestClient, room: dict[str, Any]) -> None:
+    links = "/v1/projects/p/channels"
+    made(api, "POST", "/v1/projects", project_id="p", display_name="P")
+    noted = {"role": " planning ", "metadata": {"topic": "beds"}}
+    project = made(api, "POST", links, channel_id="room", **noted)
+    told = {"role": "planning", "metadata": {"topic": "beds"}}
+    assert project["channel_notes"] == {"room": told}
+    assert api.get("/v1/projects/p").json() == project
+    # What is omitted stays, and what GET shows may be sent back.
+    made(api, "POST", links, channel_id="room", mirror_members=True)
+    [link] = api.get(links).json()["items"]
+    assert {**link, **told} == link
+    shown = api.get("/v1/projects/p").json()
+    assert made(api, "PUT", "/v1/projects/p", **shown) == shown
+
+    assert refused(api, "POST", links, {"channel_id": "room", "role": "x" * 201})[0] == 400
+    assert refused(api, "POST", links, {"channel_id": "room", "metadata": []})[0] == 400
+    cleared = made(api, "POST", links, channel_id="room", role="", metadata={})
+    assert cleared["channel_notes"] == {}
+    # Notes go with the link, and there are none of other channels.
+    made(api, "PUT", "/v1/projects/p", channel_notes={"room": {"role": "a"}, "x": {"role": "b"}})
+    assert api.get("/v1/projects/p").json()["channel_notes"] == {
+        "room": {"role": "a", "metadata": {}}
+    }
+    assert made(api, "DELETE", links + "/room")["channel_notes"] == {}
 
 
 def test_projects_that_mirror_into_one_channel_keep_to_their_own_members(

@@ -26,6 +26,7 @@ RECORD: Final[screen.Layout] = {
         f"{item.member_id} ({item.member_kind.replace('_', ' ')})" for item in view.members
     ],
     "tasks": lambda view: f"{view.task_count}, {view.active_task_count} active",
+    "channels": "channel_links",
     "metadata": "metadata",
     "changed": "updated_at_ms",
 }
@@ -151,6 +152,8 @@ ChannelId = Annotated[str, typer.Argument(metavar="CHANNEL", help="The channel's
         "channel": "channel_id",
         "default": "default_for_new_tasks",
         "has the members": "mirror_members",
+        "role": "role",
+        "metadata": "metadata",
     },
     empty="No channels. `{understudy} projects channels link PROJECT CHANNEL` links one.",
 )
@@ -169,12 +172,23 @@ def link_channel(
         bool | None,
         typer.Option("--mirror/--no-mirror", help="Have the project's members be members there."),
     ] = None,
+    role: Annotated[
+        str | None, typer.Option(help="What the channel is for; an empty one takes it away.")
+    ] = None,
+    metadata: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Kept with the link.")
+    ] = None,
 ) -> None:
     """Link a channel; the threads of tasks begin in the first one."""
     from understudy.wire.projects import LinkChannel
 
     link = inputs.request(
-        LinkChannel, channel_id=channel_id, default_for_new_tasks=default, mirror_members=mirror
+        LinkChannel,
+        channel_id=channel_id,
+        default_for_new_tasks=default,
+        mirror_members=mirror,
+        role=role,
+        metadata=inputs.json_object(metadata, "--metadata"),
     )
     daemon.client.projects.link_channel(project_id, link)
 

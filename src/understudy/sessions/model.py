@@ -1,6 +1,6 @@
 """The records of sessions, personas, projects and sidechains."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
@@ -163,6 +163,15 @@ class ProjectMember:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelNote:
+    """What a project says about a channel that it links."""
+
+    # What the channel is for, such as `planning` or `incidents`.
+    role: Annotated[str | None, OMIT] = None
+    metadata: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
     """Sessions and people that work on one thing."""
 
@@ -176,6 +185,8 @@ class Project:
     channel_links: tuple[str, ...] = ()
     # The linked channels that its members are in because they are in the project.
     mirrored_channels: tuple[str, ...] = ()
+    # By the id of the linked channel; a link without role and metadata has none.
+    channel_notes: Mapping[str, ChannelNote] = field(default_factory=dict)
     metadata: JsonObject = field(default_factory=dict)
     version: int = 1
 
@@ -189,7 +200,7 @@ class ProjectDetail(Project):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChannelLink:
+class ChannelLink(ChannelNote):
     """A channel that a project links; threads of new tasks begin in the default one."""
 
     channel_id: str

@@ -12,6 +12,7 @@ from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.core.records import extended
 from understudy.sessions.model import (
+    ChannelNote,
     MemberKind,
     Project,
     ProjectDetail,
@@ -136,10 +137,12 @@ class ProjectService:
         *,
         is_default: bool,
         mirrors: bool | None = None,
+        **note: Any,
     ) -> ProjectDetail:
         """Link a channel; the first link, or a new default, is where the threads of tasks begin.
 
         With `mirrors` the members of the project are members of the channel as well; None leaves it.
+        The fields of `note` are those of a `ChannelNote`; one that is not given keeps its value.
         """
         with self.units.write() as unit:
             stored = require_project(unit, project_id, lock=True)
@@ -151,7 +154,13 @@ class ProjectService:
             if mirrors is not None:
                 mirrored = tuple(each for each in mirrored if each != channel_id)
                 mirrored = (*mirrored, channel_id) if mirrors else mirrored
-            changed = replace(stored, channel_links=links, mirrored_channels=mirrored)
+            noted = replace(stored.channel_notes.get(channel_id, ChannelNote()), **note)
+            changed = replace(
+                stored,
+                channel_links=links,
+                mirrored_channels=mirrored,
+                channel_notes={**stored.channel_notes, channel_id: noted},
+            )
             changed = _checked(unit, changed)
             return self._save(unit, principal, "projects.link_channel", stored, changed)
 
@@ -164,8 +173,7 @@ class ProjectService:
             if channel_id not in stored.channel_links:
                 raise coded_error("projects/channel_not_linked", channel_id=channel_id)
             left = tuple(each for each in stored.channel_links if each != channel_id)
-            mirrored = tuple(each for each in stored.mirrored_channels if each != channel_id)
-            changed = replace(stored, channel_links=left, mirrored_channels=mirrored)
+            changed = _only_linked(replace(stored, channel_links=left))
             return self._save(unit, principal, "projects.unlink_channel", stored, changed)
 
     def _save(
@@ -236,12 +244,25 @@ def _checked(unit: "Unit", project: Project) -> Project:
                 pointer=f"/channel_links/{index}",
                 channel_id=channel_id,
             )
-    # Only while it is linked.
-    mirrored = tuple(each for each in project.channel_links if each in project.mirrored_channels)
-    checked = replace(project, members=(), mirrored_channels=mirrored)
+    checked = _only_linked(replace(project, members=()))
     for member in project.members:
         checked = _joined(unit, checked, member)
     return checked
+
+
+def _only_linked(project: Project) -> Project:
+    """The project without what it says of channels that it does not link."""
+    links, notes = project.channel_links, project.channel_notes
+    stripped = {
+        each: replace(notes[each], role=(notes[each].role or "").strip() or None)
+        for each in links
+        if each in notes
+    }
+    return replace(
+        project,
+        mirrored_channels=tuple(each for each in links if each in project.mirrored_channels),
+        channel_notes={key: note for key, note in stripped.items() if note != ChannelNote()},
+    )
 
 
 def _joined(unit: "Unit", project: Project, member: ProjectMember) -> Project:

@@ -20,8 +20,15 @@ class AddMember(RequestBody):
     metadata: JsonObject = Field(default_factory=dict)
 
 
-class LinkChannel(RequestBody):
-    """A channel to link to a project."""
+class NoteOfChannel(RequestBody):
+    """What a project says about a channel that it links; an empty role is none."""
+
+    role: str | None = Field(default=None, max_length=200)
+    metadata: JsonObject | None = None
+
+
+class LinkChannel(NoteOfChannel):
+    """A channel to link to a project; an omitted field of a known link keeps its value."""
 
     channel_id: str = Field(max_length=500)
     default_for_new_tasks: bool = False
@@ -35,6 +42,7 @@ class ProjectFields(RequestBody):
     status: Lax[ProjectStatus] | None = None
     channel_links: Lax[tuple[str, ...]] | None = Field(default=None, max_length=256)
     mirrored_channels: Lax[tuple[str, ...]] | None = Field(default=None, max_length=256)
+    channel_notes: dict[str, NoteOfChannel] | None = Field(default=None, max_length=256)
     metadata: JsonObject | None = None
 
 
