@@ -88,6 +88,18 @@ def test_a_key_that_a_crash_left_behind_is_free_after_a_while(
     assert api.post("/v1/personas", json={"soul": "A"}, headers=key("k1")).status_code == 201
 
 
+def test_a_key_that_another_daemon_held_is_free_once_that_daemon_is_gone(
+    api: TestClient, daemon: Daemon
+) -> None:
+    api.post("/v1/personas", json={"persona_id": "p", "soul": "A"}, headers=key("k1"))
+    assert api.delete("/v1/personas/p").status_code == 200
+    with daemon.resources.database.begin() as connection:
+        connection.exec_driver_sql("UPDATE responses SET status = NULL, holder = 'killed'")
+    again = api.post("/v1/personas", json={"persona_id": "p", "soul": "A"}, headers=key("k1"))
+    assert again.status_code == 201
+    assert "idempotency-replayed" not in again.headers
+
+
 def test_a_run_is_submitted_once_by_header_or_body(live: Live) -> None:
     live.session("idem")
     path, body = "/v1/sessions/idem/runs", {"content": "once"}

@@ -3,12 +3,14 @@
 import json
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.api.live import Live, joined, live_daemon
 from tests.api.skill_users import packed
 from tests.support.postgres import MakeDatabase
 from tests.support.skill_service_harness import OK_MD, SLUG
+from understudy.engine.takeover import lock_number
 from understudy.testing.answers import Answer
 
 pytestmark = pytest.mark.postgres
@@ -18,7 +20,8 @@ LONG = "".join(f"word{number} " for number in range(30))
 def test_runs_streams_lists_and_refusals_work_on_postgresql(
     tmp_path: Path, make_database: MakeDatabase
 ) -> None:
-    with live_daemon(tmp_path / "home", UNDERSTUDY_DATABASE_URL=make_database()) as live:
+    url = make_database()
+    with live_daemon(tmp_path / "home", UNDERSTUDY_DATABASE_URL=url) as live:
         live.session("s1")
         live.model.queue(Answer(text=LONG, pause_s=0.01))
         run_id = live.submit("s1", "speak")
@@ -26,7 +29,7 @@ def test_runs_streams_lists_and_refusals_work_on_postgresql(
         assert joined(events) == LONG == joined(live.told(run_id))
         assert live.finished(run_id)["status"] == "completed"
         _refuse_odd_things(live)
-        _repeat_under_one_key(live)
+        _repeat_under_one_key(live, url)
         _learn_and_take_back(live)
         _keep_skills(live)
 
@@ -42,10 +45,16 @@ def _refuse_odd_things(live: Live) -> None:
     assert (newest["outcome"], newest["reason"]) == ("refused", "api/invalid_text")
 
 
-def _repeat_under_one_key(live: Live) -> None:
+def _repeat_under_one_key(live: Live, url: str) -> None:
     headers = {"Idempotency-Key": "k1"}
     first = live.ok("POST", "/v1/personas", {"soul": "A"}, headers=headers)
     assert live.ok("POST", "/v1/personas", {"soul": "A"}, headers=headers) == first
+    # Two daemons on one database: what a living one carries out is left to it.
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(%s)", (lock_number("other"),))
+        other.execute("UPDATE responses SET status = NULL, holder = 'other'")
+        assert live.client.post("/v1/personas", json={"soul": "A"}, headers=headers).is_error
+    assert live.ok("POST", "/v1/personas", {"soul": "A"}, headers=headers) != first
 
 
 def _learn_and_take_back(live: Live) -> None:

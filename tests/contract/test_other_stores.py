@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 
 from tests.support.factories import (
     NOW,
@@ -23,7 +24,8 @@ from understudy.core.page import PageRequest
 from understudy.core.principal import Role
 from understudy.runs.model import DebugRequest, Receipt
 from understudy.runtime.service import Revision
-from understudy.sessions.model import DefaultSkill, MemberKind, ProjectStatus
+from understudy.sessions.model import ChannelNote, DefaultSkill, MemberKind, ProjectStatus
+from understudy.storage.schema import projects
 from understudy.storage.unit import Units
 
 odd_texts = pytest.mark.parametrize("odd", ODD_TEXTS.values(), ids=ODD_TEXTS.keys())
@@ -175,6 +177,7 @@ def test_a_project_comes_back_and_its_sessions_find_it(units: Units) -> None:
         status=ProjectStatus.PAUSED,
         members=(make_member("s1"), person),
         channel_links=("c",),
+        channel_notes={"c": ChannelNote(role="planning", metadata={"k": [1]})},
         metadata={"k": 1},
     )
     with units.write() as unit:
@@ -183,6 +186,16 @@ def test_a_project_comes_back_and_its_sessions_find_it(units: Units) -> None:
         unit.projects.add(make_project("zoo", members=(make_member("s1"), make_member("s2"))))
 
         assert unit.projects.get("garden", lock=True) == project
+        # A row from before there were notes.
+        body = sa.select(projects.c.body).where(projects.c.project_id == "zoo")
+        old = dict(unit.connection.execute(body).scalar_one())
+        del old["channel_notes"]
+        unit.connection.execute(
+            sa.update(projects).where(projects.c.project_id == "zoo").values(body=old)
+        )
+        zoo = unit.projects.get("zoo")
+        assert zoo is not None
+        assert zoo.channel_notes == {}
         assert unit.projects.ids_for_session("s1") == ("garden", "zoo")
         unit.projects.update(replace(project, members=(person,), version=2), expected_version=1)
         assert unit.projects.ids_for_session("s1") == ("zoo",)
@@ -270,6 +283,18 @@ def test_an_abandoned_key_is_free_and_a_finished_one_stays(units: Units) -> None
         unit.responses.finish("k", 200, None)
         unit.responses.abandon("k")
         assert unit.responses.claim("k", "f", NOW) is not None
+
+
+def test_a_cut_off_request_is_released_once(units: Units) -> None:
+    with units.write() as unit:
+        unit.responses.claim("k", "f", NOW, "old")
+        cut_off = unit.responses.get("k")
+        assert cut_off is not None
+        unit.responses.release(cut_off)
+        assert unit.responses.claim("k", "f", NOW + 1, "new") is None
+        # Whoever saw the old claim as well leaves the new one alone.
+        unit.responses.release(cut_off)
+        assert unit.responses.claim("k", "f", NOW + 2, "late") is not None
 
 
 def test_old_answers_and_cut_off_requests_are_forgotten(units: Units) -> None:

@@ -19,10 +19,11 @@ RULES = "Count the spoons before supper."
 
 
 def give(daemon: DaemonProcess, number: int) -> str:
-    """Activate a skill unless it is, and submit a run with a key and a file, once for all retries."""
+    """Activate a skill, and submit a run with a key and a file, once for all retries."""
     here = f"/v1/sessions/s{number}"
-    if not daemon.get(f"{here}/active-skills")["items"]:
-        daemon.post(f"{here}/active-skills", {"name": "spoons"})
+    # A key that the killed daemon held is free soon after the restart.
+    keyed = {"Idempotency-Key": f"skill{number}"}
+    daemon.post(f"{here}/active-skills", {"name": "spoons"}, headers=keyed)
     text = base64.b64encode(f"Drawer {number} has forks.".encode()).decode()
     body = {
         "content": "Read it.",

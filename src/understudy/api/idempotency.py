@@ -1,8 +1,9 @@
 """Idempotency keys: a repeated POST under the same key gets the stored answer, and acts once.
 
 Submitting a run stores its receipt in the run's own transaction. Everywhere else the answer is
-stored after the act, so a retry after a crash in between acts again; a key without an answer is
-released after a minute. Each user has one key space for both.
+stored after the act, so a retry after a crash in between acts again: a key without an answer is
+released when its daemon is gone, and after a minute in any case. Each user has one key space for
+both.
 """
 
 import asyncio
@@ -87,6 +88,7 @@ async def answer_once(
 async def _take(services: Services, claim: IdempotencyClaim) -> "StoredResponse | None":
     """None if this request claimed the key; else the stored answer of the first request."""
     deadline = asyncio.get_running_loop().time() + WAIT_S
+    is_gone: bool | None = None
     while True:
         known = await run_in_threadpool(_claim, services, claim)
         if known is None:
@@ -95,8 +97,14 @@ async def _take(services: Services, claim: IdempotencyClaim) -> "StoredResponse 
             raise coded_error("idempotency/idempotency_conflict")
         if known.status is not None:
             return known
+        # Looked at twice: a daemon that connects to its database again seems to be gone, too.
+        if is_gone is None:
+            is_gone = await run_in_threadpool(services.resources.is_gone, known.holder)
         if asyncio.get_running_loop().time() > deadline:
-            raise coded_error("idempotency/idempotency_conflict:under_way")
+            if not (is_gone and await run_in_threadpool(services.resources.is_gone, known.holder)):
+                raise coded_error("idempotency/idempotency_conflict:under_way")
+            await run_in_threadpool(_release, services, known)
+            continue
         await asyncio.sleep(POLL_S)
 
 
@@ -105,11 +113,17 @@ def _claim(services: Services, claim: IdempotencyClaim) -> "StoredResponse | Non
     with services.resources.units.write() as unit:
         if unit.receipts.get(claim.key_hash) is not None:
             raise coded_error("idempotency/idempotency_conflict")
-        known = unit.responses.claim(claim.key_hash, claim.fingerprint, now)
+        asked = (claim.key_hash, claim.fingerprint, now, services.resources.process_id)
+        known = unit.responses.claim(*asked)
         if known is not None and _is_over(known, now):
-            unit.responses.abandon(claim.key_hash)
-            return unit.responses.claim(claim.key_hash, claim.fingerprint, now)
+            unit.responses.release(known)
+            return unit.responses.claim(*asked)
         return known
+
+
+def _release(services: Services, known: "StoredResponse") -> None:
+    with services.resources.units.write() as unit:
+        unit.responses.release(known)
 
 
 def key_for_receipt(

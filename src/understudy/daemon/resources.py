@@ -12,7 +12,7 @@ from understudy.core.clock import Clock
 from understudy.core.ids import new_id
 from understudy.core.shared_reads import SharedReads
 from understudy.engine.durable import DurableEngine
-from understudy.engine.takeover import Heartbeat
+from understudy.engine.takeover import Heartbeat, free_locks
 from understudy.providers.registry import Routes
 from understudy.redaction.scrub import scrub
 from understudy.runs.stops import StopSignals
@@ -56,8 +56,10 @@ class Resources:
         self.scrub = partial(scrub, literals=settings.secrets)
         self.routes = Routes(settings, scrub=self.scrub, built_in=sample.ROUTES)
         self.database = open_engine(settings.database_url)
+        # Another one at each start, while the executor of SQLite keeps its name.
+        self.process_id = _process_id()
         self.engine = DurableEngine(
-            self.database, executor_id=LOCAL_EXECUTOR if settings.is_sqlite else _executor_id()
+            self.database, executor_id=LOCAL_EXECUTOR if settings.is_sqlite else self.process_id
         )
         self.cache = QueryCache()
         self.units = Units(
@@ -82,6 +84,14 @@ class Resources:
             Heartbeat(url, self.engine.executor_id),
         )
 
+    def is_gone(self, process_id: str | None) -> bool:
+        """Whether the daemon of that name has ended; None, which is unknown, has not."""
+        if process_id is None or process_id == self.process_id:
+            return False
+        if self.settings.is_sqlite:
+            return True  # only one daemon at a time opens the file
+        return bool(free_locks(self.settings.database_url, [process_id]))
+
     def shut_down(self) -> None:
         """End everything that waits for events: streams, sockets, inline requests."""
         self.shutting_down.set()
@@ -100,7 +110,7 @@ class Resources:
         return [route.route_id for route in self.routes.all()]
 
 
-def _executor_id() -> str:
+def _process_id() -> str:
     return f"{socket.gethostname()}-{os.getpid()}-{new_id('exe')}"
 
 

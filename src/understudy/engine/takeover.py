@@ -7,6 +7,7 @@ that has work in flight while its lock is free is dead.
 import asyncio
 import hashlib
 import threading
+from collections.abc import Iterable
 from typing import Final
 
 import psycopg
@@ -28,6 +29,21 @@ def lock_number(executor_id: str) -> int:
     """The advisory lock number of an executor."""
     digest = hashlib.sha256(executor_id.encode()).digest()
     return int.from_bytes(digest[:8], "big", signed=True)
+
+
+def free_locks(url: str, executor_ids: Iterable[str]) -> tuple[str, ...]:
+    """The executors whose lock nobody holds: they are dead, or about to connect again."""
+    with psycopg.connect(url, autocommit=True, connect_timeout=10) as connection:
+        return tuple(name for name in sorted(executor_ids) if _is_free(connection, name))
+
+
+def _is_free(connection: psycopg.Connection, executor_id: str) -> bool:
+    number = lock_number(executor_id)
+    row = connection.execute("SELECT pg_try_advisory_lock(%s)", (number,)).fetchone()
+    if row is None or not row[0]:
+        return False
+    connection.execute("SELECT pg_advisory_unlock(%s)", (number,))
+    return True
 
 
 class Heartbeat:
@@ -87,23 +103,10 @@ class Reaper:
     def look(self) -> tuple[str, ...]:
         """Take over from every executor that is certainly dead; returns their ids."""
         others = self._engine.pending_executors() - {self._engine.executor_id}
-        free = self._free(others) if others else ()
+        free = free_locks(self._url, others) if others else ()
         self._free_looks = {name: self._free_looks.get(name, 0) + 1 for name in free}
         dead = tuple(name for name, looks in self._free_looks.items() if looks >= LOOKS_TO_BE_SURE)
         for executor_id in dead:
             log.warning("executor.taken_over", executor_id=executor_id)
             self._engine.take_over(executor_id)
         return dead
-
-    def _free(self, others: frozenset[str]) -> tuple[str, ...]:
-        with psycopg.connect(self._url, autocommit=True, connect_timeout=10) as connection:
-            return tuple(name for name in sorted(others) if self._is_free(connection, name))
-
-    @staticmethod
-    def _is_free(connection: psycopg.Connection, executor_id: str) -> bool:
-        number = lock_number(executor_id)
-        row = connection.execute("SELECT pg_try_advisory_lock(%s)", (number,)).fetchone()
-        if row is None or not row[0]:
-            return False
-        connection.execute("SELECT pg_advisory_unlock(%s)", (number,))
-        return True

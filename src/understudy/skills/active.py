@@ -125,8 +125,7 @@ class ActiveSkills:
             if held is not None and held.source is ActiveSkillSource.PARENT:
                 raise coded_error("sessions/active_skill_inherited", slug=one.slug)
             self._require_inline(unit, one, given)
-            active.pop(one.ref, None)
-            active[one.ref] = ActiveSkill(
+            chosen = ActiveSkill(
                 ref=one.ref,
                 slug=one.slug,
                 name=one.name,
@@ -137,6 +136,12 @@ class ActiveSkills:
                 activated_by=user_id,
                 activated_at_ms=at_ms,
             )
+            # A request that is sent again, after its answer was lost, changes nothing.
+            last = next(reversed(active.values()), None)
+            if last is not None and replace(chosen, activated_at_ms=last.activated_at_ms) == last:
+                continue
+            active.pop(one.ref, None)
+            active[one.ref] = chosen
         if len(active) > MAX_ACTIVE:
             raise coded_error("sessions/too_many_active_skills", limit=MAX_ACTIVE)
         return replace(session, active_skills=tuple(active.values()))

@@ -138,6 +138,8 @@ class StoredResponse:
     status: int | None
     body: Any
     created_at_ms: int
+    # The daemon that carries the request out; None in rows of older versions.
+    holder: str | None
 
 
 class ResponseStore:
@@ -146,9 +148,16 @@ class ResponseStore:
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
-    def claim(self, key_hash: str, fingerprint: str, now_ms: int) -> StoredResponse | None:
+    def claim(
+        self, key_hash: str, fingerprint: str, now_ms: int, holder: str | None = None
+    ) -> StoredResponse | None:
         """Claim the key; when it is taken, return the stored request instead."""
-        row = {"key_hash": key_hash, "fingerprint": fingerprint, "created_at_ms": now_ms}
+        row = {
+            "key_hash": key_hash,
+            "fingerprint": fingerprint,
+            "created_at_ms": now_ms,
+            "holder": holder,
+        }
         return None if insert_new(self._connection, responses, row) else self.get(key_hash)
 
     def get(self, key_hash: str) -> StoredResponse | None:
@@ -164,6 +173,7 @@ class ResponseStore:
             status=found.status,
             body=None if found.body is DAMAGED else found.body,
             created_at_ms=found.created_at_ms,
+            holder=found.holder,
         )
 
     def finish(self, key_hash: str, status: int, body: Any) -> None:
@@ -179,6 +189,17 @@ class ResponseStore:
         self._connection.execute(
             sa.delete(responses).where(
                 responses.c.key_hash == key_hash, responses.c.status.is_(None)
+            )
+        )
+
+    def release(self, known: StoredResponse) -> None:
+        """Release the key of a request that was cut off, unless somebody has claimed it since."""
+        self._connection.execute(
+            sa.delete(responses).where(
+                responses.c.key_hash == known.key_hash,
+                responses.c.status.is_(None),
+                responses.c.created_at_ms == known.created_at_ms,
+                responses.c.holder.is_not_distinct_from(known.holder),
             )
         )
 

@@ -93,6 +93,8 @@ responses = sa.Table(
     sa.Column("status", sa.Integer),
     sa.Column("body", Json),
     sa.Column("created_at_ms", Ms, nullable=False, index=True),
+    # The daemon that carries the request out.
+    sa.Column("holder", sa.Text),
 )
 
 
