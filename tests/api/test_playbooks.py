@@ -9,6 +9,7 @@ from tests.api.conftest import ADMIN
 from tests.api.live import Live
 from tests.support.daemon import wait_for
 from tests.support.playbook_factories import ENFORCED, manifest
+from tests.support.skill_service_harness import skill_md
 
 EVIDENCE = [{"kind": "manual", "id": "dry-run"}]
 
@@ -44,6 +45,30 @@ def test_a_playbook_over_http(api: TestClient) -> None:
     bad = api.post("/v1/playbooks/validate", json={"manifest": {"title": 1}}).json()
     assert bad["valid"] is False
     assert "digest" not in bad
+
+
+def test_a_required_scope_names_what_there_is(api: TestClient) -> None:
+    scopes = {"required_credential_scope": {"route_allow": ["scriptd"], "route_deny": ["none"]}}
+    body = {"manifest": manifest(scopes=scopes)}
+    refused = api.post("/v1/playbooks", json=body)
+    assert (refused.status_code, refused.json()["code"]) == (400, "manifest_invalid")
+    [wrong] = refused.json()["errors"]
+    where = "/manifest/scopes/required_credential_scope/route_allow"
+    assert (wrong["pointer"], wrong["code"]) == (where, "unknown_name")
+    assert "'scriptd'" in wrong["detail"]
+    assert "scripted" in wrong["detail"]
+    [told] = api.post("/v1/playbooks/validate", json=body).json()["errors"]
+    assert told["pointer"] == where
+
+    skills = {"required_capability_scope": {"skill_allow": ["spoons"]}}
+    body = {"manifest": manifest(scopes=skills)}
+    assert api.post("/v1/playbooks", json=body).status_code == 400
+    content = {"content": skill_md("Spoons"), "slug": "spoons"}
+    assert api.post("/v1/skills", json=content).status_code == 201
+    assert api.post("/v1/playbooks", json=body).status_code == 201
+    # What is stored may stay when the skill goes.
+    assert api.delete("/v1/skills/spoons").status_code == 200
+    assert api.post("/v1/playbooks", json=body).status_code == 200
 
 
 def test_viewers_look_operators_start_and_admins_publish(guarded: TestClient) -> None:

@@ -101,6 +101,13 @@ class PlaybookScopes(ManifestPart):
     required_credential_scope: ScopeLists | None = None
 
 
+# The lists that are enforced, and how each is read.
+SCOPES: Final = {
+    "required_capability_scope": read_capability_scope,
+    "required_credential_scope": read_credential_scope,
+}
+
+
 class PlaybookManifest(ManifestPart):
     """The content of a version of a playbook; the digest covers all of it."""
 
@@ -265,11 +272,7 @@ def _tool_errors(tools: ToolPolicy) -> Iterator[FieldError]:
 
 
 def _scope_errors(scopes: PlaybookScopes) -> Iterator[FieldError]:
-    read = {
-        "required_capability_scope": read_capability_scope,
-        "required_credential_scope": read_credential_scope,
-    }
-    for name, reader in read.items():
+    for name, reader in SCOPES.items():
         lists = getattr(scopes, name)
         try:
             if lists is not None:

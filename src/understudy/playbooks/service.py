@@ -1,17 +1,23 @@
 """Use cases of playbooks: validate, store, get, list, publish, revoke."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import coded_error
+from understudy.core.errors import FieldError, Invalid, UnderstudyError, coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.core.records import JsonObject, reduced
 from understudy.core.text import preview, quoted
-from understudy.playbooks.manifest import ManifestCheck, PlaybookEvidence, check_manifest
+from understudy.playbooks.manifest import (
+    SCOPES,
+    ManifestCheck,
+    PlaybookEvidence,
+    PlaybookManifest,
+    check_manifest,
+)
 from understudy.playbooks.model import (
     RELEASE,
     STARTABLE,
@@ -22,6 +28,7 @@ from understudy.playbooks.model import (
     PlaybookVersion,
     ReleaseStatus,
 )
+from understudy.sessions.known_names import KnownNames
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -37,21 +44,24 @@ class PlaybookService:
     units: "Units"
     clock: Clock
     tool_names: Callable[[], Sequence[str]]
+    # What the required scopes may allow.
+    names: KnownNames = field(default_factory=KnownNames)
 
-    def validate(self, document: JsonObject) -> ManifestCheck:
+    def validate(self, principal: Principal, document: JsonObject) -> ManifestCheck:
         """Validate a manifest, and compute its digest."""
-        return check_manifest(document, self.tool_names())[1]
+        manifest, found = check_manifest(document, self.tool_names())
+        if manifest is None or found.errors:
+            return found
+        self.names.refresh()
+        with self.units.read() as unit:
+            return replace(found, errors=tuple(self._unknown(unit, principal, manifest)))
 
     def create(self, principal: Principal, document: JsonObject) -> tuple[PlaybookDetail, bool]:
         """Store a version; returns whether it is new. An identical one changes nothing."""
         manifest, found = check_manifest(document, self.tool_names())
         if manifest is None or found.errors:
-            raise coded_error(
-                "playbooks/manifest_invalid",
-                errors=found.errors,
-                count=len(found.errors),
-                first=f"{found.errors[0].pointer}: {found.errors[0].detail}",
-            )
+            raise _invalid(found.errors)
+        self.names.refresh()
         now = self.clock.now_ms()
         version = PlaybookVersion(
             playbook_id=manifest.playbook_id,
@@ -65,6 +75,9 @@ class PlaybookService:
         with self.units.write() as unit:
             is_new = unit.playbooks.add(version)
             if is_new:
+                # A version that is stored already may stay when what it names has gone.
+                if unknown := tuple(self._unknown(unit, principal, manifest)):
+                    raise _invalid(unknown)
                 self._audit(unit, principal, "playbooks.create", version)
             else:
                 _check_same(unit, version)
@@ -142,6 +155,22 @@ class PlaybookService:
                 self._audit(unit, principal, "playbooks.revoke", changed, reason=said)
             return _detail(unit, ref.playbook_id, ref.version)
 
+    def _unknown(
+        self, unit: "Unit", principal: Principal, manifest: PlaybookManifest
+    ) -> Iterator[FieldError]:
+        """The names in required scopes that nothing answers to."""
+        for name, read in SCOPES.items():
+            lists = getattr(manifest.scopes, name)
+            try:
+                if lists is not None:
+                    where = f"manifest/scopes/{name}"
+                    self.names.check_scope(unit, principal, read(lists), where=where)
+            except Invalid as problem:
+                first, *others = problem.errors
+                # Its words name what is near.
+                yield replace(first, detail=problem.detail)
+                yield from others
+
     def _released(
         self,
         unit: "Unit",
@@ -173,6 +202,13 @@ class PlaybookService:
         named = f"{version.playbook_id}/{version.version}"
         now = self.clock.now_ms()
         unit.audit.add(audit.done(principal, action, named, at_ms=now, reason=reason))
+
+
+def _invalid(errors: Sequence[FieldError]) -> UnderstudyError:
+    first = f"{errors[0].pointer}: {errors[0].detail}"
+    return coded_error(
+        "playbooks/manifest_invalid", errors=tuple(errors), count=len(errors), first=first
+    )
 
 
 def require_version(unit: "Unit", ref: PlaybookRef) -> PlaybookVersion:
