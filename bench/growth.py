@@ -111,7 +111,7 @@ def _boot(daemon: Daemon) -> Iterator[tuple[str, Act]]:
         "migrations": daemon.migrate,
         "built-in agents": services.agents.service.ensure_built_in,
         "run memories": services.run_memories.startup,
-        "project tasks": services.project_tasks.reconcile,
+        "project tasks": services.projects.tasks.reconcile,
         "skills": services.skills.startup,
         "rollouts": services.rollout.startup,
     }

@@ -123,7 +123,7 @@ async def channel(garden: Garden) -> None:
     now = garden.call.services.resources.clock.now_ms()
     headers = signed_headers(made["secret"], "d", now, document)
     await asyncio.to_thread(
-        garden.call.services.bridges.hear,
+        garden.call.services.channels.bridges.hear,
         bridge["bridge_id"],
         {name.lower(): value for name, value in headers.items()},
         document,

@@ -429,7 +429,7 @@ async def follow_channel(services: Services, channel_id: str, after: int) -> Asy
     """Stream the events of a channel after a number."""
 
     def read(after: int) -> Sequence[SeenEvent]:
-        return services.channels.events(channel_id, after=after, limit=BATCH)
+        return services.channels.service.events(channel_id, after=after, limit=BATCH)
 
     is_shared = not services.resources.settings.is_sqlite
     pulse = StreamHeartbeat(services, (channel_topic(channel_id),), is_polled=is_shared)

@@ -261,7 +261,7 @@ class Background:
         return BridgeDuty(
             units=self._resources.units,
             clock=self._resources.clock,
-            service=self._services.bridges,
+            service=self._services.channels.bridges,
             sender=WebhookSender(),
         )
 
@@ -270,8 +270,8 @@ class Background:
         return ChannelDuty(
             units=resources.units,
             clock=resources.clock,
-            turns=services.turns,
-            stimuli=services.stimuli,
+            turns=services.channels.turns,
+            stimuli=services.channels.stimuli,
             changed=lambda channel_id: resources.bell.ring(channel_topic(channel_id)),
         )
 

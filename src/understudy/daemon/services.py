@@ -18,17 +18,9 @@ from understudy.agents.user_files import UserFileService
 from understudy.assets.service import AssetService
 from understudy.background_tasks.runner import BackgroundRunner
 from understudy.background_tasks.service import BackgroundTaskService
-from understudy.channels.bridges import BridgeService
-from understudy.channels.model import Channel, ChannelMessage
-from understudy.channels.posting import Posting
-from understudy.channels.service import ChannelService
-from understudy.channels.stimuli import StimulusService
-from understudy.channels.tools import TurnDesk
-from understudy.channels.turns import Turns
-from understudy.channels.worker import TOPIC as CHANNELS_TOPIC
-from understudy.channels.worker import channel_topic
 from understudy.channels.worker import run_ended as channel_run_ended
-from understudy.core.principal import DAEMON, Principal
+from understudy.core.principal import Principal
+from understudy.daemon.collaboration import ChannelServices, FlowServices, ProjectServices
 from understudy.daemon.known_names import known_names
 from understudy.daemon.learning import LearningServices
 from understudy.daemon.overview import OverviewReport
@@ -54,18 +46,10 @@ from understudy.mailboxes.worker import TOPIC as MAIL_TOPIC
 from understudy.mcp_client.source import McpToolSource
 from understudy.memory.capture import Capture
 from understudy.memory.maintenance import Maintenance, policy_hook
-from understudy.memory.policy import policy_in
 from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
 from understudy.memory.service import RunMemoryService
-from understudy.memory.texts import Cleaner
-from understudy.playbooks.flows import FlowService
-from understudy.playbooks.service import PlaybookService
-from understudy.playbooks.start import FlowStarter
-from understudy.project_tasks.service import ProjectTaskService
-from understudy.project_tasks.start import TaskStarter
 from understudy.project_tasks.tool import MemberTasks
-from understudy.redaction.scrub import scrub
 from understudy.retrieval.inspection import MemoryInspection
 from understudy.retrieval.jump import JumpSearch
 from understudy.retrieval.recollect import Recollector
@@ -90,9 +74,7 @@ from understudy.schedules.fire import Firing
 from understudy.schedules.service import ScheduleService
 from understudy.schedules.worker import TOPIC as SCHEDULES_TOPIC
 from understudy.sessions.known_names import KnownNames
-from understudy.sessions.model import Project
 from understudy.sessions.persona import PersonaService
-from understudy.sessions.projects import ProjectService
 from understudy.sessions.service import SessionService
 from understudy.sessions.task_service import TaskService
 from understudy.skills.active import ActiveSkills
@@ -117,122 +99,50 @@ class Services:
         self.keeper = Keeper(clock, Counters())
         maintenance = Maintenance(clock, self.keeper.counters)
         self.runtime = _runtime(resources, maintenance)
-        self.run_memories = RunMemoryService(
-            units=units,
-            clock=clock,
-            runtime=self.runtime,
-            keeper=self.keeper,
-            maintenance=maintenance,
-        )
+        self.run_memories = _run_memories(resources, self.runtime, self.keeper, maintenance)
         self.daemon_rules = DaemonRules(self.runtime)
         self.tokens = _tokens(resources)
         self.sign_in = BrowserSignIn(self.tokens)
         sources = SkillSources(resources)
         self.rollout = RolloutServices(resources, sources, self._stop_trials)
-        self.learning = LearningServices(
-            resources, self.runtime, self.default_route, (self.rollout.linked,)
-        )
+        linked = (self.rollout.linked,)
+        self.learning = LearningServices(resources, self.runtime, self.default_route, linked)
         self.keys = SigningKeyService(units, clock, settings.home / KEYS)
         self.skills = SkillServices(resources, self.tokens, sources, self.rollout.skills, self.keys)
-        self.lab = Laboratory(
-            units=units, clock=clock, secrets=self.learning.guard, scan=self.skills.guard.findings
-        )
+        self.lab = _laboratory(resources, self.learning, self.skills)
         self.skill_usage = UsageUpkeep(units, clock)
         self.agents = AgentServices(resources, self.learning, self.skills)
         # Asked for when they are there: servers come after the services that name them.
         names = known_names(self.skills.library, resources.route_ids, lambda: self.mcp)
+        active = ActiveSkills(self.skills.catalogue)
         self.personas = PersonaService(units, clock, names)
-        self.projects = ProjectService(units, clock, self._mirror)
-        self.sessions = SessionService(
-            units, clock, resources.route_exists, ActiveSkills(self.skills.catalogue), names
-        )
+        self.sessions = SessionService(units, clock, resources.route_exists, active, names)
         self.tasks = TaskService(units, clock)
-        self.project_tasks = ProjectTaskService(
-            units=units, clock=clock, clean=partial(_clean_output, settings.secrets)
-        )
         self.assets = AssetService(units, clock)
         self.inspection = MemoryInspection(units, clock, self.keeper, self.skills.catalogue)
         self.jump = JumpSearch(units=units, clock=clock)
         self.capture = _capture(resources, self.keeper, self.learning)
         self.intake = RunIntake(clock, resources.routes, self.defaults)
-        self.task_starter = TaskStarter(
-            tasks=self.project_tasks,
-            intake=self.intake,
-            posting=Posting(clock=clock),
-            channel_changed=self._channel_changed,
-        )
-        self.playbooks = PlaybookService(units=units, clock=clock, tool_names=self._tool_names)
-        self.flow_starter = FlowStarter(
-            units=units, clock=clock, intake=self.intake, tool_names=self._tool_names
-        )
-        self.flows = FlowService(
-            units=units,
-            clock=clock,
-            tasks=self.tasks,
-            cancel_run=self._cancel_run,
-            tool_names=self._tool_names,
+        self.channels = ChannelServices(resources, self.intake, self._cancel_run)
+        self.projects = ProjectServices(resources, self.intake, self.channels)
+        self.flows = FlowServices(
+            resources, self.intake, self.tasks, names, self._tool_names, self._cancel_run
         )
         self._add_rollouts()
         self.inbox = InboxService(units=units, clock=clock, rollouts=self.rollouts)
         self.runs = RunServices(resources, self.intake, self.run_ended, self._check_input, names)
-        self.firing = Firing(
-            clock=clock,
-            intake=self.intake,
-            may_still=self.tokens.may_still,
-            jitter=randbelow,
-        )
+        self.firing = _firing(resources, self.intake, self.tokens)
         self.schedules = _schedules(resources, self.firing)
-        self.mailboxes = MailboxService(
-            units=units, clock=clock, changed=partial(resources.bell.ring, MAIL_TOPIC)
-        )
-        self.background_tasks = BackgroundTaskService(
-            units=units,
-            clock=clock,
-            limits=settings.background,
-            holder=resources.engine.executor_id,
-            scrub=resources.scrub,
-            ring=resources.bell.ring,
-        )
-        self.background_runner = BackgroundRunner(
-            service=self.background_tasks,
-            program=ShellProgram(settings.environment, resources.children),
-        )
-        self.bridges = BridgeService(
-            units=units,
-            clock=clock,
-            posting=Posting(clock=clock, posted=self._queue_for_bridges),
-            changed=self._channel_changed,
-        )
-        posting = self.bridges.posting
-        self.turns = Turns(
-            clock=clock,
-            intake=self.intake,
-            posting=posting,
-            cancel_run=self._cancel_turn,
-        )
-        self.channels = ChannelService(
-            units=units,
-            clock=clock,
-            posting=posting,
-            arbitration=self.turns.for_message,
-            changed=self._channel_changed,
-            cancel_run=self._cancel_turn,
-        )
-        self.stimuli = StimulusService(
-            units=units, clock=clock, posting=posting, changed=self._channel_changed
-        )
+        self.mailboxes = _mailboxes(resources)
+        self.background_tasks = _background_tasks(resources)
+        self.background_runner = _background_runner(resources, self.background_tasks)
         self.deliveries = DeliveryService(units, clock)
         self.webhook_secret = _webhook_secret(resources)
         self.mcp = mcp_servers(settings, clock, resources.children)
         self.session_mcp = session_mcp(settings, units, clock)
         self.tools = self._tools()
         self.sample = SampleService(units, self.keeper, clock)
-        self.unlearn = UnlearnService(
-            units=units,
-            clock=clock,
-            guard=self.learning.guard,
-            wake=partial(resources.bell.ring, UNLEARNS),
-        )
+        self.unlearn = _unlearn(resources, self.learning)
         self.metrics = self._metrics()
         self.status = StatusReport(self)
         self.overview = OverviewReport(units, clock, settings.routes)
@@ -268,9 +178,9 @@ class Services:
         """
         for step in (
             # Stores the result in the project tasks that it carried out.
-            self.project_tasks.ended,
+            self.projects.tasks.ended,
             # Notes when the last run of a flow has ended.
-            self.flows.ended,
+            self.flows.service.ended,
             # Writes its run memory, a summary candidate, and the capture job.
             self.capture.ended,
             # Queues the review of what its agent suggested to remember.
@@ -283,7 +193,7 @@ class Services:
             # After the commit: records the outcomes of the promoted skills that it used.
             self.outcomes.ended,
             # After the commit, if it was a channel turn: settles it.
-            partial(channel_run_ended, self._turn_ended),
+            partial(channel_run_ended, self.channels.turn_ended),
             # Wakes the parent session, stops the sidechains.
             self.runs.sidechain_links.ended,
         ):
@@ -329,16 +239,11 @@ class Services:
                 bell=resources.bell,
                 question_expires_s=settings.question_expires_s,
                 tasks=self.tasks,
-                project_tasks=MemberTasks(self.project_tasks),
+                project_tasks=MemberTasks(self.projects.tasks),
                 sidechains=self.runs.sidechains,
                 mail=RunMail(self.mailboxes),
-                stimuli=self.stimuli,
-                turn_desk=TurnDesk(
-                    units=resources.units,
-                    clock=resources.clock,
-                    scrub=self._scrub_for_channels,
-                    changed=self._channel_changed,
-                ),
+                stimuli=self.channels.stimuli,
+                turn_desk=self.channels.turn_desk,
                 fetch_allow=settings.fetch_allow,
                 may_go_on=Onward(resources.units, Gatekeeper()),
                 environment=settings.environment,
@@ -418,32 +323,9 @@ class Services:
     def _tool_names(self) -> Sequence[str]:
         return [*self._own_tool_names(), *(tool.name for tool in self.mcp.known(None))]
 
-    def _mirror(
-        self, unit: Unit, principal: Principal, old: Project | None, new: Project | None
-    ) -> None:
-        # Asked for when they are there: channels come after the projects that link them.
-        self.channels.mirror(unit, principal, old, new)
-
     def _cancel_run(self, principal: Principal, run_id: str) -> object:
         # Lazy: runs need trials, which cancel runs.
         return self.runs.service.cancel(principal, run_id)
-
-    def _queue_for_bridges(self, unit: Unit, channel: Channel, message: ChannelMessage) -> None:
-        # Lazy: bridges post, and posts are queued for bridges.
-        self.bridges.queue(unit, channel, message)
-
-    def _scrub_for_channels(self, text: str) -> str:
-        secrets = (*self.resources.settings.secrets, *self.bridges.secrets())
-        return scrub(text, literals=secrets)
-
-    def _cancel_turn(self, run_id: str) -> None:
-        self._cancel_run(DAEMON, run_id)
-
-    def _turn_ended(self) -> None:
-        self.resources.bell.ring(CHANNELS_TOPIC)
-
-    def _channel_changed(self, channel_id: str) -> None:
-        self.resources.bell.ring(CHANNELS_TOPIC, channel_topic(channel_id))
 
     def _stop_trials(self, skill_name: str) -> None:
         # Lazy: trials change rollouts, which end trials.
@@ -530,6 +412,29 @@ def _runtime(resources: Resources, maintenance: Maintenance) -> RuntimeService:
     return RuntimeService(resources.units, resources.clock, (learning, policy_hook(maintenance)))
 
 
+def _run_memories(
+    resources: Resources, runtime: RuntimeService, keeper: Keeper, maintenance: Maintenance
+) -> RunMemoryService:
+    return RunMemoryService(
+        units=resources.units,
+        clock=resources.clock,
+        runtime=runtime,
+        keeper=keeper,
+        maintenance=maintenance,
+    )
+
+
+def _laboratory(
+    resources: Resources, learning: LearningServices, skills: SkillServices
+) -> Laboratory:
+    return Laboratory(
+        units=resources.units,
+        clock=resources.clock,
+        secrets=learning.guard,
+        scan=skills.guard.findings,
+    )
+
+
 def _capture(resources: Resources, keeper: Keeper, learning: LearningServices) -> Capture:
     return Capture(
         resources.units,
@@ -541,11 +446,6 @@ def _capture(resources: Resources, keeper: Keeper, learning: LearningServices) -
     )
 
 
-def _clean_output(secrets: Sequence[str], unit: Unit, text: str) -> str:
-    """The output of a task, scrubbed as for run memory."""
-    return Cleaner(literals=tuple(secrets), pii=policy_in(unit).redact_pii).clean(text).text
-
-
 def _tokens(resources: Resources) -> TokenService:
     admin = resources.settings.admin_token
     return TokenService(
@@ -553,6 +453,12 @@ def _tokens(resources: Resources) -> TokenService:
         resources.clock,
         admin_token=admin.get_secret_value() if admin else None,
         is_loopback=resources.settings.is_loopback,
+    )
+
+
+def _firing(resources: Resources, intake: RunIntake, tokens: TokenService) -> Firing:
+    return Firing(
+        clock=resources.clock, intake=intake, may_still=tokens.may_still, jitter=randbelow
     )
 
 
@@ -572,4 +478,37 @@ def _webhook_secret(resources: Resources) -> WebhookSecret:
         units=resources.units,
         clock=resources.clock,
         configured=configured.get_secret_value() if configured else None,
+    )
+
+
+def _mailboxes(resources: Resources) -> MailboxService:
+    return MailboxService(
+        units=resources.units,
+        clock=resources.clock,
+        changed=partial(resources.bell.ring, MAIL_TOPIC),
+    )
+
+
+def _background_tasks(resources: Resources) -> BackgroundTaskService:
+    return BackgroundTaskService(
+        units=resources.units,
+        clock=resources.clock,
+        limits=resources.settings.background,
+        holder=resources.engine.executor_id,
+        scrub=resources.scrub,
+        ring=resources.bell.ring,
+    )
+
+
+def _background_runner(resources: Resources, tasks: BackgroundTaskService) -> BackgroundRunner:
+    program = ShellProgram(resources.settings.environment, resources.children)
+    return BackgroundRunner(service=tasks, program=program)
+
+
+def _unlearn(resources: Resources, learning: LearningServices) -> UnlearnService:
+    return UnlearnService(
+        units=resources.units,
+        clock=resources.clock,
+        guard=learning.guard,
+        wake=partial(resources.bell.ring, UNLEARNS),
     )

@@ -61,7 +61,7 @@ class Daemon:
         await asyncio.to_thread(services.agents.service.ensure_built_in)
         # Before any run resumes: its memories must be consistent.
         await asyncio.to_thread(services.run_memories.startup)
-        await asyncio.to_thread(services.project_tasks.reconcile)
+        await asyncio.to_thread(services.projects.tasks.reconcile)
         await asyncio.to_thread(services.skills.startup)
         await asyncio.to_thread(services.rollout.startup)
         execute = run_executor(resources, services).execute

@@ -32,7 +32,7 @@ def create(
     channel_id: ChannelId, body: CreateBridge, services: Services, caller: Caller
 ) -> NewBridge:
     """Make a bridge; a secret that was made for it is shown this once."""
-    return services.bridges.create(
+    return services.channels.bridges.create(
         caller, channel_id, body.bridge_id, body.connector, **_fields(body)
     )
 
@@ -41,14 +41,14 @@ def create(
 @viewer()
 def list_bridges(channel_id: ChannelId, services: Services, page: Paging) -> Page[Bridge]:
     """The bridges of a channel; credentials are named, never shown."""
-    return Page.cut(services.bridges.of_channel(channel_id), page)
+    return Page.cut(services.channels.bridges.of_channel(channel_id), page)
 
 
 @router.get(BRIDGE, operation_id="channels.get_bridge")
 @viewer()
 def get(channel_id: ChannelId, bridge_id: BridgeId, services: Services) -> Bridge:
     """One bridge."""
-    return services.bridges.get(channel_id, bridge_id)
+    return services.channels.bridges.get(channel_id, bridge_id)
 
 
 @router.put(BRIDGE, operation_id="channels.update_bridge")
@@ -62,7 +62,7 @@ def update(
 ) -> Bridge:
     """Change a bridge; what is left out keeps its value."""
     check_same_id("bridge_id", body.bridge_id, bridge_id)
-    return services.bridges.update(caller, channel_id, bridge_id, **_fields(body))
+    return services.channels.bridges.update(caller, channel_id, bridge_id, **_fields(body))
 
 
 @router.delete(BRIDGE, operation_id="channels.delete_bridge")
@@ -71,7 +71,7 @@ def delete(
     channel_id: ChannelId, bridge_id: BridgeId, services: Services, caller: Caller
 ) -> Deleted:
     """Delete a bridge with its credentials."""
-    services.bridges.delete(caller, channel_id, bridge_id)
+    services.channels.bridges.delete(caller, channel_id, bridge_id)
     return Deleted()
 
 
@@ -81,7 +81,7 @@ def deliveries(
     channel_id: ChannelId, bridge_id: BridgeId, services: Services, page: Paging
 ) -> Page[BridgeDelivery]:
     """What went out over a bridge, newest first."""
-    return services.bridges.deliveries(channel_id, bridge_id, page)
+    return services.channels.bridges.deliveries(channel_id, bridge_id, page)
 
 
 @router.post(INCOMING, operation_id="bridges.receive", response_class=JSONResponse)
@@ -107,7 +107,7 @@ async def receive_matrix(
 async def _heard(bridge_id: str, request: Request, services: Services) -> JSONResponse:
     body = await request.body()
     headers = {name.lower(): value for name, value in request.headers.items()}
-    answer = await run_in_threadpool(services.bridges.hear, bridge_id, headers, body)
+    answer = await run_in_threadpool(services.channels.bridges.hear, bridge_id, headers, body)
     return JSONResponse(answer)
 
 

@@ -53,7 +53,9 @@ def create(body: CreateChannel, services: Services, caller: Caller) -> Channel:
     """Create a channel, with members if some are given."""
     members = tuple(_member(member) for member in body.members)
     fields = _fields(body, AutonomyPolicy())
-    return services.channels.create(caller, body.channel_id, body.title, members=members, **fields)
+    return services.channels.service.create(
+        caller, body.channel_id, body.title, members=members, **fields
+    )
 
 
 @router.get("/v1/channels", operation_id="channels.list")
@@ -66,14 +68,14 @@ def list_channels(
     ] = None,
 ) -> Page[Channel]:
     """Channels by id."""
-    return services.channels.page(page, query=query)
+    return services.channels.service.page(page, query=query)
 
 
 @router.get(ONE, operation_id="channels.get")
 @viewer()
 def get(channel_id: ChannelId, services: Services) -> Channel:
     """One channel with its members."""
-    return services.channels.get(channel_id)
+    return services.channels.service.get(channel_id)
 
 
 @router.put(ONE, operation_id="channels.update")
@@ -83,17 +85,17 @@ def update(
 ) -> Channel:
     """Change a channel; what is left out keeps its value."""
     check_same_id("channel_id", body.channel_id, channel_id)
-    fields = _fields(body, services.channels.get(channel_id).autonomy_policy)
+    fields = _fields(body, services.channels.service.get(channel_id).autonomy_policy)
     if body.title is not None:
         fields["title"] = body.title
-    return services.channels.update(caller, channel_id, **fields)
+    return services.channels.service.update(caller, channel_id, **fields)
 
 
 @router.delete(ONE, operation_id="channels.delete")
 @operator()
 def delete(channel_id: ChannelId, services: Services, caller: Caller) -> Deleted:
     """Delete a channel with its log, reactions, leases and stimuli."""
-    services.channels.delete(caller, channel_id)
+    services.channels.service.delete(caller, channel_id)
     return Deleted()
 
 
@@ -101,7 +103,7 @@ def delete(channel_id: ChannelId, services: Services, caller: Caller) -> Deleted
 @viewer()
 def members(channel_id: ChannelId, services: Services, page: Paging) -> Page[ChannelMember]:
     """The roster of a channel, in the order of joining."""
-    return Page.cut(services.channels.get(channel_id).members, page)
+    return Page.cut(services.channels.service.get(channel_id).members, page)
 
 
 @router.post(ONE + "/members", operation_id="channels.put_member")
@@ -110,7 +112,7 @@ def put_member(
     channel_id: ChannelId, body: PutChannelMember, services: Services, caller: Caller
 ) -> Channel:
     """Let a person or a session join, or change how they take part."""
-    return services.channels.put_member(caller, channel_id, _member(body))
+    return services.channels.service.put_member(caller, channel_id, _member(body))
 
 
 @router.delete(ONE + "/members/{member_id}", operation_id="channels.remove_member")
@@ -119,7 +121,7 @@ def remove_member(
     channel_id: ChannelId, member_id: str, services: Services, caller: Caller
 ) -> Channel:
     """Let a member go; what its run still says is not published."""
-    return services.channels.remove_member(caller, channel_id, member_id)
+    return services.channels.service.remove_member(caller, channel_id, member_id)
 
 
 @router.get(MESSAGES, operation_id="channels.messages")
@@ -136,7 +138,9 @@ def messages(
     ] = None,
 ) -> Page[ChannelMessage]:
     """The latest messages in order; `next_cursor` leads to the ones before."""
-    return services.channels.messages(channel_id, page, root_id=thread_root_message_id, query=query)
+    return services.channels.service.messages(
+        channel_id, page, root_id=thread_root_message_id, query=query
+    )
 
 
 @router.post(MESSAGES, operation_id="channels.post", status_code=201)
@@ -149,7 +153,7 @@ def post(
         item_of(item, f"/input_items/{index}") for index, item in enumerate(body.input_items)
     )
     wanted = record_of(NewChannelMessage, body, input_items=())
-    return services.channels.post(caller, channel_id, replace(wanted, input_items=items))
+    return services.channels.service.post(caller, channel_id, replace(wanted, input_items=items))
 
 
 @router.post(REACTIONS, operation_id="channels.react")
@@ -162,7 +166,7 @@ def react(
     caller: Caller,
 ) -> ChannelMessage:
     """React to a message; again it changes nothing."""
-    return services.channels.react(
+    return services.channels.service.react(
         caller, channel_id, message_id, body.emoji, actor_id=body.actor_id
     )
 
@@ -180,7 +184,7 @@ def unreact(
     """Take a reaction back; again it changes nothing."""
     actor_id = None if body is None else body.actor_id
     given = emoji if body is None else body.emoji
-    return services.channels.react(
+    return services.channels.service.react(
         caller, channel_id, message_id, given or "", actor_id=actor_id, is_set=False
     )
 
@@ -189,7 +193,7 @@ def unreact(
 @viewer()
 def leases(channel_id: ChannelId, services: Services, page: Paging) -> Page[TurnLease]:
     """Who has the floor, thread by thread, and who is queued."""
-    return Page.cut(services.channels.leases(channel_id), page)
+    return Page.cut(services.channels.service.leases(channel_id), page)
 
 
 @router.get(ONE + "/next-speakers", operation_id="channels.next_speakers")
@@ -202,7 +206,7 @@ def next_speakers(
     ] = None,
 ) -> Arbitration:
     """Who would answer the last message of a person, in order, who would not, and why."""
-    return services.channels.next_speakers(channel_id, thread_root_message_id)
+    return services.channels.service.next_speakers(channel_id, thread_root_message_id)
 
 
 @router.get(ONE + "/stimuli", operation_id="channels.stimuli")
@@ -214,7 +218,7 @@ def stimuli(
     status: Annotated[StimulusStatus | None, Query(description="only those")] = None,
 ) -> Page[Stimulus]:
     """What is to be said by and by, and what became of it, newest first."""
-    return services.stimuli.page(channel_id, page, status=status)
+    return services.channels.stimuli.page(channel_id, page, status=status)
 
 
 @router.post(ONE + "/stimuli", operation_id="channels.create_stimulus", status_code=201)
@@ -223,7 +227,7 @@ def create_stimulus(
     channel_id: ChannelId, body: CreateStimulus, services: Services, caller: Caller
 ) -> Stimulus:
     """Have something said when its time has come, within the channel's policy."""
-    return services.stimuli.create(caller, channel_id, record_of(NewStimulus, body))
+    return services.channels.stimuli.create(caller, channel_id, record_of(NewStimulus, body))
 
 
 @router.get(
@@ -238,7 +242,7 @@ async def stream(
 ) -> StreamingResponse:
     """What happens in a channel from now on, or after the cursor."""
     position = wanted_position(request, cursor)
-    channel = await asyncio.to_thread(services.channels.get, channel_id)
+    channel = await asyncio.to_thread(services.channels.service.get, channel_id)
     after = channel.sequence if position is None else position.offset
     return stream_response(follow_channel(services, channel_id, after))
 
@@ -247,7 +251,7 @@ async def stream(
 @viewer()
 def thread_work(channel_id: ChannelId, services: Services, page: Paging) -> Page[ThreadWork]:
     """What goes on in each thread, newest first."""
-    return services.channels.threads(channel_id, page)
+    return services.channels.service.threads(channel_id, page)
 
 
 def _member(body: PutChannelMember) -> ChannelMember:

@@ -53,8 +53,8 @@ def start(
         metadata=body.metadata,
         evidence_refs=evidence_of(body.evidence_refs),
     )
-    flow_id = services.flow_starter.start(caller, wanted, idempotency_key=key)
-    return flow_view(services.flows.get(flow_id), caller)
+    flow_id = services.flows.starter.start(caller, wanted, idempotency_key=key)
+    return flow_view(services.flows.service.get(flow_id), caller)
 
 
 @router.get("/v1/flows", operation_id="flows.list")
@@ -68,7 +68,9 @@ def list_flows(
     status: Annotated[FlowStatus | None, Query(description="only of this status")] = None,
 ) -> Page[FlowView]:
     """Flows, newest first."""
-    found = services.flows.page(page, playbook_id=playbook_id, session_id=session_id, status=status)
+    found = services.flows.service.page(
+        page, playbook_id=playbook_id, session_id=session_id, status=status
+    )
     shown = tuple(flow_view(each, caller) for each in found.items)
     return Page(items=shown, next_cursor=found.next_cursor)
 
@@ -77,14 +79,14 @@ def list_flows(
 @viewer()
 def get(flow_id: FlowId, services: Services, caller: Caller) -> FlowView:
     """One flow, with its contract and the evidence that is missing."""
-    return flow_view(services.flows.get(flow_id), caller)
+    return flow_view(services.flows.service.get(flow_id), caller)
 
 
 @router.post(ONE + "/evidence", operation_id="flows.evidence")
 @operator()
 def evidence(flow_id: FlowId, body: AttestFlow, services: Services, caller: Caller) -> FlowView:
     """Add evidence; what is there already is not added again."""
-    found = services.flows.attest(caller, flow_id, evidence_of(body.evidence_refs))
+    found = services.flows.service.attest(caller, flow_id, evidence_of(body.evidence_refs))
     return flow_view(found, caller)
 
 
@@ -92,7 +94,7 @@ def evidence(flow_id: FlowId, body: AttestFlow, services: Services, caller: Call
 @operator()
 def cancel(flow_id: FlowId, services: Services, caller: Caller) -> FlowView:
     """Stop all that goes on in a flow; one that has ended is answered as it is."""
-    return flow_view(services.flows.cancel(caller, flow_id), caller)
+    return flow_view(services.flows.service.cancel(caller, flow_id), caller)
 
 
 @router.get(
@@ -106,7 +108,7 @@ async def stream(
     flow_id: FlowId, services: Services, request: Request, cursor: Cursor = None
 ) -> StreamingResponse:
     """The run of a flow as it happens."""
-    found = await asyncio.to_thread(services.flows.get, flow_id)
+    found = await asyncio.to_thread(services.flows.service.get, flow_id)
     return await follow_run(found.flow.run_id, services, request, cursor)
 
 

@@ -33,9 +33,9 @@ ONE: Final = "/v1/playbooks/{playbook_id}"
 
 @router.post("/v1/playbooks/validate", operation_id="playbooks.validate")
 @operator()
-def validate(body: ManifestBody, services: Services) -> ManifestVerdict:
+def validate(body: ManifestBody, services: Services, caller: Caller) -> ManifestVerdict:
     """What is wrong with a manifest, and its digest; nothing is stored."""
-    found = services.playbooks.validate(body.manifest)
+    found = services.flows.playbooks.validate(caller, body.manifest)
     return ManifestVerdict(
         valid=found.valid,
         digest=found.digest,
@@ -50,7 +50,7 @@ def create(
     body: ManifestBody, services: Services, caller: Caller, response: Response
 ) -> PlaybookDetail:
     """Store a version as a draft; the same one again is answered as it is, another digest refused."""
-    found, is_new = services.playbooks.create(caller, body.manifest)
+    found, is_new = services.flows.playbooks.create(caller, body.manifest)
     if not is_new:
         response.status_code = 200
     return found
@@ -67,7 +67,7 @@ def list_playbooks(
     ] = None,
 ) -> Page[PlaybookSummary]:
     """Playbooks by id."""
-    return services.playbooks.page(page, query=query, status=status)
+    return services.flows.playbooks.page(page, query=query, status=status)
 
 
 @router.get(ONE, operation_id="playbooks.get")
@@ -80,7 +80,7 @@ def get(
     ] = None,
 ) -> PlaybookDetail:
     """One playbook with its versions, one of them in full."""
-    return services.playbooks.get(playbook_id, version)
+    return services.flows.playbooks.get(playbook_id, version)
 
 
 @router.post(ONE + "/publish", operation_id="playbooks.publish")
@@ -91,7 +91,7 @@ def publish(
     """Release a version; the one that was active before becomes verified."""
     ref = PlaybookRef(playbook_id=playbook_id, version=body.version, digest=body.digest)
     refs = evidence_of(body.evidence_refs)
-    return services.playbooks.publish(caller, ref, body.status, refs)
+    return services.flows.playbooks.publish(caller, ref, body.status, refs)
 
 
 @router.post(ONE + "/revoke", operation_id="playbooks.revoke")
@@ -102,7 +102,7 @@ def revoke(
     """Let nobody start a version any more; flows under way go on."""
     ref = PlaybookRef(playbook_id=playbook_id, version=body.version, digest=body.digest)
     refs = evidence_of(body.evidence_refs)
-    return services.playbooks.revoke(caller, ref, body.reason, refs)
+    return services.flows.playbooks.revoke(caller, ref, body.reason, refs)
 
 
 def evidence_of(bodies: Sequence[EvidenceBody]) -> tuple[PlaybookEvidence, ...]:

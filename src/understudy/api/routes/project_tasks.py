@@ -52,7 +52,7 @@ def list_project_tasks(
     assignee_member_id: Annotated[str | None, Query(description="only of this member")] = None,
 ) -> Page[ProjectTaskDetail]:
     """The tasks of a project, oldest first."""
-    found = services.project_tasks.list(
+    found = services.projects.tasks.list(
         project_id, query=query, status=status, assignee_member_id=assignee_member_id
     )
     return Page.cut(found, page)
@@ -76,7 +76,7 @@ def create(
         metadata=body.metadata or {},
         **_links(body),
     )
-    return services.project_tasks.create(caller, project_id, wanted)
+    return services.projects.tasks.create(caller, project_id, wanted)
 
 
 @router.get(ONE, operation_id="project_tasks.get")
@@ -85,7 +85,7 @@ def get(
     project_id: ProjectId, project_task_id: ProjectTaskId, services: Services
 ) -> ProjectTaskDetail:
     """One task, as it stands now."""
-    return services.project_tasks.get(project_id, project_task_id)
+    return services.projects.tasks.get(project_id, project_task_id)
 
 
 @router.put(ONE, operation_id="project_tasks.update")
@@ -105,7 +105,7 @@ def update(
         clear=frozenset(name for name in CLEARED if getattr(body, f"clear_{name}")),
         **_links(body),
     )
-    return services.project_tasks.update(caller, project_id, project_task_id, change)
+    return services.projects.tasks.update(caller, project_id, project_task_id, change)
 
 
 @router.delete(ONE, operation_id="project_tasks.delete")
@@ -114,7 +114,7 @@ def delete(
     project_id: ProjectId, project_task_id: ProjectTaskId, services: Services, caller: Caller
 ) -> Deleted:
     """Delete a task that no other one names and no run is at work on."""
-    services.project_tasks.delete(caller, project_id, project_task_id)
+    services.projects.tasks.delete(caller, project_id, project_task_id)
     return Deleted()
 
 
@@ -132,7 +132,7 @@ def start(
     key = key_for_receipt(services, caller, idempotency_key, body.idempotency_key)
     if body.metadata is not None and not isinstance(body.metadata, dict):
         raise coded_error("project_tasks/metadata_not_an_object", pointer="/metadata")
-    started = services.task_starter.start(
+    started = services.projects.starter.start(
         caller, project_id, project_task_id, record_of(TaskStart, body), idempotency_key=key
     )
     return run_view(started, caller)

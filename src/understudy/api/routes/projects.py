@@ -10,12 +10,20 @@ from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging
 from understudy.api.services import Caller, Services
 from understudy.core.page import Page
-from understudy.sessions.model import ChannelLink, ProjectDetail, ProjectMember, ProjectStatus
+from understudy.core.records import extended
+from understudy.sessions.model import (
+    ChannelLink,
+    ChannelNote,
+    ProjectDetail,
+    ProjectMember,
+    ProjectStatus,
+)
 from understudy.wire.base import Deleted
 from understudy.wire.projects import (
     AddMember,
     CreateProject,
     LinkChannel,
+    NoteOfChannel,
     ProjectFields,
     UpdateProject,
 )
@@ -30,7 +38,7 @@ ONE: Final = "/v1/projects/{project_id}"
 def create(body: CreateProject, services: Services, caller: Caller) -> ProjectDetail:
     """Create a project, with members if some are given."""
     members = tuple(_member(member) for member in body.members)
-    return services.projects.create(
+    return services.projects.service.create(
         caller, body.project_id, body.display_name, members=members, **_fields(body)
     )
 
@@ -48,7 +56,7 @@ def list_projects(
     channel_id: Annotated[str | None, Query(description="only those that link it")] = None,
 ) -> Page[ProjectDetail]:
     """Projects by id."""
-    return services.projects.page(
+    return services.projects.service.page(
         page,
         query=query,
         status=status,
@@ -61,7 +69,7 @@ def list_projects(
 @viewer()
 def get(project_id: ProjectId, services: Services) -> ProjectDetail:
     """One project."""
-    return services.projects.get(project_id)
+    return services.projects.service.get(project_id)
 
 
 @router.put(ONE, operation_id="projects.update")
@@ -76,14 +84,14 @@ def update(
         fields["members"] = tuple(_member(member) for member in body.members)
     if body.display_name is not None:
         fields["display_name"] = body.display_name
-    return services.projects.update(caller, project_id, **fields)
+    return services.projects.service.update(caller, project_id, **fields)
 
 
 @router.delete(ONE, operation_id="projects.delete")
 @operator()
 def delete(project_id: ProjectId, services: Services, caller: Caller) -> Deleted:
     """Delete a project; its sessions stay."""
-    services.projects.delete(caller, project_id)
+    services.projects.service.delete(caller, project_id)
     return Deleted()
 
 
@@ -91,7 +99,7 @@ def delete(project_id: ProjectId, services: Services, caller: Caller) -> Deleted
 @viewer()
 def members(project_id: ProjectId, services: Services, page: Paging) -> Page[ProjectMember]:
     """The members of a project."""
-    return Page.cut(services.projects.get(project_id).members, page)
+    return Page.cut(services.projects.service.get(project_id).members, page)
 
 
 @router.post(ONE + "/members", operation_id="projects.add_member")
@@ -100,7 +108,7 @@ def add_member(
     project_id: ProjectId, body: AddMember, services: Services, caller: Caller
 ) -> ProjectDetail:
     """Let a session or a person join."""
-    return services.projects.add_member(caller, project_id, _member(body))
+    return services.projects.service.add_member(caller, project_id, _member(body))
 
 
 @router.delete(ONE + "/members/{member_id}", operation_id="projects.remove_member")
@@ -109,16 +117,18 @@ def remove_member(
     project_id: ProjectId, member_id: str, services: Services, caller: Caller
 ) -> ProjectDetail:
     """Let a member go."""
-    return services.projects.remove_member(caller, project_id, member_id)
+    return services.projects.service.remove_member(caller, project_id, member_id)
 
 
 @router.get(ONE + "/channels", operation_id="projects.channels")
 @viewer()
 def channels(project_id: ProjectId, services: Services, page: Paging) -> Page[ChannelLink]:
     """The channels that a project links; the threads of its tasks begin in the default one."""
-    project = services.projects.get(project_id)
+    project = services.projects.service.get(project_id)
     links = [
-        ChannelLink(
+        extended(
+            ChannelLink,
+            project.channel_notes.get(each, ChannelNote()),
             channel_id=each,
             default_for_new_tasks=not at,
             mirror_members=each in project.mirrored_channels,
@@ -134,12 +144,13 @@ def link_channel(
     project_id: ProjectId, body: LinkChannel, services: Services, caller: Caller
 ) -> ProjectDetail:
     """Link a channel, as the default for new tasks if it is to be."""
-    return services.projects.link_channel(
+    return services.projects.service.link_channel(
         caller,
         project_id,
         body.channel_id,
         is_default=body.default_for_new_tasks,
         mirrors=body.mirror_members,
+        **body.model_dump(include=set(NoteOfChannel.model_fields), exclude_none=True),
     )
 
 
@@ -149,7 +160,7 @@ def unlink_channel(
     project_id: ProjectId, channel_id: str, services: Services, caller: Caller
 ) -> ProjectDetail:
     """Take a link away, unless an unfinished task is talked about there."""
-    return services.projects.unlink_channel(caller, project_id, channel_id)
+    return services.projects.service.unlink_channel(caller, project_id, channel_id)
 
 
 def _member(body: AddMember) -> ProjectMember:
@@ -158,4 +169,10 @@ def _member(body: AddMember) -> ProjectMember:
 
 def _fields(body: ProjectFields) -> dict[str, Any]:
     """The fields that were set."""
-    return body.model_dump(include=set(ProjectFields.model_fields), exclude_none=True)
+    fields = body.model_dump(include=set(ProjectFields.model_fields), exclude_none=True)
+    if body.channel_notes is not None:
+        fields["channel_notes"] = {
+            channel_id: ChannelNote(**note.model_dump(exclude_none=True))
+            for channel_id, note in body.channel_notes.items()
+        }
+    return fields
