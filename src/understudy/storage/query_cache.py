@@ -42,31 +42,7 @@ CACHED: Final = frozenset(
         user_context_files,
     )
 )
-# Key of the changed tables in `Connection.info`.
-CHANGED: Final = "understudy_changed_tables"
 WRITES: Final = ("INSERT", "UPDATE", "DELETE", "REPLACE")
-
-
-def watch_changes(engine: sa.Engine) -> None:
-    """Note for each connection of the engine which tables it changed."""
-    sa.event.listen(engine, "after_cursor_execute", _note_change)
-
-
-def _note_change(
-    connection: sa.Connection, cursor: Any, statement: str, _values: Any, context: Any, _many: bool
-) -> None:
-    compiled = context.compiled
-    changed: Collection[str] = ()
-    if compiled is None:
-        # Plain SQL, which may change anything.
-        changed = CACHED if statement.lstrip()[:7].upper().startswith(WRITES) else ()
-    # For a statement with RETURNING the driver does not know the row count yet.
-    elif (context.isinsert or context.isupdate or context.isdelete) and (
-        compiled.effective_returning or cursor.rowcount
-    ):
-        changed = (compiled.statement.table.name,)
-    if changed:
-        connection.info.setdefault(CHANGED, set()).update(changed)
 
 
 class QueryCache:
@@ -119,12 +95,13 @@ class CachedReads:
         self._connection = connection
         self._cache = cache
         self._since = since
-        connection.info.pop(CHANGED, None)
 
     @property
-    def changed(self) -> frozenset[str]:
+    def changed(self) -> Collection[str]:
         """The tables that the unit has changed."""
-        return frozenset(self._connection.info.get(CHANGED, ()))
+        # Only a connection of an engine with units is a `WatchedConnection`.
+        found: Collection[str] = getattr(self._connection, "changed", ())
+        return found
 
     def __call__(self, key: Hashable, tables: tuple[sa.Table, ...], load: Callable[[], T]) -> T:
         """The cached result of `load`, which reads only these tables."""
@@ -132,7 +109,7 @@ class CachedReads:
         if self._cache is None or current_sight.get() != WHOLE:
             return load()
         names = frozenset(table.name for table in tables)
-        if names & self.changed:
+        if not names.isdisjoint(self.changed):
             return load()
         kept = self._cache.find(key)
         if kept is not None:

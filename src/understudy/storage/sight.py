@@ -171,21 +171,6 @@ SENSITIVE: Final = frozenset({t.learnings, t.learning_candidates})
 READS: Final = "understudy_reads"
 
 
-def complete_queries(engine: sa.Engine) -> None:
-    """Narrow every query of an engine to the rows that its caller may see."""
-    if not sa.event.contains(engine, "before_execute", _completed):
-        sa.event.listen(engine, "before_execute", _completed, retval=True)
-
-
-def _completed(
-    _: sa.Connection, statement: Any, multiparams: Any, params: Any, options: Mapping[str, Any]
-) -> tuple[Any, Any, Any]:
-    sight = current_sight.get()
-    if sight != Sight() and isinstance(statement, sa.SelectBase):
-        statement = narrowed(statement, sight, reads=bool(options.get(READS)))
-    return statement, multiparams, params
-
-
 def narrowed(statement: Any, sight: Sight, *, reads: bool) -> Any:
     """A query narrowed by the sight, subqueries included."""
 

@@ -23,16 +23,17 @@ from understudy.storage.erasure import ErasureStore
 from understudy.storage.journal import JournalStore
 from understudy.storage.learnings import LearningStore
 from understudy.storage.postgres import START_LOCK, hold_lock, try_lock
-from understudy.storage.query_cache import CACHED, CachedReads, QueryCache, watch_changes
+from understudy.storage.query_cache import CACHED, CachedReads, QueryCache
 from understudy.storage.run_memory_index import RunMemoryIndex
 from understudy.storage.run_memory_rows import OwnRunMemories, SqlRunMemories
 from understudy.storage.run_traces import traces_of
-from understudy.storage.sight import READS, complete_queries, foreign_among, sensitive_words
+from understudy.storage.sight import READS, foreign_among, sensitive_words
 from understudy.storage.skill_bundle_rows import SqlSkillBundles
 from understudy.storage.stores import Stores
 from understudy.storage.term_entries import TermCounts
 from understudy.storage.term_index import TermIndex
 from understudy.storage.unlearn import UnlearnStore
+from understudy.storage.watched_connection import watch
 
 # Enqueues a run in the durable engine within the caller's transaction.
 Enqueue = Callable[[sa.Connection, Run], None]
@@ -131,7 +132,7 @@ class Unit(Stores):
     @property
     def changed_tables(self) -> frozenset[str]:
         """The tables that this unit has changed."""
-        return self._cached.changed
+        return frozenset(self._cached.changed)
 
     def foreign_among(
         self, session_ids: Sequence[str], ids: Sequence[str], user_id: str
@@ -205,8 +206,7 @@ class Units:
     ) -> None:
         self.engine = engine
         self.cache = cache
-        watch_changes(engine)
-        complete_queries(engine)
+        watch(engine)
         self._blobs = blobs
         self._run_memories = run_memories
         self._skill_bundles = skill_bundles
