@@ -15,6 +15,7 @@ import psutil
 from bench.baseline import route_config
 from bench.report import figure, heading, percentile
 from tests.support.daemon import DaemonProcess, wait_for
+from understudy.core.strict_json import MAX_NAMES
 from understudy.testing.fake_model import FakeModel
 
 IDLE_S = 20
@@ -26,7 +27,8 @@ BODIES = (
     b'{"a":' * 60 + b"0" + b"}" * 60,
     b'{"content":"' + b"x" * (1024 * 1024 - 20) + b'"}',
     b"[" + b"[]," * 300_000 + b"0]",
-    # As many mistakes as there can be.
+    # As many mistakes as there can be, and more than that.
+    b"{" + b",".join(b'"k%d":0' % it for it in range(MAX_NAMES)) + b"}",
     b"{" + b",".join(b'"k%d":0' % it for it in range(49_990)) + b"}",
 )
 # Routes that are named with how long they held up `/healthz`.

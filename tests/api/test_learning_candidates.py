@@ -504,6 +504,17 @@ def test_a_repeat_under_the_same_key_proposes_once(api: TestClient) -> None:
     assert len(ok(api, "GET", PATH)["items"]) == 1
 
 
+def test_a_content_that_is_too_long_is_refused_before_secrets_are_searched_in_it(
+    api: TestClient,
+) -> None:
+    secret = "gh" + "p_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    path = f"{PATH}/{propose(api)}/publish"
+
+    answer = api.post(path, json={"content": secret + " word" * 10_000})
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_content")
+
+
 def test_a_secret_is_refused_also_where_it_is_given_as_an_id(api: TestClient) -> None:
     token = "gh" + "p_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     places: dict[str, dict[str, Any]] = {

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from starlette.testclient import TestClient
 
 from understudy.core.errors import Invalid
-from understudy.core.strict_json import MAX_VALUES, parse
+from understudy.core.strict_json import MAX_NAMES, MAX_VALUES, parse
 from understudy.wire.permissions import CheckTool
 from understudy.wire.skills import UpdateSkill
 
@@ -25,7 +25,12 @@ ROOM = MAX_VALUES - 20
 WORST: dict[str, tuple[str, str, Any, Any]] = {
     # Values of one kind are checked at once.
     "a list": ("POST", "/v1/tools/check", CheckTool, [0, "a"] * (ROOM // 2)),
-    "unknown fields": ("POST", "/v1/tools/check", CheckTool, {f"k{it}": 0 for it in range(ROOM)}),
+    "unknown fields": (
+        "POST",
+        "/v1/tools/check",
+        CheckTool,
+        {f"k{it}": 0 for it in range(MAX_NAMES)},
+    ),
     "wrong items": ("PUT", "/v1/skills/none", UpdateSkill, {"tags": [0] * ROOM}),
     "wrong items at the end": (
         "PUT",
@@ -71,6 +76,22 @@ def test_the_worst_bodies_are_worked_on_beside_the_event_loop(
     here = took(time.thread_time, lambda: done_here(kind, body))
 
     assert on_loop < here / 2, (on_loop, here)
+
+
+def test_a_long_id_costs_the_event_loop_no_more_than_another_long_text(api: TestClient) -> None:
+    portal = api.portal
+    assert portal is not None
+
+    def on_loop_s(body: dict[str, str]) -> float:
+        def send() -> None:
+            assert api.post("/v1/projects", json=body).status_code == 400
+
+        return min(took(lambda: portal.call(time.thread_time), send) for _ in range(4))
+
+    text = "x" * 900_000
+    elsewhere = on_loop_s({"project_id": "no id", "name": text})
+
+    assert on_loop_s({"project_id": text, "name": "n"}) < 4 * elsewhere
 
 
 def test_a_body_with_many_mistakes_is_told_how_many_and_the_first(api: TestClient) -> None:

@@ -188,7 +188,8 @@ def _resource_id(request: Request, operation: Operation) -> str:
     body = getattr(request.state, "body", None)
     if field is not None and isinstance(body, dict):
         named = str(body.get(field) or "")
-    return printable(named)[:MAX_ID_CHARS]
+    # Cut first: a long value would be read on the event loop.
+    return printable(named[:MAX_ID_CHARS])[:MAX_ID_CHARS]
 
 
 def _record(services: Services, entry: AuditEntry, principal: Principal | None) -> None:

@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import compile_path
+from starlette.types import Receive, Scope, Send
 
 from understudy.access.browsers import refuse_foreign_host, refuse_other_sites
 from understudy.access.sign_in import COOKIE
@@ -115,6 +116,12 @@ class GatedRoute(APIRoute):
                 self._left_to_build = None
                 super().__init__(self.path, self.endpoint, **options)
         return super().__getattribute__(name)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._left_to_build is not None:
+            # Takes milliseconds, which everybody else on the event loop would wait for.
+            await run_in_threadpool(getattr, self, "app")
+        await super().handle(scope, receive, send)
 
     @property
     def operation(self) -> Operation:

@@ -11,6 +11,8 @@ from understudy.core.pointer import pointer
 MAX_DEPTH: Final = 64
 # Parsing holds the GIL, so a body of many small values is refused before it is parsed.
 MAX_VALUES: Final = 50_000
+# A name costs several times what a value does: to parse, to look up, and to refuse as unknown.
+MAX_NAMES: Final = 10_000
 MAX_INT: Final = 2**63 - 1
 
 
@@ -31,18 +33,19 @@ def load(body: bytes | str) -> Any:
 
 
 def _refuse_many_values(body: bytes) -> None:
-    """Refuse too many values, counted by separators outside of strings, before parsing."""
-    if _separators(body) < MAX_VALUES:
+    """Refuse too many values or names, counted by separators outside of strings, before parsing."""
+    if _are_few(body):
         return
     plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     # A value has at most two strings: its name and itself.
-    if plain.count(b'"') <= 4 * MAX_VALUES and _separators(_outside_strings(plain)) < MAX_VALUES:
+    if plain.count(b'"') <= 4 * MAX_VALUES and _are_few(_outside_strings(plain)):
         return
-    raise coded_error("api/too_many_values", pointer="", limit=MAX_VALUES)
+    raise coded_error("api/too_many_values", pointer="", limit=MAX_VALUES, names=MAX_NAMES)
 
 
-def _separators(text: bytes) -> int:
-    return text.count(b",") + text.count(b"[") + text.count(b"{")
+def _are_few(text: bytes) -> bool:
+    values = text.count(b",") + text.count(b"[") + text.count(b"{")
+    return values < MAX_VALUES and text.count(b":") <= MAX_NAMES
 
 
 def _outside_strings(text: bytes) -> bytes:

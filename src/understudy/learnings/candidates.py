@@ -34,6 +34,7 @@ from understudy.learnings.proposal import NewCandidate, make_candidate, propose
 from understudy.learnings.publication import (
     PublishChanges,
     Published,
+    check_changes,
     propose_and_publish,
     publish,
     published,
@@ -234,6 +235,8 @@ class CandidateService:
     ) -> Published:
         """Publish a candidate as a learning; a retry answers the same learning."""
         changes = wanted or PublishChanges()
+        # Lengths first: the search for secrets takes long over a long text.
+        check_changes(changes)
         self.guard.check(texts_of_changes(changes))
         self._check_stored(candidate_id, changes)
         with self.units.write() as unit:

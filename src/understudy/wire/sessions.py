@@ -5,7 +5,7 @@ from pydantic import Field
 from understudy.runs.model import RunStatus
 from understudy.sessions import model
 from understudy.sessions.journal import JournalEvent
-from understudy.wire.base import JsonObject, Omitted, RequestBody, ScopeLists, View
+from understudy.wire.base import Id, JsonObject, Omitted, RequestBody, ScopeLists, View
 from understudy.wire.events import RunEventView
 from understudy.wire.generation import Generation
 from understudy.wire.replies import OutputView, ReplyTargetBody
@@ -17,7 +17,7 @@ class CreateSession(RequestBody):
     session_id: str | None = None
     agent_id: str | None = None
     parent_session_id: str | None = None
-    thread_id: str | None = None
+    thread_id: Id | None = None
     persona_id: str | None = None
     capability_scope: JsonObject | None = None
     credential_scope: JsonObject | None = None

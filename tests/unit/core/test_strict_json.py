@@ -5,7 +5,7 @@ import json
 import pytest
 
 from understudy.core.errors import Invalid, UnderstudyError
-from understudy.core.strict_json import MAX_DEPTH, MAX_INT, MAX_VALUES, parse
+from understudy.core.strict_json import MAX_DEPTH, MAX_INT, MAX_NAMES, MAX_VALUES, parse
 
 
 @pytest.mark.parametrize(
@@ -15,8 +15,10 @@ from understudy.core.strict_json import MAX_DEPTH, MAX_INT, MAX_VALUES, parse
         b"[" + b"[]," * MAX_VALUES + b"0]",
         b'{"a": "\\\\", "b": [' + b'"",' * MAX_VALUES + b"0]}",
         b"[" + b'"' * (5 * MAX_VALUES) + b"," * MAX_VALUES,
+        b"{" + b",".join(b'"k%d":0' % it for it in range(MAX_NAMES + 1)) + b"}",
+        b"[" + b'{"a":0},' * MAX_NAMES + b'{"a":0}]',
     ],
-    ids=["numbers", "lists", "behind an escape", "quotes"],
+    ids=["numbers", "lists", "behind an escape", "quotes", "names", "names of many objects"],
 )
 def test_a_body_of_too_many_values_is_not_parsed(body: bytes) -> None:
     with pytest.raises(UnderstudyError) as refused:
@@ -25,9 +27,17 @@ def test_a_body_of_too_many_values_is_not_parsed(body: bytes) -> None:
     assert refused.value.code == "too_many_values"
 
 
-@pytest.mark.parametrize("text", ["a,b" * MAX_VALUES, '\\",[{' * MAX_VALUES, '",' * MAX_VALUES])
+@pytest.mark.parametrize(
+    "text", ["a,b" * MAX_VALUES, '\\",[{' * MAX_VALUES, '",' * MAX_VALUES, '":' * MAX_VALUES]
+)
 def test_what_stands_in_a_string_is_no_value(text: str) -> None:
     assert parse(json.dumps({"text": text})) == {"text": text}
+
+
+def test_as_many_names_as_are_allowed_are_parsed() -> None:
+    many = {f"k{it}": 0 for it in range(MAX_NAMES)}
+
+    assert parse(json.dumps(many)) == many
 
 
 def nested(inner: str, levels: int) -> str:
