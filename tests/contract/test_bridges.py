@@ -16,7 +16,7 @@ from understudy.channels.bridge_signatures import signature, signed_headers
 from understudy.channels.bridge_worker import BridgeDuty
 from understudy.channels.bridges import BridgeService
 from understudy.channels.posting import Posting
-from understudy.core.errors import Conflict, Rejected
+from understudy.core.errors import Conflict, Invalid, Rejected
 from understudy.deliveries.webhook import WebhookSender
 from understudy.storage.unit import Units
 
@@ -109,6 +109,15 @@ def test_who_cannot_sign_is_not_told_whether_there_is_a_bridge(bridges: Bridges)
         with pytest.raises(Rejected) as refused:
             bridges.service.hear(bridge_id, {}, b"{}")
         assert refused.value.code == "bridge_signature_invalid"
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("key", ["00" * 32, "01" + "00" * 31, "ab" * 31, "no hex"])
+def test_a_discord_key_that_anybody_could_sign_for_is_refused(bridges: Bridges, key: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        bridges.make(Connector.DISCORD, credentials={"public_key": key})
+
+    assert [each.pointer for each in refused.value.errors] == ["/credentials/public_key"]
 
 
 def test_credentials_are_never_shown_again(bridges: Bridges) -> None:

@@ -107,6 +107,16 @@ def public_key_of(pem: str) -> "Ed25519PublicKey":
     return found
 
 
+def public_key_in_hex(text: str) -> "Ed25519PublicKey":
+    """The Ed25519 public key of 64 hex digits; `ValueError` for anything else and for a weak key."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(text))
+    if is_low_order(public):
+        raise ValueError("a key of low order")
+    return public
+
+
 def is_low_order(public: "Ed25519PublicKey") -> bool:
     """Whether signatures of this key can be made without its private part."""
     raw = public.public_bytes_raw()

@@ -36,7 +36,7 @@ async def with_second(
     body = getattr(request.state, "body", None)
     if operation.two is None or not operation.two_if(body):
         return await act()
-    change = GatedChange(
+    asked = GatedChange(
         units=services.resources.units,
         clock=services.resources.clock,
         principal=principal_of(request),
@@ -46,7 +46,8 @@ async def with_second(
         values=dict(request.path_params),
         body=await run_in_threadpool(operation.two_body, services, body),
     )
-    if not await run_in_threadpool(change.needs_two):
+    change = await run_in_threadpool(asked.gated)
+    if change is None:
         return await act()
     request.take_body(change.body)
     try:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from understudy.access.signing_keys import public_key_in_hex
 from understudy.channels.bridge_model import Bridge, Connector
 from understudy.core.errors import coded_error
 
@@ -103,15 +104,12 @@ def _matrix(bridge: Bridge, headers: Headers, _: bytes, __: int) -> bool:
 
 def _discord(bridge: Bridge, headers: Headers, body: bytes, now_ms: int) -> bool:
     from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     timestamp = headers.get("x-signature-timestamp")
     if not _is_recent(timestamp, now_ms, unit_ms=1000):
         return False
     try:
-        key = Ed25519PublicKey.from_public_bytes(
-            bytes.fromhex(bridge.credentials.get("public_key", ""))
-        )
+        key = public_key_in_hex(bridge.credentials.get("public_key", ""))
         signed = bytes.fromhex(headers.get("x-signature-ed25519", ""))
         key.verify(signed, (timestamp or "").encode() + body)
     except (ValueError, InvalidSignature):

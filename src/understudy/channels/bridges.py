@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from understudy.access.signing_keys import public_key_in_hex
 from understudy.channels.bridge_mapping import check_mapping, heard_in, presets
 from understudy.channels.bridge_model import (
     MAX_BRIDGES,
@@ -262,6 +263,15 @@ class BridgeService:
         unit.audit.add(entry)
 
 
+def _check_public_key(text: str) -> None:
+    try:
+        public_key_in_hex(text)
+    except ValueError:
+        raise coded_error(
+            "channels/bridge_invalid:public_key", pointer="/credentials/public_key"
+        ) from None
+
+
 def _checked(bridge: Bridge, *, now_ms: int) -> Bridge:
     """The bridge, or `Invalid` for a missing or unusable setting."""
     check_mapping(bridge.mapping)
@@ -278,6 +288,8 @@ def _checked(bridge: Bridge, *, now_ms: int) -> Bridge:
         for name, value in getattr(bridge, group).items():
             if not value.isprintable() or len(value) > MAX_FIELD_CHARS or not name.isprintable():
                 raise coded_error("channels/bridge_invalid", pointer=f"/{group}/{name}", name=name)
+    if bridge.connector is Connector.DISCORD:
+        _check_public_key(bridge.credentials["public_key"])
     if bridge.outgoing_url is not None:
         check_reply_targets((ReplyTarget(plugin="http", address=bridge.outgoing_url),))
     polls = bridge.connector is Connector.EMAIL and bridge.settings.get("imap_host")

@@ -1,7 +1,8 @@
 """Changes that need two approvers: whose approval counts, what waits, and who completes it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -33,6 +34,20 @@ if TYPE_CHECKING:
 MOST_EVENTS: Final = PageRequest(limit=200)
 
 
+# The pending change that the calls of this context answer.
+_answered: Final[ContextVar[str]] = ContextVar("answered_approval", default="")
+
+
+@contextmanager
+def answering(approval_id: str) -> Iterator[None]:
+    """Have the calls within answer a pending change; they begin none."""
+    token = _answered.set(approval_id)
+    try:
+        yield
+    finally:
+        _answered.reset(token)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
     """Content that is to take effect: who wrote it, whose word is not asked for, and its digest.
@@ -55,21 +70,29 @@ class GatedChange:
     operation: str
     values: dict[str, Any]
     body: Any = None
+    # The id of the pending change that the caller answers; empty when the caller begins one.
+    answers: str = ""
 
-    def needs_two(self) -> bool:
-        """Whether the settings require two approvers."""
+    def gated(self) -> "GatedChange | None":
+        """The change with the pending one that it answers; None if one person may make it."""
         with self.units.read() as unit:
-            return self.subject in required(current_revision(unit).document)
+            if self.subject not in required(current_revision(unit).document):
+                return None
+            mark = mark_of(self, MADE[self.subject](unit, self))
+            waiting = unit.second_approvals.same(mark, now_ms=self.clock.now_ms())
+        named = _answered.get() or (waiting.approval_id if waiting else "")
+        return replace(self, answers=named)
 
     def carry_out(self, act: Callable[[], object]) -> SecondApproval | None:
         """Make the change if the caller's approval suffices; else return the pending one."""
-        if not self.needs_two() or not _writes(act):
+        change = self.gated()
+        if change is None or not _writes(act):
             act()
             return None
-        waiting = self.approve_first()
+        waiting = change.approve_first()
         if waiting is not None:
             return waiting
-        with self.as_second():
+        with change.as_second():
             act()
         return None
 
@@ -78,8 +101,11 @@ class GatedChange:
         now, person = self.clock.now_ms(), person_of(self.principal)
         with self.units.write() as unit:
             mark = self._mark(unit)
+            # One after another: each sees what the one before has stored. No slug is locked here.
+            unit.skills.lock_name(mark)
             unit.second_approvals.sweep(now_ms=now)
             waiting = unit.second_approvals.same(mark, now_ms=now)
+            self._require_pending(unit, waiting, now)
             if waiting is None:
                 waiting = self._begin(person, now, mark)
                 unit.second_approvals.put(waiting)
@@ -108,6 +134,7 @@ class GatedChange:
             now, person = self.clock.now_ms(), person_of(self.principal)
             _lock(unit, self)
             waiting = unit.second_approvals.same(self._mark(unit), now_ms=now)
+            self._require_pending(unit, waiting, now)
             people = () if waiting is None else (waiting.proposed_by, waiting.first_by)
             if waiting is None or not waiting.first_by or person in people:
                 raise coded_error("two_approvers/subject_changed")
@@ -117,9 +144,17 @@ class GatedChange:
 
         return premise(take)
 
+    def _require_pending(self, unit: "Unit", waiting: SecondApproval | None, now_ms: int) -> None:
+        """Refuse an answer to what is no longer pending: it must not begin the change once more."""
+        if not self.answers or (waiting is not None and waiting.approval_id == self.answers):
+            return
+        if unit.second_approvals.get(self.answers, now_ms=now_ms) is None:
+            raise coded_error("two_approvers/already_decided", approval_id=self.answers)
+        raise coded_error("two_approvers/subject_changed")
+
     def _take(self, unit: "Unit", waiting: SecondApproval) -> None:
         if not unit.second_approvals.take(waiting.approval_id):
-            raise coded_error("two_approvers/approval_not_found", approval_id="")
+            raise coded_error("two_approvers/already_decided", approval_id=waiting.approval_id)
 
     def _mark(self, unit: "Unit") -> str:
         """What the change is known by; `Rejected` for who wrote what is to take effect."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from understudy.channels.bridge_mapping import check_mapping, filled, heard_in, presets
 from understudy.channels.bridge_model import Bridge, Connector, IncomingMessage
@@ -88,6 +88,24 @@ def test_a_signature_counts_for_its_body_and_its_time_alone(connector: Connector
     ):
         with pytest.raises(Rejected):
             check_sender(bridge(connector), headers, sent, now_ms=NOW)
+
+
+def test_a_key_of_low_order_signs_nothing() -> None:
+    """With such a key, one signature fits every text."""
+    weak = "01" + "00" * 31
+    at = str(NOW // 1000)
+    headers = {"x-signature-timestamp": at, "x-signature-ed25519": weak + "00" * 32}
+    Ed25519PublicKey.from_public_bytes(bytes.fromhex(weak)).verify(
+        bytes.fromhex(headers["x-signature-ed25519"]), at.encode() + b"{}"
+    )
+
+    with pytest.raises(Rejected):
+        check_sender(
+            bridge(Connector.DISCORD, credentials={**SECRETS, "public_key": weak}),
+            headers,
+            b"{}",
+            now_ms=NOW,
+        )
 
 
 @pytest.mark.parametrize(

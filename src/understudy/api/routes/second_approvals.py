@@ -15,7 +15,7 @@ from understudy.core.errors import coded_error
 from understudy.core.page import Page
 from understudy.core.principal import Principal, Role
 from understudy.i18n.locales import current_locale
-from understudy.inbox.second_approvals import current_page, is_current
+from understudy.inbox.second_approvals import answering, current_page, is_current
 from understudy.runtime.two_people import SecondApproval, SecondApproved, person_of
 from understudy.wire.base import Deleted
 from understudy.wire.problem import MEDIA_TYPE
@@ -54,9 +54,10 @@ async def approve(
         raise coded_error("two_approvers/second_is_first", user_id=person)
     values = {name: str(value) for name, value in waiting.values.items()}
     try:
-        answer = await InProcessCalls(request.app).call(
-            caller, waiting.operation, values, body=waiting.body, language=current_locale.get()
-        )
+        with answering(approval_id):
+            answer = await InProcessCalls(request.app).call(
+                caller, waiting.operation, values, body=waiting.body, language=current_locale.get()
+            )
     except OperationRefused as refused:
         told = json.dumps(refused.problem)
         problem = Response(told, status_code=refused.status, media_type=MEDIA_TYPE)
