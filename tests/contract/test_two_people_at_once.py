@@ -60,6 +60,16 @@ class Office:
         return len(page.items)
 
 
+def together_at_first(people: Barrier) -> Callable[[int], None]:
+    """Have everybody try at the same moment."""
+
+    def wait(tries: int) -> None:
+        if tries == 1:
+            people.wait(20)
+
+    return wait
+
+
 @pytest.fixture
 def office(units: Units) -> Office:
     office = Office(units)
@@ -101,7 +111,7 @@ def test_of_many_at_once_one_makes_the_change(office: Office) -> None:
 
     def approve(name: str) -> str:
         try:
-            return office.approve(name, lambda tries: together.wait(20) if tries == 1 else None)
+            return office.approve(name, together_at_first(together))
         except Conflict as refused:
             return refused.code
 
@@ -118,7 +128,7 @@ def test_first_approvals_at_once_are_the_first_and_the_second(units: Units) -> N
     together = Barrier(2)
 
     def approve(name: str) -> str:
-        return office.approve(name, lambda tries: together.wait(20) if tries == 1 else None)
+        return office.approve(name, together_at_first(together))
 
     with ThreadPoolExecutor(2) as pool:
         answers = list(pool.map(approve, ["bob", "cid"]))
