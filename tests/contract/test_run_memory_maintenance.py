@@ -17,13 +17,19 @@ from tests.support.run_memory_harness import (
 )
 from understudy.core.bell import Bell
 from understudy.core.errors import Invalid, NotFound, StaleVersion
+from understudy.memory.consistency import is_settled
 from understudy.memory.policy import DEFAULT, RUN_MEMORY_POLICY, policy_in
 from understudy.memory.record import SemanticCapture
 from understudy.memory.report import MaintenanceReason, MaintenanceTrigger, report_json
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.storage.engine import open_engine
-from understudy.storage.schema import run_memory_bodies
+from understudy.storage.schema import (
+    run_memories,
+    run_memory_bodies,
+    run_memory_scopes,
+    term_entries,
+)
 from understudy.storage.unit import Units
 
 ZEROS = {
@@ -347,3 +353,32 @@ def test_runs_that_end_while_everything_is_looked_through_are_not_lost(
     assert sorted(archive.pointers()) == archive.stored() == sorted(names)
     assert archive.counters.stored_total == len(names)
     assert archive.start().diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        sa.delete(run_memory_scopes),
+        sa.delete(term_entries),
+        sa.update(run_memories).values(stamp="other"),
+        sa.update(run_memories).values(stamp=""),
+    ],
+    ids=["no scopes", "no words", "another stamp", "no stamp"],
+)
+def test_a_start_that_finds_all_as_it_was_left_sees_what_was_not(
+    archive: RunMemoryHarness, harm: sa.Executable
+) -> None:
+    archive.keep_some("run-1", "run-2")
+    with archive.units.read() as unit:
+        assert is_settled(unit, DEFAULT, now_ms=NOW)
+    with archive.units.write() as unit:
+        unit.connection.execute(harm)
+    with archive.units.read() as unit:
+        assert not is_settled(unit, DEFAULT, now_ms=NOW)
+
+    assert not archive.again().start().is_failed
+    assert sorted(archive.pointers()) == sorted(archive.found_by("hello")) == ["run-1", "run-2"]
+    with archive.units.read() as unit:
+        assert is_settled(unit, DEFAULT, now_ms=NOW)
+        assert not is_settled(unit, DEFAULT, now_ms=NOW + DEFAULT.retention_ms + 3000)
+        assert not is_settled(unit, replace(DEFAULT, max_tracked_per_session=1), now_ms=NOW)

@@ -1,34 +1,22 @@
 """Middleware of every request: request id, HEAD and OPTIONS, browser headers, no stack traces."""
 
-import re
-from collections.abc import MutableMapping
-from typing import Any, Final
+from typing import Final
 
 import structlog
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from understudy.api.answer_headers import add_headers, request_id_of
 from understudy.api.problems import INTERNAL, refusal_of
 from understudy.core.audit import current_request_id
 from understudy.core.errors import UnderstudyError
-from understudy.core.ids import new_id
 from understudy.telemetry.metrics import Metrics
 
 log = structlog.get_logger()
 
-REQUEST_ID: Final = "X-Request-Id"
-_OWN_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,100}")
-SECURITY_HEADERS: Final = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
 METHODS: Final = ("DELETE", "GET", "PATCH", "POST", "PUT")
 # Set in the scope of a HEAD request, which the routes see as GET.
 IS_HEAD: Final = "understudy.is_head"
@@ -45,7 +33,7 @@ class Envelope:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = _request_id(scope)
+        request_id = request_id_of(scope)
         token = current_request_id.set(request_id)
         answered = False
 
@@ -53,7 +41,7 @@ class Envelope:
             nonlocal answered
             if message["type"] == "http.response.start":
                 answered = True
-                _dress(message, request_id)
+                add_headers(message, request_id)
                 self._metrics.http_answered(scope["method"], status=message["status"])
             await send(message)
 
@@ -67,18 +55,6 @@ class Envelope:
                 await refusal_of(error).spoken(scope).response()(scope, receive, dressed)
         finally:
             current_request_id.reset(token)
-
-
-def _request_id(scope: Scope) -> str:
-    sent = Headers(scope=scope).get(REQUEST_ID, "")
-    return sent if _OWN_ID.fullmatch(sent) else new_id("req")
-
-
-def _dress(message: MutableMapping[str, Any], request_id: str) -> None:
-    headers = MutableHeaders(scope=message)
-    headers[REQUEST_ID] = request_id
-    for name, value in SECURITY_HEADERS.items():
-        headers.setdefault(name, value)
 
 
 def _log(error: Exception, scope: Scope) -> None:

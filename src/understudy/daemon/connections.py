@@ -6,7 +6,7 @@ from typing import Final
 
 import h11
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
@@ -129,7 +129,7 @@ class ImpatientWebSocket(WebSocketsSansIOProtocol):
         self.loop.call_later(self.give_up_s, self.transport.abort)
 
 
-def server_config(app: FastAPI) -> uvicorn.Config:
+def server_config(app: ASGIApp) -> uvicorn.Config:
     """The settings of uvicorn for an app."""
     return uvicorn.Config(
         app,

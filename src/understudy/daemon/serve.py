@@ -9,6 +9,7 @@ import signal
 import socket
 import sqlite3
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
@@ -19,20 +20,19 @@ import psycopg
 import sqlalchemy as sa
 import structlog
 import uvicorn
+from starlette.types import ASGIApp
 
 from understudy import __version__
-from understudy.api.app import create_app
-from understudy.console.app import mount as mount_console
+from understudy.api.late_app import LateApp
 from understudy.core.errors import UnderstudyError
 from understudy.daemon.connections import server_config
 from understudy.daemon.services import Services
-from understudy.daemon.wiring import Daemon
+from understudy.daemon.wiring import Daemon, warm_up
 from understudy.engine.homelock import HomeLock, HomeLocked
 from understudy.redaction.scrub import scrub, scrub_json
 from understudy.settings import DEFAULT_BIND, Settings
 from understudy.telemetry.logs import configure_logging
 from understudy.tools.process_tree import PR_SET_DUMPABLE, prctl
-from understudy.ws.endpoint import mount
 
 log = structlog.get_logger()
 
@@ -96,9 +96,11 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
     try:
         daemon.resources.children.adopt()
         await _start(daemon)
-        app = create_app(daemon.services)
-        mount(app, daemon.services)
-        mount_console(app)
+        app = LateApp(
+            partial(_build_app, daemon.services),
+            is_ready=lambda: daemon.resources.readiness() is None,
+            metrics=daemon.services.metrics,
+        )
         server = _Server(server_config(app))
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -115,12 +117,33 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
         await daemon.stop()
 
 
+def _build_app(services: Services) -> ASGIApp:
+    """Import and build the API, the WebSocket endpoint and the console."""
+    # What is built here lives as long as the process, as what the start makes.
+    gc.disable()
+    try:
+        from understudy.api.app import create_app
+        from understudy.console.app import mount as mount_console
+        from understudy.ws.endpoint import mount
+
+        app = create_app(services)
+        mount(app, services)
+        mount_console(app)
+        gc.freeze()
+    finally:
+        gc.enable()
+    # Runs follow requests. Some providers take seconds to load, which must not delay the first run.
+    threading.Thread(target=warm_up, args=[services.resources], name="warm-up", daemon=True).start()
+    return app
+
+
 def _settle_memory() -> None:
     """Take what the start made out of garbage collection: a full one would stop the loop for long.
 
-    The pages that the start no longer needs go back to the system, where the C library can do that.
+    It is not searched for garbage, either: that takes longer than any other step of a start, and
+    finds little. Pages that the start no longer needs go back to the system, where the C library
+    can do that.
     """
-    gc.collect()
     gc.freeze()
     gc.enable()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

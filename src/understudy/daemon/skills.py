@@ -16,6 +16,7 @@ from understudy.access.tokens import TokenService
 from understudy.core.principal import Role
 from understudy.daemon.resources import SKILLS, SKILLS_CACHE, Resources
 from understudy.daemon.skill_status import SkillReport
+from understudy.guard.scan import forget_compiled
 from understudy.runs.model import require_run
 from understudy.runs.taint import untrusted_path
 from understudy.skills.bundles.limits import MANIFEST
@@ -140,9 +141,11 @@ class SkillServices:
         if settled.set_aside:
             # The database may have been replaced since the last start.
             log.warning("skills.set_aside", versions=settled.set_aside, place=LOST)
-        self._refused = seed(
-            units, self._resources.clock, self.guard, others=self._promoted
-        ).refused
+        report = seed(units, self._resources.clock, self.guard, others=self._promoted)
+        if report.added or report.upgraded:
+            # The first start of a home or a version scans skills; others may never do.
+            forget_compiled()
+        self._refused = report.refused
         for slug, why in self._refused:
             log.warning("skills.shipped_refused", slug=slug, reason=why)
 

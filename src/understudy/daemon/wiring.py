@@ -1,7 +1,6 @@
 """The daemon: builds its parts and the agent loop, starts them in order, stops in reverse."""
 
 import asyncio
-import threading
 from functools import partial
 from typing import Final
 
@@ -68,8 +67,6 @@ class Daemon:
         await resources.engine.start(execute, turn=resources.units.turn)
         await asyncio.to_thread(services.runs.upkeep.requeue_lost)
         self._background.start()
-        # Some providers take seconds to load, which must not delay the first run.
-        threading.Thread(target=warm_up, args=[resources], name="warm-up", daemon=True).start()
         self.resources.state = "ready"
 
     async def drain(self) -> None:

@@ -146,3 +146,9 @@ def _all_matchers() -> Mapping[str, Sequence[Matcher]]:
 def matchers(rule_id: str) -> Sequence[Matcher]:
     """The compiled patterns of a rule."""
     return _all_matchers()[rule_id]
+
+
+def forget_compiled() -> None:
+    """Free the compiled patterns, some 15 MiB; the next scan compiles them again."""
+    _all_matchers.cache_clear()
+    compiled.cache_clear()

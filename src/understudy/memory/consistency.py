@@ -69,6 +69,18 @@ class Survey:
         )
 
 
+def is_settled(unit: "Unit", policy: RunMemoryPolicy, *, now_ms: int) -> bool:
+    """Whether a rebuild has nothing to change: most starts find everything as it was left."""
+    stamps = unit.run_memory_index.stamps()
+    return (
+        all(stamps.values())
+        and unit.run_memories.holds_just(stamps)
+        and not unit.run_memory_index.is_any_over(
+            before_ms=policy.expired_before_ms(now_ms), beyond=policy.max_tracked_per_session
+        )
+    )
+
+
 def survey(unit: "Unit", *, now_ms: int) -> Survey:
     """Scan the store; raises `Unavailable` when it cannot be listed."""
     # Canonical places come first, so that a duplicate elsewhere is recognised.

@@ -11,7 +11,7 @@ import structlog
 from understudy.core.batches import batches
 from understudy.core.clock import Clock
 from understudy.core.errors import Unavailable, UnderstudyError, coded_error
-from understudy.memory.consistency import Orphan, Survey, survey
+from understudy.memory.consistency import Orphan, Survey, is_settled, survey
 from understudy.memory.policy import RUN_MEMORY_POLICY, RunMemoryPolicy
 from understudy.memory.ports import Found
 from understudy.memory.record import Pointer, RunMemoryRecord
@@ -129,6 +129,8 @@ class _Rebuild:
         """Scan, delete, index; answers the report."""
         self.unit.run_memory_index.hold()
         found = self._survey()
+        if found is None:
+            return
         for orphan in found.orphans:
             self._remove_orphan(orphan, found)
         leaving = found.records_to_delete(self.policy, now_ms=self.tally.checked_at_ms)
@@ -154,10 +156,14 @@ class _Rebuild:
             # The next rebuild restores it: the index still points there.
             log.warning("run_memory.left_aside", run_id=found.run_id, reason=problem.detail)
 
-    def _survey(self) -> Survey:
+    def _survey(self) -> Survey | None:
+        """What the store, the index and the runs hold; None where there is nothing to change."""
+        now = self.tally.checked_at_ms
         try:
+            if is_settled(self.unit, self.policy, now_ms=now):
+                return None
             self._settle_leftovers()
-            return survey(self.unit, now_ms=self.tally.checked_at_ms)
+            return survey(self.unit, now_ms=now)
         except Unavailable as problem:
             self.tally.add(MaintenanceAction.SCAN, MaintenanceReason.SCAN_FAILED, problem.detail)
             self.has_told = True

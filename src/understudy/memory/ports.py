@@ -1,6 +1,6 @@
 """The port to the store of run memories, which are files or rows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -55,6 +55,10 @@ class RunMemoryStore(Protocol):
 
     def scan(self) -> Iterable[Found]:
         """Every entry of the store, also foreign ones."""
+        ...
+
+    def holds_just(self, stamps: Mapping[str, str]) -> bool:
+        """Whether there are only the records of these runs, all unchanged since their stamp."""
         ...
 
     def set_aside(self, found: Found) -> None:

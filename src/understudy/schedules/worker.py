@@ -30,13 +30,16 @@ LONGEST_SLEEP_S: Final = 1.0
 
 @dataclass(slots=True)
 class ClockMark:
-    """The last time read from the clock."""
+    """The last time read from the clock; before the first read, the schedules know one."""
 
     at_ms: int | None = None
 
-    def is_ahead_of(self, now_ms: int) -> bool:
-        """Whether the clock was set back since; True before the first read."""
-        return self.at_ms is None or now_ms < self.at_ms
+    def is_ahead_of(self, now_ms: int, units: "Units") -> bool:
+        """Whether the clock was set back since."""
+        if self.at_ms is not None:
+            return now_ms < self.at_ms
+        with units.read() as unit:
+            return unit.schedules.is_any_changed_after(now_ms)
 
 
 def plan_anew(units: "Units", retry: RetryPolicy, *, now_ms: int) -> None:
@@ -58,7 +61,9 @@ def pass_over(unit: "Unit", schedule: Schedule, *, now_ms: int) -> None:
     """Skip the due time without firing."""
     scheduled = schedule.next_fire_at_ms or now_ms
     upcoming = next_fire(schedule.cadence, scheduled_ms=scheduled, now_ms=now_ms)
-    unit.schedules.update(replace(schedule, next_fire_at_ms=upcoming, due_at_ms=upcoming))
+    unit.schedules.update(
+        replace(schedule, next_fire_at_ms=upcoming, due_at_ms=upcoming, updated_at_ms=now_ms)
+    )
 
 
 def _open_schedules(units: "Units") -> Iterator[Schedule]:
@@ -122,7 +127,7 @@ class ScheduleDuty:
     def fire_due(self) -> int | None:
         """Fire every due schedule, one at a time; returns when the next one is due."""
         now = self.clock.now_ms()
-        if self.mark.is_ahead_of(now):
+        if self.mark.is_ahead_of(now, self.units):
             plan_anew(self.units, self.firing.retry, now_ms=now)
         self.mark.at_ms = now
         while True:

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -123,6 +123,19 @@ class FileRunMemories:
                 if asides.name_before(entry.name) is None
             )
 
+    def holds_just(self, stamps: Mapping[str, str]) -> bool:
+        """Whether there are only the records of these runs, all unchanged since their stamp.
+
+        A quick look: no more than a name and a stamp is compared, and the first difference ends it.
+        """
+        left = {_safe_name(run_id): stamp for run_id, stamp in stamps.items()}
+        with _listing():
+            for place, entry in self._entries():
+                stamp = left.pop(entry.name, "") if place else ""
+                if not stamp or stamp != _stamp_of(entry):
+                    return False
+        return not left
+
     def set_aside(self, found: Found) -> None:
         """Rename an entry until the transaction commits or rolls back."""
         if found.path is not None:
@@ -193,13 +206,8 @@ def _raw_run_of(raw_name: str) -> str | None:
 
 def _canonical(entry: os.DirEntry[str]) -> Found:
     run_id = _run_of(entry.name)
-    is_file = entry.is_file(follow_symlinks=False)
-    return Found(
-        path=f"{SAFE}/{entry.name}",
-        run_id=run_id,
-        is_canonical=run_id is not None and is_file,
-        stamp=_stamp(entry.stat(follow_symlinks=False)) if run_id is not None and is_file else "",
-    )
+    stamp = "" if run_id is None else _stamp_of(entry)
+    return Found(path=f"{SAFE}/{entry.name}", run_id=run_id, is_canonical=bool(stamp), stamp=stamp)
 
 
 def _legacy(entry: os.DirEntry[str]) -> Found:
@@ -211,6 +219,13 @@ def _legacy(entry: os.DirEntry[str]) -> Found:
         is_canonical=False,
         is_legacy=is_record,
     )
+
+
+def _stamp_of(entry: os.DirEntry[str]) -> str:
+    """The stamp of a plain file; "" for anything else."""
+    if not entry.is_file(follow_symlinks=False):
+        return ""
+    return _stamp(entry.stat(follow_symlinks=False))
 
 
 def _stamp(status: os.stat_result) -> str:

@@ -139,6 +139,16 @@ class RunMemoryIndex:
         for row in self._connection.execute(_ALL):
             yield _read(row), row.stamp if row.is_sound else ""
 
+    def stamps(self) -> dict[str, str]:
+        """The stamp of every record by run id; "" where the run contradicts the pointer."""
+        return dict(self._connection.execute(_STAMPS).all())
+
+    def is_any_over(self, *, before_ms: int, beyond: int) -> bool:
+        """Whether there is a record made before a time, or a session with more than so many."""
+        if self.expired(before_ms=before_ms, limit=1):
+            return True
+        return self._connection.execute(_FULL_SESSION, {"beyond": beyond}).first() is not None
+
     def settle(self, run_id: str, receipt: SemanticCapture, *, stamp: str | None = None) -> None:
         """Store the capture receipt of a run, and the stamp of its record if that changed."""
         changed = {"semantic_capture": str(receipt)} | ({"stamp": stamp} if stamp else {})
@@ -312,6 +322,15 @@ _IS_SOUND: Final = sa.and_(
 )
 _ALL: Final = sa.select(*_COLUMNS, run_memories.c.stamp, _IS_SOUND.label("is_sound")).select_from(
     run_memories.outerjoin(runs, runs.c.run_id == run_memories.c.run_id)
+)
+_STAMPS: Final = sa.select(
+    run_memories.c.run_id, sa.case((_IS_SOUND, run_memories.c.stamp), else_="")
+).select_from(run_memories.outerjoin(runs, runs.c.run_id == run_memories.c.run_id))
+_FULL_SESSION: Final = (
+    sa.select(run_memories.c.session_id)
+    .group_by(run_memories.c.session_id)
+    .having(sa.func.count() > sa.bindparam("beyond"))
+    .limit(1)
 )
 _OWNERS: Final = sa.select(runs.c.run_id, runs.c.session_id, runs.c.status).where(
     runs.c.run_id.in_(sa.bindparam("run_ids", expanding=True))

@@ -1,7 +1,7 @@
 """Run memories as rows, for daemons that share a database, and the decoder of stored records."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any, Final
@@ -64,6 +64,11 @@ class SqlRunMemories:
             Found(path=None, run_id=run_id, stamp=stamp)
             for run_id, stamp in self._connection.execute(query)
         )
+
+    def holds_just(self, stamps: Mapping[str, str]) -> bool:
+        """Whether there are only the records of these runs, all unchanged since their stamp."""
+        rows = self._connection.execute(sa.select(bodies.c.run_id, bodies.c.stamp))
+        return dict(rows.all()) == stamps
 
     def set_aside(self, found: Found) -> None:
         """Delete a row; a rollback restores it."""

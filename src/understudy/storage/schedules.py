@@ -95,6 +95,13 @@ class ScheduleStore:
         counted = sa.select(sa.func.count()).select_from(schedules).where(theirs)
         return self._connection.execute(counted).scalar_one()
 
+    def is_any_changed_after(self, at_ms: int) -> bool:
+        """Whether an open schedule was planned or changed after a time, so by a clock ahead of it."""
+        query = sa.select(schedules.c.schedule_id).where(
+            schedules.c.status.in_(OPEN), schedules.c.updated_at_ms > at_ms
+        )
+        return self._connection.execute(query.limit(1)).first() is not None
+
     def next_due_ms(self) -> int | None:
         """When the next schedule is due."""
         return self._connection.execute(_NEXT_DUE).scalar()
