@@ -42,6 +42,36 @@ def test_a_page_names_the_json_that_it_shows(console: TestClient, path: str) -> 
     assert console.get(f"/v1/{twin}").headers["content-type"] == "application/json"
 
 
+@pytest.mark.parametrize("path", LISTS)
+def test_the_json_twin_of_a_page_has_all_that_it_shows(console: TestClient, path: str) -> None:
+    address = console.get(path).text.split('">JSON</a>')[0].rpartition('"')[2]
+    twin = console.get(address)
+
+    assert (twin.status_code, twin.headers["content-type"]) == (200, "application/json")
+    assert address == f"/json{path}"
+    for call in twin.json()["calls"]:
+        answer = console.get(call["url"])
+        assert (answer.status_code, type(answer.json())) == (200, type(call["answer"]))
+
+
+def test_the_json_twin_has_the_answers_and_the_refusals_of_the_api(console: TestClient) -> None:
+    candidate = propose(console, "The office is in Oslo")
+
+    calls = {it["operation"]: it for it in console.get(f"/json/review/{candidate}").json()["calls"]}
+    shown = calls["learning_candidates.get"]
+    assert shown["answer"] == console.get(shown["url"]).json()
+    assert console.get("/json/").headers["location"] == "/json/review"
+    refused = console.get("/json/runs/none")
+    assert refused.status_code == 404
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert refused.json()["code"] == "run_not_found"
+
+
+def test_the_json_twin_asks_strangers_for_a_sign_in(guarded: TestClient) -> None:
+    refused = guarded.get("/json/runs")
+    assert (refused.status_code, refused.json()["code"]) == (401, "unauthorized")
+
+
 def test_the_start_is_the_review_when_something_waits(console: TestClient) -> None:
     assert console.get("/").headers["location"] == "/overview"
 

@@ -13,13 +13,13 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.access.sign_in import COOKIE, COOKIE_S
 from understudy.api.app import answer_error
 from understudy.api.in_process import OperationRefused
-from understudy.api.problems import refusal_of
+from understudy.api.problems import MEDIA_TYPE, refusal_of
 from understudy.api.services import open_streams_of, services_of
 from understudy.api.sse import stream_response
 from understudy.console.documentation.routes import DocsRoutes
@@ -71,6 +71,8 @@ IN_BRACES: Final = re.compile(r"\{(\w+)\}")
 # Background requests of pages, which no user action causes.
 UNASKED: Final = ("/live", "/waiting")
 NOT_FOUND: Final = 404
+# Before the path of a page: its JSON twin. A suffix could be the end of an id.
+TWINS: Final = "/json"
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -105,6 +107,10 @@ class Console:
                 Route(each.path, self._guarded(self._page(each)), methods=each.methods)
                 for each in PAGES
             ),
+            *(
+                Route(TWINS + each.path, self._guarded(self._twin(each), as_json=True))
+                for each in PAGES
+            ),
         ]
 
     def _page(self, page: ConsolePage) -> Callable[[Visit], Awaitable[Response]]:
@@ -114,7 +120,7 @@ class Console:
             found = await page.load(visit)
             if isinstance(found, str):
                 return RedirectResponse(found, status_code=303)
-            # A page that has nothing to show yet has another JSON twin.
+            # A page that has nothing to show yet has another operation.
             operation = found.pop("twin_operation", page.twin)
             twin = self._surface.twin_of(operation, found.pop("twin", visit.query))
             status = found.pop("http_status", 200)
@@ -123,15 +129,40 @@ class Console:
 
         return answer
 
-    def _guarded(self, handle: Callable[[Visit], Awaitable[Response]]) -> Handler:
-        """A handler that authenticates: strangers are redirected to sign-in, errors are pages."""
+    def _twin(self, page: ConsolePage) -> Callable[[Visit], Awaitable[Response]]:
+        """The JSON twin of a page: the answer of every operation that the page shows."""
+
+        async def answer(visit: Visit) -> Response:
+            found = await page.load(visit)
+            if isinstance(found, str):
+                return RedirectResponse(TWINS + found, status_code=303)
+            calls = [
+                {
+                    "operation": each["operation"],
+                    "url": self._surface.twin_of(each["operation"], each["values"]),
+                    "answer": each["answer"],
+                }
+                for each in visit.calls
+            ]
+            status = found.get("http_status", 200)
+            return JSONResponse({"page": page.name, "calls": calls}, status, headers=HEADERS)
+
+        return answer
+
+    def _guarded(
+        self, handle: Callable[[Visit], Awaitable[Response]], *, as_json: bool = False
+    ) -> Handler:
+        """A handler that authenticates: strangers are redirected to sign-in, errors are pages.
+
+        With `as_json` both are problem documents.
+        """
 
         async def answer(request: Request) -> Response:
             services = services_of(request)
             try:
                 caller, since = await run_in_threadpool(_arrived, request, services)
             except UnderstudyError as error:
-                if not is_stranger(error):
+                if as_json or not is_stranger(error):
                     raise
                 return _to_sign_in(request)
             current_sight.set(sight_of(caller, services.resources.settings.isolation))
@@ -145,8 +176,12 @@ class Console:
             try:
                 return await handle(visit)
             except OperationRefused as refused:
+                if as_json:
+                    return JSONResponse(refused.problem, refused.status, media_type=MEDIA_TYPE)
                 return await _problem(visit, refused.status, refused.problem)
             except UnderstudyError as error:
+                if as_json:
+                    raise
                 refusal = refusal_of(error).spoken(request.scope)
                 return await _problem(visit, refusal.status, {"detail": refusal.detail})
 

@@ -41,10 +41,10 @@ class Surface(InProcessCalls):
         """The path parameters of an operation."""
         return frozenset(self._route(operation).param_convertors)
 
-    def twin_of(self, operation: str, values: Mapping[str, str]) -> str:
-        """The URL of the JSON twin of a page."""
+    def twin_of(self, operation: str, values: Mapping[str, Any]) -> str:
+        """The URL of an operation with these values."""
         path, rest = self.path_of(operation, values)
-        return f"{path}?{urlencode(rest)}" if rest else path
+        return f"{path}?{urlencode(rest, doseq=True)}" if rest else path
 
     def filters(self, operation: str) -> tuple[FormField, ...]:
         """The query parameters of a list operation, without `limit` and `cursor`."""

@@ -36,6 +36,8 @@ class Visit:
     since: LivePlace
     # What somebody sent with a form of the page itself.
     form: Mapping[str, str] = field(default_factory=dict)
+    # What the page has called, with the answers: its JSON twin.
+    calls: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def query(self) -> dict[str, str]:
@@ -64,9 +66,11 @@ class Visit:
             for name, value in values.items()
             if value is not None
         }
-        return await self.surface.call(
+        answer = await self.surface.call(
             self.caller, operation, given, body=body, language=self.language
         )
+        self.calls.append({"operation": operation, "values": given, "answer": answer})
+        return answer
 
     async def forward(self, operation: str) -> Any:
         """Call an operation that takes a form with the body of this request."""
