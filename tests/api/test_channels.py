@@ -328,6 +328,7 @@ def test_a_person_speaks_only_for_themselves_and_their_sessions(guarded: TestCli
     assert says(ann, sender_actor_id="bea") == "sender_not_yours"
     assert says(ann, sender_display_name="Bea") == "sender_not_yours"
     assert says(eve) == "sender_not_a_member"
+    assert guarded.post(ROOM + "/messages", json={"content": "x"}, headers=eve).status_code == 403
     assert says(eve, sender_session_id="anns") == "sender_not_yours"
     assert says(admin, sender_actor_id="bea") == 201
     audit = guarded.get("/v1/audit", headers=admin).json()["items"]

@@ -187,3 +187,12 @@ def test_commands_mirror_a_project_and_tell_who_is_next(live: Live) -> None:
     live.ok("PUT", path, {"paused": True})
     live.ok("POST", path + "/messages", {"content": "Anybody?"})
     assert "fay" in invoke(live, "channels", "next", "hall").stdout
+
+
+def test_a_bridge_is_made_with_its_own_address_and_fields(live: Live) -> None:
+    room(live, "harbour")
+    fields = '{"connector": "webhook", "unknown_senders": "guest"}'
+    line = ("channels", "bridges", "create", "harbour", "pier", "--fields", fields)
+    made = answer(live, *line, "--outgoing-url", "http://127.0.0.1:9/out")
+    assert (made["connector"], made["unknown_senders"]) == ("webhook", "guest")
+    assert made["outgoing_url"] == "http://127.0.0.1:9/out"

@@ -15,6 +15,10 @@ BridgeId: TypeAlias = Annotated[str, typer.Argument(metavar="BRIDGE", help="The 
 JsonFile: TypeAlias = Annotated[
     str | None, typer.Option("--fields", metavar="JSON", help="Fields of the bridge.")
 ]
+# Not `--url`: every command takes that of the daemon.
+OutgoingUrl: TypeAlias = Annotated[
+    str | None, typer.Option("--outgoing-url", metavar="URL", help="Where messages go.")
+]
 
 RECORD: Final[screen.Layout] = {
     "bridge": "bridge_id",
@@ -63,7 +67,7 @@ def create(
     connector: Annotated[
         str, typer.Option(help="`webhook`, `slack`, `telegram`, `discord`, `matrix` or `email`.")
     ] = "webhook",
-    url: Annotated[str | None, typer.Option(help="Where messages go.")] = None,
+    outgoing_url: OutgoingUrl = None,
     guests: Annotated[bool, typer.Option(help="Let people join whom nobody knows.")] = False,
     fields: JsonFile = None,
     key: Key = None,
@@ -71,14 +75,14 @@ def create(
     """Make a bridge; a secret that was made for it is printed this once."""
     from understudy.wire.bridges import CreateBridge
 
-    wanted = inputs.request(
-        CreateBridge,
-        bridge_id=bridge_id,
-        connector=connector,
-        outgoing_url=url,
-        unknown_senders="guest" if guests else None,
-        **(inputs.json_object(fields, "--fields") or {}),
-    )
+    options = {
+        "bridge_id": bridge_id,
+        "connector": connector,
+        "outgoing_url": outgoing_url,
+        "unknown_senders": "guest" if guests else None,
+    }
+    more = inputs.json_object(fields, "--fields") or {}
+    wanted = inputs.request(CreateBridge, **{**options, **more})
     return daemon.client.channels.create_bridge(channel_id, wanted, key=key)
 
 
@@ -88,18 +92,15 @@ def update(
     channel_id: ChannelId,
     bridge_id: BridgeId,
     enabled: Annotated[bool | None, typer.Option(help="Whether anything passes.")] = None,
-    url: Annotated[str | None, typer.Option(help="Where messages go.")] = None,
+    outgoing_url: OutgoingUrl = None,
     fields: JsonFile = None,
 ) -> object:
     """Change a bridge."""
     from understudy.wire.bridges import UpdateBridge
 
-    changes = inputs.change(
-        UpdateBridge,
-        is_enabled=enabled,
-        outgoing_url=url,
-        **(inputs.json_object(fields, "--fields") or {}),
-    )
+    options = {"is_enabled": enabled, "outgoing_url": outgoing_url}
+    more = inputs.json_object(fields, "--fields") or {}
+    changes = inputs.change(UpdateBridge, **{**options, **more})
     return daemon.client.channels.update_bridge(channel_id, bridge_id, changes)
 
 

@@ -32,6 +32,13 @@ def test_every_command_that_answers_takes_the_shared_options(entry: ReferenceEnt
     assert len(shared) == (0 if entry.path == "understudy serve" else 3)
 
 
+@pytest.mark.parametrize("entry", COMMANDS, ids=name)
+def test_no_command_has_two_options_of_one_name(entry: ReferenceEntry) -> None:
+    names = [each for option in entry.options for each in option.names]
+
+    assert len(names) == len(set(names))
+
+
 @pytest.mark.parametrize("entry", ENTRIES, ids=name)
 def test_every_command_and_parameter_says_what_it_is_for(entry: ReferenceEntry) -> None:
     assert entry.help
