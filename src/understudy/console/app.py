@@ -19,7 +19,7 @@ from starlette.routing import Route
 from understudy.access.sign_in import COOKIE, COOKIE_S
 from understudy.api.app import answer_error
 from understudy.api.in_process import OperationRefused
-from understudy.api.problems import MEDIA_TYPE, refusal_of
+from understudy.api.problems import refusal_of
 from understudy.api.services import open_streams_of, services_of
 from understudy.api.sse import stream_response
 from understudy.console.documentation.routes import DocsRoutes
@@ -44,6 +44,7 @@ from understudy.core.principal import Principal
 from understudy.core.sight import current_sight, sight_of
 from understudy.i18n.catalogue import say
 from understudy.i18n.locales import spoken_in
+from understudy.wire.problem import MEDIA_TYPE
 
 if TYPE_CHECKING:
     from understudy.daemon.services import Services
