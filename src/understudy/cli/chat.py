@@ -442,7 +442,7 @@ def _attach(conversation: ChatConversation, path: str) -> None:
 
 def _remember(conversation: ChatConversation, text: str) -> "ReviewItem | None":
     """Propose a typed text for the session, and say where it is reviewed; None if it says nothing."""
-    from understudy.learnings.labels import says_nothing
+    from understudy.learnings.non_statements import says_nothing
     from understudy.learnings.remember import kind_of
     from understudy.wire.learnings import CreateCandidate
 

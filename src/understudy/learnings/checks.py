@@ -6,7 +6,6 @@ from typing import Final
 from understudy.core.errors import Invalid, UnderstudyError, coded_error
 from understudy.core.ids import MAX_ID_LENGTH
 from understudy.core.invisible_characters import hidden_in
-from understudy.learnings.labels import says_nothing
 from understudy.learnings.model import (
     MAX_CONTENT_CHARS,
     EvidenceRef,
@@ -18,6 +17,7 @@ from understudy.learnings.model import (
     Tier,
     Verification,
 )
+from understudy.learnings.non_statements import says_nothing
 from understudy.learnings.secrets import secret_reason
 from understudy.sessions.learning_scopes import WORKSPACE, LearningScope, ScopeKind
 

@@ -12,8 +12,9 @@ from understudy.learnings.capture_settings import (
     SemanticCaptureSettings,
 )
 from understudy.learnings.keys import key_of
-from understudy.learnings.labels import labelled_statements, says_nothing
+from understudy.learnings.labels import labelled_statements
 from understudy.learnings.model import MAX_CONTENT_CHARS, SEMANTIC_KINDS, CapturePath, Kind
+from understudy.learnings.non_statements import says_nothing
 from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.learnings.secrets import secret_reason
 from understudy.providers.structured import StructuredModel

@@ -5,30 +5,32 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice, pairwise
 from typing import Final
 
 from understudy.learnings.model import MAX_CONTENT_CHARS, Kind
-from understudy.learnings.normal_form import HAN_AND_KANA
+from understudy.learnings.non_statements import STOP, TRIMMED, is_junk, is_order
 from understudy.learnings.pastes import is_introduced
-from understudy.learnings.quotations import Span, pasted, quoted
-from understudy.patterns.word_lists import WordLists
+from understudy.learnings.phrases import (
+    HAN,
+    MAX_LEAD_CHARS,
+    WORDS,
+    begins,
+    finds,
+    phrases,
+    words_of,
+)
+from understudy.learnings.quotations import Span, is_abbreviated, pasted, quoted
 
-_WORDS: Final = WordLists("understudy.learnings", "labels.toml")
 LABELS: Final[Mapping[str, Kind]] = {
     unicodedata.normalize("NFC", label): kind
     for kind in (Kind.PREFERENCE, Kind.FACT, Kind.DECISION)
-    for label in _WORDS(f"labels.{kind}")
+    for label in WORDS(f"labels.{kind}")
 }
 # Orders for the current turn, which end a statement.
 TURN_ORDERS: Final = ("reply exactly", "respond exactly", "answer exactly")
 # ASCII and full width.
 COLONS: Final = ":\uff1a"
-# The last four are the Chinese full stop, semicolon, comma and enumeration comma.
-TRIMMED: Final = " \t\r\n.:;,!\u2026\u3002\uff1b\uff0c\u3001\uff01\uff1a"
-# How far before a label its clause is read, and how long a line of a record is.
-MAX_LEAD_CHARS: Final = 240
 # A value of so few words is one of a record, and a lead-in of so few is a name.
 VALUE_WORDS: Final = 3
 NAME_WORDS: Final = 2
@@ -47,13 +49,6 @@ _LABEL: Final = re.compile(
     re.IGNORECASE,
 )
 _BULLETED: Final = re.compile(_BULLET)
-_HAN: Final = re.compile(f"[{HAN_AND_KANA}]")
-_HAN_OR_WORD: Final = re.compile(
-    rf"[{HAN_AND_KANA}]|[^\W{HAN_AND_KANA}]+(?:['’/.-][^\W{HAN_AND_KANA}]+)*+"
-)
-_STOP: Final = re.compile(
-    r"[.!?;\u2026]+(?=[\s)\]*_]|$)|[\u3002\uff01\uff1f\uff1b]|[.!?](?=[\u3400-\u9fff])"
-)
 _CLAUSE: Final = re.compile(
     r"[,;:\uff0c\uff1b\uff1a\u3002]\s*|\s[-\u2013\u2014]{1,2}\s|\u2014{1,2}|\s(?=(?:and|so|but|then|rồi|vậy)\s)|(?<=[\u3400-\u9fff])\s(?=[\u3400-\u9fff])"
 )
@@ -97,15 +92,6 @@ _DOUBTS: Final = re.compile(
     r"|(?:đúng|phải|chính xác) không|có đúng|对吗|對嗎|对不对|是真的吗|正确吗|是否正确",
     re.IGNORECASE,
 )
-# A rule of a house is no order for now, even if it is written as one.
-_RULE: Final = re.compile(
-    r"\b(?:always|never|before|after|when(?:ever)?|if|every|each|unless|until|only|by default|luôn|mỗi|khi|trước|sau|nếu)\b"
-    r"|\b(?:is|are|was|were|has|have|must|là)\b|[每先后後]|之前|总是|如果|必须|需要",
-    re.IGNORECASE,
-)
-_ACRONYM: Final = re.compile(r"(?:[A-Z]\.)+[A-Z]")
-# The last word before a dot, without what stands before it in a text without blanks.
-_LAST_WORD: Final = re.compile(rf"[^\s{HAN_AND_KANA}\uff0c\u3001\uff08]+$")
 _MARKS: Final = (('"', '"'), ("`", "`"), ("“", "”"), ("「", "」"), ("«", "»"))
 _BOTH_WAYS: Final = "\"'`"
 _OPENING: Final = _BOTH_WAYS + "“„«\u2039「『《\u2018([< "
@@ -209,7 +195,7 @@ class _Page:
         ].rpartition("\n")[2]
         near = sum(map(_is_key_line, (before, self._next_line(label.end()))))
         value = self.text[label.end() : line_end]
-        return near == 2 or (near == 1 and len(_words(value)) <= VALUE_WORDS)
+        return near == 2 or (near == 1 and len(words_of(value)) <= VALUE_WORDS)
 
     def statements(self, start: int, end: int, *, is_inside: bool) -> Iterator[str]:
         """The statements after a label: one, or the items of the list below it."""
@@ -249,12 +235,12 @@ class _Page:
         return _trimmed(_without_turn(" ".join(sentence.split()), is_question=is_question))
 
     def _stop(self, said: str, start: int) -> re.Match[str] | None:
-        for stop in _STOP.finditer(said):
+        for stop in STOP.finditer(said):
             if (start and self.is_quoted(start + stop.start())) or _is_inside_marks(
                 said, stop.start()
             ):
                 continue
-            if not _is_abbreviated(said, stop):
+            if not is_abbreviated(said, stop):
                 return stop
         return None
 
@@ -334,8 +320,8 @@ def _last_sentence(line: str) -> str:
     text = line[-MAX_LEAD_CHARS:].rstrip()
     ends = [
         stop.end()
-        for stop in _STOP.finditer(text)
-        if stop.end() < len(text) and not _is_abbreviated(text, stop)
+        for stop in STOP.finditer(text)
+        if stop.end() < len(text) and not is_abbreviated(text, stop)
     ]
     return text[ends[-1] if ends else 0 :].strip()
 
@@ -343,54 +329,54 @@ def _last_sentence(line: str) -> str:
 def _hands_over(clause: str) -> bool:
     """Whether a clause hands over the text behind it: for work, or as somebody else's."""
     is_led = clause.endswith((":", "\uff1a"))
-    if not is_led and not _finds("works.pointers", clause):
+    if not is_led and not finds("works.pointers", clause):
         return False
-    works = _finds("works.verbs", clause)
-    if works and not _finds("keeps.words", _without_courtesy(clause)):
+    works = finds("works.verbs", clause)
+    if works and not finds("keeps.words", _without_courtesy(clause)):
         return True
     if works:
-        return is_led and _finds("works.pointers", clause)
+        return is_led and finds("works.pointers", clause)
     return is_led and (
-        _finds("reports.words", clause)
-        or (_finds("works.materials", clause) and not _finds("keeps.words", clause))
+        finds("reports.words", clause)
+        or (finds("works.materials", clause) and not finds("keeps.words", clause))
     )
 
 
 def _without_courtesy(clause: str) -> str:
-    return _pattern("keeps.courtesies").sub("", clause.casefold())
+    return phrases("keeps.courtesies").sub("", clause.casefold())
 
 
 def _may_precede(lead: str) -> bool:
     """Whether words before a label on its line may stand before a statement of the writer."""
     clause = _last_sentence(lead.rstrip("*_ \t")) if lead.strip() else ""
-    if len(_words(clause)) <= NAME_WORDS and _finds("reports.words", clause):
+    if len(words_of(clause)) <= NAME_WORDS and finds("reports.words", clause):
         return False
     if not clause or clause[-1] in ".!?;\u3002\uff01\uff1f\uff1b\u2026" or lead.endswith(_BRACKETS):
         return True
     if clause.count("{") > clause.count("}") or clause[-1] in _CODE_ENDS:
         return False
-    if _finds("reports.words", clause):
+    if finds("reports.words", clause):
         return False
-    if clause[-1] in "-\u2013\u2014" and _finds("works.verbs", clause):
-        return _finds("keeps.words", clause)
+    if clause[-1] in "-\u2013\u2014" and finds("works.verbs", clause):
+        return finds("keeps.words", clause)
     if clause[-1].isalnum():
         return _introduces(clause)
-    if clause[-1] in COLONS and len(_words(clause)) <= NAME_WORDS:
-        return _finds("keeps.words", clause)
+    if clause[-1] in COLONS and len(words_of(clause)) <= NAME_WORDS:
+        return finds("keeps.words", clause)
     return True
 
 
 def _introduces(clause: str) -> bool:
-    if _HAN.match(clause[-1]):
-        return clause.endswith(_WORDS("introduces.unspaced"))
-    return _words(clause)[-1] in _WORDS.set("introduces.spaced")
+    if HAN.match(clause[-1]):
+        return clause.endswith(WORDS("introduces.unspaced"))
+    return words_of(clause)[-1] in WORDS.set("introduces.spaced")
 
 
 def _is_key_line(line: str) -> bool:
     found = _KEY_LINE.match(line)
     if found is None or found["key"].casefold().rstrip("0123456789# ") in LABELS:
         return False
-    if found["key"].casefold() in _WORDS.set("keeps.keys") or _finds("keeps.words", found["key"]):
+    if found["key"].casefold() in WORDS.set("keeps.keys") or finds("keeps.words", found["key"]):
         return False
     return len(found["value"].split()) <= VALUE_WORDS
 
@@ -410,48 +396,16 @@ def _own_lines(text: str) -> str:
 def _continues(line: str, following: str) -> bool:
     if not following or not line or line[-1] in ".!?;:\u3002\uff01\uff1f\uff1b\uff1a":
         return False
-    if line[-1] in ",\uff0c\u3001" or line.endswith(_WORDS("open.unspaced")):
+    if line[-1] in ",\uff0c\u3001" or line.endswith(WORDS("open.unspaced")):
         return True
-    if _last_word(line) in _WORDS.set("open.ends"):
+    if _last_word(line) in WORDS.set("open.ends"):
         return True
     is_wrapped = len(line) >= WRAPPED_CHARS and following[0].islower()
     return (
         is_wrapped
-        and not _begins("turns.starts", following)
-        and not _begins("turns.questions", following)
+        and not begins("turns.starts", following)
+        and not begins("turns.questions", following)
     )
-
-
-def _is_abbreviated(text: str, stop: re.Match[str]) -> bool:
-    if stop[0] != ".":
-        return False
-    word = _LAST_WORD.search(text[max(0, stop.start() - 12) : stop.start()])
-    written = word[0].lstrip("(\"'“") if word else ""
-    last, rest = written.casefold(), text[stop.end() :].lstrip()
-    following = rest[:1]
-    if last in _WORDS.set("abbreviations.titles"):
-        return bool(following)
-    if last in _WORDS.set("abbreviations.numbered") and following.isdigit():
-        return True
-    if _ACRONYM.fullmatch(written):
-        return following.isalnum() and (following.islower() or not _begins_sentence(rest))
-    if last in _WORDS.set("abbreviations.others"):
-        return following.islower() or following.isdigit()
-    if len(last) != 1 or not written.isupper() or not following.isupper():
-        return False
-    # An initial stands at the start, or behind another one, a comma or a word such as `by`.
-    before = text[max(0, stop.start() - 24) : stop.start() - 1].split()[-1:]
-    return (
-        not before
-        or before[0].endswith((".", ","))
-        or before[0].casefold() in _WORDS.set("open.ends")
-    )
-
-
-def _begins_sentence(text: str) -> bool:
-    """Whether a text behind an acronym is a sentence of its own: `U.S. Please draft it`."""
-    starts = ("turns.starts", "turns.questions", "turns.pleads", "starts.words")
-    return _orders(text) or any(_begins(name, text) for name in starts)
 
 
 def _without_turn(sentence: str, *, is_question: bool) -> str:
@@ -459,42 +413,42 @@ def _without_turn(sentence: str, *, is_question: bool) -> str:
     said = _TURN_ORDER.sub("", sentence)
     for mark in islice(_CLAUSE.finditer(said), MAX_CLAUSES):
         left, clause = said[: mark.start()], said[mark.end() :]
-        if len(_words(left[:MAX_LEAD_CHARS])) < NAME_WORDS:
+        if len(words_of(left[:MAX_LEAD_CHARS])) < NAME_WORDS:
             continue
-        is_task = _DASH.fullmatch(mark[0]) and _begins("works.verbs", clause)
+        is_task = _DASH.fullmatch(mark[0]) and begins("works.verbs", clause)
         if is_task or _is_for_turn(left, clause) or (is_question and _is_question(left, clause)):
             return _DANGLING.sub("", left)
     return "" if is_question else said
 
 
 def _is_for_turn(left: str, clause: str) -> bool:
-    if _begins("turns.starts", clause):
+    if begins("turns.starts", clause):
         return True
-    is_led = _begins("turns.conditions", left) or left.endswith(_WORDS("turns.condition_ends"))
+    is_led = begins("turns.conditions", left) or left.endswith(WORDS("turns.condition_ends"))
     if is_led:
         return False
     # A plea at the end belongs to a later clause.
-    if _begins("turns.subordinates", clause):
+    if begins("turns.subordinates", clause):
         return False
-    is_asked = clause.rstrip(TRIMMED).casefold().endswith(_WORDS("turns.help_ends"))
-    return is_asked or _begins("turns.pleads", clause) or _finds("turns.asks_for_help", clause)
+    is_asked = clause.rstrip(TRIMMED).casefold().endswith(WORDS("turns.help_ends"))
+    return is_asked or begins("turns.pleads", clause) or finds("turns.asks_for_help", clause)
 
 
 def _is_question(left: str, clause: str) -> bool:
-    if _begins("turns.questions", _CONJUNCTION.sub("", clause, count=1)):
+    if begins("turns.questions", _CONJUNCTION.sub("", clause, count=1)):
         return True
-    return _finds("turns.question_words", clause) and not _finds("turns.question_words", left)
+    return finds("turns.question_words", clause) and not finds("turns.question_words", left)
 
 
 def _is_doubted(rest: str) -> bool:
     """Whether the sentence behind a statement works on it as a text, or asks if it is true."""
-    stop = _STOP.search(rest)
+    stop = STOP.search(rest)
     following = rest[: stop.end() if stop else None].strip()
     if _DOUBTS.search(following):
         return True
     if any(colon in following for colon in COLONS):
         return False
-    return _finds("works.languages", following) and _finds("works.above", following)
+    return finds("works.languages", following) and finds("works.above", following)
 
 
 def _trimmed(said: str) -> str:
@@ -513,83 +467,20 @@ def _is_open(said: str) -> bool:
 def _says_something(said: str, kind: Kind) -> bool:
     if _PLACEHOLDER.fullmatch(said) or _ASKS.match(said):
         return False
-    words = _words(said)
-    if not words or words[0] in _WORDS.set("junk.mentions"):
+    words = words_of(said)
+    if not words or words[0] in WORDS.set("junk.mentions"):
         return False
-    if said.startswith(_WORDS("junk.mentions_unspaced")) or _is_junk(
+    if said.startswith(WORDS("junk.mentions_unspaced")) or is_junk(
         _DASH.split(said, maxsplit=1)[0]
     ):
         return False
     if kind is not Kind.FACT:
         return True
-    if _is_order(said):
+    if is_order(said):
         return False
-    telling = [it for it in said.casefold().split() if it not in _WORDS.set("junk.articles")]
-    return len(telling) > 1 or len(_HAN.findall(said)) > 1
-
-
-def _is_order(said: str) -> bool:
-    """Whether a text tells the agent to do something now: `Write the mail`."""
-    return not _RULE.search(said) and (_begins("orders.polite", said) or _orders(said))
-
-
-def _orders(text: str) -> bool:
-    """Whether a text begins with a verb and what it is to be done with."""
-    verb = _pattern("orders.verbs").match(text[:MAX_LEAD_CHARS].casefold())
-    return verb is not None and _begins("orders.objects", text[verb.end() :].lstrip())
-
-
-def says_nothing(text: str) -> bool:
-    """Whether a text is no statement, such as `???`, `none` or a single question."""
-    said = text.strip()
-    return _is_junk(said.strip(TRIMMED)) or _only_asks(said)
-
-
-def _only_asks(said: str) -> bool:
-    if not said.endswith(("?", "\uff1f")) or _STOP.search(said[:-1]):
-        return False
-    return _begins("turns.questions", said) or _finds("turns.question_words", said)
-
-
-def _is_junk(said: str) -> bool:
-    """Whether a text has no letters, or only words that say nothing or refuse to."""
-    if _pattern("junk.refusals").fullmatch(said.casefold()):
-        return True
-    if _HAN.search(said):
-        return (
-            said in _WORDS.set("junk.unspaced")
-            or _says_nothing_unspaced().fullmatch(said) is not None
-        )
-    nothing = _WORDS.set("junk.words") | _WORDS.set("junk.fillers")
-    return not any(it.isalpha() for it in said) or all(it in nothing for it in _words(said))
-
-
-@cache
-def _says_nothing_unspaced() -> re.Pattern[str]:
-    parts = sorted(_WORDS("junk.unspaced_parts"), key=len, reverse=True)
-    return re.compile(f"(?:{'|'.join(parts)}){{1,8}}+")
-
-
-def _words(text: str) -> list[str]:
-    return _HAN_OR_WORD.findall(text.casefold())
+    telling = [it for it in said.casefold().split() if it not in WORDS.set("junk.articles")]
+    return len(telling) > 1 or len(HAN.findall(said)) > 1
 
 
 def _last_word(line: str) -> str:
     return "".join(line.split()[-1:]).casefold()
-
-
-def _finds(name: str, text: str) -> bool:
-    return _pattern(name).search(text.casefold()) is not None
-
-
-def _begins(name: str, text: str) -> bool:
-    return _pattern(name).match(text[:MAX_LEAD_CHARS].casefold()) is not None
-
-
-@cache
-def _pattern(name: str) -> re.Pattern[str]:
-    """A list of phrases as a pattern; those in Chinese are found anywhere, others as whole words."""
-    phrases = sorted(_WORDS(name), key=len, reverse=True)
-    spaced = "|".join(re.escape(it) for it in phrases if not _HAN.match(it))
-    unspaced = "|".join(re.escape(it) for it in phrases if _HAN.match(it))
-    return re.compile(rf"(?<![\w'’])(?:{spaced})(?![\w])|{unspaced}")

@@ -7,7 +7,9 @@ from itertools import chain
 from typing import Final
 
 from understudy.core.text import preview
+from understudy.learnings.non_statements import starts_order
 from understudy.learnings.normal_form import HAN_AND_KANA
+from understudy.learnings.phrases import MAX_LEAD_CHARS, WORDS, begins
 
 Span = tuple[int, int]
 
@@ -64,7 +66,9 @@ _WORD: Final = re.compile(r"\w+")
 MIN_SHARE: Final = 0.25
 MAX_QUOTES: Final = 3
 QUOTE_CHARS: Final = 400
-_ACRONYM_AT_END: Final = re.compile(r"\b[A-Z]\.[A-Z]\.$")
+_ACRONYM: Final = re.compile(r"(?:[A-Z]\.)+[A-Z]")
+# The last word before a dot, without what stands before it in a text without blanks.
+_LAST_WORD: Final = re.compile(rf"[^\s{HAN_AND_KANA}\uff0c\u3001\uff08]+$")
 
 
 def pasted(text: str) -> tuple[Span, ...]:
@@ -116,11 +120,45 @@ def _is_name(said: str) -> bool:
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
     """The spans of the sentences of a text; a line break ends a sentence."""
+    stops = (it for it in SENTENCE_END.finditer(text) if not is_abbreviated(text, it))
     start = 0
-    for end in (*(found.end() for found in SENTENCE_END.finditer(text)), len(text)):
+    for end in (*(stop.end() for stop in stops), len(text)):
         if text[start:end].strip():
             yield start, end
         start = end
+
+
+def is_abbreviated(text: str, stop: re.Match[str]) -> bool:
+    """Whether the dot of a stop belongs to an abbreviation, an acronym or an initial."""
+    if stop[0] != ".":
+        return False
+    word = _LAST_WORD.search(text[max(0, stop.start() - 12) : stop.start()])
+    written = word[0].lstrip("(\"'“") if word else ""
+    last, rest = written.casefold(), text[stop.end() : stop.end() + MAX_LEAD_CHARS].lstrip()
+    following = rest[:1]
+    if last in WORDS.set("abbreviations.titles"):
+        return bool(following)
+    if last in WORDS.set("abbreviations.numbered") and following.isdigit():
+        return True
+    if _ACRONYM.fullmatch(written):
+        return following.isalnum() and (following.islower() or not _begins_sentence(rest))
+    if last in WORDS.set("abbreviations.others"):
+        return following.islower() or following.isdigit()
+    if len(last) != 1 or not written.isupper() or not following.isupper():
+        return False
+    # An initial stands at the start, or behind another one, a comma or a word such as `by`.
+    before = text[max(0, stop.start() - 24) : stop.start() - 1].split()[-1:]
+    return (
+        not before
+        or before[0].endswith((".", ","))
+        or before[0].casefold() in WORDS.set("open.ends")
+    )
+
+
+def _begins_sentence(text: str) -> bool:
+    """Whether a text behind an acronym is a sentence of its own: `U.S. Please draft it`."""
+    starts = ("turns.starts", "turns.questions", "turns.pleads", "starts.words")
+    return starts_order(text) or any(begins(name, text) for name in starts)
 
 
 def best_sentence(statement: str, text: str) -> tuple[str, float]:
@@ -138,7 +176,7 @@ def best_sentence(statement: str, text: str) -> tuple[str, float]:
 def quotes_for(statement: str, text: str) -> tuple[str, ...]:
     """The few sentences of a text that together have most of the words of a statement, in order."""
     wanted = _parts(statement)
-    found = {(start, end): _parts(text[start:end]) for start, end in _whole_sentences(text)}
+    found = {(start, end): _parts(text[start:end]) for start, end in sentences(text)}
     left, chosen = wanted, list[Span]()
     # One word alone may be any word.
     least = max(MIN_SHARE * len(wanted), min(2, len(wanted)))
@@ -149,17 +187,6 @@ def quotes_for(statement: str, text: str) -> tuple[str, ...]:
         chosen.append(best)
         left -= found[best]
     return tuple(preview(text[start:end], QUOTE_CHARS) for start, end in sorted(chosen))
-
-
-def _whole_sentences(text: str) -> list[Span]:
-    """Sentences to show: the dot of an acronym such as `U.S.` ends none."""
-    spans: list[Span] = []
-    for start, end in sentences(text):
-        if spans and _ACRONYM_AT_END.search(text[spans[-1][0] : spans[-1][1]].rstrip()):
-            spans[-1] = (spans[-1][0], end)
-        else:
-            spans.append((start, end))
-    return spans
 
 
 def _parts(text: str) -> set[str]:

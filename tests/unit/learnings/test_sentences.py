@@ -5,7 +5,7 @@ import pytest
 from understudy.learnings.already_decided import evidence_digest
 from understudy.learnings.extraction import FoundStatement
 from understudy.learnings.model import CapturePath, Kind
-from understudy.learnings.quotations import best_sentence, quotes_for
+from understudy.learnings.quotations import best_sentence, quotes_for, sentences
 from understudy.memory.record import RunEvidence
 
 ATLAS = "Project codename is Atlas"
@@ -79,3 +79,19 @@ def test_few_and_short_quotations_are_enough() -> None:
 def test_a_quote_does_not_end_at_the_dot_of_an_acronym() -> None:
     text = "Decision: We use U.S. English. Write the mail."
     assert quotes_for("We use U.S. English", text) == ("Decision: We use U.S. English.",)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("We ship to the U.S. and Canada. Thanks.", 2),
+        ("Our HQ is in the U.S. Please draft the mail.", 2),
+        ("Dr. Lee leads it. She is in Oslo.", 2),
+        ("Use a queue, e.g. Kafka or e.g. one in memory.", 1),
+        ("See No. 5 in the list.", 1),
+        ("The owner is J. Smith.", 1),
+        ("Plan B. Then we go.", 2),
+    ],
+)
+def test_the_dot_of_an_abbreviation_ends_no_sentence(text: str, parts: int) -> None:
+    assert len(list(sentences(text))) == parts
