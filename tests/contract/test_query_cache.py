@@ -1,7 +1,7 @@
 """Cached reads: kept until a commit changes their table, never older than the last commit."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 import sqlalchemy as sa
@@ -12,14 +12,16 @@ from understudy.core.bell import Bell
 from understudy.storage.engine import open_engine
 from understudy.storage.migrate import migrate
 from understudy.storage.postgres import EventListener
-from understudy.storage.query_cache import QueryCache
-from understudy.storage.unit import Units
+from understudy.storage.query_cache import CachedReads, QueryCache
+from understudy.storage.schema import agents
+from understudy.storage.unit import Unit, Units
 
 
 class CountedUnits(Units):
     """Units with a cache, and the statements on the table of agents that they sent."""
 
     def __init__(self, engine: sa.Engine) -> None:
+        self.cache: QueryCache
         super().__init__(engine, enqueue=lambda *_: None, bell=Bell(), cache=QueryCache())
         self.reads = 0
         sa.event.listen(engine, "after_cursor_execute", self._count)
@@ -129,3 +131,41 @@ def test_nothing_is_kept_while_nobody_hears_other_daemons(
     EventListener(database_url, lambda _: None, units.cache or QueryCache())
     assert [units.name() for _ in range(3)] == ["Ann"] * 3
     assert units.reads == 3
+
+
+def test_results_by_key_are_read_once_and_anew_after_a_change(units: CountedUnits) -> None:
+    asked: list[list[str]] = []
+
+    def names(unit: Unit, cached: CachedReads, *ids: str) -> dict[str, str]:
+        def load(some: Sequence[str]) -> dict[str, str]:
+            asked.append(list(some))
+            rows = unit.connection.execute(sa.select(agents).where(agents.c.agent_id.in_(some)))
+            return {row.agent_id: row.display_name for row in rows}
+
+        return cached.each("names", agents, ids, load)
+
+    def reads(unit: Unit) -> CachedReads:
+        return CachedReads(unit.connection, units.cache, units.cache.now())
+
+    with units.read() as unit:
+        assert names(unit, reads(unit), "a1", "a2") == {"a1": "Ann"}
+        assert names(unit, reads(unit), "a2", "a1") == {"a1": "Ann"}
+    with units.write() as unit:
+        own = reads(unit)
+        unit.agents.add(make_agent("a2", display_name="Bea"))
+        assert names(unit, own, "a2") == {"a2": "Bea"}
+    units.cache.changed([agents.name])
+    with units.read() as unit:
+        assert names(unit, reads(unit), "a2") == names(unit, reads(unit), "a2") == {"a2": "Bea"}
+    assert asked == [["a1", "a2"], ["a2"], ["a2"]]
+
+
+def test_a_unit_older_than_a_change_shares_no_results_by_key(units: CountedUnits) -> None:
+    before = units.cache.now()
+    with units.write() as unit:
+        unit.agents.delete("a1")
+    with units.read() as unit:
+        late = CachedReads(unit.connection, units.cache, before)
+        assert late.each("names", agents, ["a1"], lambda _: {"a1": "Ann"}) == {"a1": "Ann"}
+        fresh = CachedReads(unit.connection, units.cache, units.cache.now())
+        assert fresh.each("names", agents, ["a1"], lambda _: {}) == {}

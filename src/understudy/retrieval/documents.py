@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Annotated, Final, Protocol, TypeAlias
+from typing import Annotated, Final, NamedTuple, Protocol, TypeAlias
 
 from pydantic import PlainSerializer
 
@@ -138,8 +138,7 @@ class Scored:
         return self.reasons.matches()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TermHit:
+class TermHit(NamedTuple):
     """A document that the index found for a question."""
 
     source_id: str

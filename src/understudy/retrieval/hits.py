@@ -81,11 +81,21 @@ class SearchResult:
     verification_status: Omitted[str] = None
 
 
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A match by what it is sorted by; its result is built for the best only."""
+
+    score: float
+    timestamp_ms: int
+    source_id: str
+    result: Callable[[], SearchResult]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
-    """The results of one source, and stale records that it met."""
+    """The matches of one source, and stale records that it met."""
 
-    results: tuple[SearchResult, ...] = ()
+    found: tuple[Hit, ...] = ()
     # Expired run memories, to be deleted.
     expired: tuple[str, ...] = ()
     # How many run memories could not be read.
@@ -112,15 +122,17 @@ class Needle:
         text = field.text.casefold()
         return PART_POINTS * sum(part in text for part in self.parts) / max(1, len(self.parts))
 
-    def earned(self, scored: Scored, document: Document) -> tuple[float, tuple[str, ...]]:
-        """The score of terms and substrings together, and the matched fields."""
-        contained = {field.name: self.points(field) for field in document.fields}
+    def score(self, scored: Scored, document: Document) -> float:
+        """The score of terms and substrings together."""
+        parts = max(map(self.points, document.fields), default=0.0)
+        return round(scored.reasons.share() + parts, DIGITS)
+
+    def matched_fields(self, scored: Scored, document: Document) -> tuple[str, ...]:
+        """The names of the fields with a matched term or substring."""
         matched = [match.field for match in scored.matches]
-        held = [name for name, points in contained.items() if points or name in matched]
+        held = [it.name for it in document.fields if it.name in matched or self.points(it)]
         # Matches that are no field, such as the time of a record, come last.
-        names = dict.fromkeys((*held, *matched))
-        parts = max(contained.values(), default=0.0)
-        return round(scored.reasons.share() + parts, DIGITS), tuple(names)
+        return tuple(dict.fromkeys((*held, *matched)))
 
 
 def needle(query: str) -> Needle:
@@ -136,11 +148,20 @@ def _is_telling(word: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """A matching document, its score, and its matched fields."""
+    """A matching document and its score."""
 
     id: str
     score: float = 0.0
-    matched_fields: tuple[str, ...] = ()
+    # What it matched with; None without a query.
+    matched: "tuple[Needle, Scored, Document] | None" = None
+
+    @property
+    def matched_fields(self) -> tuple[str, ...]:
+        """The names of the matched fields."""
+        if self.matched is None:
+            return ()
+        sought, scored, document = self.matched
+        return sought.matched_fields(scored, document)
 
 
 def matching_documents(
@@ -153,10 +174,13 @@ def matching_documents(
     if asked.query is None:
         yield from (Fit(id=it.id) for it in documents)
         return
+    if not documents:
+        return
     by_id = {it.id: it for it in documents}
     statistics = asked.unit.term_index.statistics(kind, query_terms(asked.query)) if kind else None
     sought = needle(asked.query)
     for scored in rank(asked.query, documents, statistics=statistics, now_ms=asked.now_ms):
-        score, fields = sought.earned(scored, by_id[scored.id])
+        document = by_id[scored.id]
+        score = sought.score(scored, document)
         if score > 0:
-            yield Fit(id=scored.id, score=score, matched_fields=fields)
+            yield Fit(id=scored.id, score=score, matched=(sought, scored, document))

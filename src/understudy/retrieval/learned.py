@@ -94,8 +94,13 @@ def rivals_of(
             if it.learning.subject_key is not None and not it.blockers
         }
     )
-    narrower = [scope for scope in scopes if scope.kind is not ScopeKind.WORKSPACE]
-    if not subjects:
+    narrower = [
+        scope
+        for scope in scopes
+        if scope.kind is not ScopeKind.WORKSPACE
+        and not unit.term_index.is_empty(TERM_KIND, prompt_key(scope))
+    ]
+    if not subjects or not narrower:
         return []
     known = {it.learning.learning_id for it in judged}
     found = unit.learnings.on_subjects(narrower, subjects, limit=RIVALS)
@@ -132,18 +137,22 @@ def _found(
     """Learnings with the rarest terms, and those of the same sessions with any term."""
     keys = [prompt_key(scope) for scope in scopes]
     best = read(unit, _matching(unit, keys, terms, CANDIDATES), scopes)
+    if len(best) < CANDIDATES:
+        # All that hold a term were read.
+        return best
     talks = dict.fromkeys(
         talk_key(it.scope, it.source.session_id) for it in best if it.source.session_id is not None
     )
-    if not talks:
-        return best
-    together = _matching(unit, list(talks)[:TALKS], terms, SAID_TOGETHER)
+    together = _matching(unit, list(talks)[:TALKS], terms, SAID_TOGETHER, few=True)
     known = {it.learning_id for it in best}
     return (*best, *read(unit, (each for each in together if each not in known), scopes))
 
 
-def _matching(unit: "Unit", keys: Sequence[str], terms: Sequence[str], limit: int) -> list[str]:
-    found = unit.term_index.candidates(TERM_KIND, scopes=keys, terms=terms, limit=limit)
+def _matching(
+    unit: "Unit", keys: Sequence[str], terms: Sequence[str], limit: int, *, few: bool = False
+) -> list[str]:
+    index = unit.term_index
+    found = index.candidates(TERM_KIND, scopes=keys, terms=terms, limit=limit, few=few)
     return [each.source_id for each in found]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from understudy.memory.policy import SearchVisibility
 from understudy.memory.ports import TERM_KIND
@@ -11,6 +12,7 @@ from understudy.retrieval.hits import (
     CANDIDATES,
     TITLE_CHARS,
     Fit,
+    Hit,
     Hits,
     ResultKind,
     SearchRequest,
@@ -42,7 +44,7 @@ def recovered_runs(asked: SearchRequest) -> Hits:
         if (scope := _seen_through(asked, record)) is not None
     ]
     return Hits(
-        results=tuple(_results(asked, seen)),
+        found=tuple(_hits(asked, seen)),
         expired=expired,
         unreadable=len(living) - len(records),
     )
@@ -102,12 +104,14 @@ def _keys(asked: SearchRequest) -> tuple[str, ...]:
     return (session_scope(asked.session.session_id).key,)
 
 
-def _results(asked: SearchRequest, seen: Sequence[Seen]) -> Iterator[SearchResult]:
+def _hits(asked: SearchRequest, seen: Sequence[Seen]) -> Iterator[Hit]:
     by_run = {each.record.run_id: each for each in seen}
     for fit in matching_documents(
         asked, TERM_KIND, [document_of(each.record.memory) for each in seen]
     ):
-        yield _result(asked, by_run[fit.id], fit)
+        it = by_run[fit.id]
+        at_ms = it.record.memory.recorded_at_ms
+        yield Hit(fit.score, at_ms, fit.id, partial(_result, asked, it, fit))
 
 
 def _result(asked: SearchRequest, seen: Seen, fit: Fit) -> SearchResult:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 from understudy.core.errors import coded_error
@@ -16,6 +17,7 @@ from understudy.retrieval.hits import (
     CANDIDATES,
     TITLE_CHARS,
     Fit,
+    Hit,
     Hits,
     HitSource,
     ResultKind,
@@ -53,7 +55,12 @@ def visible_skills(asked: SearchRequest) -> Hits:
     by_ref = {one.ref: one for one in _offered_skills(asked)}
     documents = [_document(one) for one in by_ref.values()]
     fits = matching_documents(asked, None, documents)
-    return Hits(results=tuple(_skill_result(by_ref[fit.id], fit) for fit in fits))
+    return Hits(
+        # Skills have no time.
+        found=tuple(
+            Hit(fit.score, 0, fit.id, partial(_skill_result, by_ref[fit.id], fit)) for fit in fits
+        )
+    )
 
 
 def _offered_skills(asked: SearchRequest) -> Sequence[CatalogueEntry]:
@@ -97,7 +104,7 @@ def visible_learnings(asked: SearchRequest) -> Hits:
         for it in found
         if not search_blockers(it, now_ms=asked.now_ms, is_replaced=it.learning_id in replaced)
     ]
-    return Hits(results=tuple(_results(asked, visible)))
+    return Hits(found=tuple(_hits(asked, visible)))
 
 
 def document_of(learning: Learning) -> Document:
@@ -113,9 +120,10 @@ def document_of(learning: Learning) -> Document:
 def _in_sight(asked: SearchRequest) -> list[str]:
     """The ids of learnings to read."""
     index, keys = asked.unit.term_index, [scope.key for scope in asked.scopes]
+    terms = query_terms(asked.query) if asked.query is not None else ()
+    index.look_ahead(TERM_KIND, scopes=keys, terms=terms)
     if is_small(asked.unit, keys):
         return list(index.newest(TERM_KIND, scopes=keys, limit=SCAN_LIMIT))
-    terms = query_terms(asked.query) if asked.query is not None else ()
     found = [
         each.source_id
         for each in index.candidates(TERM_KIND, scopes=keys, terms=terms, limit=CANDIDATES)
@@ -126,14 +134,17 @@ def _in_sight(asked: SearchRequest) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _results(asked: SearchRequest, visible: Sequence[Learning]) -> Iterator[SearchResult]:
+def _hits(asked: SearchRequest, visible: Sequence[Learning]) -> Iterator[Hit]:
     by_id = {it.learning_id: it for it in visible}
     for fit in matching_documents(asked, TERM_KIND, [document_of(it) for it in visible]):
-        yield _result(asked, by_id[fit.id], fit)
+        it = by_id[fit.id]
+        is_eligible = not prompt_blockers(it, now_ms=asked.now_ms)
+        score = fit.score * PUBLISHED if is_eligible else fit.score
+        result = partial(_result, it, fit, is_eligible=is_eligible, score=score)
+        yield Hit(score, it.published_at_ms, it.learning_id, result)
 
 
-def _result(asked: SearchRequest, learning: Learning, fit: Fit) -> SearchResult:
-    is_eligible = not prompt_blockers(learning, now_ms=asked.now_ms)
+def _result(learning: Learning, fit: Fit, *, is_eligible: bool, score: float) -> SearchResult:
     return SearchResult(
         kind=ResultKind.LEARNING,
         source_id=learning.learning_id,
@@ -141,7 +152,7 @@ def _result(asked: SearchRequest, learning: Learning, fit: Fit) -> SearchResult:
         excerpt=excerpt(learning.content),
         timestamp_ms=learning.published_at_ms,
         prompt_eligible=is_eligible,
-        score=fit.score * PUBLISHED if is_eligible else fit.score,
+        score=score,
         scope=learning.scope,
         matched_fields=fit.matched_fields,
         learning_status=str(learning.status),
@@ -197,7 +208,9 @@ def search(
         skills=skills,
     )
     hits = [find(asked) for find in SOURCES]
-    results = sorted((result for each in hits for result in each.results), key=_order)
+    found = sorted((hit for each in hits for hit in each.found), key=_order)
+    first = found[: asked.limit] if asked.query is not None else found
+    results = [hit.result() for hit in first]
     if asked.query is None:
         results = _with_skills(results, asked.limit)
     return SearchAnswer(
@@ -205,7 +218,7 @@ def search(
         effective_capability_scope=shown_capability_scope(session),
         learning_scopes=asked.scopes,
         query=asked.query,
-        truncated=len(results) > asked.limit,
+        truncated=len(found) > asked.limit,
         results=tuple(results[: asked.limit]),
         expired=tuple(run_id for each in hits for run_id in each.expired),
         unreadable=sum(each.unreadable for each in hits),
@@ -244,5 +257,5 @@ def _with_skills(results: list[SearchResult], limit: int) -> list[SearchResult]:
     return [*timed[:first], *skills, *timed[first:]] if len(timed) > first else [*timed, *skills]
 
 
-def _order(result: SearchResult) -> tuple[float, int, str]:
-    return (-result.score, -result.timestamp_ms, result.source_id)
+def _order(hit: Hit) -> tuple[float, int, str]:
+    return (-hit.score, -hit.timestamp_ms, hit.source_id)

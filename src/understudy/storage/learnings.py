@@ -25,6 +25,7 @@ from understudy.storage.learning_rows import (
     read_learning,
     without_search,
 )
+from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import insert_into, read_record, readable, replace_version, select_page
 from understudy.storage.schema import learning_uses as uses
 from understudy.storage.schema import learnings
@@ -48,10 +49,13 @@ LOOKED_UP: Final = 3
 class LearningStore:
     """Learnings by id; live ones are also in the term index."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect, terms: TermIndex) -> None:
+    def __init__(
+        self, connection: sa.Connection, dialect: Dialect, terms: TermIndex, cached: CachedReads
+    ) -> None:
         self._connection = connection
         self._dialect = dialect
         self._terms = terms
+        self._cached = cached
 
     def hold(self, scope: LearningScope) -> None:
         """Lock publications in this scope until the unit ends."""
@@ -154,15 +158,13 @@ class LearningStore:
             if learning.supersedes is not None
         }
 
+    def replacing_in_prompts(self, learning_ids: Sequence[str]) -> dict[str, Learning]:
+        """As `replacing`, from the cache: for prompts and searches, not for decisions."""
+        return self._cached.each("replacing", learnings, learning_ids, self.replacing)
+
     def readable(self, learning_ids: Sequence[str]) -> dict[str, Learning]:
-        """The learnings among `ids` that exist and decode."""
-        return {
-            learning.learning_id: learning
-            for some in batches(learning_ids)
-            for learning in readable(
-                self._connection.execute(_THESE, {"ids": some}).all(), _read_once
-            )
-        }
+        """The learnings among `ids` that exist and decode, from the cache."""
+        return self._cached.each("learning", learnings, learning_ids, self._readable)
 
     def newest_in(self, scopes: Sequence[LearningScope], *, limit: int) -> tuple[Learning, ...]:
         """Live learnings of each of these scopes, at most `limit` of each, last published first."""
@@ -175,11 +177,15 @@ class LearningStore:
 
     def standing_in(self, scopes: Sequence[LearningScope], *, limit: int) -> tuple[Learning, ...]:
         """Active learnings of these scopes that apply to every task, last published first."""
-        found = (
-            self._all(_STANDING, {"limit": limit, "scope": scope.key})
-            for scope in dict.fromkeys(scopes)
+        found = self._cached.each(
+            f"standing {limit}",
+            learnings,
+            [scope.key for scope in dict.fromkeys(scopes)],
+            lambda keys: {
+                key: self._all(_STANDING, {"limit": limit, "scope": key}) for key in keys
+            },
         )
-        return _newest(chain.from_iterable(found))
+        return _newest(chain.from_iterable(found.values()))
 
     def like(self, content: str, *, least: float, limit: int) -> tuple[Learning, ...]:
         """Learnings of any scope that share at least this part of their terms, likest first."""
@@ -220,6 +226,13 @@ class LearningStore:
     def _one(self, query: sa.Select[Any], value: str) -> Learning | None:
         row = self._connection.execute(query, {"of": value}).first()
         return None if row is None else read_learning(row)
+
+    def _readable(self, learning_ids: Sequence[str]) -> dict[str, Learning]:
+        return {
+            learning.learning_id: learning
+            for some in batches(learning_ids)
+            for learning in self._all(_THESE, {"ids": some})
+        }
 
     def _all(self, query: sa.Select[Any], values: dict[str, Any]) -> tuple[Learning, ...]:
         return tuple(readable(self._connection.execute(query, values).all(), _read_once))

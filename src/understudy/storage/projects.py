@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from understudy.core.page import Page, PageRequest
 from understudy.sessions.model import Persona, Project, ProjectStatus
 from understudy.storage.engine import Dialect
+from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import (
     folded,
     from_row,
@@ -24,10 +25,11 @@ from understudy.storage.schema import personas, project_sessions, projects
 class ProjectStore:
     """Projects in a table, with their sessions in another for lookups."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: sa.Connection, dialect: Dialect, cached: CachedReads) -> None:
         self._connection = connection
         self._dialect = dialect
-        # Cached: read several times while a prompt is built.
+        self._cached = cached
+        # Of this unit, for callers whose results are not shared.
         self._of_session: dict[str, tuple[str, ...]] = {}
 
     def get(self, project_id: str, *, lock: bool = False) -> Project | None:
@@ -92,8 +94,13 @@ class ProjectStore:
     def ids_for_session(self, session_id: str) -> tuple[str, ...]:
         """The projects that a session is a member of."""
         if session_id not in self._of_session:
-            found = self._connection.execute(_OF_SESSION, {"member": session_id}).scalars()
-            self._of_session[session_id] = tuple(found)
+            self._of_session[session_id] = self._cached(
+                ("projects of", session_id),
+                (project_sessions,),
+                lambda: tuple(
+                    self._connection.execute(_OF_SESSION, {"member": session_id}).scalars()
+                ),
+            )
         return self._of_session[session_id]
 
     def ids_for_sessions(self, session_ids: Sequence[str]) -> tuple[str, ...]:

@@ -6,15 +6,18 @@ connection listens, nothing is cached.
 """
 
 import threading
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 
 import sqlalchemy as sa
 
+from understudy.core.recent_cache import RecentCache
 from understudy.core.sight import WHOLE, current_sight
 from understudy.storage.schema import (
     agent_files,
     agents,
+    learnings,
+    project_sessions,
     rollouts,
     runtime_revisions,
     session_mcp_servers,
@@ -24,15 +27,20 @@ from understudy.storage.schema import (
     user_context_files,
 )
 
+K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 MAX_ENTRIES: Final = 4096
+# The most results by key, for each use of a table.
+MAX_KEYS: Final = 8192
 # Tables whose results may be cached: read by every run, and seldom changed.
 CACHED: Final = frozenset(
     table.name
     for table in (
         agent_files,
         agents,
+        learnings,
+        project_sessions,
         rollouts,
         runtime_revisions,
         session_mcp_servers,
@@ -55,6 +63,8 @@ class QueryCache:
         # When each table last changed, in ticks.
         self._changed_at: dict[str, int] = {}
         self._results: dict[Hashable, tuple[Any, frozenset[str]]] = {}
+        # Results by key, for each use of a table.
+        self._shelves: dict[tuple[str, str], RecentCache[Any, tuple[Any]]] = {}
 
     def now(self) -> int:
         """The current tick; taken before a unit begins."""
@@ -73,6 +83,19 @@ class QueryCache:
                 self._results.clear()
             self._results[key] = (result, tables)
 
+    def shelf(self, name: str, use: str, *, since: int) -> RecentCache[Any, tuple[Any]]:
+        """Results of a table by key, to read from and add to.
+
+        A unit of tick `since` gets an empty one of its own if the table changed meanwhile.
+        """
+        with self._lock:
+            if not self.is_on or self._changed_at.get(name, 0) > since:
+                return RecentCache(MAX_KEYS)
+            kept = self._shelves.get((name, use))
+            if kept is None:
+                kept = self._shelves[name, use] = RecentCache(MAX_KEYS)
+            return kept
+
     def changed(self, names: Collection[str]) -> None:
         """Drop the results of tables after a commit that changed them."""
         with self._lock:
@@ -81,6 +104,8 @@ class QueryCache:
             touched = frozenset(names)
             for key in [key for key, (_, of) in self._results.items() if of & touched]:
                 del self._results[key]
+            for of in [of for of in self._shelves if of[0] in touched]:
+                del self._shelves[of]
 
     def switch(self, *, is_on: bool) -> None:
         """Clear the cache; while off, nothing is cached."""
@@ -105,11 +130,8 @@ class CachedReads:
 
     def __call__(self, key: Hashable, tables: tuple[sa.Table, ...], load: Callable[[], T]) -> T:
         """The cached result of `load`, which reads only these tables."""
-        # The result depends on the caller's sight.
-        if self._cache is None or current_sight.get() != WHOLE:
-            return load()
         names = frozenset(table.name for table in tables)
-        if not names.isdisjoint(self.changed):
+        if self._cache is None or not self._may_share(names):
             return load()
         kept = self._cache.find(key)
         if kept is not None:
@@ -117,3 +139,30 @@ class CachedReads:
         result = load()
         self._cache.keep(key, result, names, since=self._since)
         return result
+
+    def each(
+        self,
+        use: str,
+        table: sa.Table,
+        keys: Sequence[K],
+        load: Callable[[Sequence[K]], Mapping[K, T]],
+    ) -> dict[K, T]:
+        """The results of `load` for keys of this table, cached one by one.
+
+        A key without a result is left out, and is not asked for again.
+        """
+        if self._cache is None or not self._may_share(frozenset((table.name,))):
+            return dict(load(keys))
+        shelf = self._cache.shelf(table.name, use, since=self._since)
+        kept = {key: shelf.get(key) for key in keys}
+        unknown = [key for key, result in kept.items() if result is None]
+        if unknown:
+            found = load(unknown)
+            for key in unknown:
+                result = kept[key] = (found.get(key),)
+                shelf.put(key, result)
+        return {key: it[0] for key, it in kept.items() if it is not None and it[0] is not None}
+
+    def _may_share(self, names: frozenset[str]) -> bool:
+        """Whether results do not depend on the caller's sight or on changes of this unit."""
+        return current_sight.get() == WHOLE and names.isdisjoint(self.changed)

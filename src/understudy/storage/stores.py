@@ -92,7 +92,7 @@ class Stores:
     unlearn_queue = opened(lambda self: JobQueue(self.connection, self._dialect, unlearn_jobs))
     debug = opened(lambda self: DebugStore(self.connection))
     personas = opened(lambda self: PersonaStore(self.connection))
-    projects = opened(lambda self: ProjectStore(self.connection, self._dialect))
+    projects = opened(lambda self: ProjectStore(self.connection, self._dialect, self._cached))
     playbooks = opened(lambda self: PlaybookStore(self.connection, self._dialect))
     background_tasks = opened(lambda self: BackgroundTaskStore(self.connection, self._dialect))
     flows = opened(lambda self: FlowStore(self.connection, self._dialect))

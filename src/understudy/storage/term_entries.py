@@ -1,7 +1,9 @@
 """The entries of the term index, and cached counts of them."""
 
+import json
 import time
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar
 
 import sqlalchemy as sa
@@ -9,10 +11,8 @@ import structlog
 from sqlalchemy.dialects import postgresql, sqlite
 
 from understudy.core.batches import BATCH
-from understudy.core.errors import DamagedRecord
 from understudy.retrieval.documents import TermHit
 from understudy.retrieval.rarity import COUNT_AGE_S
-from understudy.storage.rows import read_record
 from understudy.storage.schema import term_entries
 
 log = structlog.get_logger()
@@ -121,23 +121,25 @@ def candidates(rows: Sequence[Any], scopes: Collection[str]) -> list[TermHit]:
     """The rows that are in one of the scopes, after hash collisions are removed."""
     allowed = frozenset(scopes)
     return [
-        TermHit(source_id=row.source_id, at_ms=row.at_ms)
-        for row in rows
-        if not allowed.isdisjoint(_scopes(row))
+        TermHit(source_id, at_ms)
+        for source_id, at_ms, stored in rows
+        if not allowed.isdisjoint(_scopes(source_id, stored))
     ]
 
 
-def _scopes(row: Any) -> tuple[str, ...]:
+def _scopes(source_id: str, stored: str) -> frozenset[str]:
     """The scopes of an entry; none for a damaged one, so that it is not found."""
     try:
-        return read_record(row, _read, what=f"term entry of {row.source_id}")
-    except DamagedRecord as problem:
-        log.warning("term_index.entry_damaged", source_id=row.source_id, reason=problem.code)
-        return ()
+        return _read_scopes(stored)
+    except (TypeError, ValueError, RecursionError) as problem:
+        log.warning("term_index.entry_damaged", source_id=source_id, reason=type(problem).__name__)
+        return frozenset()
 
 
-def _read(row: Any) -> tuple[str, ...]:
-    return tuple(row.scopes)
+# The entries of a conversation have the same scopes.
+@lru_cache(maxsize=1_024)
+def _read_scopes(stored: str) -> frozenset[str]:
+    return frozenset(json.loads(stored))
 
 
 K = TypeVar("K", bound=Hashable)

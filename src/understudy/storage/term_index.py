@@ -121,27 +121,37 @@ class TermIndex:
             return SCAN_LIMIT + 1
         return self._postings.count(within, limit=SCAN_LIMIT + 1)
 
+    def is_empty(self, kind: str, scope: str) -> bool:
+        """Whether a scope has no entries."""
+        return not self._frequencies(_scope_tokens(kind, [scope]))
+
     def candidates(
-        self, kind: str, *, scopes: Sequence[str], terms: Sequence[str], limit: int
+        self,
+        kind: str,
+        *,
+        scopes: Sequence[str],
+        terms: Sequence[str],
+        limit: int,
+        few: bool = False,
     ) -> tuple[TermHit, ...]:
         """The entries in any of the scopes that hold some of the terms, by weight of those terms.
 
         Entries of the same weight come last put first. Where the terms have more postings than
         `POSTINGS_BUDGET`, only the rarest are looked up. With no more than `SCAN_LIMIT` entries in
-        scope it is quicker to read and score them all.
+        scope it is quicker to read and score them all. Scopes that hold `few` are not counted.
         """
         within = _scope_tokens(kind, scopes)
         if not within:
             return ()
         statistics = self.statistics(kind, terms)
-        in_scope = sum(self._frequencies(within).values())
+        in_scope = EXACT_COUNT if few else sum(self._frequencies(within).values())
         chosen = plan(terms, statistics, in_scope=in_scope)
         if chosen.too_common is not None:
             token = term_token(kind, chosen.too_common)
             rows = self._postings.newest(within, many=True, limit=limit, token=token)
             return tuple(candidates(rows, scopes))
         wanted = {term_token(kind, lookup.term): lookup.weight for lookup in chosen.whole}
-        if in_scope * BROAD >= statistics.documents:
+        if not few and in_scope * BROAD >= statistics.documents:
             # The same result without reading the long postings of the scope.
             rows = self._postings.best(wanted, scopes=(), limit=limit * BROAD)
             found = candidates(rows, scopes)

@@ -109,7 +109,7 @@ class Unit(Stores):
 
     @cached_property
     def learnings(self) -> LearningStore:
-        return LearningStore(self.connection, self._dialect, self.term_index)
+        return LearningStore(self.connection, self._dialect, self.term_index, self._cached)
 
     @cached_property
     def erasure(self) -> ErasureStore:

@@ -114,5 +114,5 @@ term_entries = sa.Table(
     sqlite_autoincrement=True,
 )
 
-# The columns that a search reads.
-FOUND = tuple(term_entries.c[name] for name in ("source_id", "at_ms", "scopes"))
+# The columns that a search reads; the scopes as stored text.
+FOUND = (term_entries.c.source_id, term_entries.c.at_ms, sa.column("scopes", sa.Text))
