@@ -21,8 +21,8 @@ class CountedUnits(Units):
     """Units with a cache, and the statements on the table of agents that they sent."""
 
     def __init__(self, engine: sa.Engine) -> None:
-        self.cache: QueryCache
-        super().__init__(engine, enqueue=lambda *_: None, bell=Bell(), cache=QueryCache())
+        self.shared = QueryCache()
+        super().__init__(engine, enqueue=lambda *_: None, bell=Bell(), cache=self.shared)
         self.reads = 0
         sa.event.listen(engine, "after_cursor_execute", self._count)
 
@@ -145,7 +145,7 @@ def test_results_by_key_are_read_once_and_anew_after_a_change(units: CountedUnit
         return cached.each("names", agents, ids, load)
 
     def reads(unit: Unit) -> CachedReads:
-        return CachedReads(unit.connection, units.cache, units.cache.now())
+        return CachedReads(unit.connection, units.shared, units.shared.now())
 
     with units.read() as unit:
         assert names(unit, reads(unit), "a1", "a2") == {"a1": "Ann"}
@@ -154,18 +154,18 @@ def test_results_by_key_are_read_once_and_anew_after_a_change(units: CountedUnit
         own = reads(unit)
         unit.agents.add(make_agent("a2", display_name="Bea"))
         assert names(unit, own, "a2") == {"a2": "Bea"}
-    units.cache.changed([agents.name])
+    units.shared.changed([agents.name])
     with units.read() as unit:
         assert names(unit, reads(unit), "a2") == names(unit, reads(unit), "a2") == {"a2": "Bea"}
     assert asked == [["a1", "a2"], ["a2"], ["a2"]]
 
 
 def test_a_unit_older_than_a_change_shares_no_results_by_key(units: CountedUnits) -> None:
-    before = units.cache.now()
+    before = units.shared.now()
     with units.write() as unit:
         unit.agents.delete("a1")
     with units.read() as unit:
-        late = CachedReads(unit.connection, units.cache, before)
+        late = CachedReads(unit.connection, units.shared, before)
         assert late.each("names", agents, ["a1"], lambda _: {"a1": "Ann"}) == {"a1": "Ann"}
-        fresh = CachedReads(unit.connection, units.cache, units.cache.now())
+        fresh = CachedReads(unit.connection, units.shared, units.shared.now())
         assert fresh.each("names", agents, ["a1"], lambda _: {}) == {}
