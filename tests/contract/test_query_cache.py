@@ -154,7 +154,6 @@ def test_results_by_key_are_read_once_and_anew_after_a_change(units: CountedUnit
         own = reads(unit)
         unit.agents.add(make_agent("a2", display_name="Bea"))
         assert names(unit, own, "a2") == {"a2": "Bea"}
-    units.shared.changed([agents.name])
     with units.read() as unit:
         assert names(unit, reads(unit), "a2") == names(unit, reads(unit), "a2") == {"a2": "Bea"}
     assert asked == [["a1", "a2"], ["a2"], ["a2"]]
