@@ -21,6 +21,7 @@ from understudy.core.sight import Sight, current_sight
 from understudy.daemon.wiring import Daemon
 from understudy.runs.model import RunRequest
 from understudy.sessions.journal import EventKind
+from understudy.wire.veil import Mask
 
 MARK = "zanzibar"
 LEARNED = f"The door code is {MARK} 4711"
@@ -158,13 +159,69 @@ def test_parts_of_an_output_put_together_tell_nothing_sensitive(
     assert told.endswith("!")
 
 
+@pytest.fixture(scope="module")
+def elsewhere(daemon: Daemon, root: Person, ids: Mapping[str, str]) -> Mapping[str, str]:
+    """A run of another session, which repeats what was learned here."""
+    root.ok("POST", "/v1/sessions", {"session_id": "s2"})
+    said = f"Somebody told me: {LEARNED}, so go in. {MARK} alone is no secret."
+    run = make_run("s2", user_id="admin", request=RunRequest(text_preview=said))
+    with daemon.resources.units.write() as unit:
+        unit.runs.add(run)
+        events = [make_new_event(EventKind.OUTPUT, data={"text": said}, run_id=run.run_id)]
+        unit.journal.append("s2", events, at_ms=run.submitted_at_ms)
+        task = make_background_task(run, command=f"echo {said}", output_chars=len(said))
+        unit.background_tasks.add(task)
+        unit.background_tasks.append(task.task_id, OutputPiece(start=0, text=said))
+    return {"session_id": "s2", "run_id": run.run_id, "task_id": task.task_id}
+
+
+SAYING = (
+    "background_tasks.list",
+    "background_tasks.output",
+    "runs.events",
+    "runs.get",
+    "runs.list",
+    "sessions.events",
+)
+
+
+@pytest.mark.parametrize("name", SAYING)
+def test_a_run_of_another_session_tells_a_viewer_nothing_sensitive(
+    name: str, elsewhere: Mapping[str, str], viewer: Person, root: Person
+) -> None:
+    [told, *_], [whole, *_] = answers(viewer, name, elsewhere), answers(root, name, elsewhere)
+
+    assert "4711" in whole.text
+    assert "4711" not in told.text
+    assert f"{MARK} alone is no secret" in told.text
+
+
+def test_few_words_are_masked_only_where_they_were_said(
+    daemon: Daemon, root: Person, viewer: Person, ids: Mapping[str, str]
+) -> None:
+    wanted = {
+        "scope": {"kind": "workspace", "id": "default"},
+        "kind": "fact",
+        "content": "session_id",
+        "sensitivity": "sensitive",
+        "source": {"run_id": ids["run_id"], "session_id": "s1"},
+    }
+    made = root.ok("POST", "/v1/learning-candidates", wanted)["candidate_id"]
+    shown = root.ok("POST", "/v1/sessions", {"session_id": "s3"})
+    assert viewer.ok("GET", "/v1/sessions/s3")["session_id"] == shown["session_id"]
+
+    root.ok("POST", f"/v1/learning-candidates/{made}/reject", {})
+
+
 STREAMED = f"The cellar code is {MARK} 4713"
 SAID = f"Well. {STREAMED}, as you know. Bye!"
 
 
-@pytest.mark.parametrize("sees_sensitive", [False, True])
+@pytest.mark.parametrize(
+    ("sees_sensitive", "is_own"), [(False, True), (False, False), (True, True)]
+)
 def test_a_sensitive_sentence_is_not_streamed_in_parts(
-    daemon: Daemon, root: Person, sees_sensitive: bool
+    daemon: Daemon, root: Person, sees_sensitive: bool, is_own: bool
 ) -> None:
     # A session of its own: others count what is said in theirs.
     session_id = root.ok("POST", "/v1/sessions", {})["session_id"]
@@ -204,7 +261,7 @@ def test_a_sensitive_sentence_is_not_streamed_in_parts(
         "kind": "fact",
         "content": f"{STREAMED}.",
         "sensitivity": "sensitive",
-        "source": {"run_id": run.run_id, "session_id": session_id},
+        "source": {"run_id": run.run_id, "session_id": session_id} if is_own else {},
     }
     root.ok("POST", "/v1/learning-candidates", said)
     append(EventKind.RUN, status="in_progress")
@@ -218,3 +275,31 @@ def test_a_sensitive_sentence_is_not_streamed_in_parts(
         assert whole.startswith("Well. [sensitive]")
         assert whole.endswith(", as you know. Bye!")
         assert MARK not in whole
+
+
+def test_what_was_said_long_before_is_streamed_at_once(
+    daemon: Daemon, root: Person, ids: Mapping[str, str]
+) -> None:
+    """Only so much is held back as a sensitive statement may take."""
+    assert ids
+    session_id = root.ok("POST", "/v1/sessions", {})["session_id"]
+    run = make_run(session_id, user_id="admin")
+    with daemon.resources.units.write() as unit:
+        unit.runs.add(run)
+    longest = Mask.of(daemon.resources.units, session_id, run.run_id).longest
+    text = "word " * (longest // 5 + 20)
+
+    async def first() -> str:
+        current_sight.set(Sight(sees_sensitive=False))
+        deltas = daemon.resources.deltas
+        daemon.resources.bell.attach(asyncio.get_running_loop())
+        deltas.begin(run.run_id, 1)
+        deltas.say(run.run_id, text)
+        state = RunStreamState(position=Position())
+        frames = stream_run(daemon.services, run.run_id, session_id, state)
+        [line] = [it for it in (await anext(frames)).decode().splitlines() if "data: " in it]
+        deltas.end(run.run_id)
+        return str(json.loads(line[len("data: ") :])["text"])
+
+    assert longest > 0
+    assert asyncio.run(first()) == text[:-longest]

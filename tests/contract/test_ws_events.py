@@ -125,20 +125,23 @@ def test_every_event_has_an_audience_or_stays_inside() -> None:
     assert set(SkillEventName) - set(AUDIENCES) == {SkillEventName.INVALIDATE}
 
 
-def test_a_viewer_hears_no_sensitive_words(home: WsSkillServer) -> None:
+@pytest.mark.parametrize("session_id", ["s1", "s2"], ids=["where it was said", "elsewhere"])
+def test_a_viewer_hears_no_sensitive_words(home: WsSkillServer, session_id: str) -> None:
     said = "The alarm code is four green frogs."
     with home.units.write() as unit:
         unit.agents.add(make_agent("default"))
-        unit.sessions.add(make_session("s1"))
-        unit.runs.add(make_run("s1", run_id="run_1"))
+        for each in ("s1", "s2"):
+            unit.sessions.add(make_session(each))
+            unit.runs.add(make_run(each, run_id=f"run_{each[1]}"))
         source = LearningSource(run_id="run_1", session_id="s1")
         unit.candidates.add(make_candidate(said, source=source, sensitivity=Sensitivity.SENSITIVE))
     with home.rpc("vic") as viewer, home.rpc("ann") as operator:
         for client in (viewer, operator):
             client.ok("skills.list")
-        hint = NewEvent(kind=EventKind.HINT, run_id="run_1", data={"text": f"You said: {said}"})
+        told = {"text": f"You said: {said}"}
+        hint = NewEvent(kind=EventKind.HINT, run_id=f"run_{session_id[1]}", data=told)
         with home.units.write() as unit:
-            unit.journal.append("s1", [hint], at_ms=NOW)
+            unit.journal.append(session_id, [hint], at_ms=NOW)
         assert viewer.event()["payload"]["text"] == "You said: [sensitive]."
         assert operator.event()["payload"]["text"] == f"You said: {said}"
 

@@ -362,15 +362,19 @@ def _masked(
 ) -> tuple[Sequence[JournalEvent], Spoken | None]:
     """What a reader may see of messages who sees nothing sensitive.
 
-    A statement has no shape before its last word, so where there is one, text that a model is still
-    saying is held back until its message is whole. A mask keeps the positions in it.
+    A statement has no shape before its last word, so of the text that a model is still saying, as
+    much as a statement may take is held back. A mask keeps the positions in it.
     """
     if spoken is None and all(event.kind is not EventKind.MESSAGE for event in events):
         return events, spoken
     mask = Mask.of(services.resources.units, session_id, run_id)
     if not mask:
         return events, spoken
-    return tuple(_with_mask(mask, event) for event in events), None
+    if spoken is not None:
+        ready = len(spoken.text) - mask.longest
+        told = mask.over(spoken.text)[:ready] if ready > 0 else ""
+        spoken = replace(spoken, text=told) if told else None
+    return tuple(_with_mask(mask, event) for event in events), spoken
 
 
 def _with_mask(mask: Mask, event: JournalEvent) -> JournalEvent:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from understudy.core.principal import Principal, Role
 
@@ -37,6 +37,14 @@ def sight_of(principal: Principal, isolation: Isolation) -> Sight:
         user_id=principal.user_id if is_alone else None,
         sees_sensitive=principal.role.includes(Role.OPERATOR),
     )
+
+
+class SensitiveStatement(NamedTuple):
+    """A statement that some callers may not read, and where it was made, if that is known."""
+
+    text: str
+    run_id: str | None = None
+    session_id: str | None = None
 
 
 @contextmanager

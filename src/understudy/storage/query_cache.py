@@ -16,6 +16,7 @@ from understudy.core.sight import WHOLE, current_sight
 from understudy.storage.schema import (
     agent_files,
     agents,
+    learning_candidates,
     learnings,
     project_sessions,
     rollouts,
@@ -33,12 +34,13 @@ T = TypeVar("T")
 MAX_ENTRIES: Final = 4096
 # The most results by key, for each use of a table.
 MAX_KEYS: Final = 8192
-# Tables whose results may be cached: read by every run, and seldom changed.
+# Tables whose results may be cached: read by every run, or by every request of a viewer.
 CACHED: Final = frozenset(
     table.name
     for table in (
         agent_files,
         agents,
+        learning_candidates,
         learnings,
         project_sessions,
         rollouts,

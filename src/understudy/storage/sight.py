@@ -12,8 +12,8 @@ from sqlalchemy.sql import visitors
 
 from understudy.core.batches import batches
 from understudy.core.errors import coded_error
-from understudy.core.sight import Sight, current_sight
-from understudy.learnings.model import Kind, Sensitivity
+from understudy.core.sight import SensitiveStatement, Sight, current_sight
+from understudy.learnings.model import Sensitivity
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
 from understudy.storage import schema as t
 
@@ -263,25 +263,36 @@ def foreign_among(
             yield from connection.execute(named).scalars()
 
 
-def sensitive_words(
-    connection: sa.Connection, session_ids: Sequence[str], run_ids: Sequence[str]
-) -> Iterator[str]:
-    """The contents of sensitive learnings and candidates from these sessions and runs.
+def sensitive_statements(connection: sa.Connection) -> tuple[SensitiveStatement, ...]:
+    """The contents of all sensitive learnings and candidates, with the run that each came of.
 
     Run summaries are left out: the run itself can be read.
     """
-    found, learned = t.learning_candidates, t.learnings
-    in_sessions = sa.select(t.runs.c.run_id).where(t.runs.c.session_id.in_(session_ids))
-    is_source = sa.or_(found.c.source_run_id.in_(run_ids), found.c.source_run_id.in_(in_sessions))
-    sensitive = str(Sensitivity.SENSITIVE)
-    query = (
-        sa.select(found.c.body, learned.c.body)
-        .outerjoin_from(found, learned, learned.c.source_candidate_id == found.c.candidate_id)
-        .where(
-            is_source,
-            found.c.kind != str(Kind.RUN_SUMMARY),
-            sa.or_(found.c.sensitivity == sensitive, learned.c.sensitivity == sensitive),
-        )
+    found, learned, runs = t.learning_candidates, t.learnings, t.runs
+    of_candidates = sa.select(
+        found.c.body, found.c.source_run_id, runs.c.session_id
+    ).outerjoin_from(found, runs, runs.c.run_id == found.c.source_run_id)
+    of_learnings = (
+        sa.select(learned.c.body, found.c.source_run_id, runs.c.session_id)
+        .outerjoin_from(learned, found, found.c.candidate_id == learned.c.source_candidate_id)
+        .outerjoin(runs, runs.c.run_id == found.c.source_run_id)
     )
-    for row in connection.execute(query):
-        yield from (str(body["content"]) for body in row if isinstance(body, dict))
+    rows = (
+        row
+        for query, table in ((of_candidates, found), (of_learnings, learned))
+        for row in connection.execute(query.where(_is_sensitive(table)))
+    )
+    told = {
+        (str(body["content"]), run_id, session_id)
+        for body, run_id, session_id in rows
+        if isinstance(body, dict) and body.get("content")
+    }
+    return tuple(SensitiveStatement(*each) for each in sorted(told, key=repr))
+
+
+def _is_sensitive(table: sa.Table) -> Condition:
+    # As in the partial index of either table.
+    return sa.and_(
+        table.c.sensitivity == sa.literal_column("'sensitive'"),
+        table.c.kind != sa.literal_column("'run_summary'"),
+    )

@@ -12,7 +12,7 @@ from understudy.assets.model import BlobStore
 from understudy.core.bell import COMMITS, EVENTS, TABLE, Bell
 from understudy.core.errors import coded_error
 from understudy.core.rehearsal import begin_change, end_rehearsal
-from understudy.core.sight import current_sight
+from understudy.core.sight import SensitiveStatement, current_sight
 from understudy.memory.ports import RunMemoryStore
 from understudy.runs.model import Run, RunTrace
 from understudy.skills.bundles.store import BundleStore
@@ -27,7 +27,8 @@ from understudy.storage.query_cache import CACHED, CachedReads, QueryCache
 from understudy.storage.run_memory_index import RunMemoryIndex
 from understudy.storage.run_memory_rows import OwnRunMemories, SqlRunMemories
 from understudy.storage.run_traces import traces_of
-from understudy.storage.sight import READS, foreign_among, sensitive_words
+from understudy.storage.schema import learning_candidates, learnings
+from understudy.storage.sight import READS, foreign_among, sensitive_statements
 from understudy.storage.skill_bundle_rows import SqlSkillBundles
 from understudy.storage.stores import Stores
 from understudy.storage.term_entries import TermCounts
@@ -140,9 +141,12 @@ class Unit(Stores):
         """The ids that refer to a record which a user cannot see."""
         return foreign_among(self.connection, session_ids, ids, user_id)
 
-    def sensitive_words(self, session_ids: Sequence[str], run_ids: Sequence[str]) -> Iterator[str]:
-        """The contents of sensitive learnings and candidates from sessions and runs."""
-        return sensitive_words(self.connection, session_ids, run_ids)
+    def sensitive_statements(self) -> tuple[SensitiveStatement, ...]:
+        """The contents of all sensitive learnings and candidates; cached."""
+        tables = (learning_candidates, learnings)
+        return self._cached(
+            "sensitive statements", tables, lambda: sensitive_statements(self.connection)
+        )
 
     def contains(self, column: sa.ColumnElement[str], text: str) -> sa.ColumnElement[bool]:
         """SQL condition: `text` is a literal substring of the column."""

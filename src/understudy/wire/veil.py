@@ -6,11 +6,12 @@ names another user's run, or a journal with the sentence that was learned.
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.sight import Sight, whole_sight
+from understudy.core.sight import SensitiveStatement, Sight, whole_sight
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Units
@@ -29,6 +30,11 @@ _ID: Final = re.compile(r"\b[a-z]{2,4}_[0-9a-f]{32}\b")
 # A shorter statement would match ordinary words.
 _LEAST_CHARS: Final = 4
 _BETWEEN: Final = r"(?:\s|\\[nrt])+"
+_ESCAPED_BLANK: Final = re.compile(r"\\[nrt]")
+_WORD: Final = re.compile(r"[a-z0-9]+")
+# A statement of so many words, or of so many characters where words are not apart, is hardly said by chance.
+_TELLING_WORDS: Final = 3
+_TELLING_CHARS: Final = 6
 
 
 def veil(units: "Units", sight: Sight, text: str, asked: str = "") -> str:
@@ -37,7 +43,7 @@ def veil(units: "Units", sight: Sight, text: str, asked: str = "") -> str:
     found = (*_SESSION.finditer(text), *_STRING.finditer(lists))
     sessions = sorted({each[2] for each in found})
     ids = sorted(set(_ID.findall(text)))
-    if not sessions and not ids:
+    if not sessions and not ids and sight.sees_sensitive:
         return text
     with whole_sight(), units.read() as unit:
         foreign = (
@@ -49,7 +55,7 @@ def veil(units: "Units", sight: Sight, text: str, asked: str = "") -> str:
             if sight.user_id is not None
             else frozenset()
         )
-        words = () if sight.sees_sensitive else tuple(unit.sensitive_words(sessions, ids))
+        statements = () if sight.sees_sensitive else unit.sensitive_statements()
     if foreign:
         text = _ID.sub(lambda it: HIDDEN_ID if it[0] in foreign else it[0], text)
 
@@ -58,50 +64,109 @@ def veil(units: "Units", sight: Sight, text: str, asked: str = "") -> str:
 
         text = _SESSION.sub(without, text)
         text = _MEMBERS.sub(lambda it: _STRING.sub(without, it[0]), text)
-    for pattern in _patterns(words):
-        text = pattern.sub(HIDDEN_WORDS, text)
+    near = frozenset((*sessions, *ids))
+    for masked in _among(statements, text, near):
+        text = masked.pattern.sub(HIDDEN_WORDS, text)
     return text
 
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """Covers the sensitive statements of a run with as many characters, for a reader of parts of a text.
+    """Covers sensitive statements in texts of a run with as many characters, for a reader of parts.
 
     A part may begin or end within a statement, where it would not match, so the whole is masked.
     """
 
-    _patterns: tuple[re.Pattern[str], ...]
+    _statements: tuple[SensitiveStatement, ...]
+    _near: frozenset[str]
 
     @classmethod
     def of(cls, units: "Units", session_id: str, run_id: str) -> "Mask":
         """The mask for texts of a run."""
+        near = frozenset((session_id, run_id))
         with whole_sight(), units.read() as unit:
-            return cls(tuple(_patterns(unit.sensitive_words([session_id], [run_id]))))
+            told = tuple(it for it in unit.sensitive_statements() if _covered(it).reaches(near))
+        return cls(told, near)
 
     def __bool__(self) -> bool:
-        return bool(self._patterns)
+        return bool(self._statements)
+
+    @property
+    def longest(self) -> int:
+        """As many characters as a statement may take that is not yet said to its end."""
+        return 2 * max((len(it.text) for it in self._statements), default=0)
 
     def over(self, text: str) -> str:
         """The text with the mask over it."""
-        for pattern in self._patterns:
-            text = pattern.sub(lambda it: HIDDEN_WORDS.ljust(len(it[0]), ".")[: len(it[0])], text)
+        for masked in _among(self._statements, text, self._near):
+            text = masked.pattern.sub(
+                lambda it: HIDDEN_WORDS.ljust(len(it[0]), ".")[: len(it[0])], text
+            )
         return text
 
 
-def _patterns(words: Iterable[str]) -> Iterable[re.Pattern[str]]:
-    """The pattern of each statement in a text or in JSON: any case and whitespace, no full stop."""
-    for statement in set(words):
-        bare = statement.strip().rstrip(".!?\N{IDEOGRAPHIC FULL STOP}")
-        if len(bare) < _LEAST_CHARS:
-            continue
-        parts = (
-            "|".join(
-                {re.escape(it)}
-                | {
-                    re.escape(json.dumps(it, ensure_ascii=ascii_only)[1:-1])
-                    for ascii_only in (True, False)
-                }
-            )
-            for it in bare.split()
-        )
-        yield re.compile(_BETWEEN.join(f"(?:{part})" for part in parts), re.IGNORECASE)
+@dataclass(frozen=True, slots=True)
+class _Covered:
+    """A statement with what finds it in a text quickly."""
+
+    places: frozenset[str]
+    # Words that a text with the statement has between blanks, and otherwise how it begins.
+    word: str
+    beginnings: tuple[str, ...]
+    is_telling: bool
+    pattern: re.Pattern[str]
+
+    def reaches(self, near: frozenset[str]) -> bool:
+        """Whether it is masked in a text about these sessions and runs.
+
+        A few words are masked only where they were said: elsewhere they are said by chance.
+        """
+        return self.is_telling or not self.places.isdisjoint(near)
+
+    def may_be_in(self, folded: str, words: frozenset[str]) -> bool:
+        """Whether a text may have it, by its words."""
+        if self.word:
+            return self.word in words
+        return any(each in folded for each in self.beginnings)
+
+
+def _among(
+    statements: Sequence[SensitiveStatement], text: str, near: frozenset[str]
+) -> Iterator[_Covered]:
+    """The statements that a text may have."""
+    if not statements:
+        return
+    folded = text.lower()
+    words = frozenset(_WORD.findall(_ESCAPED_BLANK.sub(" ", folded)))
+    for statement in statements:
+        covered = _covered(statement)
+        if covered.reaches(near) and covered.may_be_in(folded, words):
+            yield covered
+
+
+@lru_cache(maxsize=20_000)
+def _covered(statement: SensitiveStatement) -> _Covered:
+    bare = statement.text.strip().rstrip(".!?\N{IDEOGRAPHIC FULL STOP}")
+    said = bare.lower().split()
+    inner = [it for it in said[1:-1] if len(it) >= _LEAST_CHARS and _WORD.fullmatch(it)]
+    has_room = len(bare) >= _LEAST_CHARS
+    is_telling = len(said) >= _TELLING_WORDS or (not bare.isascii() and len(bare) >= _TELLING_CHARS)
+    places = (statement.run_id, statement.session_id)
+    return _Covered(
+        places=frozenset(it for it in places if it) if has_room else frozenset(),
+        word=max(inner, key=len, default=""),
+        beginnings=tuple(_spellings(said[0])) if said else (),
+        is_telling=has_room and is_telling,
+        pattern=_pattern(bare),
+    )
+
+
+def _spellings(word: str) -> set[str]:
+    """A word as it is, and as it is written in JSON."""
+    return {word, *(json.dumps(word, ensure_ascii=it)[1:-1] for it in (True, False))}
+
+
+def _pattern(bare: str) -> re.Pattern[str]:
+    """The pattern of a statement in a text or in JSON: any case and whitespace, no full stop."""
+    parts = ("|".join(sorted(map(re.escape, _spellings(it)))) for it in bare.split())
+    return re.compile(_BETWEEN.join(f"(?:{part})" for part in parts), re.IGNORECASE)

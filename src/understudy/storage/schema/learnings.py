@@ -22,6 +22,7 @@ OPEN = sa.text("is_open")
 OPEN_FOR_A_TIME = sa.text("is_open AND expires_at_ms IS NOT NULL")
 DECIDED = sa.text("decided_at_ms IS NOT NULL")
 BY_DAEMON = sa.text("origin = 'daemon'")
+SENSITIVE_STATEMENT = sa.text("sensitivity = 'sensitive' AND kind <> 'run_summary'")
 RUN_SUMMARY = sa.text("kind = 'run_summary'")
 LIVE = sa.text("is_live")
 LIVE_WITH_SUBJECT = sa.text("is_live AND subject_digest IS NOT NULL")
@@ -73,6 +74,7 @@ learning_candidates = sa.Table(
     one_of("state", CandidateState),
     one_of("capture_path", CapturePath),
     sa.Index("ix_learning_candidates_state", "state", "candidate_id"),
+    some_of("ix_learning_candidates_sensitive", "candidate_id", where=SENSITIVE_STATEMENT),
     sa.Index("ix_learning_candidates_scope", "scope_key", "candidate_id"),
     sa.Index("ix_learning_candidates_run", "source_run_id"),
     sa.Index("ix_learning_candidates_key_rules", "key_rules"),
@@ -159,6 +161,7 @@ learnings = sa.Table(
     one_of("verification_status", Verification),
     one_of("policy_decision", PolicyDecision),
     sa.Index("ix_learnings_status", "status", "learning_id"),
+    some_of("ix_learnings_sensitive", "learning_id", where=SENSITIVE_STATEMENT),
     sa.Index("ix_learnings_scope", "scope_key", "learning_id"),
     some_of(
         "ix_learnings_newest",
