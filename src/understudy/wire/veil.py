@@ -109,12 +109,12 @@ class Mask:
 class _Covered:
     """A statement with what finds it in a text quickly."""
 
+    bare: str
     places: frozenset[str]
-    # Words that a text with the statement has between blanks, and otherwise how it begins.
-    word: str
-    beginnings: tuple[str, ...]
     is_telling: bool
-    pattern: re.Pattern[str]
+    # Words within it, and the whole as it may be written, both in one case.
+    words: frozenset[str]
+    spellings: tuple[str, ...]
 
     def reaches(self, near: frozenset[str]) -> bool:
         """Whether it is masked in a text about these sessions and runs.
@@ -123,24 +123,26 @@ class _Covered:
         """
         return self.is_telling or not self.places.isdisjoint(near)
 
-    def may_be_in(self, folded: str, words: frozenset[str]) -> bool:
-        """Whether a text may have it, by its words."""
-        if self.word:
-            return self.word in words
-        return any(each in folded for each in self.beginnings)
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern of all ways to write it."""
+        return _pattern(self.bare)
 
 
 def _among(
     statements: Sequence[SensitiveStatement], text: str, near: frozenset[str]
 ) -> Iterator[_Covered]:
-    """The statements that a text may have."""
+    """The statements that a text has; few are left to their patterns, which are slow."""
     if not statements:
         return
-    folded = text.lower()
-    words = frozenset(_WORD.findall(_ESCAPED_BLANK.sub(" ", folded)))
-    for statement in statements:
-        covered = _covered(statement)
-        if covered.reaches(near) and covered.may_be_in(folded, words):
+    folded = " ".join(_ESCAPED_BLANK.sub(" ", text.lower()).split())
+    words = frozenset(_WORD.findall(folded))
+    for covered in map(_covered, statements):
+        if (
+            covered.reaches(near)
+            and covered.words <= words
+            and any(each in folded for each in covered.spellings)
+        ):
             yield covered
 
 
@@ -148,24 +150,25 @@ def _among(
 def _covered(statement: SensitiveStatement) -> _Covered:
     bare = statement.text.strip().rstrip(".!?\N{IDEOGRAPHIC FULL STOP}")
     said = bare.lower().split()
-    inner = [it for it in said[1:-1] if len(it) >= _LEAST_CHARS and _WORD.fullmatch(it)]
-    has_room = len(bare) >= _LEAST_CHARS
+    is_there = len(bare) >= _LEAST_CHARS
     is_telling = len(said) >= _TELLING_WORDS or (not bare.isascii() and len(bare) >= _TELLING_CHARS)
     places = (statement.run_id, statement.session_id)
     return _Covered(
-        places=frozenset(it for it in places if it) if has_room else frozenset(),
-        word=max(inner, key=len, default=""),
-        beginnings=tuple(_spellings(said[0])) if said else (),
-        is_telling=has_room and is_telling,
-        pattern=_pattern(bare),
+        bare=bare,
+        places=frozenset(it for it in places if it and is_there),
+        is_telling=is_there and is_telling,
+        # The first and the last one may be parts of longer words in a text.
+        words=frozenset(it for it in said[1:-1] if _WORD.fullmatch(it)),
+        spellings=tuple(_spellings(" ".join(said))),
     )
 
 
-def _spellings(word: str) -> set[str]:
-    """A word as it is, and as it is written in JSON."""
-    return {word, *(json.dumps(word, ensure_ascii=it)[1:-1] for it in (True, False))}
+def _spellings(text: str) -> set[str]:
+    """A text as it is, and as it is written in JSON."""
+    return {text, *(json.dumps(text, ensure_ascii=it)[1:-1] for it in (True, False))}
 
 
+@lru_cache(maxsize=1_000)
 def _pattern(bare: str) -> re.Pattern[str]:
     """The pattern of a statement in a text or in JSON: any case and whitespace, no full stop."""
     parts = ("|".join(sorted(map(re.escape, _spellings(it)))) for it in bare.split())
