@@ -254,7 +254,8 @@ def _valued(subject: str, rest: list[TaggedWord], flags: StatementFlags) -> Fram
         rest = [TaggedWord(rest[0].text[2:]), *rest[1:]]
         flags = {**flags, "is_denied": not flags["is_denied"]}
     if rest[0].form == "call" and len(rest) > 1:
-        return _valued(name_of(subject), rest[1:], flags)
+        # A name is no quality, even if it is written like one: `is called stable`.
+        return replace(_valued(name_of(subject), rest[1:], flags), is_quality=False)
     return _participle(subject, rest, flags) or _quality(subject, rest, flags)
 
 
@@ -385,7 +386,7 @@ def _clause(words: list[TaggedWord], line: str) -> Frame | None:
     if subject is None:
         return None
     if verb.form == "call" and after:
-        return _valued(name_of(subject), after, flags)
+        return replace(_valued(name_of(subject), after, flags), is_quality=False)
     if verb.form == USE and has_han(verb.text):
         # In Chinese the purpose stands where English has the subject.
         return predicate(None, verb, [*after, *phrases, _FOR, TaggedWord(subject)], flags)

@@ -184,6 +184,7 @@ CONFLICT = (
     ("The recipe needs two eggs.", "The recipe needs three eggs."),
     ("The course costs 1200 euros.", "The course costs 900 euros."),
     ("The kitten is called Miso.", "The kitten is called Pepper."),
+    ("The release branch is called main", "The release branch is called stable"),
     ("The invoices are stored in the blue folder.", "The invoices are stored in the safe."),
     ("We meet on Zoom.", "We meet on Teams."),
     ("Always book refundable fares.", "Never book refundable fares."),
