@@ -47,6 +47,17 @@ def add(console: TestClient, task_id: str, *after: str, **more: Any) -> None:
     assert console.post("/v1/projects/garden/tasks", json=body).status_code == 201
 
 
+def test_a_project_shows_its_channels_and_what_they_are_for(console: TestClient) -> None:
+    garden(console)
+    assert console.post("/v1/channels", json={"channel_id": "room", "title": "R"}).is_success
+    link = {"channel_id": "room", "role": HOSTILE, "metadata": {"topic": HOSTILE, "lead": "ada"}}
+    assert console.post("/v1/projects/garden/channels", json=link).is_success
+    page = console.get("/projects/garden").text
+    assert HOSTILE not in page
+    assert '<a href="/channels/room">room</a> <span class="chip">new tasks</span>' in page
+    assert "ada" in page
+
+
 def test_the_board_shows_who_waits_for_what(console: TestClient) -> None:
     garden(console)
     assert "No tasks yet" in console.get("/projects/garden").text
