@@ -23,6 +23,7 @@ from understudy.cli.screen import Layout, Pairs
 from understudy.core.text import NAME_CHARS, preview
 
 if TYPE_CHECKING:
+    from understudy.client import Client
     from understudy.settings import ClientSettings, Flags, Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -185,7 +186,7 @@ def connect(ctx: typer.Context) -> Iterator[DaemonConnection]:
     with for_daemon_at(options.url):
         try:
             connection = DaemonConnection(where, as_json=as_json)
-            with connection.client:
+            with connection.client, _model_asked(connection.client):
                 yield connection
         except SecondNeeded as waits:
             if as_json:
@@ -203,6 +204,16 @@ def connect(ctx: typer.Context) -> Iterator[DaemonConnection]:
             if not isinstance(problem, ValidationError):
                 raise
             raise typer.Exit(_report_invalid(problem.errors()[0], as_json=as_json)) from None
+
+
+@contextmanager
+def _model_asked(client: "Client") -> Iterator[None]:
+    """Where a value of the wrong type ends a command, say which; any other error is a bug of ours."""
+    try:
+        yield
+    except (TypeError, ValueError, AttributeError, LookupError):
+        client.transport.check_last()
+        raise
 
 
 def destination(ctx: typer.Context) -> "ClientSettings":

@@ -5,7 +5,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from understudy.client.address import CONNECT_TIMEOUT_S
@@ -72,6 +72,7 @@ class Exchange(Generic[Http]):
         self._connect: Callable[[], Http] = connect
         self._on_answer = on_answer
         self._is_light = is_light
+        self._last: Callable[[], None] | None = None
 
     @cached_property
     def http(self) -> Http:
@@ -131,9 +132,25 @@ class Exchange(Generic[Http]):
             result = operation.read(answer, is_light=self._is_light)
         except ValueError as problem:
             raise AnswerError(_not_understood(call, problem)) from None
+        self._last = partial(self._check, call, operation, answer) if self._is_light else None
         if self._on_answer is not None:
             self._on_answer(answer)
         return result
+
+    def check_last(self) -> None:
+        """Raise an `AnswerError` where the last answer, read lightly, is not what its model says.
+
+        A light record holds whatever value was sent, and using a wrong one fails without telling
+        which it was.
+        """
+        if self._last is not None:
+            self._last()
+
+    def _check(self, call: HttpCall[T], operation: "ClientOperation[Any, T]", answer: Any) -> None:
+        try:
+            operation.read(answer)
+        except ValueError as problem:
+            raise AnswerError(_not_understood(call, problem)) from None
 
     @contextmanager
     def reaching(self) -> Iterator[None]:

@@ -7,8 +7,12 @@ from typing import Annotated, Any
 import typer
 from typer.testing import CliRunner
 
+from tests.support.tiny_daemon import tiny_daemon
+from tests.unit.client.fake_daemon import run_document
 from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.main import build_app
 from understudy.cli.options import PageOptions
+from understudy.cli.output import ExitCode
 
 ThingId = Annotated[str, typer.Argument(metavar="THING")]
 
@@ -115,3 +119,13 @@ def test_with_json_the_answer_stands_as_it_came() -> None:
         return thing("t1")
 
     assert run(commands, "show", "--json").stdout == '{"name": "t1"}\n'
+
+
+def test_a_value_of_the_wrong_type_ends_a_command_with_its_name() -> None:
+    wrong = run_document(submitted_at_ms="yesterday")
+    with tiny_daemon({"/v1/runs": {"items": [wrong]}}) as (url, _):
+        done = CliRunner().invoke(build_app(), ["runs", "list", "--url", url])
+    assert done.exit_code == ExitCode.FAILED
+    assert isinstance(done.exception, SystemExit)
+    assert "submitted_at_ms" in done.output
+    assert "Traceback" not in done.output
