@@ -33,7 +33,8 @@ class RetainedRows:
 
 
 def _of_ended_run(run_id: "sa.Column[Any]") -> "sa.ColumnElement[bool]":
-    return run_id.in_(sa.select(runs.c.run_id).where(runs.c.finished_at_ms.is_not(None)))
+    # Correlated: a list of all ended runs would be made even where nothing is old.
+    return sa.exists().where(runs.c.run_id == run_id, runs.c.finished_at_ms.is_not(None))
 
 
 # By the names of the settings.
@@ -85,6 +86,6 @@ class RetentionStore:
             .limit(most)
         )
         keys = self._connection.execute(old).scalars().all()
-        for key in (*rows.parts, rows.key):
+        for key in (*rows.parts, rows.key) if keys else ():
             self._connection.execute(sa.delete(key.table).where(key.in_(keys)))
         return len(keys)
