@@ -270,6 +270,20 @@ async def test_words_that_the_user_did_not_type_are_no_consent(here: ConsentHarn
     assert here.offers(RequestState.PENDING) == (offer,)
 
 
+@pytest.mark.parametrize(
+    "source",
+    [{"source_plugin": "slack"}, {"source_kind": "webhook"}, {"source_kind": "plugin"}],
+    ids=["a plugin", "a webhook", "a kind"],
+)
+async def test_words_that_another_program_passed_on_are_no_consent(
+    here: ConsentHarness, source: dict[str, str]
+) -> None:
+    [told] = await here.told(CREATE, words="save as skill", **source)
+
+    assert told.startswith("approval needed")
+    assert nothing_is_made(here)
+
+
 @pytest.mark.every_database
 async def test_what_an_agent_tells_a_sidechain_is_no_consent(here: ConsentHarness) -> None:
     with here.skilled.units.write() as unit:
