@@ -15,12 +15,12 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 import structlog
-from dbos import DBOS, DBOSClient, DBOSConfig, Queue
-from dbos._queue import queue_thread, queue_worker_thread
+from dbos import DBOS, DBOSClient, DBOSConfig
+from dbos._queue import queue_thread
 from dbos._scheduler import dynamic_scheduler_loop
 from dbos._workflow_commands import workflow_timeout_thread
 
-from understudy.engine.local_queue import Turn, start_due
+from understudy.engine.claim import Turn, start_due
 from understudy.engine.outcomes import SettledWork
 from understudy.runs.model import Run
 from understudy.work.worker import LONGEST_DOZE_S
@@ -93,24 +93,22 @@ class DurableEngine:
         DBOS.launch()
         _stop_idle_polls(instance)
         self._outcomes.attach(instance)
-        queue = await DBOS.register_queue_async(
+        await DBOS.register_queue_async(
             QUEUE,
             partition_concurrency=1,
             polling_interval_sec=LOOK_EVERY_S,
             on_conflict="always_update",
         )
         self._client = await asyncio.to_thread(self._open_client)
-        self._dispatcher = Dispatcher(self._work_on(instance, queue, turn))
+        self._dispatcher = Dispatcher(self._work_on(instance, turn))
         self._dispatcher.start()
 
-    def _work_on(self, instance: DBOS, queue: Queue, turn: Turn) -> Callable[["Nudge"], None]:
+    def _work_on(self, instance: DBOS, turn: Turn) -> Callable[["Nudge"], None]:
         """The loop of the dispatcher's thread."""
-        # The queue's settings never change, so DBOS need not read them again at every poll.
-        queue.database_backed_queue = False
-        if self._database.dialect.name == "sqlite":
-            claim = partial(start_due, instance, self._database, QUEUE, APPLICATION, turn)
-            return partial(dispatch_alone, claim)
-        return lambda nudge: queue_worker_thread(nudge, instance, queue)
+        claim = partial(start_due, instance, self._database, QUEUE, APPLICATION, turn)
+        # On PostgreSQL other daemons enqueue as well, and their runs do not ring here.
+        rests = LONGEST_DOZE_S if self._database.dialect.name == "sqlite" else LOOK_EVERY_S
+        return partial(dispatch, claim, rests)
 
     async def stop(self) -> None:
         """Stop dequeuing; runs in flight are resumed at the next start."""
@@ -277,24 +275,27 @@ class Nudge(threading.Event):
         return self.is_set()
 
 
-def _looks() -> Iterator[float]:
-    return chain(repeat(LOOK_EVERY_S, START_LOOKS), repeat(LONGEST_DOZE_S))
+def _looks(rests: float) -> Iterator[float]:
+    return chain(repeat(LOOK_EVERY_S, START_LOOKS), repeat(rests))
 
 
-def dispatch_alone(claim: Callable[[], None], nudge: Nudge) -> None:
-    """Claim and start work until the stop, where every new run rings.
+def dispatch(claim: Callable[[], None], rests: float, nudge: Nudge) -> None:
+    """Claim and start work until the stop: when a run of this daemon rings, and every `rests` seconds.
 
-    Only work that the engine recovers at startup does not ring, so the first polls are frequent.
+    Work that the engine recovers at startup does not ring, so the first polls are frequent.
     """
-    looks = _looks()
+    looks = _looks(rests)
     while not nudge.wait(next(looks)):
         try:
             claim()
+        except sa.exc.DBAPIError as problem:
+            log.warning("engine.not_dispatched", reason=str(problem.orig)[:200])
+            looks = _looks(rests)
         except Exception:
             # Claimed work is stranded now; the watch for stranded work puts it back.
             log.exception("engine.not_dispatched")
             # Nothing rings again for what is still queued, so poll often.
-            looks = _looks()
+            looks = _looks(rests)
 
 
 class Dispatcher:

@@ -108,9 +108,6 @@ class SqliteDialect:
         """Take the write lock before the first read, so that reads stay valid until the commit."""
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
-    def lock_journal(self, connection: sa.Connection) -> None:
-        """Nothing to do: the write lock already orders events."""
-
     def lock_assets(self, connection: sa.Connection, *, alone: bool) -> None:
         """Nothing to do: there is no other writer."""
 
@@ -142,9 +139,7 @@ class SqliteDialect:
         """Nothing to do: there is no other writer."""
         return query
 
-    def announce(
-        self, connection: sa.Connection, session_ids: set[str], tables: Collection[str]
-    ) -> None:
+    def announce(self, connection: sa.Connection, tables: Collection[str]) -> None:
         """Nothing to do: there is one daemon per database."""
 
 

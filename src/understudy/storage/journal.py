@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from understudy.core.errors import coded_error
 from understudy.sessions.journal import EventKind, JournalEvent, JournalPage, NewEvent
-from understudy.storage.engine import Dialect
+from understudy.storage.postgres import CHANNEL, JOURNAL_LOCK, LOCK_SPACE
 from understudy.storage.schema import journal, sessions
 from understudy.storage.schema.sessions import CHECKPOINTS
 
@@ -19,10 +19,10 @@ PAGE_CHARS: Final = 4 * 1024 * 1024
 class JournalStore:
     """Events of all sessions in one table."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect, touched: set[str]) -> None:
+    def __init__(self, connection: sa.Connection, touched: set[str]) -> None:
         self._connection = connection
-        self._dialect = dialect
         self._touched = touched
+        self._statements = _STATEMENTS[connection.dialect.name]
         # The events that this unit has appended.
         self.appended: list[JournalEvent] = []
 
@@ -32,15 +32,15 @@ class JournalStore:
         """Append events; returns them with their offsets, which come from the session's row."""
         if not events:
             return ()
-        length = self._connection.execute(_GROW, {"grown": session_id, "by": len(events)}).scalar()
+        grow, insert = self._statements
+        length = self._connection.execute(grow, {"grown": session_id, "by": len(events)}).scalar()
         if length is None:
             raise coded_error("sessions/session_not_found", session_id=session_id)
-        self._dialect.lock_journal(self._connection)
         first = length - len(events) + 1
         rows = [_row(session_id, offset, it, at_ms) for offset, it in enumerate(events, first)]
         # For one event, the usual case, the statement for many is slower.
         values: Any = rows if len(rows) > 1 else rows[0]
-        sequences = {row.offset: row.sequence for row in self._connection.execute(_INSERT, values)}
+        sequences = {row.offset: row.sequence for row in self._connection.execute(insert, values)}
         self._touched.add(session_id)
         written = tuple(
             JournalEvent(
@@ -180,6 +180,15 @@ _GROW = (
     .returning(sessions.c.journal_length)
 )
 _INSERT = sa.insert(journal).returning(journal.c.offset, journal.c.sequence)
+# On PostgreSQL the first also takes the lock under which events become visible in the order of their
+# sequence, after the session's row; the second tells the other daemons, once it is committed.
+_STATEMENTS: Final = {
+    "sqlite": (_GROW, _INSERT),
+    "postgresql": (
+        _GROW.returning(sa.func.pg_advisory_xact_lock(LOCK_SPACE, JOURNAL_LOCK)),
+        _INSERT.returning(sa.func.pg_notify(CHANNEL, journal.c.session_id)),
+    ),
+}
 _BACK = (
     sa.select(journal)
     .where(journal.c.session_id == sa.bindparam("of"), journal.c.offset < sa.bindparam("before"))

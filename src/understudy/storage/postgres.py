@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from hashlib import sha256
+from time import monotonic
 from typing import Any, Final, Self, cast
 
 import psycopg
@@ -31,6 +32,9 @@ ASSETS_LOCK: Final = 4
 RUN_MEMORIES_LOCK: Final = 5
 SKILLS_LOCK: Final = 6
 SUGGESTIONS_LOCK: Final = 7
+# How long after its return a connection is lent without a test that it still works.
+TRUSTED_S: Final = 1.0
+RETURNED_AT: Final = "understudy_returned_at"
 # A separate key space: one lock per scope of learnings.
 SCOPE_SPACE: Final = 0x554E444C
 
@@ -95,10 +99,6 @@ class PostgresDialect:
         """A savepoint: without it a failed read would abort the transaction."""
         return connection.begin_nested()
 
-    def lock_journal(self, connection: sa.Connection) -> None:
-        """Lock the journal, so that events become visible in the order of their sequence."""
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK_SPACE, JOURNAL_LOCK)))
-
     def lock_assets(self, connection: sa.Connection, *, alone: bool) -> None:
         """Lock assets until the unit ends: `alone` to delete, shared to add or reference some."""
         lock = sa.func.pg_advisory_xact_lock if alone else sa.func.pg_advisory_xact_lock_shared
@@ -139,12 +139,8 @@ class PostgresDialect:
         """Lock the rows that are free, and skip locked ones."""
         return query.with_for_update(skip_locked=True)
 
-    def announce(
-        self, connection: sa.Connection, session_ids: set[str], tables: Collection[str]
-    ) -> None:
-        """Notify the other daemons, once this commits."""
-        for session_id in session_ids:
-            connection.execute(sa.select(sa.func.pg_notify(CHANNEL, session_id)))
+    def announce(self, connection: sa.Connection, tables: Collection[str]) -> None:
+        """Notify the other daemons of changed tables, once this commits."""
         for table in tables:
             connection.execute(sa.select(sa.func.pg_notify(TABLES_CHANNEL, table)))
 
@@ -208,13 +204,20 @@ def signed_fnv1a(text: str) -> int:
 
 
 class ClosingPool(sa.QueuePool):
-    """A pool that closes returned connections once it is disposed.
+    """A pool that tests connections which were not in use lately, and closes all once it is disposed.
 
     A thread may still be at work when the daemon stops. Without this, the connection that it
     returns or opens then would stay open until garbage collection.
     """
 
     is_over = False
+
+    def _do_get(self) -> ConnectionPoolEntry:
+        record = super()._do_get()
+        # A connection that was in use a moment ago is not tested again.
+        if monotonic() - record.info.get(RETURNED_AT, -TRUSTED_S) < TRUSTED_S:
+            cast("Any", record).fresh = True
+        return record
 
     def dispose(self) -> None:
         """Close the pooled connections now, and returned ones from now on."""
@@ -232,4 +235,5 @@ class ClosingPool(sa.QueuePool):
             record.close()
             self._dec_overflow()
         else:
+            record.info[RETURNED_AT] = monotonic()
             super()._do_return_conn(record)

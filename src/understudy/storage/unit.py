@@ -88,7 +88,7 @@ class Unit(Stores):
 
     @cached_property
     def journal(self) -> JournalStore:
-        return JournalStore(self.connection, self._dialect, self.touched)
+        return JournalStore(self.connection, self.touched)
 
     @property
     def run_memories(self) -> RunMemoryStore:
@@ -254,7 +254,7 @@ class Units:
                 unit.chains.settle()
                 end_rehearsal()
                 changed = unit.changed_tables
-                self._dialect.announce(connection, unit.touched, changed & CACHED)
+                self._dialect.announce(connection, changed & CACHED)
         except BaseException as problem:
             for regret in regrets:
                 regret(problem)

@@ -4,7 +4,7 @@ from understudy.engine.durable import (
     LOOK_EVERY_S,
     START_LOOKS,
     Nudge,
-    dispatch_alone,
+    dispatch,
 )
 from understudy.work.worker import LONGEST_DOZE_S
 
@@ -24,7 +24,7 @@ class Counted(Nudge):
 
 def test_it_looks_often_after_the_start_and_then_seldom() -> None:
     nudge = Counted(ends_after=START_LOOKS)
-    dispatch_alone(lambda: None, nudge)
+    dispatch(lambda: None, LONGEST_DOZE_S, nudge)
 
     assert nudge.waits == [LOOK_EVERY_S] * START_LOOKS + [LONGEST_DOZE_S]
 
@@ -36,6 +36,6 @@ def test_it_looks_often_again_after_a_claim_that_failed() -> None:
         if len(nudge.waits) > START_LOOKS:
             raise OSError("the database is locked")
 
-    dispatch_alone(claim, nudge)
+    dispatch(claim, LONGEST_DOZE_S, nudge)
 
     assert nudge.waits[-2:] == [LONGEST_DOZE_S, LOOK_EVERY_S]

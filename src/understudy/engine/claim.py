@@ -1,12 +1,12 @@
-"""The queue of a daemon that is alone on its database: work is claimed in one statement.
+"""The claim of queued work in one statement; DBOS needs five in two transactions, built anew each time.
 
-DBOS needs five in two transactions, and builds them anew at every poll, because other daemons may
-claim concurrently. Tables, order and recovery are those of DBOS: at most one run of a session is in
-flight, and the first in its line is the next.
+Tables, order and recovery are those of DBOS: at most one run of a session is in flight, and the
+first in its line is the next. Daemons that claim at the same time want the same first rows. The later
+one waits for the row lock, finds the row claimed, and leaves it: it never takes the second in line.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final, cast
 
@@ -23,8 +23,8 @@ log = structlog.get_logger()
 Turn = Callable[[], AbstractContextManager[object]]
 MOST_AT_ONCE: Final = 8192
 # The literal statuses let SQLite use the partial index over queued and in-flight work.
-_CLAIM: Final = sa.text("""
-UPDATE workflow_status
+_CLAIM: Final = """
+UPDATE {schema}workflow_status
 SET status = 'PENDING', owner_xid = :owner, application_version = :version,
     executor_id = :executor, application_name = :application,
     started_at_epoch_ms = :now, rate_limited = FALSE,
@@ -32,18 +32,18 @@ SET status = 'PENDING', owner_xid = :owner, application_version = :version,
     updated_at = :now
 WHERE status = 'ENQUEUED' AND workflow_uuid IN (
     WITH RECURSIVE partitions(key) AS (
-        SELECT min(queue_partition_key) FROM workflow_status
+        SELECT min(queue_partition_key) FROM {schema}workflow_status
         WHERE queue_name = :queue AND status = 'ENQUEUED' AND status IN ('ENQUEUED', 'PENDING')
             AND queue_partition_key IS NOT NULL
         UNION ALL
         SELECT (
-            SELECT min(queue_partition_key) FROM workflow_status
+            SELECT min(queue_partition_key) FROM {schema}workflow_status
             WHERE queue_name = :queue AND status = 'ENQUEUED'
                 AND status IN ('ENQUEUED', 'PENDING') AND queue_partition_key > partitions.key
         ) FROM partitions WHERE partitions.key IS NOT NULL
     )
     SELECT (
-        SELECT workflow_uuid FROM workflow_status
+        SELECT workflow_uuid FROM {schema}workflow_status
         WHERE queue_name = :queue AND status = 'ENQUEUED' AND status IN ('ENQUEUED', 'PENDING')
             AND queue_partition_key = partitions.key
             AND (application_version = :version OR application_version IS NULL)
@@ -52,17 +52,22 @@ WHERE status = 'ENQUEUED' AND workflow_uuid IN (
     )
     FROM partitions
     WHERE partitions.key IS NOT NULL AND NOT EXISTS (
-        SELECT 1 FROM workflow_status
+        SELECT 1 FROM {schema}workflow_status
         WHERE queue_name = :queue AND status = 'PENDING' AND status IN ('ENQUEUED', 'PENDING')
             AND queue_partition_key = partitions.key
     )
     LIMIT :most
 )
 RETURNING *, (
-    SELECT given.inputs FROM workflow_input AS given
+    SELECT given.inputs FROM {schema}workflow_input AS given
     WHERE given.workflow_uuid = workflow_status.workflow_uuid
 ) AS given_inputs
-""")
+"""
+# DBOS has a schema of its own where there are schemas.
+_CLAIMS: Final[Mapping[str, sa.TextClause]] = {
+    "sqlite": sa.text(_CLAIM.format(schema="")),
+    "postgresql": sa.text(_CLAIM.format(schema="dbos.")),
+}
 # Columns whose name differs in DBOS's status record.
 _NAMES: Final = {"app_version": "application_version", "app_id": "application_id"}
 
@@ -76,10 +81,24 @@ def start_due(
 ) -> None:
     """Claim the first run of every session that has none in flight, and start them.
 
-    The claim waits for its turn among the writers: beside them, SQLite's busy back-off would let it
-    starve, because they pass the write lock on without a pause.
+    On SQLite the claim waits for its turn among the writers: beside them, the busy back-off would let
+    it starve, because they pass the write lock on without a pause.
     """
     owner = generate_uuid()
+    with turn(), database.begin() as connection:
+        claimed = claim(connection, queue, application, owner)
+    for status in sorted(claimed, key=lambda each: str(each["queue_partition_key"])):
+        try:
+            execute_dequeued_workflow(instance, status, owner)
+        except Exception:
+            # The watch for stranded work puts it back.
+            log.exception("engine.not_started", work_id=status["workflow_uuid"])
+
+
+def claim(
+    connection: sa.Connection, queue: str, application: str, owner: str
+) -> list[WorkflowStatusInternal]:
+    """Claim the first run of every session that has none in flight, for an execution of `owner`."""
     values = {
         "now": time.time_ns() // 1_000_000,
         "owner": owner,
@@ -89,14 +108,8 @@ def start_due(
         "queue": queue,
         "most": MOST_AT_ONCE,
     }
-    with turn(), database.begin() as connection:
-        claimed = list(map(_status, connection.execute(_CLAIM, values).mappings()))
-    for status in sorted(claimed, key=lambda each: str(each["queue_partition_key"])):
-        try:
-            execute_dequeued_workflow(instance, status, owner)
-        except Exception:
-            # The watch for stranded work puts it back.
-            log.exception("engine.not_started", work_id=status["workflow_uuid"])
+    found = connection.execute(_CLAIMS[connection.dialect.name], values)
+    return list(map(_status, found.mappings()))
 
 
 def _status(row: sa.RowMapping) -> WorkflowStatusInternal:
