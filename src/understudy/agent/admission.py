@@ -10,7 +10,7 @@ from understudy.agent.gate import Gatekeeper, audit_entry
 from understudy.core.audit import AuditEntry, AuditOutcome
 from understudy.core.clock import Clock
 from understudy.core.text import preview
-from understudy.evolution.acts import Act
+from understudy.evolution.acts import TOOLS_WITH_CONSENT, Act
 from understudy.evolution.consent import ConsentCall, ConsentRecords
 from understudy.permissions.model import CallVerdict, PermissionDecision
 from understudy.permissions.rules import is_among
@@ -137,6 +137,20 @@ class Sound:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """Calls judged by rules and approvals."""
+
+    admissions: dict[str, Admission]
+    # The valid calls among them.
+    sound: Sequence[Sound]
+
+    @property
+    def is_final(self) -> bool:
+        """Whether no call is of a tool that may need the user's consent."""
+        return all(each.tool.name not in TOOLS_WITH_CONSENT for each in self.sound)
+
+
+@dataclass(frozen=True, slots=True)
 class Doorkeeper:
     """Admits calls by the permission rules in force now and by approvals."""
 
@@ -147,29 +161,34 @@ class Doorkeeper:
     # Expiry of approvals; None means never.
     expires_after_s: int | None = None
 
-    def admit(self, offer: Offer, calls: Sequence[AskedCall]) -> dict[str, Admission]:
-        """The admission of each call, by its key."""
-        admissions: dict[str, Admission] = {}
-        with self.units.read() as unit:
-            sound: list[Sound] = []
-            for asked in calls:
-                try:
-                    sound.append(_read(unit, offer, asked))
-                except ToolError as problem:
-                    admissions[asked.key] = self._mistake(asked, problem)
-            verdicts = self._judge(unit, sound)
-        for each, verdict in zip(sound, verdicts, strict=True):
-            admissions[each.asked.key] = self._admission(each, verdict)
-        return admissions | self._without_consent(sound, admissions)
-
-    def _without_consent(
-        self, sound: Sequence[Sound], admissions: Mapping[str, Admission]
+    def admit(
+        self, offer: Offer, calls: Sequence[AskedCall], judged: Judged | None = None
     ) -> dict[str, Admission]:
+        """The admission of each call, by its key; `judged` is what was judged already."""
+        if judged is None:
+            with self.units.read() as unit:
+                judged = self.judge(unit, offer, calls)
+        return judged.admissions | self._without_consent(judged)
+
+    def judge(self, unit: "Unit", offer: Offer, calls: Sequence[AskedCall]) -> Judged:
+        """Judge calls by rules and approvals, but not yet by the user's consent."""
+        admissions: dict[str, Admission] = {}
+        sound: list[Sound] = []
+        for asked in calls:
+            try:
+                sound.append(_read(unit, offer, asked))
+            except ToolError as problem:
+                admissions[asked.key] = self._mistake(asked, problem)
+        for each, verdict in zip(sound, self._judge(unit, sound), strict=True):
+            admissions[each.asked.key] = self._admission(each, verdict)
+        return Judged(admissions, sound)
+
+    def _without_consent(self, judged: Judged) -> dict[str, Admission]:
         """The calls that need the user's consent and do not have it."""
         asked = [
-            (each.asked, act, admissions[each.asked.key])
-            for each in sound
-            if _is_open(each, admissions[each.asked.key])
+            (each.asked, act, judged.admissions[each.asked.key])
+            for each in judged.sound
+            if _is_open(each, judged.admissions[each.asked.key])
             and (act := self.consent.act(each.asked.run, each.tool.name, each.plain)) is not None
         ]
         if not asked:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.agent.admission import Offer
+from understudy.agent.admission import Judged, Offer
 from understudy.agent.budget import specs_of
 from understudy.agent.compaction import (
     Compactor,
@@ -178,13 +178,13 @@ class AgentLoop:
             conversation = await self._nudge(execution, turn, conversation)
             messages = within(conversation, room).messages
             request = self._request(execution, specs, turn, messages)
-            reply = await self._model_step(execution, provider, offer, turn, request)
+            reply, judged = await self._model_step(execution, provider, offer, turn, request)
             if not reply.tool_calls:
                 return RunEnd(status=RunStatus.COMPLETED)
             if step == max_steps:
                 break
             execution.stop.check()
-            results = await self.toolbox.run_all(execution, step, reply.tool_calls, offer)
+            results = await self.toolbox.run_all(execution, step, reply.tool_calls, offer, judged)
             conversation = conversation.then(piece_of(execution.steps, turn, reply, results))
         return RunEnd(
             status=RunStatus.FAILED, error=f"no answer within {max_steps} steps of the budget"
@@ -251,19 +251,27 @@ class AgentLoop:
         offer: Offer,
         turn: LoopTurn,
         request: ModelRequest,
-    ) -> ModelReply:
+    ) -> tuple[ModelReply, Judged | None]:
+        """The reply of this step, and what was judged of its calls when it was stored."""
         done = execution.steps.find(turn.key)
         if done is not None:
-            return reply_of(done.data)
+            return reply_of(done.data), None
         reply = await self.model.call_streamed(execution, provider, turn.step, request)
+        judged: list[Judged | None] = []
         if reply.tool_calls:
             announced = self._announced(execution, turn, reply, offer)
-            await execution.steps.write([*reply_events(turn, reply), *announced])
+
+            def judge(unit: "Unit") -> None:
+                if not turn.is_last:
+                    calls = reply.tool_calls
+                    judged[:] = [self.toolbox.judge(unit, execution, turn.step, calls, offer)]
+
+            await execution.steps.write([*reply_events(turn, reply), *announced], also=judge)
             self.model.deltas.end(turn.run.run_id)
         else:
             execution.steps.last = await self._answer(execution, turn, reply)
         await self.model.debug_log.answered(execution, turn.step, reply)
-        return reply
+        return reply, judged[0] if judged else None
 
     def _announced(
         self, execution: RunExecution, turn: LoopTurn, reply: ModelReply, offer: Offer

@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from understudy.agent.admission import Admitted, AskedCall, Doorkeeper, Held, Offer, RefusedCall
+from understudy.agent.admission import (
+    Admitted,
+    AskedCall,
+    Doorkeeper,
+    Held,
+    Judged,
+    Offer,
+    RefusedCall,
+)
 from understudy.agent.model_call import Slots
 from understudy.core.audit import AuditEntry
+from understudy.core.errors import UnderstudyError
 from understudy.providers.base import ToolCall, ToolMessage
 from understudy.rollout.worktrees import Worktrees
 from understudy.runs.artifacts import MAX_SHOWN_CHARS, Artifact, cut, new_artifact
@@ -72,20 +81,40 @@ class Toolbox:
     workdirs: Worktrees
 
     async def run_all(
-        self, execution: RunExecution, step: int, calls: tuple[ToolCall, ...], offer: Offer
+        self,
+        execution: RunExecution,
+        step: int,
+        calls: tuple[ToolCall, ...],
+        offer: Offer,
+        judged: Judged | None = None,
     ) -> list[ToolMessage]:
         """Run the calls of one reply concurrently; results come in the order of the calls.
 
-        Raises `MustSleep` when some of them wait; the others are done by then.
+        `judged` is what `judge` said of all of them a moment ago. Raises `MustSleep` when some of
+        them wait; the others are done by then.
         """
-        asked = [
-            AskedCall(call=call, run=execution.run, step=step, index=index)
-            for index, call in enumerate(calls)
-        ]
+        asked = _asked(execution, step, calls)
         todo = [each for each in asked if execution.steps.find(each.result_key) is None]
         if todo:
-            await self._do(execution, todo, offer)
+            await self._do(execution, todo, offer, judged)
         return [_message(execution, each) for each in asked]
+
+    def judge(
+        self,
+        unit: "Unit",
+        execution: RunExecution,
+        step: int,
+        calls: tuple[ToolCall, ...],
+        offer: Offer,
+    ) -> Judged | None:
+        """Judge the calls of a reply in the transaction that stores it.
+
+        None when they cannot be judged now: the reply is stored all the same.
+        """
+        try:
+            return self.doorkeeper.judge(unit, offer, _asked(execution, step, calls))
+        except UnderstudyError:
+            return None
 
     def announce(
         self, execution: RunExecution, step: int, calls: tuple[ToolCall, ...], offer: Offer
@@ -96,14 +125,23 @@ class Toolbox:
         prove that it began.
         """
         return [
-            _call_event(AskedCall(call=call, run=execution.run, step=step, index=index))
-            for index, call in enumerate(calls)
-            if not offer.is_once(call)
+            _call_event(asked)
+            for asked in _asked(execution, step, calls)
+            if not offer.is_once(asked.call)
         ]
 
-    async def _do(self, execution: RunExecution, todo: Sequence[AskedCall], offer: Offer) -> None:
-        admissions = await retry_while_db_down(self.doorkeeper.admit, offer, todo)
-        held = [each for each in admissions.values() if isinstance(each, Held)]
+    async def _do(
+        self,
+        execution: RunExecution,
+        todo: Sequence[AskedCall],
+        offer: Offer,
+        judged: Judged | None,
+    ) -> None:
+        if judged is not None and judged.is_final:
+            admissions = judged.admissions
+        else:
+            admissions = await retry_while_db_down(self.doorkeeper.admit, offer, todo, judged)
+        held = [each for key in todo if isinstance(each := admissions[key.key], Held)]
         done = await asyncio.gather(
             *(
                 self._step(execution, each, admission)
@@ -225,6 +263,15 @@ class Toolbox:
             at_ms=self.doorkeeper.clock.now_ms(),
         )
         return cut(content, artifact.artifact_id), artifact
+
+
+def _asked(
+    execution: RunExecution, step: int, calls: tuple[ToolCall, ...]
+) -> tuple[AskedCall, ...]:
+    return tuple(
+        AskedCall(call=call, run=execution.run, step=step, index=index)
+        for index, call in enumerate(calls)
+    )
 
 
 def _is_own(asked: AskedCall, content: str) -> bool:

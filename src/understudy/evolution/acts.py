@@ -262,6 +262,7 @@ _ACTS: Final[Mapping[tuple[str, str], Callable[[Mapping[str, Any], Scrub], Act]]
     (WRITE, ""): partial(_writes, WRITE),
     (EDIT, ""): partial(_writes, EDIT),
 }
+TOOLS_WITH_CONSENT: Final = frozenset(tool for tool, _ in _ACTS)
 # Writes need consent only below the roots of local skills.
 _WRITERS: Final = frozenset({WRITE, EDIT})
 # The offer below a reply: keep the work of this run as a skill.

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from hashlib import sha256
-from time import monotonic
 from typing import Any, Final, Self, cast
 
 import psycopg
@@ -32,9 +31,6 @@ ASSETS_LOCK: Final = 4
 RUN_MEMORIES_LOCK: Final = 5
 SKILLS_LOCK: Final = 6
 SUGGESTIONS_LOCK: Final = 7
-# How long after its return a connection is lent without a test that it still works.
-TRUSTED_S: Final = 1.0
-RETURNED_AT: Final = "understudy_returned_at"
 # A separate key space: one lock per scope of learnings.
 SCOPE_SPACE: Final = 0x554E444C
 
@@ -204,20 +200,13 @@ def signed_fnv1a(text: str) -> int:
 
 
 class ClosingPool(sa.QueuePool):
-    """A pool that tests connections which were not in use lately, and closes all once it is disposed.
+    """A pool that closes returned connections once it is disposed.
 
     A thread may still be at work when the daemon stops. Without this, the connection that it
     returns or opens then would stay open until garbage collection.
     """
 
     is_over = False
-
-    def _do_get(self) -> ConnectionPoolEntry:
-        record = super()._do_get()
-        # A connection that was in use a moment ago is not tested again.
-        if monotonic() - record.info.get(RETURNED_AT, -TRUSTED_S) < TRUSTED_S:
-            cast("Any", record).fresh = True
-        return record
 
     def dispose(self) -> None:
         """Close the pooled connections now, and returned ones from now on."""
@@ -235,5 +224,4 @@ class ClosingPool(sa.QueuePool):
             record.close()
             self._dec_overflow()
         else:
-            record.info[RETURNED_AT] = monotonic()
             super()._do_return_conn(record)
