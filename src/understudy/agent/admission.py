@@ -137,7 +137,7 @@ class Sound:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCalls:
     """Calls judged by rules and approvals."""
 
     admissions: dict[str, Admission]
@@ -162,7 +162,7 @@ class Doorkeeper:
     expires_after_s: int | None = None
 
     def admit(
-        self, offer: Offer, calls: Sequence[AskedCall], judged: Judged | None = None
+        self, offer: Offer, calls: Sequence[AskedCall], judged: JudgedCalls | None = None
     ) -> dict[str, Admission]:
         """The admission of each call, by its key; `judged` is what was judged already."""
         if judged is None:
@@ -170,7 +170,7 @@ class Doorkeeper:
                 judged = self.judge(unit, offer, calls)
         return judged.admissions | self._without_consent(judged)
 
-    def judge(self, unit: "Unit", offer: Offer, calls: Sequence[AskedCall]) -> Judged:
+    def judge(self, unit: "Unit", offer: Offer, calls: Sequence[AskedCall]) -> JudgedCalls:
         """Judge calls by rules and approvals, but not yet by the user's consent."""
         admissions: dict[str, Admission] = {}
         sound: list[Sound] = []
@@ -181,9 +181,9 @@ class Doorkeeper:
                 admissions[asked.key] = self._mistake(asked, problem)
         for each, verdict in zip(sound, self._judge(unit, sound), strict=True):
             admissions[each.asked.key] = self._admission(each, verdict)
-        return Judged(admissions, sound)
+        return JudgedCalls(admissions, sound)
 
-    def _without_consent(self, judged: Judged) -> dict[str, Admission]:
+    def _without_consent(self, judged: JudgedCalls) -> dict[str, Admission]:
         """The calls that need the user's consent and do not have it."""
         asked = [
             (each.asked, act, judged.admissions[each.asked.key])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.agent.admission import Judged, Offer
+from understudy.agent.admission import JudgedCalls, Offer
 from understudy.agent.budget import specs_of
 from understudy.agent.compaction import (
     Compactor,
@@ -251,13 +251,13 @@ class AgentLoop:
         offer: Offer,
         turn: LoopTurn,
         request: ModelRequest,
-    ) -> tuple[ModelReply, Judged | None]:
+    ) -> tuple[ModelReply, JudgedCalls | None]:
         """The reply of this step, and what was judged of its calls when it was stored."""
         done = execution.steps.find(turn.key)
         if done is not None:
             return reply_of(done.data), None
         reply = await self.model.call_streamed(execution, provider, turn.step, request)
-        judged: list[Judged | None] = []
+        judged: list[JudgedCalls | None] = []
         if reply.tool_calls:
             announced = self._announced(execution, turn, reply, offer)
 

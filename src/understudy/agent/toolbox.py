@@ -14,7 +14,7 @@ from understudy.agent.admission import (
     AskedCall,
     Doorkeeper,
     Held,
-    Judged,
+    JudgedCalls,
     Offer,
     RefusedCall,
 )
@@ -86,7 +86,7 @@ class Toolbox:
         step: int,
         calls: tuple[ToolCall, ...],
         offer: Offer,
-        judged: Judged | None = None,
+        judged: JudgedCalls | None = None,
     ) -> list[ToolMessage]:
         """Run the calls of one reply concurrently; results come in the order of the calls.
 
@@ -106,7 +106,7 @@ class Toolbox:
         step: int,
         calls: tuple[ToolCall, ...],
         offer: Offer,
-    ) -> Judged | None:
+    ) -> JudgedCalls | None:
         """Judge the calls of a reply in the transaction that stores it.
 
         None when they cannot be judged now: the reply is stored all the same.
@@ -135,7 +135,7 @@ class Toolbox:
         execution: RunExecution,
         todo: Sequence[AskedCall],
         offer: Offer,
-        judged: Judged | None,
+        judged: JudgedCalls | None,
     ) -> None:
         if judged is not None and judged.is_final:
             admissions = judged.admissions
