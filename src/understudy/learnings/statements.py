@@ -97,6 +97,10 @@ _POSSESSIVE: Final = re.compile(
 _QUALITY: Final = re.compile(
     r"\w{3,}(?:ed|[tkdvsz]en|ing|able|ible|ful|less|ous|ive|al|ic|[^\Waeiou]y|ary|ant|ent)|.*的"
 )
+# What holds for some of several leaves room for the others: `one of the offices is in Oslo`.
+_SOME: Final = re.compile(
+    r"\W*(?:(?:one of|some|several|another|một trong)\b|其中一|有些)", re.IGNORECASE
+)
 _CODE: Final = re.compile(r"[=(){}\[\]<>≤≥≠?\"“”`\\]|:(?!\d)|(?<!\d):")
 _DIGITS: Final = re.compile(r"[\d.,:/-]+")
 _UNDONE: Final = re.compile(r"un(?!i|d)\w{3,}ed")
@@ -116,7 +120,10 @@ _PASSIVE: Final = frozenset({USE, PREFER, "need", "support"})
 _AS: Final = frozenset({"as", "làm", "作为", "当"})
 # Verbs that mean `operate`, and never `manage`.
 _OPERATES: Final = frozenset({"chạy", "运行", "跑"})
-_LAST_NAME: Final = re.compile(r"\A(.+) tên\Z")
+_LAST_NAME: Final = re.compile(r"\A(.+?) (?:(?:có |được đặt )?tên|được gọi)\Z")
+_NAME_ELSEWHERE: Final = re.compile(r"\Atên |名字?\Z|代号\Z")
+# How or how often a thing is called, which gives it no name: `the hook is called twice`.
+_MANNER: Final = re.compile(r"once|twice|often|early|late|again|every|\w{3,}ly")
 _PARTICIPLE: Final = re.compile(r"\w+(?:ed|en|wn|pt|nt|lt|ld|un|id|ought|aught|ept|ing)")
 
 
@@ -129,7 +136,8 @@ def frame_of(content: str) -> Frame | None:
     frame = _equation(line) or _cleft(line) or _clause(tagged(apart(line)), line)
     if frame is None:
         return None
-    frame = replace(frame, language=_language_of(line))
+    is_added = frame.is_added or bool(_SOME.match(content))
+    frame = replace(frame, language=_language_of(line), is_added=is_added)
     if frame.verb != BE:
         return replace(frame, about=masked(frame.about))
     is_name = any(_is_capitalised(it, content) for it in frame.value[:1])
@@ -254,9 +262,14 @@ def _valued(subject: str, rest: list[TaggedWord], flags: StatementFlags) -> Fram
         rest = [TaggedWord(rest[0].text[2:]), *rest[1:]]
         flags = {**flags, "is_denied": not flags["is_denied"]}
     if rest[0].form == "call" and len(rest) > 1:
-        # A name is no quality, even if it is written like one: `is called stable`.
-        return replace(_valued(name_of(subject), rest[1:], flags), is_quality=False)
+        return _called(subject, rest[1:], flags)
     return _participle(subject, rest, flags) or _quality(subject, rest, flags)
+
+
+def _called(subject: str, rest: list[TaggedWord], flags: StatementFlags) -> Frame:
+    """The frame of `is called`: a name is no quality, even if it is written like one."""
+    frame = _valued(name_of(subject), rest, flags)
+    return replace(frame, is_quality=bool(_MANNER.fullmatch(rest[0].text)))
 
 
 def _participle(subject: str, rest: list[TaggedWord], flags: StatementFlags) -> Frame | None:
@@ -299,7 +312,9 @@ def _quality(subject: str, rest: list[TaggedWord], flags: StatementFlags) -> Fra
         slot, said, limits = "for", limits[1:] or limits, []
     topic = (*subject.split(), *content_of(limits))
     value, is_denied = affirmed(tuple(it.text for it in said), denied=flags["is_denied"])
-    is_quality = not slot and topic[-1] not in LISTS.set("attributes")
+    # In these languages an adjective does not stand behind `is`, least of all an English one.
+    is_name = value[0].isascii() and _NAME_ELSEWHERE.search(subject)
+    is_quality = not slot and not is_name and topic[-1] not in LISTS.set("attributes")
     return Frame(
         about=subject, topic=topic, slot=slot, value=value, is_denied=is_denied, is_added=flags["is_added"],
         is_quality=is_quality and _is_quality(value[0]),
@@ -386,7 +401,7 @@ def _clause(words: list[TaggedWord], line: str) -> Frame | None:
     if subject is None:
         return None
     if verb.form == "call" and after:
-        return replace(_valued(name_of(subject), after, flags), is_quality=False)
+        return _called(subject, after, flags)
     if verb.form == USE and has_han(verb.text):
         # In Chinese the purpose stands where English has the subject.
         return predicate(None, verb, [*after, *phrases, _FOR, TaggedWord(subject)], flags)

@@ -6,6 +6,7 @@ from understudy.learnings.keys import key_of
 from understudy.learnings.relations import Relation, relation
 
 SAME = (
+    ("Dự án được gọi là Atlas.", "Dự án tên là Atlas."),
     ("Our vet is Dr Lund.", "The vet is Dr Lund"),
     ("My dentist's address is Elm Road 4.", "The address of my dentist is Elm Road 4."),
     ("The capital of the fund is 3 million.", "The fund's capital is 3 million."),
@@ -185,6 +186,9 @@ CONFLICT = (
     ("The course costs 1200 euros.", "The course costs 900 euros."),
     ("The kitten is called Miso.", "The kitten is called Pepper."),
     ("The release branch is called main", "The release branch is called stable"),
+    ("Nhánh phát hành tên là main", "Nhánh phát hành tên là stable"),
+    ("Nhánh phát hành được gọi là main", "Nhánh phát hành tên là stable"),
+    ("发布分支的名字是 main", "发布分支的名字是 stable"),
     ("The invoices are stored in the blue folder.", "The invoices are stored in the safe."),
     ("We meet on Zoom.", "We meet on Teams."),
     ("Always book refundable fares.", "Never book refundable fares."),
@@ -359,6 +363,13 @@ CONFLICT = (
     ("我们的保险公司是平安。", "我们的保险公司换成了太平洋。"),
 )
 UNRELATED = (
+    ("The hook is called early.", "The hook is called once."),
+    ("The build is called nightly.", "The build is called every night."),
+    ("The callback is called synchronously.", "The callback is called Relay."),
+    ("One of the offices is in Oslo.", "One of the offices is in Rome."),
+    ("One of our cats is called Miso.", "One of our cats is called Pepper."),
+    ("Some of our servers run on Debian.", "Some of our servers run on Ubuntu."),
+    ("Another office is in Oslo.", "Another office is in Rome."),
     ("Our vet is Dr Lund.", "Our dentist is Dr Lund."),
     ("The gym opens at 6:00.", "The gym closes at 22:00."),
     ("I live in Porto.", "I work in Ghent."),
