@@ -6,6 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.api.conftest import ADMIN
+from understudy.sessions import projects
 
 ROOM = "/v1/channels/room"
 
@@ -218,11 +219,49 @@ def test_a_link_says_what_its_channel_is_for(api: TestClient, room: dict[str, An
     cleared = made(api, "POST", links, channel_id="room", role="", metadata={})
     assert cleared["channel_notes"] == {}
     # Notes go with the link, and there are none of other channels.
-    made(api, "PUT", "/v1/projects/p", channel_notes={"room": {"role": "a"}, "x": {"role": "b"}})
-    assert api.get("/v1/projects/p").json()["channel_notes"] == {
-        "room": {"role": "a", "metadata": {}}
-    }
+    made(api, "PUT", "/v1/projects/p", channel_notes={"room": {"role": "a"}})
+    noted = api.get("/v1/projects/p").json()
+    assert noted["channel_notes"] == {"room": {"role": "a", "metadata": {}}}
     assert made(api, "DELETE", links + "/room")["channel_notes"] == {}
+    made(api, "POST", links, channel_id="room", role="a")
+    without = {**noted, "channel_links": []}
+    assert made(api, "PUT", "/v1/projects/p", **without)["channel_notes"] == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({"channel_notes": {"rom/a": {"role": "b"}}}, "/channel_notes/rom~1a"),
+        ({"mirrored_channels": ["room", "rom"]}, "/mirrored_channels/1"),
+        ({"channel_notes": {"room": {"metadata": {"x": "y" * 16_384}}}}, "/channel_notes/room/metadata"),
+    ],
+)  # fmt: skip
+def test_a_project_says_a_little_of_the_channels_that_it_links(
+    api: TestClient, room: dict[str, Any], changes: dict[str, Any], where: str
+) -> None:
+    made(api, "POST", "/v1/projects", project_id="p", display_name="P", channel_links=["room"])
+    told = api.put("/v1/projects/p", json=changes)
+    assert (told.status_code, told.json()["errors"][0]["pointer"]) == (400, where)
+    body = {"project_id": "q", "display_name": "Q", "channel_links": ["room"], **changes}
+    assert api.post("/v1/projects", json=body).json()["errors"][0]["pointer"] == where
+
+
+def test_a_channel_is_linked_once_and_few_are_linked(
+    api: TestClient, room: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = "/v1/projects/p/channels"
+    twice = ["room", "room"]
+    made(api, "POST", "/v1/projects", project_id="p", display_name="P", channel_links=twice)
+    assert len(api.get(links).json()["items"]) == 1
+    monkeypatch.setattr(projects, "MAX_CHANNEL_LINKS", 1)
+    made(api, "POST", "/v1/channels", channel_id="hall", title="Hall")
+    for body, where in (
+        ({"channel_id": "hall"}, "/channel_id"),
+        ({"channel_id": "none"}, "/channel_id"),
+        ({"channel_id": "room", "metadata": {"x": "y" * 16_384}}, "/metadata"),
+    ):
+        told = api.post(links, json=body)
+        assert (told.status_code, told.json()["errors"][0]["pointer"]) == (400, where)
 
 
 def test_projects_that_mirror_into_one_channel_keep_to_their_own_members(

@@ -162,6 +162,11 @@ class ProjectMember:
     metadata: JsonObject = field(default_factory=dict)
 
 
+# Every list of projects holds its links with what they say.
+MAX_CHANNEL_LINKS: Final = 256
+MAX_NOTE_BYTES: Final = 16 * 1024
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelNote:
     """What a project says about a channel that it links."""

@@ -1,17 +1,21 @@
 """Projects: the sessions and people that work on one thing."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import coded_error
+from understudy.core.errors import Invalid, coded_error
 from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest
+from understudy.core.pointer import pointer
 from understudy.core.principal import Principal
 from understudy.core.records import extended
 from understudy.sessions.model import (
+    MAX_CHANNEL_LINKS,
+    MAX_NOTE_BYTES,
     ChannelNote,
     MemberKind,
     Project,
@@ -52,6 +56,7 @@ class ProjectService:
             **fields,
         )
         with self.units.write() as unit:
+            _check_named(project, project.channel_links)
             checked = _checked(unit, project)
             if not unit.projects.add(checked):
                 raise coded_error("projects/project_already_exists", project_id=project.project_id)
@@ -90,7 +95,10 @@ class ProjectService:
             fields["display_name"] = _named(fields["display_name"])
         with self.units.write() as unit:
             stored = require_project(unit, project_id, lock=True)
-            changed = _checked(unit, replace(stored, **fields))
+            changed = replace(stored, **fields)
+            # Whoever takes a link away may send back what was said of it.
+            _check_named(changed, (*stored.channel_links, *changed.channel_links))
+            changed = _checked(unit, changed)
             return self._save(unit, principal, "projects.update", stored, changed)
 
     def delete(self, principal: Principal, project_id: str) -> None:
@@ -161,7 +169,10 @@ class ProjectService:
                 mirrored_channels=mirrored,
                 channel_notes={**stored.channel_notes, channel_id: noted},
             )
-            changed = _checked(unit, changed)
+            try:
+                changed = _checked(unit, changed)
+            except Invalid as problem:
+                raise problem.moved(_of_link) from None
             return self._save(unit, principal, "projects.link_channel", stored, changed)
 
     def unlink_channel(
@@ -236,6 +247,11 @@ def _check_left(unit: "Unit", stored: Project, changed: Project) -> None:
 
 def _checked(unit: "Unit", project: Project) -> Project:
     """The project with each member validated as if it had just joined."""
+    project = replace(project, channel_links=tuple(dict.fromkeys(project.channel_links)))
+    if len(project.channel_links) > MAX_CHANNEL_LINKS:
+        raise coded_error(
+            "projects/too_many_channels", pointer="/channel_links", limit=MAX_CHANNEL_LINKS
+        )
     for index, channel_id in enumerate(project.channel_links):
         # Locked, or it could be deleted between this check and the commit.
         if unit.channels.get(channel_id, lock=True) is None:
@@ -245,9 +261,34 @@ def _checked(unit: "Unit", project: Project) -> Project:
                 channel_id=channel_id,
             )
     checked = _only_linked(replace(project, members=()))
+    for channel_id, note in checked.channel_notes.items():
+        if len(json.dumps(note.metadata)) > MAX_NOTE_BYTES:
+            raise coded_error(
+                "channels/metadata_too_large",
+                pointer=pointer(("channel_notes", channel_id, "metadata")),
+                limit_bytes=MAX_NOTE_BYTES,
+            )
     for member in project.members:
         checked = _joined(unit, checked, member)
     return checked
+
+
+def _check_named(project: Project, known: Sequence[str]) -> None:
+    """Refuse what is said of channels that the project does not link."""
+    for name in ("mirrored_channels", "channel_notes"):
+        for index, channel_id in enumerate(getattr(project, name)):
+            if channel_id not in known:
+                at = channel_id if name == "channel_notes" else index
+                raise coded_error(
+                    "projects/channel_not_linked:named",
+                    pointer=pointer((name, at)),
+                    channel_id=channel_id,
+                )
+
+
+def _of_link(place: str) -> str:
+    """Where a fault of a project is in the request that links a channel."""
+    return "/metadata" if place.startswith("/channel_notes") else "/channel_id"
 
 
 def _only_linked(project: Project) -> Project:

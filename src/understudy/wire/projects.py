@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from understudy.sessions.model import MemberKind, ProjectStatus
+from understudy.sessions.model import MAX_CHANNEL_LINKS, MemberKind, ProjectStatus
 from understudy.wire.base import JsonObject, Lax, RequestBody, Update
 
 
@@ -40,9 +40,13 @@ class ProjectFields(RequestBody):
 
     description: str | None = Field(default=None, max_length=65_536)
     status: Lax[ProjectStatus] | None = None
-    channel_links: Lax[tuple[str, ...]] | None = Field(default=None, max_length=256)
-    mirrored_channels: Lax[tuple[str, ...]] | None = Field(default=None, max_length=256)
-    channel_notes: dict[str, NoteOfChannel] | None = Field(default=None, max_length=256)
+    channel_links: Lax[tuple[str, ...]] | None = Field(default=None, max_length=MAX_CHANNEL_LINKS)
+    mirrored_channels: Lax[tuple[str, ...]] | None = Field(
+        default=None, max_length=MAX_CHANNEL_LINKS
+    )
+    channel_notes: dict[str, NoteOfChannel] | None = Field(
+        default=None, max_length=MAX_CHANNEL_LINKS
+    )
     metadata: JsonObject | None = None
 
 
