@@ -380,3 +380,15 @@ def test_a_repeat_under_the_same_key_posts_once(api: TestClient, room: dict[str,
     sent = [api.post(ROOM + "/messages", json={"content": "x"}, headers=keyed) for _ in range(2)]
     assert sent[0].json() == sent[1].json()
     assert api.get(ROOM).json()["message_count"] == 1
+
+
+def test_the_address_of_a_bridge_may_be_taken_away(api: TestClient, room: dict[str, Any]) -> None:
+    bridges = ROOM + "/bridges"
+    address = "http://127.0.0.1:9/out"
+    bridge = made(api, "POST", bridges, bridge_id="pier", outgoing_url=address)
+    assert bridge["outgoing_url"] == address
+    for wrong in ("ftp://example.org/", "no address"):
+        told = api.put(f"{bridges}/pier", json={"outgoing_url": wrong})
+        assert told.status_code == 400
+        assert [each["pointer"] for each in told.json()["errors"]] == ["/outgoing_url"]
+    assert "outgoing_url" not in made(api, "PUT", f"{bridges}/pier", outgoing_url="")

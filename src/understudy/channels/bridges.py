@@ -31,7 +31,7 @@ from understudy.channels.model import (
 from understudy.channels.posting import NewChannelMessage, Posting
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import DatabaseUnavailable, UnderstudyError, coded_error
+from understudy.core.errors import DatabaseUnavailable, Invalid, UnderstudyError, coded_error
 from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import DAEMON, Principal
@@ -272,6 +272,18 @@ def _check_public_key(text: str) -> None:
         ) from None
 
 
+def _address(url: str) -> str | None:
+    """Where messages go; an empty address is none."""
+    address = url.strip()
+    if not address:
+        return None
+    try:
+        check_reply_targets((ReplyTarget(plugin="http", address=address),))
+    except Invalid as problem:
+        raise problem.moved(lambda _: "/outgoing_url") from None
+    return address
+
+
 def _checked(bridge: Bridge, *, now_ms: int) -> Bridge:
     """The bridge, or `Invalid` for a missing or unusable setting."""
     check_mapping(bridge.mapping)
@@ -290,8 +302,6 @@ def _checked(bridge: Bridge, *, now_ms: int) -> Bridge:
                 raise coded_error("channels/bridge_invalid", pointer=f"/{group}/{name}", name=name)
     if bridge.connector is Connector.DISCORD:
         _check_public_key(bridge.credentials["public_key"])
-    if bridge.outgoing_url is not None:
-        check_reply_targets((ReplyTarget(plugin="http", address=bridge.outgoing_url),))
     polls = bridge.connector is Connector.EMAIL and bridge.settings.get("imap_host")
     for name in ("imap_port", "smtp_port"):
         port = bridge.settings.get(name, "1")
@@ -300,6 +310,7 @@ def _checked(bridge: Bridge, *, now_ms: int) -> Bridge:
     due = bridge.due_at_ms or now_ms
     return replace(
         bridge,
+        outgoing_url=_address(bridge.outgoing_url or ""),
         credential_names=tuple(sorted(bridge.credentials)),
         due_at_ms=due if polls and bridge.is_enabled else None,
     )

@@ -17,7 +17,10 @@ JsonFile: TypeAlias = Annotated[
 ]
 # Not `--url`: every command takes that of the daemon.
 OutgoingUrl: TypeAlias = Annotated[
-    str | None, typer.Option("--outgoing-url", metavar="URL", help="Where messages go.")
+    str | None,
+    typer.Option(
+        "--outgoing-url", metavar="URL", help="Where messages go; an empty one takes it away."
+    ),
 ]
 
 RECORD: Final[screen.Layout] = {
