@@ -9,6 +9,7 @@ import httpx2
 import pytest
 from starlette.testclient import TestClient
 
+from tests.api.conftest import ADMIN
 from tests.console.conftest import OURS
 from understudy.console.site_map import PAGES
 from understudy.i18n.terms import table
@@ -70,6 +71,21 @@ def test_the_json_twin_has_the_answers_and_the_refusals_of_the_api(console: Test
 def test_the_json_twin_asks_strangers_for_a_sign_in(guarded: TestClient) -> None:
     refused = guarded.get("/json/runs")
     assert (refused.status_code, refused.json()["code"]) == (401, "unauthorized")
+
+
+def test_the_json_twin_opens_with_a_token_of_its_role(guarded: TestClient) -> None:
+    root = {"Authorization": f"Bearer {ADMIN}"}
+    body = {"user_id": "vera", "role": "viewer"}
+    token = guarded.post("/v1/tokens", json=body, headers=root).json()["token"]
+    vera = {"Authorization": f"Bearer {token}"}
+
+    assert guarded.get("/json/runs", headers=vera).json()["page"] == "runs"
+    assert guarded.get("/json/access", headers=vera).status_code == 403
+    assert guarded.get("/json/access", headers=root).status_code == 200
+    wrong = {"Authorization": "Bearer nobody"}
+    assert guarded.get("/json/runs", headers=wrong).status_code == 401
+    # A page is for people, who sign in.
+    assert guarded.get("/runs", headers=vera).status_code == 303
 
 
 def test_the_start_is_the_review_when_something_waits(console: TestClient) -> None:

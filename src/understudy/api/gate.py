@@ -177,7 +177,7 @@ def _watch(
     """End a stream when its caller may no longer read it: token deleted, or role lowered."""
 
     def admit() -> None:
-        _identify(request, services).require(operation.role or Role.VIEWER)
+        identify(request, services).require(operation.role or Role.VIEWER)
 
     headers = request.headers
     credentials = (headers.get("authorization"), headers.get("cookie"), headers.get(ACT_FOR))
@@ -197,7 +197,7 @@ async def _admit(request: Request, services: Services, operation: Operation) -> 
     if PRINCIPAL in request.scope:
         principal: Principal = request.scope[PRINCIPAL]
     else:
-        principal = await run_in_threadpool(_identify, request, services)
+        principal = await run_in_threadpool(identify, request, services)
     request.state.principal = principal
     current_sight.set(sight_of(principal, services.resources.settings.isolation))
     current_locale.set(language_of(request.scope) or DEFAULT)
@@ -206,7 +206,7 @@ async def _admit(request: Request, services: Services, operation: Operation) -> 
         require_ready(services)
 
 
-def _identify(request: Request, services: Services) -> Principal:
+def identify(request: Request, services: Services) -> Principal:
     """The principal of a request, by token; without tokens the local user, never a web page.
 
     A browser that is signed in to the console may read.

@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from understudy.access.sign_in import COOKIE, COOKIE_S
 from understudy.api.app import answer_error
+from understudy.api.gate import identify
 from understudy.api.in_process import OperationRefused
 from understudy.api.problems import refusal_of
 from understudy.api.services import open_streams_of, services_of
@@ -155,13 +156,14 @@ class Console:
     ) -> Handler:
         """A handler that authenticates: strangers are redirected to sign-in, errors are pages.
 
-        With `as_json` both are problem documents.
+        With `as_json` both are problem documents, and a token opens it as it does the API.
         """
 
         async def answer(request: Request) -> Response:
             services = services_of(request)
             try:
-                caller, since = await run_in_threadpool(_arrived, request, services)
+                find = identify if as_json else caller_of
+                caller, since = await run_in_threadpool(_arrived, request, services, find)
             except UnderstudyError as error:
                 if as_json or not is_stranger(error):
                     raise
@@ -334,9 +336,11 @@ def local_path(address: str) -> str | None:
     return parts.path + (f"?{parts.query}" if parts.query else "")
 
 
-def _arrived(request: Request, services: "Services") -> tuple[Principal, LivePlace]:
+def _arrived(
+    request: Request, services: "Services", find: Callable[[Request, "Services"], Principal]
+) -> tuple[Principal, LivePlace]:
     """Who asks, and how far journals and audit are before a page reads anything."""
-    return caller_of(request, services), newest_place(services)
+    return find(request, services), newest_place(services)
 
 
 async def _form(request: Request) -> dict[str, str]:
