@@ -66,6 +66,7 @@ _WORD: Final = re.compile(r"\w+")
 MIN_SHARE: Final = 0.25
 MAX_QUOTES: Final = 3
 QUOTE_CHARS: Final = 400
+_INITIAL: Final = re.compile(r"[A-Z]\.")
 _ACRONYM: Final = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 # The last word before a dot, without what stands before it in a text without blanks.
 _LAST_WORD: Final = re.compile(rf"[^\s{HAN_AND_KANA}\uff0c\u3001\uff08]+$")
@@ -140,23 +141,23 @@ def is_abbreviated(text: str, stop: re.Match[str]) -> bool:
         return bool(following)
     if last in WORDS.set("abbreviations.numbered") and following.isdigit():
         return True
-    if _ACRONYM.fullmatch(written):
+    if _ACRONYM.fullmatch(written) or last in WORDS.set("abbreviations.either"):
         return following.isalnum() and (following.islower() or not _begins_sentence(rest))
     if last in WORDS.set("abbreviations.others"):
         return following.islower() or following.isdigit()
     if len(last) != 1 or not written.isupper() or not following.isupper():
         return False
-    # An initial stands at the start, or behind another one, a comma or a word such as `by`.
+    # An initial stands at the start, before or behind another one, or behind a comma or a word
+    # such as `by`; what is ordered behind `we go with B` belongs to no name.
     before = text[max(0, stop.start() - 24) : stop.start() - 1].split()[-1:]
-    return (
-        not before
-        or before[0].endswith((".", ","))
-        or before[0].casefold() in WORDS.set("open.ends")
-    )
+    if not before or _INITIAL.match(rest):
+        return True
+    is_led = before[0].endswith((".", ",")) or before[0].casefold() in WORDS.set("open.ends")
+    return is_led and not _begins_sentence(rest)
 
 
 def _begins_sentence(text: str) -> bool:
-    """Whether a text behind an acronym is a sentence of its own: `U.S. Please draft it`."""
+    """Whether a text behind a dot is a sentence of its own: `U.S. Please draft it`."""
     starts = ("turns.starts", "turns.questions", "turns.pleads", "starts.words")
     return starts_order(text) or any(begins(name, text) for name in starts)
 

@@ -91,6 +91,11 @@ def test_a_quote_does_not_end_at_the_dot_of_an_acronym() -> None:
         ("See No. 5 in the list.", 1),
         ("The owner is J. Smith.", 1),
         ("Plan B. Then we go.", 2),
+        ("The winner is A. Write the mail.", 2),
+        ("We go with B. The others wait.", 2),
+        ("Ask J. R. R. Tolkien. He knows.", 2),
+        ("I live on Main St. The house is red.", 2),
+        ("We meet in St. Gallen.", 1),
     ],
 )
 def test_the_dot_of_an_abbreviation_ends_no_sentence(text: str, parts: int) -> None:
