@@ -80,6 +80,12 @@ _TAG: Final = re.compile(
     r"|(?:right|correct|true|yes|no|huh|or|eh)\b|(?:phải|đúng|nhỉ|hả|có phải|chứ)\b|[对對是没嗎吗])",
     re.IGNORECASE,
 )
+# A clause that begins so asks, also without its mark; `can you` and `will you` begin orders.
+_INVERTED: Final = re.compile(
+    r"(?:\A|[,;:])\W*(?:(?:is|was)(?:n['’]t)? (?:it|this|that|there)|(?:did|have|has|had)(?:n['’]t)? (?:it|i|we|you|they|he|she|any(?:body|one)|some(?:body|one))"
+    r"|(?:do|does)(?:n['’]t)? (?:i|we|you|they|he|she|any(?:body|one)))\b",
+    re.IGNORECASE,
+)  # fmt: skip
 # A line that ends so continues on the next.
 _RUNS_ON: Final = re.compile(
     r"\b(?:a|an|the|that|of|to|and|or|is|are|if|when|while|because|le|la|les|de|que|et|là|rằng|của|và)\s*$"
@@ -146,7 +152,7 @@ def _is_doubted_before(before: str) -> bool:
         return True
     if not WORDS.set("doubts.conditions").isdisjoint(said):
         return True
-    if said and said[-1] in WORDS.set("doubts.auxiliaries"):
+    if _INVERTED.search(near) or (said and said[-1] in WORDS.set("doubts.auxiliaries")):
         return True
     return _is_order(before) and _TEXT_FOLLOWS.search(before) is not None
 

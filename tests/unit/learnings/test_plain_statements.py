@@ -5,6 +5,8 @@ import pytest
 from understudy.learnings.assertion import is_said_by_user
 
 SAID = (
+    ("We ship to Malta", "Can you note that we ship to Malta."),
+    ("We ship to Malta", "Do it like this: we ship to Malta."),
     # Behind a question or small talk.
     ("Our choir meets on Tuesday", "Can you fix this table? Our choir meets on Tuesday."),
     ("I like jasmine tea", "No rush at all. I like jasmine tea. Could you list some shops?"),
@@ -253,6 +255,9 @@ NOT_SAID = (
     ("We ship to Malta", "We do not ship to Malta."),
     ("We ship to Malta", "Should we ship to Malta?"),
     ("We ship to Malta", "Do we ship to Malta"),
+    ("We ship to Malta", "Is it true that we ship to Malta"),
+    ("We ship to Malta", "hi, did you know we ship to Malta. Draft the mail."),
+    ("We ship to Malta", "Have we decided that we ship to Malta"),
     ("We ship to Malta", "Once the permit is there we ship to Malta."),
     ("We ship to Malta", "We ship to Malta once the permit is there."),
     ("We ship to Malta", "We ship to Malta, provided the permit comes."),
