@@ -9,13 +9,14 @@ import json
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import aiohttp
 from pydantic_core import to_json
 
 from understudy.core.text import Scrub
 from understudy.providers.base import ModelReply, ModelRequest, OnDelta, OnSend, ProviderError
-from understudy.providers.connection import open_session
+from understudy.providers.connection import session_opener
 from understudy.providers.failures import RouteErrors, as_it_is
 from understudy.providers.files import has_files
 from understudy.providers.openai_wire import add_document, request_body
@@ -39,9 +40,10 @@ class OpenAIProvider:
         self._url = f"{base}/chat/completions"
         self._failures = RouteErrors(api_key, scrub)
         self._headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-        if api_key:
+        # Credentials in the address become the same header.
+        if api_key and "@" not in urlsplit(base).netloc:
             self._headers["Authorization"] = f"Bearer {api_key}"
-        self._base = base
+        self._open_session = session_opener(base)
         # Opened by the first call: a session belongs to the event loop that it is opened on.
         self._session: aiohttp.ClientSession | None = None
         # OpenAI renamed the field; compatible servers know the old name.
@@ -100,13 +102,14 @@ class OpenAIProvider:
     @asynccontextmanager
     async def _post(self, body: bytes) -> AsyncIterator[aiohttp.ClientResponse]:
         if self._session is None:
-            self._session = open_session(self._base)
+            self._session = self._open_session()
         try:
             async with self._session.post(
                 self._url, data=body, headers=self._headers, allow_redirects=False
             ) as response:
                 yield response
-        except aiohttp.ClientError as problem:
+        # Python's own codec refuses some names of hosts.
+        except (aiohttp.ClientError, UnicodeError) as problem:
             raise self._failures.unreachable(_cause(problem)) from None
 
     async def _refusal(self, response: aiohttp.ClientResponse) -> ProviderError:
@@ -122,9 +125,18 @@ class OpenAIProvider:
         return self._failures.status(response.status, message, response.headers)
 
 
-def _cause(problem: aiohttp.ClientError) -> Exception:
-    """What went wrong, without the library's words around it."""
-    return problem.os_error if isinstance(problem, aiohttp.ClientConnectorError) else problem
+def _cause(problem: Exception) -> Exception:
+    """What went wrong, without the library's words and addresses, which may hold a password."""
+    match problem:
+        case aiohttp.ClientConnectorError():
+            return problem.os_error
+        case aiohttp.ClientHttpProxyError():
+            return OSError(f"the proxy answered {problem.status}")
+        case aiohttp.ClientResponseError():
+            return OSError(problem.message)
+        case aiohttp.InvalidURL():
+            return OSError("the address is not valid")
+    return problem
 
 
 async def _drain(pieces: AsyncIterator[bytes]) -> None:

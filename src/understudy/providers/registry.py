@@ -59,9 +59,16 @@ def _script_problem(route: RouteConfig, settings: Settings) -> str:
 
 
 def _address_problem(route: RouteConfig) -> str:
-    if route.base_url and not route.base_url.startswith(("http://", "https://")):
+    if not route.base_url:
+        return ""
+    if not route.base_url.startswith(("http://", "https://")):
         return "base_url must begin with http:// or https://"
-    return ""
+    try:
+        parts = urlsplit(route.base_url)
+        is_valid = bool(parts.hostname and parts.hostname.encode("idna")) and parts.port != 0
+    except ValueError:
+        is_valid = False
+    return "" if is_valid else "base_url has no valid host and port"
 
 
 def _key_problem(route: RouteConfig, settings: Settings) -> str:
@@ -222,7 +229,10 @@ def _make(route: RouteConfig, settings: Settings, scrub: Scrub) -> Provider:
             return RetryingProvider(anthropic, route)
 
 
-def _without_credentials(url: str) -> str:
-    """The URL without credentials and query."""
-    parts = urlsplit(url)
+def _without_credentials(url: str) -> str | None:
+    """The URL without credentials and query; None for one where they cannot be told apart."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from understudy.providers.base import ProviderError
 from understudy.providers.connection import proxy_for
 
 PROXY = "http://proxy.example:3128"
@@ -44,3 +45,20 @@ def test_servers_that_the_environment_excepts_are_called_directly(
     monkeypatch.setenv("NO_PROXY", "models.example")
     assert proxy_for("https://models.example/v1") is None
     assert proxy_for("https://others.example/v1") == PROXY
+    monkeypatch.setenv("NO_PROXY", "models.example:8443")
+    assert proxy_for("https://models.example:8443/v1") is None
+    assert proxy_for("https://models.example/v1") == PROXY
+
+
+def test_a_proxy_without_a_scheme_speaks_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "proxy.example:3128")
+    assert proxy_for("https://models.example/v1") == PROXY
+
+
+def test_a_proxy_of_a_kind_that_is_not_spoken_is_refused_without_its_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://me:hunter22@proxy.example:1080")
+    with pytest.raises(ProviderError, match="of the kind socks5") as caught:
+        proxy_for("https://models.example/v1")
+    assert "hunter22" not in caught.value.detail

@@ -4,10 +4,13 @@ import asyncio
 import json
 import socket
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
 from tests.unit.providers.asks import MakeProvider, ask, complete
+from understudy.providers import connection
 from understudy.providers.base import ModelRequest, ProviderError
 from understudy.testing.answers import Answer, SeenRequest
 from understudy.testing.fake_model import FakeModel
@@ -129,6 +132,73 @@ async def test_no_system_text_means_no_system_message(
 ) -> None:
     await complete(make_provider("openai"), ask(system=""))
     assert [turn.role for turn in fake.requests[0].turns] == ["user"]
+
+
+async def test_credentials_in_the_address_are_sent_instead_of_the_key(
+    fake: FakeModel, make_provider: MakeProvider
+) -> None:
+    address = fake.url.replace("://", "://me:secret@")
+    assert (await complete(make_provider("openai", base_url=address))).text == "ok"
+    assert fake.requests[0].headers["authorization"].startswith("Basic ")
+
+
+@pytest.mark.parametrize("host", ["a" * 70 + ".example", "me:hunter22@127.0.0.1:99999"])
+async def test_an_impossible_address_is_an_error_of_the_provider_without_its_password(
+    make_provider: MakeProvider, host: str
+) -> None:
+    with pytest.raises(ProviderError) as caught:
+        await complete(make_provider("openai", base_url=f"http://{host}/v1"))
+    assert caught.value.code == "provider_unavailable"
+    assert "hunter22" not in caught.value.detail
+
+
+@asynccontextmanager
+async def serving(answer: bytes) -> AsyncIterator[str]:
+    """A server that answers every request with these bytes, or with nothing if there are none."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        with suppress(ConnectionError):
+            await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server.close()
+
+
+async def test_a_proxy_that_refuses_is_told_without_its_password(
+    make_provider: MakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serving(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n") as proxy:
+        monkeypatch.setenv("https_proxy", f"http://me:hunter22@{proxy}")
+        provider = make_provider("openai", base_url="https://models.example/v1")
+        with pytest.raises(ProviderError, match="the proxy answered 407") as caught:
+            await complete(provider)
+    assert "hunter22" not in caught.value.detail
+
+
+async def test_a_proxy_that_is_silent_is_given_up(
+    make_provider: MakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_CONNECT_S", 0.2)
+    async with serving(b"") as proxy:
+        monkeypatch.setenv("https_proxy", f"http://{proxy}")
+        provider = make_provider("openai", base_url="https://models.example/v1")
+        async with asyncio.timeout(30):
+            with pytest.raises(ProviderError) as caught:
+                await complete(provider)
+    assert (caught.value.code, caught.value.retryable) == ("provider_unavailable", True)
+
+
+async def test_a_long_header_of_an_answer_does_not_matter(make_provider: MakeProvider) -> None:
+    document = json.dumps({"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]})
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(document)}\r\nX-Policy: {'x' * 20_000}\r\n\r\n"
+    async with serving((head + document).encode()) as address:
+        provider = make_provider("openai", base_url=f"http://{address}")
+        assert (await complete(provider)).text == "hi"
+        await provider.close()
 
 
 async def test_a_server_that_keeps_the_line_open_after_the_end_is_not_waited_for(

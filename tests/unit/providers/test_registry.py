@@ -56,6 +56,13 @@ async def test_an_anthropic_route_speaks_the_other_wire(tmp_path: Path, fake: Fa
             'provider = "openai"\nmodel = "m"\nbase_url = "localhost:1"',
             "base_url must begin with http",
         ),
+        *(
+            (
+                f'provider = "openai"\nmodel = "m"\nbase_url = "http://{host}/v1"',
+                "base_url has no valid host and port",
+            )
+            for host in ("", ":80", "h:99999", "h:0", "[::1", "a..b", "a" * 70)
+        ),
         ('provider = "anthropic"\nmodel = "m"\napi_key_env = "ODD"', "ODD does not hold a key"),
         ('provider = "scripted"\nscript = "none.toml"', "none.toml cannot be read"),
     ],
@@ -106,7 +113,7 @@ def test_descriptions_show_neither_key_nor_password(tmp_path: Path) -> None:
 def test_the_registry_loads_no_provider_library_before_a_route_needs_it() -> None:
     code = (
         "import sys, understudy.providers.registry as _;"
-        "print(sorted({'httpx2', 'pydantic_ai', 'openai', 'anthropic'} & set(sys.modules)))"
+        "print(sorted({'aiohttp', 'httpx2', 'pydantic_ai', 'openai', 'anthropic'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
