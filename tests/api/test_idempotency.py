@@ -2,12 +2,15 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from starlette.testclient import TestClient
 
 from tests.api.live import Live
+from understudy.api.idempotency import WAIT_S
 from understudy.daemon.wiring import Daemon
+from understudy.engine.takeover import AGAIN_S, LOOK_EVERY_S, LOOKS_TO_BE_SURE
 
 
 def key(value: str) -> dict[str, str]:
@@ -98,6 +101,37 @@ def test_a_key_that_another_daemon_held_is_free_once_that_daemon_is_gone(
     again = api.post("/v1/personas", json={"persona_id": "p", "soul": "A"}, headers=key("k1"))
     assert again.status_code == 201
     assert "idempotency-replayed" not in again.headers
+
+
+def test_a_key_that_was_claimed_again_meanwhile_is_left_to_the_new_claim(
+    api: TestClient, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.post("/v1/personas", json={"soul": "A"}, headers=key("k1"))
+    with daemon.resources.database.begin() as connection:
+        connection.exec_driver_sql("UPDATE responses SET status = NULL, holder = 'killed'")
+    look = daemon.resources.is_gone
+
+    def looked(holder: str | None) -> bool:
+        is_gone = look(holder)
+        with daemon.resources.database.begin() as connection:
+            connection.exec_driver_sql("UPDATE responses SET holder = 'newer'")
+        return is_gone
+
+    monkeypatch.setattr(daemon.resources, "is_gone", looked)
+    again = api.post("/v1/personas", json={"soul": "A"}, headers=key("k1"))
+    assert (again.status_code, again.json()["code"]) == (409, "idempotency_conflict")
+
+
+def test_a_daemon_that_cannot_be_asked_after_is_not_gone(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = replace(daemon.settings, database_url="postgresql://127.0.0.1:1/none")
+    monkeypatch.setattr(daemon.resources, "settings", nowhere)
+    assert not daemon.resources.is_gone("other")
+
+
+def test_a_living_daemon_has_its_lock_again_before_others_look_a_second_time() -> None:
+    assert min(WAIT_S, LOOK_EVERY_S * (LOOKS_TO_BE_SURE - 1)) > AGAIN_S
 
 
 def test_a_run_is_submitted_once_by_header_or_body(live: Live) -> None:

@@ -297,6 +297,16 @@ def test_a_cut_off_request_is_released_once(units: Units) -> None:
         assert unit.responses.claim("k", "f", NOW + 2, "late") is not None
 
 
+def test_who_lost_a_key_neither_answers_nor_releases_it(units: Units) -> None:
+    with units.write() as unit:
+        unit.responses.claim("k", "f", NOW, "new")
+        unit.responses.finish("k", 201, {"from": "old"}, "old")
+        unit.responses.abandon("k", "old")
+        known = unit.responses.get("k")
+    assert known is not None
+    assert (known.holder, known.status) == ("new", None)
+
+
 def test_old_answers_and_cut_off_requests_are_forgotten(units: Units) -> None:
     with units.write() as unit:
         for key, at_ms, is_finished in (

@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi.responses import JSONResponse
@@ -88,7 +89,9 @@ async def answer_once(
 async def _take(services: Services, claim: IdempotencyClaim) -> "StoredResponse | None":
     """None if this request claimed the key; else the stored answer of the first request."""
     deadline = asyncio.get_running_loop().time() + WAIT_S
-    is_gone: bool | None = None
+    is_gone = partial(run_in_threadpool, services.resources.is_gone)
+    first: StoredResponse | None = None
+    was_gone = False
     while True:
         known = await run_in_threadpool(_claim, services, claim)
         if known is None:
@@ -97,11 +100,11 @@ async def _take(services: Services, claim: IdempotencyClaim) -> "StoredResponse 
             raise coded_error("idempotency/idempotency_conflict")
         if known.status is not None:
             return known
-        # Looked at twice: a daemon that connects to its database again seems to be gone, too.
-        if is_gone is None:
-            is_gone = await run_in_threadpool(services.resources.is_gone, known.holder)
-        if asyncio.get_running_loop().time() > deadline:
-            if not (is_gone and await run_in_threadpool(services.resources.is_gone, known.holder)):
+        if first is None:
+            first, was_gone = known, await is_gone(known.holder)
+        elif asyncio.get_running_loop().time() > deadline:
+            # Looked at twice: a daemon that connects to its database again seems to be gone, too.
+            if known != first or not (was_gone and await is_gone(known.holder)):
                 raise coded_error("idempotency/idempotency_conflict:under_way")
             await run_in_threadpool(_release, services, known)
             continue
@@ -148,12 +151,12 @@ def _is_over(known: "StoredResponse", now: int) -> bool:
 
 def _finish(services: Services, claim: IdempotencyClaim, status: int, body: Any) -> None:
     with services.resources.units.write() as unit:
-        unit.responses.finish(claim.key_hash, status, body)
+        unit.responses.finish(claim.key_hash, status, body, services.resources.process_id)
 
 
 def _abandon(services: Services, claim: IdempotencyClaim) -> None:
     with services.resources.units.write() as unit:
-        unit.responses.abandon(claim.key_hash)
+        unit.responses.abandon(claim.key_hash, services.resources.process_id)
 
 
 def _storable(response: Response, secret: tuple[str, ...]) -> Any:

@@ -6,6 +6,8 @@ import socket
 from functools import partial
 from typing import Final
 
+import psycopg
+
 from understudy.agent.model_call import DeltaHub, Slots
 from understudy.core.bell import STOPPING, Bell
 from understudy.core.clock import Clock
@@ -90,7 +92,10 @@ class Resources:
             return False
         if self.settings.is_sqlite:
             return True  # only one daemon at a time opens the file
-        return bool(free_locks(self.settings.database_url, [process_id]))
+        try:
+            return bool(free_locks(self.settings.database_url, [process_id]))
+        except psycopg.Error:
+            return False  # unknown, as where the server has no connection left
 
     def shut_down(self) -> None:
         """End everything that waits for events: streams, sockets, inline requests."""

@@ -19,6 +19,8 @@ log = structlog.get_logger()
 
 LOOK_EVERY_S: Final = 1.0
 BEAT_EVERY_S: Final = 0.5
+# The longest wait before a lost lock is asked for again: less than others take to be sure.
+AGAIN_S: Final = 1.0
 # A free lock may belong to a daemon that only lost its connection.
 LOOKS_TO_BE_SURE: Final = 3
 # A peer whose machine vanished is noticed by the server within about ten seconds.
@@ -82,7 +84,7 @@ class Heartbeat:
             except psycopg.Error as problem:
                 log.warning("heartbeat.lost", reason=type(problem).__name__)
                 # No wait the first time: until the lock is held again, others may take us for dead.
-                self._stopping.wait(min(failures, 5))
+                self._stopping.wait(min(failures, AGAIN_S))
                 failures += 1
 
 

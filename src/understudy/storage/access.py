@@ -176,19 +176,24 @@ class ResponseStore:
             holder=found.holder,
         )
 
-    def finish(self, key_hash: str, status: int, body: Any) -> None:
-        """Store the response."""
+    def finish(self, key_hash: str, status: int, body: Any, holder: str | None = None) -> None:
+        """Store the response, unless another daemon has claimed the key since."""
         self._connection.execute(
             sa.update(responses)
-            .where(responses.c.key_hash == key_hash)
+            .where(
+                responses.c.key_hash == key_hash,
+                responses.c.holder.is_not_distinct_from(holder),
+            )
             .values(status=status, body=body)
         )
 
-    def abandon(self, key_hash: str) -> None:
-        """Release the key: the request failed without a response."""
+    def abandon(self, key_hash: str, holder: str | None = None) -> None:
+        """Release the key, as long as it is the holder's: the request failed without a response."""
         self._connection.execute(
             sa.delete(responses).where(
-                responses.c.key_hash == key_hash, responses.c.status.is_(None)
+                responses.c.key_hash == key_hash,
+                responses.c.status.is_(None),
+                responses.c.holder.is_not_distinct_from(holder),
             )
         )
 
