@@ -3,7 +3,8 @@
 import asyncio
 import json
 import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,12 @@ from understudy.core.sight import Sight, current_sight
 from understudy.daemon.wiring import Daemon
 from understudy.runs.model import RunRequest
 from understudy.sessions.journal import EventKind
-from understudy.wire.veil import Mask
+from understudy.wire.veil import Mask, veil
 
 MARK = "zanzibar"
 LEARNED = f"The door code is {MARK} 4711"
 PROPOSED = f"The spare code is {MARK} 4712"
+HARMLESS = "The door code alone is no secret."
 # That something was learned is told; what, is not.
 NAMING = frozenset({"audit.list", "sessions.events"})
 READS = sorted(name for name, (method, _) in OPERATIONS.items() if method == "GET")
@@ -163,7 +165,7 @@ def test_parts_of_an_output_put_together_tell_nothing_sensitive(
 def elsewhere(daemon: Daemon, root: Person, ids: Mapping[str, str]) -> Mapping[str, str]:
     """A run of another session, which repeats what was learned here."""
     root.ok("POST", "/v1/sessions", {"session_id": "s2"})
-    said = f"Somebody told me: {LEARNED}, so go in. {MARK} alone is no secret."
+    said = f"Somebody told me: {LEARNED}, so go in. {HARMLESS}"
     run = make_run("s2", user_id="admin", request=RunRequest(text_preview=said))
     with daemon.resources.units.write() as unit:
         unit.runs.add(run)
@@ -193,7 +195,7 @@ def test_a_run_of_another_session_tells_a_viewer_nothing_sensitive(
 
     assert "4711" in whole.text
     assert "4711" not in told.text
-    assert f"{MARK} alone is no secret" in told.text
+    assert HARMLESS in told.text
 
 
 def test_few_words_are_masked_only_where_they_were_said(
@@ -286,8 +288,8 @@ def test_what_was_said_long_before_is_streamed_at_once(
     run = make_run(session_id, user_id="admin")
     with daemon.resources.units.write() as unit:
         unit.runs.add(run)
-    longest = Mask.of(daemon.resources.units, session_id, run.run_id).longest
-    text = "word " * (longest // 5 + 20)
+    mask = Mask.of(daemon.resources.units, session_id, run.run_id)
+    text = "word " * 2_000
 
     async def first() -> str:
         current_sight.set(Sight(sees_sensitive=False))
@@ -301,5 +303,105 @@ def test_what_was_said_long_before_is_streamed_at_once(
         deltas.end(run.run_id)
         return str(json.loads(line[len("data: ") :])["text"])
 
-    assert longest > 0
-    assert asyncio.run(first()) == text[:-longest]
+    ready = mask.ready(text)
+    assert 0 < ready < len(text)
+    assert asyncio.run(first()) == text[:ready]
+    # Blanks between the words of a statement make it longer.
+    spread = text.replace(" ", " " * 50)
+    assert len(" ".join(spread[mask.ready(spread) :].split())) >= len(LEARNED)
+
+
+PATH = r"Her salary is in C:\temp\new\files of Ann"
+QUOTED = 'Her word is "swordfish" since May'
+WAGE = "Lương của chị Lan là 50 triệu"
+LONG = "a " * 700 + "b c"
+
+
+def as_json(*texts: str, ensure_ascii: bool = True) -> str:
+    return json.dumps({"text": "I know: " + " ".join(texts)}, ensure_ascii=ensure_ascii)
+
+
+@pytest.fixture
+def say_sensitive(root: Person, ids: Mapping[str, str]) -> Iterator[Callable[[str], None]]:
+    """Keeps statements that viewers may not read, for one test."""
+    made: list[str] = []
+
+    def say(content: str) -> None:
+        wanted = {
+            "scope": {"kind": "workspace", "id": "default"},
+            "kind": "fact",
+            "content": content,
+            "sensitivity": "sensitive",
+            "source": {"run_id": ids["run_id"], "session_id": "s1"},
+        }
+        made.append(root.ok("POST", "/v1/learning-candidates", wanted)["candidate_id"])
+
+    yield say
+    for candidate_id in made:
+        root.ok("POST", f"/v1/learning-candidates/{candidate_id}/reject", {})
+
+
+@pytest.mark.parametrize(
+    ("statement", "text"),
+    [
+        (PATH, as_json(PATH)),
+        (PATH, f"I know: {PATH}"),
+        (PATH, as_json(as_json(PATH))),
+        (QUOTED, as_json(QUOTED)),
+        (QUOTED, as_json(as_json(QUOTED))),
+        (f'"{QUOTED}"', as_json(f'"{QUOTED}"')),
+        (WAGE, as_json(WAGE)),
+        (WAGE, as_json(WAGE.upper(), ensure_ascii=False)),
+        (WAGE, as_json(as_json(WAGE))),
+        (WAGE, as_json("İ", WAGE)),
+        ("He earns 5000 a month", as_json("he\n earns\t5000\fa MONTH!")),
+        ("He earns 5000 a month", as_json(as_json("he\n earns\t5000\fa MONTH!"))),
+    ],
+)
+def test_a_statement_is_masked_however_it_is_written(
+    daemon: Daemon, say_sensitive: Callable[[str], None], statement: str, text: str
+) -> None:
+    say_sensitive(statement)
+    told = veil(daemon.resources.units, Sight(sees_sensitive=False), text)
+    assert "I know: " in told
+    assert "[sensitive]" in told
+    for word in ("temp", "swordfish", "tri", "5000"):
+        assert word not in told
+    if text.startswith("{"):
+        json.loads(told)
+
+
+def test_statements_that_overlap_are_masked_to_their_end(
+    daemon: Daemon, say_sensitive: Callable[[str], None]
+) -> None:
+    say_sensitive("He earns 7000 euros")
+    say_sensitive("7000 euros until next May")
+    told = veil(
+        daemon.resources.units, Sight(sees_sensitive=False), "He earns 7000 euros until next May!"
+    )
+    assert told == "[sensitive]!"
+
+
+@pytest.mark.parametrize("content", ["session_id", "true", "null", "1234", '", "', '"x": [ {'])
+def test_a_statement_that_looks_like_json_leaves_the_json_whole(
+    daemon: Daemon, say_sensitive: Callable[[str], None], content: str
+) -> None:
+    say_sensitive(content)
+    shown = {"session_id": "s1", "list": ["a", "b"], "x": [{"t": True, "n": None, "at": 1712345}]}
+    told = veil(
+        daemon.resources.units,
+        Sight(sees_sensitive=False),
+        json.dumps({**shown, "said": f"it is {content}"}),
+    )
+    assert json.loads(told) == {**shown, "said": "it is [sensitive]"}
+
+
+def test_a_statement_of_many_equal_words_takes_no_long_look(
+    daemon: Daemon, say_sensitive: Callable[[str], None]
+) -> None:
+    say_sensitive(LONG)
+    began = time.process_time()
+    told = veil(daemon.resources.units, Sight(sees_sensitive=False), as_json("a " * 500_000, LONG))
+    assert "b c" not in told
+    # Tried at every word anew, it took half a minute.
+    assert time.process_time() - began < 8

@@ -371,8 +371,7 @@ def _masked(
     if not mask:
         return events, spoken
     if spoken is not None:
-        ready = len(spoken.text) - mask.longest
-        told = mask.over(spoken.text)[:ready] if ready > 0 else ""
+        told = mask.over(spoken.text)[: mask.ready(spoken.text)]
         spoken = replace(spoken, text=told) if told else None
     return tuple(_with_mask(mask, event) for event in events), spoken
 

@@ -6,7 +6,8 @@ names another user's run, or a journal with the sentence that was learned.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -29,8 +30,10 @@ _STRING: Final = re.compile(r'(")([^"\\]{1,200})"')
 _ID: Final = re.compile(r"\b[a-z]{2,4}_[0-9a-f]{32}\b")
 # A shorter statement would match ordinary words.
 _LEAST_CHARS: Final = 4
-_BETWEEN: Final = r"(?:\s|\\[nrt])+"
-_ESCAPED_BLANK: Final = re.compile(r"\\[nrt]")
+_ESCAPED_BLANK: Final = re.compile(r"\\+[nrtf]")
+_PIECE: Final = re.compile(r"(?P<blank>\s+|\\+[nrtf])|\\+|[^\\\s]+")
+_JSON_STRING: Final = re.compile(r'(?P<name>"\w+"\s*:)|"[^"\\]*(?:\\.[^"\\]*)*"')
+_EVENT: Final = ("data: ", "event: ", "id: ")
 _WORD: Final = re.compile(r"[a-z0-9]+")
 # A statement of so many words, or of so many characters where words are not apart, is hardly said by chance.
 _TELLING_WORDS: Final = 3
@@ -65,9 +68,27 @@ def veil(units: "Units", sight: Sight, text: str, asked: str = "") -> str:
         text = _SESSION.sub(without, text)
         text = _MEMBERS.sub(lambda it: _STRING.sub(without, it[0]), text)
     near = frozenset((*sessions, *ids))
-    for masked in _among(statements, text, near):
-        text = masked.pattern.sub(HIDDEN_WORDS, text)
-    return text
+    covered = [it for it in _all_covered(statements) if it.reaches(near)]
+    return _covering(covered, text, lambda _: HIDDEN_WORDS, within=_json_texts)
+
+
+def _json_texts(text: str) -> list[tuple[int, int]] | None:
+    """Where the texts of JSON are; None if it is none.
+
+    A statement such as `true` is found in what holds them together, too. Names of fields are no texts.
+    """
+    if not _is_json(text):
+        return None
+    return [it.span() for it in _JSON_STRING.finditer(text) if not it["name"]]
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text, or the data of an event of a stream, is JSON."""
+    try:
+        json.loads(text.partition("data: ")[2] if text.startswith(_EVENT) else text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,42 +98,40 @@ class Mask:
     A part may begin or end within a statement, where it would not match, so the whole is masked.
     """
 
-    _statements: tuple[SensitiveStatement, ...]
-    _near: frozenset[str]
+    _covered: "tuple[_Covered, ...]"
 
     @classmethod
     def of(cls, units: "Units", session_id: str, run_id: str) -> "Mask":
         """The mask for texts of a run."""
         near = frozenset((session_id, run_id))
         with whole_sight(), units.read() as unit:
-            told = tuple(it for it in unit.sensitive_statements() if _covered(it).reaches(near))
-        return cls(told, near)
+            statements = unit.sensitive_statements()
+        return cls(tuple(it for it in _all_covered(statements) if it.reaches(near)))
 
     def __bool__(self) -> bool:
-        return bool(self._statements)
+        return bool(self._covered)
 
-    @property
-    def longest(self) -> int:
-        """As many characters as a statement may take that is not yet said to its end."""
-        return 2 * max((len(it.text) for it in self._statements), default=0)
+    def ready(self, text: str) -> int:
+        """How many characters of a text that goes on no statement can reach any more."""
+        longest = max((len(each) for it in self._covered for each in it.spellings), default=0)
+        held = longest
+        # Blanks between the words of a statement do not count.
+        while held < len(text) and len(_folded(text[-held:])) < longest:
+            held *= 2
+        return max(0, len(text) - held)
 
     def over(self, text: str) -> str:
         """The text with the mask over it."""
-        for masked in _among(self._statements, text, self._near):
-            text = masked.pattern.sub(
-                lambda it: HIDDEN_WORDS.ljust(len(it[0]), ".")[: len(it[0])], text
-            )
-        return text
+        return _covering(self._covered, text, lambda it: HIDDEN_WORDS.ljust(it, ".")[:it])
 
 
 @dataclass(frozen=True, slots=True)
 class _Covered:
     """A statement with what finds it in a text quickly."""
 
-    bare: str
     places: frozenset[str]
     is_telling: bool
-    # Words within it, and the whole as it may be written, both in one case.
+    # Words within it, and the whole as it may be written, both folded.
     words: frozenset[str]
     spellings: tuple[str, ...]
 
@@ -123,53 +142,125 @@ class _Covered:
         """
         return self.is_telling or not self.places.isdisjoint(near)
 
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """The pattern of all ways to write it."""
-        return _pattern(self.bare)
+
+# The statements of the last caller only, so that none outlives its learning.
+@lru_cache(maxsize=1)
+def _all_covered(statements: tuple[SensitiveStatement, ...]) -> "tuple[_Covered, ...]":
+    return tuple(covered for it in statements if (covered := _covered(it)).spellings)
 
 
-def _among(
-    statements: Sequence[SensitiveStatement], text: str, near: frozenset[str]
-) -> Iterator[_Covered]:
-    """The statements that a text has; few are left to their patterns, which are slow."""
-    if not statements:
-        return
-    folded = " ".join(_ESCAPED_BLANK.sub(" ", text.lower()).split())
-    words = frozenset(_WORD.findall(folded))
-    for covered in map(_covered, statements):
-        if (
-            covered.reaches(near)
-            and covered.words <= words
-            and any(each in folded for each in covered.spellings)
-        ):
-            yield covered
-
-
-@lru_cache(maxsize=20_000)
 def _covered(statement: SensitiveStatement) -> _Covered:
     bare = statement.text.strip().rstrip(".!?\N{IDEOGRAPHIC FULL STOP}")
-    said = bare.lower().split()
-    is_there = len(bare) >= _LEAST_CHARS
-    is_telling = len(said) >= _TELLING_WORDS or (not bare.isascii() and len(bare) >= _TELLING_CHARS)
+    written = (bare, json.dumps(bare)[1:-1])
+    spellings = {_folded(it) for it in written if len(bare) >= _LEAST_CHARS} - {""}
+    said = _folded(bare).split()
     places = (statement.run_id, statement.session_id)
     return _Covered(
-        bare=bare,
-        places=frozenset(it for it in places if it and is_there),
-        is_telling=is_there and is_telling,
+        places=frozenset(it for it in places if it),
+        is_telling=len(said) >= _TELLING_WORDS
+        or (not bare.isascii() and len(bare) >= _TELLING_CHARS),
         # The first and the last one may be parts of longer words in a text.
         words=frozenset(it for it in said[1:-1] if _WORD.fullmatch(it)),
-        spellings=tuple(_spellings(" ".join(said))),
+        spellings=tuple(sorted(spellings)),
     )
 
 
-def _spellings(text: str) -> set[str]:
-    """A text as it is, and as it is written in JSON."""
-    return {text, *(json.dumps(text, ensure_ascii=it)[1:-1] for it in (True, False))}
+def _covering(
+    covered: Sequence[_Covered],
+    text: str,
+    mask: Callable[[int], str],
+    within: Callable[[str], list[tuple[int, int]] | None] = lambda _: None,
+) -> str:
+    """The text with masks over the statements that it has, made by the length of what they cover.
+
+    `within` finds the parts of the text that may be masked; None is all of it.
+    """
+    if not covered:
+        return text
+    folded = _folded(text)
+    words = frozenset(_WORD.findall(folded))
+    found = sorted(
+        span
+        for it in covered
+        if it.words <= words
+        for each in it.spellings
+        for span in _spans(folded, each)
+    )
+    if not found:
+        return text
+    parts: list[str] = []
+    done = 0
+    # All are found before one is masked: a statement may begin within another.
+    places, allowed = _in_text(text, found), within(text)
+    if allowed is not None:
+        places = (it for it in places if _is_within(it, allowed))
+    for start, end in _joined(places):
+        parts += (text[done:start], mask(end - start))
+        done = end
+    return "".join((*parts, text[done:]))
 
 
-@lru_cache(maxsize=1_000)
-def _pattern(bare: str) -> re.Pattern[str]:
-    """The pattern of a statement in a text or in JSON: any case and whitespace, no full stop."""
-    parts = ("|".join(sorted(map(re.escape, _spellings(it)))) for it in bare.split())
-    return re.compile(_BETWEEN.join(f"(?:{part})" for part in parts), re.IGNORECASE)
+def _is_within(span: tuple[int, int], parts: Sequence[tuple[int, int]]) -> bool:
+    """Whether one of the parts, which are in order, has the span inside."""
+    before = bisect_left(parts, span) - 1
+    return before >= 0 and span[1] < parts[before][1]
+
+
+def _spans(folded: str, each: str) -> Iterator[tuple[int, int]]:
+    start = folded.find(each)
+    while start >= 0:
+        yield start, start + len(each)
+        start = folded.find(each, start + len(each))
+
+
+def _folded(text: str) -> str:
+    """A text in one case, with single blanks, and without backslashes.
+
+    So JSON reads as the text that it has, and JSON within JSON, too, but for characters by number.
+    """
+    return " ".join(_ESCAPED_BLANK.sub(" ", _lowered(text)).replace("\\", "").split())
+
+
+def _lowered(text: str) -> str:
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(low if len(low := each.lower()) == 1 else each for each in text)
+
+
+def _in_text(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Where spans of the folded text are in the text itself."""
+    folded_at: list[int] = []
+    text_at: list[int] = []
+    length, is_apart = 0, False
+    for piece in _PIECE.finditer(_lowered(text)):
+        if piece["blank"]:
+            is_apart = True
+        elif piece[0][0] != "\\":
+            length += is_apart and length > 0
+            folded_at.append(length)
+            text_at.append(piece.start())
+            length += len(piece[0])
+            is_apart = False
+
+    def place(at: int) -> int:
+        piece = bisect_right(folded_at, at) - 1
+        return text_at[piece] + at - folded_at[piece]
+
+    for start, end in spans:
+        first = place(start)
+        # A backslash that is left alone would escape the mask.
+        while first > 0 and text[first - 1] == "\\":
+            first -= 1
+        yield first, place(end - 1) + 1
+
+
+def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, those that overlap as one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
