@@ -10,7 +10,6 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi.responses import JSONResponse
@@ -89,7 +88,6 @@ async def answer_once(
 async def _take(services: Services, claim: IdempotencyClaim) -> "StoredResponse | None":
     """None if this request claimed the key; else the stored answer of the first request."""
     deadline = asyncio.get_running_loop().time() + WAIT_S
-    is_gone = partial(run_in_threadpool, services.resources.is_gone)
     first: StoredResponse | None = None
     was_gone = False
     while True:
@@ -101,14 +99,18 @@ async def _take(services: Services, claim: IdempotencyClaim) -> "StoredResponse 
         if known.status is not None:
             return known
         if first is None:
-            first, was_gone = known, await is_gone(known.holder)
+            first, was_gone = known, await _is_gone(services, known)
         elif asyncio.get_running_loop().time() > deadline:
             # Looked at twice: a daemon that connects to its database again seems to be gone, too.
-            if known != first or not (was_gone and await is_gone(known.holder)):
+            if known != first or not (was_gone and await _is_gone(services, known)):
                 raise coded_error("idempotency/idempotency_conflict:under_way")
             await run_in_threadpool(_release, services, known)
             continue
         await asyncio.sleep(POLL_S)
+
+
+async def _is_gone(services: Services, known: "StoredResponse") -> bool:
+    return await run_in_threadpool(services.resources.is_gone, known.holder)
 
 
 def _claim(services: Services, claim: IdempotencyClaim) -> "StoredResponse | None":
